@@ -1,0 +1,154 @@
+// Package chat holds the words of a conversation: messages, tool calls, replies and what they cost.
+// It is plain data that every other package shares.
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles of a chat.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// Message is one utterance.
+type Message struct {
+	Role    Role    `json:"role"`
+	Content Content `json:"content"`
+	// ToolCalls are what an assistant asked for in this message.
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// ToolCallID names the call that a tool message answers.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+}
+
+// Say returns a message of plain text.
+func Say(role Role, text string) Message { return Message{Role: role, Content: Content{Text: text}} }
+
+// Content is plain text or, when Blocks is set, a list of blocks.
+// On the wire it is a string or an array.
+type Content struct {
+	Text   string
+	Blocks []Block
+}
+
+// Block is one part of structured content.
+// The value of a file is its text, that of an image a URL (data: URLs for local files), once a suite is loaded.
+type Block struct {
+	Type  string `json:"type"` // text, file or image
+	Value string `json:"value"`
+}
+
+// String returns the readable text: blocks joined by newlines, images by name only.
+func (c Content) String() string {
+	if c.Blocks == nil {
+		return c.Text
+	}
+	parts := make([]string, 0, len(c.Blocks))
+	for _, b := range c.Blocks {
+		if b.Type == "image" {
+			name, _, _ := strings.Cut(b.Value, ",")
+			parts = append(parts, "[image "+name+"]")
+			continue
+		}
+		parts = append(parts, b.Value)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Empty reports whether the content has nothing but white space.
+func (c Content) Empty() bool { return strings.TrimSpace(c.String()) == "" }
+
+// MarshalJSON writes a string, or an array when there are blocks.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.Blocks != nil {
+		return json.Marshal(c.Blocks)
+	}
+	return json.Marshal(c.Text)
+}
+
+// UnmarshalJSON reads a string, an array of blocks, or null (no text).
+func (c *Content) UnmarshalJSON(data []byte) error {
+	*c = Content{}
+	switch data = bytes.TrimSpace(data); {
+	case len(data) == 0 || string(data) == "null":
+		return nil
+	case data[0] == '[':
+		c.Blocks = []Block{}
+		return json.Unmarshal(data, &c.Blocks)
+	case data[0] == '"':
+		return json.Unmarshal(data, &c.Text)
+	}
+	return fmt.Errorf("message content must be a string or a list of blocks, got %.20s", data)
+}
+
+// ToolCall is one use of a tool.
+type ToolCall struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Args is a JSON object as the model wrote it; it may be invalid.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Result is what the tool answered, when the agent tells.
+	Result    json.RawMessage `json:"result,omitempty"`
+	LatencyMS float64         `json:"latency_ms,omitempty"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
+}
+
+// Total returns input and output tokens together.
+func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
+
+// Reply is what an agent or a model answered to one message, with what is known about how.
+type Reply struct {
+	Text      string     `json:"text"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// Node is where a flow stands after the reply; State is the agent's own state, if it shows any.
+	Node    string          `json:"node,omitempty"`
+	State   json.RawMessage `json:"state,omitempty"`
+	TraceID string          `json:"trace_id,omitempty"`
+	Usage   Usage           `json:"usage"`
+	// CostUSD is 0 when no price is configured.
+	CostUSD float64 `json:"cost_usd,omitempty"`
+	// Latency is the time of the successful attempt.
+	Latency time.Duration `json:"latency_ns"`
+	// Attempts counts the tries that it took, from 1; 0 means unknown.
+	Attempts int `json:"attempts,omitempty"`
+}
+
+// Message returns the reply as an assistant's message.
+func (r Reply) Message() Message {
+	return Message{Role: Assistant, Content: Content{Text: r.Text}, ToolCalls: r.ToolCalls}
+}
+
+// Format writes a conversation as readable text: each message behind its role, with a blank line between two.
+func Format(messages []Message) string {
+	var b strings.Builder
+	for i, m := range messages {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(string(m.Role) + ": " + m.Content.String())
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(&b, "\n[calls %s %s]", call.Name, call.Args)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,65 @@
+// Package config is rehearse.yaml: which targets, models and judge a folder of suites uses.
+package config
+
+import "time"
+
+// File is one configuration file. The zero value is a folder without one.
+type File struct {
+	// Path is where the file was found; empty without a file. Dir is what its relative paths start from.
+	Path, Dir string
+	// Target is the default target's name.
+	Target  string
+	Targets map[string]Target
+	Models  map[string]Model
+	Judge   Judge
+	// Store is the path of the run index and verdict cache.
+	Store   string
+	Workers int
+}
+
+// Target is a named system under test.
+type Target struct {
+	Kind  string // model
+	Model Model
+}
+
+// Model is one model of one provider, with how to reach and limit it.
+type Model struct {
+	Provider string // openai, scripted, cassette
+	// Name is the model's name at the provider; for scripted and cassette the file.
+	Name    string
+	BaseURL string
+	// APIKeyEnv names the environment variable with the key; OPENAI_API_KEY if empty.
+	APIKeyEnv string
+	// API is chat_completions (default) or responses.
+	API         string
+	Temperature *float64
+	TopP        *float64
+	Seed        *int
+	MaxTokens   int
+	// Retries is how often a failed call is tried again; nil means 2.
+	Retries *int
+	// Timeout bounds one call; 0 means two minutes.
+	Timeout time.Duration
+	// Limits shared by everything that uses this model in the process; 0 means none.
+	RequestsPerMinute int
+	TokensPerMinute   int
+	Concurrency       int
+	// Prices in US dollars per million tokens; 0 means unknown.
+	InputPrice, OutputPrice float64
+	// Dir is what a relative file name starts from.
+	Dir string
+}
+
+// String returns "provider:name", which is also how a model is written in short.
+func (m Model) String() string { return m.Provider + ":" + m.Name }
+
+// Judge says which models judge and how.
+type Judge struct {
+	// Primary is asked for complex criteria or after a failure, Secondary (if set) for simple ones.
+	Primary, Secondary *Model
+	// Complexity is the number of criteria plus one per 4,000 characters of context above which a question is complex.
+	Complexity int
+	// Samples asks several times and takes the majority or median; 0 means once.
+	Samples int
+}

@@ -1,0 +1,161 @@
+package grader
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// Args reads the parameters of one assertion.
+// What a constructor asks for is what the type accepts: the names that were asked for are the type's reference, and any other key is unknown.
+// So a constructor reads all its parameters before it looks at their values.
+type Args struct {
+	// Assertion is the whole entry, with the fields that every type has.
+	Assertion suite.Assertion
+	node      source.Node
+	set       *Set
+	params    []Param
+}
+
+// Param documents one parameter.
+type Param struct {
+	Name, Kind, Doc string
+	Required        bool
+}
+
+// Report files a problem with the parameter called name.
+func (a *Args) Report(name, hint, format string, args ...any) {
+	a.node.Field(name).Report(hint, format, args...)
+}
+
+func (a *Args) ask(name, kind, doc string, required bool) (source.Node, bool) {
+	a.params = append(a.params, Param{name, kind, doc, required})
+	if a.node.Has(name) {
+		return a.node.Field(name), true
+	}
+	if required {
+		a.node.Report("add `"+name+":` — "+doc, "%s needs %q", a.Assertion.Type, name)
+	}
+	return source.Node{}, false
+}
+
+// Text returns a required text.
+func (a *Args) Text(name, doc string) string {
+	if n, ok := a.ask(name, "text", doc, true); ok {
+		return n.Text()
+	}
+	return ""
+}
+
+// TextOr returns a text, or the fallback.
+func (a *Args) TextOr(name, fallback, doc string) string {
+	if n, ok := a.ask(name, "text", doc, false); ok {
+		return n.Text()
+	}
+	return fallback
+}
+
+// Texts returns a required list of at least one text; a single text is a list of one.
+func (a *Args) Texts(name, doc string) []string {
+	n, ok := a.ask(name, "list of texts", doc, true)
+	if !ok {
+		return nil
+	}
+	texts := n.Texts()
+	if n.Kind == source.List && len(n.Items) == 0 {
+		n.Report("add at least one text", "the list is empty")
+	}
+	return texts
+}
+
+// TextsOr returns a list of texts, or nil.
+func (a *Args) TextsOr(name, doc string) []string {
+	if n, ok := a.ask(name, "list of texts", doc, false); ok {
+		return n.Texts()
+	}
+	return nil
+}
+
+// NumberOr returns a number between low and high, or the fallback.
+func (a *Args) NumberOr(name string, fallback, low, high float64, doc string) float64 {
+	if n, ok := a.ask(name, "number", doc, false); ok {
+		return n.Number(low, high)
+	}
+	return fallback
+}
+
+// Number returns a required number between low and high.
+func (a *Args) Number(name string, low, high float64, doc string) float64 {
+	if n, ok := a.ask(name, "number", doc, true); ok {
+		return n.Number(low, high)
+	}
+	return 0
+}
+
+// IntOr returns a whole number of at least low, or the fallback.
+func (a *Args) IntOr(name string, fallback, low int, doc string) int {
+	if n, ok := a.ask(name, "whole number", doc, false); ok {
+		return n.Int(low)
+	}
+	return fallback
+}
+
+// BoolOr returns true or false, or the fallback.
+func (a *Args) BoolOr(name string, fallback bool, doc string) bool {
+	if n, ok := a.ask(name, "true or false", doc, false); ok {
+		return n.Bool()
+	}
+	return fallback
+}
+
+// DurationOr returns a time span, or the fallback.
+func (a *Args) DurationOr(name string, fallback time.Duration, doc string) time.Duration {
+	if n, ok := a.ask(name, "time span", doc, false); ok {
+		return n.Duration()
+	}
+	return fallback
+}
+
+// OneOf returns one of the choices; the first is the default.
+func (a *Args) OneOf(name, doc string, choices ...string) string {
+	if n, ok := a.ask(name, "one of "+listed(choices), doc, false); ok {
+		return n.OneOf(choices...)
+	}
+	return choices[0]
+}
+
+// Node returns the parameter unread, for shapes that the other methods do not cover; ok is false when it is absent.
+func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bool) {
+	return a.ask(name, kind, doc, required)
+}
+
+// commonFields belong to every assertion and are read by package suite.
+var commonFields = []string{"type", "name", "weight", "required", "min_score", "negate", "threshold"}
+
+func (a *Args) reportUnknown(known []string) {
+	known = slices.Concat(known, commonFields)
+	for _, p := range a.params {
+		known = append(known, p.Name)
+	}
+	for _, f := range a.node.Fields {
+		if !slices.Contains(known, f.Name) {
+			a.Report(f.Name, source.Suggest(f.Name, known), "unknown key %q for %s", f.Name, a.Assertion.Type)
+		}
+	}
+}
+
+func listed(choices []string) string {
+	s := ""
+	for i, c := range choices {
+		if i > 0 {
+			s += ", "
+		}
+		s += c
+	}
+	return s
+}
+
+var unbounded = math.Inf(1)

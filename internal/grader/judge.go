@@ -1,0 +1,74 @@
+package grader
+
+import (
+	"context"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+)
+
+// Judge is a model that graders ask. Implementations are safe for concurrent use.
+type Judge interface {
+	// Ask returns the judge's verdict. An error means that there is none: never a failing score.
+	Ask(ctx context.Context, q Question) (Verdict, error)
+}
+
+// Mode says what form of answer a question wants.
+type Mode string
+
+// The modes of a question.
+const (
+	Checklist Mode = "checklist" // each rubric satisfied or not, or scored 0..10 where it has ranges
+	Criteria  Mode = "criteria"  // a score between 0 and 1 per named criterion
+	Free      Mode = "free"      // one score between 0 and 1
+)
+
+// Question is what a judge is asked about one exchange.
+type Question struct {
+	Mode Mode
+	// Task is the author's own prompt with its variables filled in. When it is set and Embedded is true,
+	// the exchange stands in it already and Input and Output are not sent again.
+	Task     string
+	Embedded bool
+	Input    []chat.Message
+	Output   string
+	Expected string
+	Criteria string
+	Rubrics  []Rubric
+	// Names are the criteria of Criteria mode, Context an excerpt such as a node's prompt or facts.
+	Names   []string
+	Context string
+}
+
+// Rubric is one criterion of a checklist.
+type Rubric struct {
+	ID       string  `json:"id"`
+	Outcome  string  `json:"outcome"`
+	Operator string  `json:"operator,omitempty"`
+	Ranges   []Range `json:"score_ranges,omitempty"`
+}
+
+// Range describes what a score from Low to High (0..10) means.
+type Range struct {
+	Low, High int
+	Outcome   string
+}
+
+// Verdict is a judge's answer.
+type Verdict struct {
+	// Checks holds the answers by rubric id; a rubric that the judge left out has none.
+	Checks map[string]RubricCheck `json:"checks,omitempty"`
+	// Scores holds the answers of Criteria mode, each between 0 and 1.
+	Scores map[string]float64 `json:"scores,omitempty"`
+	// Score is the answer of Free mode.
+	Score     float64         `json:"score"`
+	Reasoning string          `json:"reasoning,omitempty"`
+	Use       result.JudgeUse `json:"-"`
+}
+
+// RubricCheck is the answer to one rubric: Score is 0..10 for a rubric with ranges, else Satisfied counts.
+type RubricCheck struct {
+	Satisfied bool    `json:"satisfied"`
+	Score     float64 `json:"score"`
+	Reasoning string  `json:"reasoning,omitempty"`
+}

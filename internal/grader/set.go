@@ -1,0 +1,170 @@
+// Package grader decides assertions: deterministic checks of text, structure and budget first, a model as judge last.
+//
+// Adding a grader is one file with a constructor and one line in builtin.go.
+package grader
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// Kind is one type of assertion.
+type Kind struct {
+	// Name is in snake case; Aliases are other names that authors may use.
+	Name    string
+	Aliases []string
+	Group   Group
+	// Doc is the type's reference line: what passes, how case counts, and what the score is.
+	Doc string
+	// Judged is true when the grader asks a model.
+	Judged bool
+	// OwnThreshold is true when the key threshold means something of the type's own.
+	OwnThreshold bool
+	// New reads the parameters and returns the grader; problems are reported on Args.
+	New func(a *Args) runner.Grader
+}
+
+// Group sorts the reference.
+type Group string
+
+// The groups of graders.
+const (
+	TextGroup        Group = "text"
+	StructureGroup   Group = "structure"
+	BudgetGroup      Group = "budget"
+	ModelGroup       Group = "model"
+	CombinationGroup Group = "combination"
+)
+
+// Config is what graders need from outside. Every field may be left empty for validation only.
+type Config struct {
+	Judge    Judge
+	Embedder Embedder
+	// HTTP is used by the http grader; nil means http.DefaultClient.
+	HTTP *http.Client
+	// Environ is what programs of the command grader see, as os.Environ gives it, without secrets.
+	Environ []string
+}
+
+// Embedder turns texts into vectors of one length, for similar.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float64, error)
+}
+
+// Set is the assertion engine: every kind of grader with what it needs. It is safe for concurrent use.
+type Set struct {
+	Config
+	kinds map[string]Kind
+}
+
+// New returns a Set of the built-in kinds.
+func New(c Config) *Set {
+	s := &Set{Config: c, kinds: map[string]Kind{}}
+	for _, k := range Builtin() {
+		for _, name := range append([]string{k.Name}, k.Aliases...) {
+			s.kinds[name] = k
+		}
+	}
+	return s
+}
+
+// Validate returns what is wrong with the assertion; suite.Load calls it for each one.
+func (s *Set) Validate(a suite.Assertion) source.Problems {
+	_, problems := s.build(a)
+	return problems
+}
+
+// Check returns the assertion's grader. The error is a source.Problems.
+func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
+	c, problems := s.build(a)
+	return c, problems.Err()
+}
+
+// Types returns the names that authors may use, aliases included.
+func (s *Set) Types() []string {
+	names := make([]string, 0, len(s.kinds))
+	for name := range s.kinds {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (s *Set) build(a suite.Assertion) (runner.Check, source.Problems) {
+	reader := &source.Reader{File: a.Params.File()}
+	node := a.Params.With(a.Params.Value, reader)
+	kind, ok := s.kinds[a.Type]
+	if !ok {
+		node.Field("type").Report(source.Suggest(a.Type, s.Types()), "unknown grader type %q", a.Type)
+		return runner.Check{}, reader.Problems
+	}
+	a.Type = kind.Name
+	args := &Args{Assertion: a, node: node, set: s}
+	g := kind.New(args)
+	args.reportUnknown(nil)
+	if a.Threshold > 1 && !kind.OwnThreshold {
+		args.Report("threshold", "use a score between 0 and 1", "threshold %g is out of range", a.Threshold)
+	}
+	return runner.Check{Assertion: a, Grader: g, Judged: kind.Judged || asksModel(g)}, reader.Problems
+}
+
+// asksModel finds graders, such as a composite, that ask a model only because of what they hold.
+func asksModel(g runner.Grader) bool {
+	j, ok := g.(interface{ Judged() bool })
+	return ok && j.Judged()
+}
+
+// Params returns the reference of a kind's parameters, in the order in which the kind reads them.
+func (k Kind) Params() []Param {
+	reader := &source.Reader{}
+	args := &Args{
+		Assertion: suite.Assertion{Type: k.Name, Threshold: -1},
+		node:      reader.Node(source.Value{Kind: source.Map}, ""),
+		set:       &Set{},
+	}
+	k.New(args)
+	return args.params
+}
+
+// gradeFunc makes a function a Grader.
+type gradeFunc func(ctx context.Context, x *runner.Exchange) (result.Grade, error)
+
+// Grade calls the function.
+func (f gradeFunc) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	return f(ctx, x)
+}
+
+// textCheck makes a grader of a function that looks at the reply's text only.
+// It returns whether the text passes, and the evidence: what was got, in words.
+func textCheck(want string, check func(text string) (passed bool, evidence string)) runner.Grader {
+	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		passed, evidence := check(x.Text)
+		return yesNo(want, passed, evidence), nil
+	})
+}
+
+// yesNo returns a grade of 1 or 0 with one assertion that says what was wanted and, if it failed, what was got.
+func yesNo(want string, passed bool, evidence string) result.Grade {
+	g := result.Grade{Assertions: []result.Assertion{{Text: want, Passed: passed, Evidence: evidence}}, Code: result.AssistantContent}
+	if passed {
+		g.Score = 1
+	} else {
+		g.Reason = fmt.Sprintf("wanted: %s; got: %s", want, evidence)
+	}
+	return g
+}
+
+// quote shortens a text for evidence.
+func quote(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 120 {
+		s = string(r[:120]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

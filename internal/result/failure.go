@@ -1,0 +1,46 @@
+package result
+
+import "slices"
+
+// Code classifies a failure. The list is closed; the first matching code in its order is the turn's code.
+type Code string
+
+// The failure codes in their order of precedence.
+const (
+	NodeMismatch     Code = "NODE_MISMATCH"
+	ToolArgsMismatch Code = "TOOL_ARGS_MISMATCH"
+	AssistantContent Code = "ASSISTANT_CONTENT"
+	FactDrift        Code = "FACT_DRIFT"
+	QualityJudgeFail Code = "QUALITY_JUDGE_FAIL"
+	EngineError      Code = "ENGINE_ERROR"
+	Timeout          Code = "TIMEOUT"
+	Flaky            Code = "FLAKY"
+	JudgeError       Code = "JUDGE_ERROR"
+	SpecInvalid      Code = "SPEC_INVALID"
+	SeedMismatch     Code = "SEED_MISMATCH"
+	Budget           Code = "BUDGET"
+)
+
+// Codes lists every code in its order of precedence.
+var Codes = []Code{
+	NodeMismatch, ToolArgsMismatch, AssistantContent, FactDrift, QualityJudgeFail, EngineError, Timeout, Flaky,
+	JudgeError, SpecInvalid, SeedMismatch, Budget,
+}
+
+// Failure says what went wrong, where, and who noticed.
+type Failure struct {
+	Code Code `json:"code"`
+	// Source is who noticed: a grader's name, "judge", "transport" or "orchestrator".
+	Source string `json:"source"`
+	// Turn counts from 1; 0 stands for the whole conversation.
+	Turn int `json:"turn,omitempty"`
+	// Message says what was got and what was wanted.
+	Message string `json:"message"`
+}
+
+// SortFailures orders failures by code precedence, keeping the order of equals.
+func SortFailures(failures []Failure) {
+	slices.SortStableFunc(failures, func(a, b Failure) int {
+		return slices.Index(Codes, a.Code) - slices.Index(Codes, b.Code)
+	})
+}

@@ -1,0 +1,186 @@
+// Package result is the log of an evaluation: what was found about each turn, test and run.
+// Its JSON form is versioned and is the product's record; reports and later comparisons read nothing else.
+package result
+
+import (
+	"encoding/json"
+	"time"
+
+	"rehearse/internal/chat"
+)
+
+// Schema is the version of the JSON record.
+const Schema = 1
+
+// Verdict says how a turn or test came out.
+type Verdict string
+
+// The verdicts. A score item is never Error: what could not be decided is a failure of the test.
+const (
+	Pass  Verdict = "pass"
+	Fail  Verdict = "fail"
+	Error Verdict = "error"
+	Skip  Verdict = "skip"
+)
+
+// Status says whether a test ran and was graded.
+type Status string
+
+// The execution statuses.
+const (
+	OK             Status = "ok"
+	QualityFailure Status = "quality_failure"
+	ExecutionError Status = "execution_error"
+)
+
+// Assertion is one thing that was looked for: a criterion of a rubric, or a whole deterministic check.
+type Assertion struct {
+	Text     string `json:"text"`
+	Passed   bool   `json:"passed"`
+	Evidence string `json:"evidence,omitempty"`
+	Grader   string `json:"grader,omitempty"`
+}
+
+// JudgeUse counts what the judge was asked.
+type JudgeUse struct {
+	Calls     int        `json:"calls"`
+	CacheHits int        `json:"cache_hits"`
+	Usage     chat.Usage `json:"usage"`
+	CostUSD   float64    `json:"cost_usd,omitempty"`
+}
+
+// Add returns the sum of two uses.
+func (j JudgeUse) Add(k JudgeUse) JudgeUse {
+	return JudgeUse{j.Calls + k.Calls, j.CacheHits + k.CacheHits, j.Usage.Add(k.Usage), j.CostUSD + k.CostUSD}
+}
+
+// Grade is what one grader found. Score is between 0 and 1.
+type Grade struct {
+	Score      float64
+	Assertions []Assertion
+	// Code and Source are filed when the grade turns out to be a failure; Reason completes the sentence.
+	Code   Code
+	Source string
+	Reason string
+	Judge  JudgeUse
+}
+
+// Score is one scored item of a test: a turn, or the conversation's own assertions.
+type Score struct {
+	Name       string      `json:"name"`
+	Type       string      `json:"type"`
+	Score      float64     `json:"score"`
+	Verdict    Verdict     `json:"verdict"`
+	Weight     float64     `json:"weight,omitempty"`
+	Assertions []Assertion `json:"assertions"`
+	Failures   []Failure   `json:"failures,omitempty"`
+	// PartialTranscript marks conversation assertions that saw a conversation cut short by on_turn_failure: stop.
+	PartialTranscript bool `json:"partial_transcript,omitempty"`
+}
+
+// Turn is what happened in one exchange. Index counts from 1.
+type Turn struct {
+	Index     int             `json:"index"`
+	Input     chat.Content    `json:"input"`
+	Output    string          `json:"output"`
+	LatencyMS float64         `json:"latency_ms"`
+	Attempts  int             `json:"attempts"`
+	ToolCalls []chat.ToolCall `json:"tool_calls,omitempty"`
+	Node      string          `json:"node,omitempty"`
+	State     json.RawMessage `json:"state,omitempty"`
+	Usage     chat.Usage      `json:"usage"`
+	CostUSD   float64         `json:"cost_usd,omitempty"`
+	TraceID   string          `json:"trace_id,omitempty"`
+}
+
+// Test is the record of one conversation, or the aggregate over its trials when Trials is set.
+type Test struct {
+	Schema int    `json:"schema"`
+	RunID  string `json:"run_id"`
+	Suite  string `json:"suite"`
+	TestID string `json:"test_id"`
+	// Trial counts from 1; 0 on a test without trials and on an aggregate.
+	Trial   int     `json:"trial,omitempty"`
+	Target  string  `json:"target"`
+	Score   float64 `json:"score"`
+	Verdict Verdict `json:"verdict"`
+	// Threshold is the score from which the verdict is pass.
+	Threshold       float64        `json:"threshold"`
+	ExecutionStatus Status         `json:"execution_status"`
+	Scores          []Score        `json:"scores"`
+	Output          []chat.Message `json:"output"`
+	Turns           []Turn         `json:"turns"`
+	Failures        []Failure      `json:"failures"`
+	Usage           chat.Usage     `json:"usage"`
+	CostUSD         float64        `json:"cost_usd"`
+	DurationMS      float64        `json:"duration_ms"`
+	StartedAt       time.Time      `json:"started_at"`
+	Judge           JudgeUse       `json:"judge"`
+	Trials          *Trials        `json:"trials,omitempty"`
+	Tags            []string       `json:"tags,omitempty"`
+	Metadata        map[string]any `json:"metadata,omitempty"`
+}
+
+// Trials summarises the repeats of one test.
+type Trials struct {
+	Count    int       `json:"count"`
+	Passed   int       `json:"passed"`
+	Strategy string    `json:"strategy"`
+	Scores   []float64 `json:"scores"`
+	// Interval is the 95 % Wilson interval of the pass rate.
+	Interval [2]float64 `json:"interval"`
+	// PassHatK[k-1] estimates the chance that k trials in a row all pass, PassAtK[k-1] that at least one of k passes.
+	PassHatK []float64 `json:"pass_hat_k"`
+	PassAtK  []float64 `json:"pass_at_k"`
+	// Class is stable_pass, stable_fail or flaky.
+	Class string `json:"class"`
+}
+
+// Key identifies a record within a run; writing the same key again replaces the record.
+type Key struct {
+	Suite, TestID, Target string
+	Trial                 int
+}
+
+// Key returns the record's key.
+func (t *Test) Key() Key { return Key{t.Suite, t.TestID, t.Target, t.Trial} }
+
+// Totals counts a run's tests. A test with trials counts once.
+type Totals struct {
+	Tests        int        `json:"tests"`
+	Passed       int        `json:"passed"`
+	Failed       int        `json:"failed"`
+	Errors       int        `json:"errors"`
+	Skipped      int        `json:"skipped"`
+	Conversation int        `json:"conversations"`
+	Turns        int        `json:"turns"`
+	MeanScore    float64    `json:"mean_score"`
+	Usage        chat.Usage `json:"usage"`
+	CostUSD      float64    `json:"cost_usd"`
+	Judge        JudgeUse   `json:"judge"`
+	// Failures counts failure codes over all tests.
+	Failures map[Code]int `json:"failures,omitempty"`
+}
+
+// Run is the record of a whole run, written as run.json.
+type Run struct {
+	Schema  int    `json:"schema"`
+	ID      string `json:"run_id"`
+	Version string `json:"version"`
+	// Command is what was typed, secrets left out.
+	Command    []string  `json:"command"`
+	Suites     []string  `json:"suites"`
+	Targets    []string  `json:"targets"`
+	Judge      string    `json:"judge,omitempty"`
+	Config     any       `json:"config,omitempty"`
+	StartedAt  time.Time `json:"started_at"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	DurationMS float64   `json:"duration_ms"`
+	Totals     Totals    `json:"totals"`
+	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded.
+	PassRate float64    `json:"pass_rate"`
+	Interval [2]float64 `json:"pass_rate_interval"`
+	// ExitReason is running, passed, failed, errors or interrupted.
+	ExitReason string `json:"exit_reason"`
+	ExitCode   int    `json:"exit_code"`
+}

@@ -1,0 +1,74 @@
+// Package runner holds one conversation: it is the only turn loop of the program.
+// It asks the target turn by turn, carries the actual replies forward, has every turn and the whole graded, and returns the record.
+package runner
+
+import (
+	"context"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/suite"
+)
+
+// Target is a system under test. Implementations are safe for concurrent use; each conversation opens its own session.
+type Target interface {
+	Open(ctx context.Context, o Opening) (Session, error)
+}
+
+// Opening is what a target learns when a conversation begins.
+type Opening struct {
+	Test  *suite.Test
+	Trial int
+}
+
+// Session is one live conversation with a target, used by one goroutine at a time.
+type Session interface {
+	// Send says the user's message and returns the reply. The session carries its own history, which starts with the test's Input.
+	// After an error the history is as it was before.
+	Send(ctx context.Context, message chat.Content) (chat.Reply, error)
+	// Close releases what the session holds; it is called exactly once.
+	Close() error
+}
+
+// Grader decides one assertion. Implementations are safe for concurrent use.
+type Grader interface {
+	// Grade returns a score between 0 and 1 with the evidence.
+	// A reply that fails is a low score; an error means that the grader could not decide.
+	Grade(ctx context.Context, x *Exchange) (result.Grade, error)
+}
+
+// Exchange is what graders look at: one turn, or the whole conversation. Graders must not change it.
+type Exchange struct {
+	Test *suite.Test
+	// Turn counts from 1; 0 stands for the whole conversation.
+	Turn int
+	// Input is, for a turn, the history up to and including the user's message, cut to the window;
+	// for the conversation, the full transcript.
+	Input []chat.Message
+	// Output is the reply of this turn, or the last reply of the conversation.
+	Output string
+	// Text is what text graders look at: Output for a turn, every reply joined by blank lines for the conversation.
+	Text     string
+	Expected string
+	Criteria string
+	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node and state,
+	// all tool calls, and sums of usage, cost and latency.
+	Reply chat.Reply
+	// TurnCount is the number of turns held so far.
+	TurnCount int
+	// Partial marks a transcript cut short by on_turn_failure: stop.
+	Partial bool
+}
+
+// Check is one grader with the assertion that asked for it.
+type Check struct {
+	suite.Assertion
+	Grader Grader
+	// Judged is true when a model is asked; deterministic checks of a turn run first.
+	Judged bool
+}
+
+// Grading makes checks of assertions.
+type Grading interface {
+	Check(a suite.Assertion) (Check, error)
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Problem is one fault of a document: what is wrong, where, and what to do about it.
+type Problem struct {
+	File    string `json:"file"`
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// String returns "file:line:column: path: message (hint)".
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	if p.Path != "" {
+		b.WriteString(": " + p.Path)
+	}
+	b.WriteString(": " + p.Message)
+	if p.Hint != "" {
+		b.WriteString(" (" + p.Hint + ")")
+	}
+	return b.String()
+}
+
+// Problems is every fault found in a set of documents; as an error it reads one fault a line.
+type Problems []Problem
+
+// Error joins the problems with newlines.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns the problems as an error, or nil when there are none.
+func (ps Problems) Err() error {
+	if len(ps) == 0 {
+		return nil
+	}
+	return ps
+}
+
+// Suggest returns a hint: the known word nearest to the misspelt one, or the list of what is known.
+func Suggest(word string, known []string) string {
+	if near, ok := Nearest(word, known); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "known: " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+}
+
+// Nearest returns the known word within a third of its length (at least one letter) of the misspelt one.
+// Hyphens and case do not count.
+func Nearest(word string, known []string) (string, bool) {
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "_")) }
+	best, bestDistance := "", len(word)
+	for _, k := range known {
+		d := EditDistance(plain(word), plain(k))
+		if d < bestDistance && d <= max(1, (len(k)+2)/3) {
+			best, bestDistance = k, d
+		}
+	}
+	return best, best != ""
+}
+
+// EditDistance returns the Levenshtein distance of two texts in characters (V. Levenshtein, 1966).
+func EditDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	row := make([]int, len(t)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range s {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range t {
+			substituted := diagonal
+			if s[i] != t[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(t)]
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
