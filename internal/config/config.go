@@ -12,6 +12,8 @@ type File struct {
 	Targets map[string]Target
 	Models  map[string]Model
 	Judge   Judge
+	// Embedder is the model of embeddings that the grader similar uses; nil without one.
+	Embedder *Model
 	// Store is the path of the run index and verdict cache.
 	Store   string
 	Workers int

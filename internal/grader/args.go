@@ -3,6 +3,7 @@ package grader
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"rehearse/internal/source"
@@ -18,12 +19,18 @@ type Args struct {
 	node      source.Node
 	set       *Set
 	params    []Param
+	// aliases are second names of parameters, known but not listed in the reference.
+	aliases []string
+	// depth counts the assertions that this one stands in.
+	depth int
 }
 
 // Param documents one parameter.
 type Param struct {
-	Name, Kind, Doc string
-	Required        bool
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Doc      string `json:"doc"`
+	Required bool   `json:"required,omitempty"`
 }
 
 // Report files a problem with the parameter called name.
@@ -32,11 +39,30 @@ func (a *Args) Report(name, hint, format string, args ...any) {
 }
 
 func (a *Args) ask(name, kind, doc string, required bool) (source.Node, bool) {
-	a.params = append(a.params, Param{name, kind, doc, required})
+	a.params = append(a.params, Param{Name: name, Kind: kind, Doc: doc, Required: required})
 	if a.node.Has(name) {
 		return a.node.Field(name), true
 	}
 	if required {
+		a.node.Report("add `"+name+":` — "+doc, "%s needs %q", a.Assertion.Type, name)
+	}
+	return source.Node{}, false
+}
+
+// either asks for a parameter that has a second name.
+func (a *Args) either(name, alias, kind, doc string, required bool) (source.Node, bool) {
+	a.params = append(a.params, Param{name, kind, doc + " (or " + alias + ")", required})
+	a.aliases = append(a.aliases, alias)
+	first, second := a.node.Has(name), a.node.Has(alias)
+	switch {
+	case first && second:
+		a.Report(alias, "keep one of the two", "%s and %s are the same", name, alias)
+		return a.node.Field(name), true
+	case first:
+		return a.node.Field(name), true
+	case second:
+		return a.node.Field(alias), true
+	case required:
 		a.node.Report("add `"+name+":` — "+doc, "%s needs %q", a.Assertion.Type, name)
 	}
 	return source.Node{}, false
@@ -132,11 +158,23 @@ func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bo
 	return a.ask(name, kind, doc, required)
 }
 
+// PassFrom sets the score from which this type counts as passed when the author does not say.
+// A negated assertion, whose score the runner turns round, then passes below it.
+func (a *Args) PassFrom(score float64) {
+	if a.Assertion.Threshold >= 0 {
+		return
+	}
+	a.Assertion.Threshold = score
+	if a.Assertion.Negate {
+		a.Assertion.Threshold = 1 - score
+	}
+}
+
 // commonFields belong to every assertion and are read by package suite.
 var commonFields = []string{"type", "name", "weight", "required", "min_score", "negate", "threshold"}
 
-func (a *Args) reportUnknown(known []string) {
-	known = slices.Concat(known, commonFields)
+func (a *Args) reportUnknown() {
+	known := slices.Concat(commonFields, a.aliases)
 	for _, p := range a.params {
 		known = append(known, p.Name)
 	}
@@ -147,15 +185,7 @@ func (a *Args) reportUnknown(known []string) {
 	}
 }
 
-func listed(choices []string) string {
-	s := ""
-	for i, c := range choices {
-		if i > 0 {
-			s += ", "
-		}
-		s += c
-	}
-	return s
-}
+func listed(choices []string) string { return strings.Join(choices, ", ") }
 
+// unbounded is the open end of a range of numbers.
 var unbounded = math.Inf(1)

@@ -1,9 +1,60 @@
 package grader
 
+import "slices"
+
 // Builtin lists every kind of grader in the order of the reference.
 func Builtin() []Kind {
+	return slices.Concat(textKinds(), structureKinds(), budgetKinds(), modelKinds(), combinationKinds())
+}
+
+// Text graders look at the reply of a turn, or at all replies of the conversation joined by blank lines.
+func textKinds() []Kind {
 	return []Kind{
-		{Name: "contains", Group: TextGroup, New: newContains, Doc: "the reply holds value; case counts; 1 or 0"},
-		{Name: "icontains", Group: TextGroup, New: newIContains, Doc: "the reply holds value; case is ignored; 1 or 0"},
+		{Name: "contains", Group: TextGroup, New: newContains(caseCounts), Doc: "the reply holds value, or every text of a list; case counts; 1 or 0"},
+		{Name: "icontains", Group: TextGroup, New: newContains(caseIgnored), Doc: "the reply holds value, or every text of a list; case is ignored; 1 or 0"},
+		{Name: "contains_any", Group: TextGroup, New: newContainsAny(caseCounts), Doc: "the reply holds at least one of the values; case counts; 1 or 0"},
+		{Name: "icontains_any", Group: TextGroup, New: newContainsAny(caseIgnored), Doc: "the reply holds at least one of the values; case is ignored; 1 or 0"},
+		{Name: "contains_all", Group: TextGroup, New: newContainsAll(caseCounts), Doc: "the reply holds every one of the values; case counts; 1 or 0"},
+		{Name: "icontains_all", Group: TextGroup, New: newContainsAll(caseIgnored), Doc: "the reply holds every one of the values; case is ignored; 1 or 0"},
+		{Name: "equals", Group: TextGroup, New: newEquals(caseCounts), Doc: "the reply is value, white space around both aside; case counts; 1 or 0"},
+		{Name: "iequals", Group: TextGroup, New: newEquals(caseIgnored), Doc: "the reply is value, white space around both aside; case is ignored; 1 or 0"},
+		{Name: "starts_with", Group: TextGroup, New: newStartsWith(caseCounts), Doc: "the reply starts with value, white space before both aside; case counts; 1 or 0"},
+		{Name: "istarts_with", Group: TextGroup, New: newStartsWith(caseIgnored), Doc: "the reply starts with value, white space before both aside; case is ignored; 1 or 0"},
+		{Name: "ends_with", Group: TextGroup, New: newEndsWith(caseCounts), Doc: "the reply ends with value, white space after both aside; case counts; 1 or 0"},
+		{Name: "iends_with", Group: TextGroup, New: newEndsWith(caseIgnored), Doc: "the reply ends with value, white space after both aside; case is ignored; 1 or 0"},
+		{Name: "regex", Group: TextGroup, New: newRegex, Doc: "some part of the reply matches the RE2 pattern value; case counts unless flags has i; 1 or 0"},
+		{Name: "word_count", Group: TextGroup, New: newWordCount, Doc: "the reply has value words, or from min to max; a word is what stands between white space; 1 or 0"},
+		{Name: "levenshtein", Group: TextGroup, New: newLevenshtein, Doc: "score = 1 − edit distance in characters / length of the longer text, against value or expected_output; case counts; passes from 0.8"},
+		{Name: "rouge", Group: TextGroup, New: newRouge, Doc: "score = ROUGE F1 over words, against value or expected_output; case is ignored; passes from 0.5"},
+		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words, smoothed, against value or expected_output; case is ignored; passes from 0.3"},
+		{Name: "similar", Group: TextGroup, New: newSimilar, Doc: "score = cosine of embeddings (or with method: lexical of word counts, case ignored), against value or expected_output; passes from 0.8"},
+	}
+}
+
+// Structure graders look at the reply of a turn, or at the last reply of the conversation.
+func structureKinds() []Kind {
+	return []Kind{
+		{Name: "is_json", Group: StructureGroup, New: newIsJSON, Doc: "the whole reply is JSON and follows the schema, if there is one; 1 or 0"},
+		{Name: "json_path", Group: StructureGroup, New: newJSONPath, Doc: "the reply is JSON, bare or in a code fence, and every value at path is as wanted; case counts; 1 or 0"},
+		{Name: "field_accuracy", Group: StructureGroup, New: newFieldAccuracy, Doc: "the reply is JSON, bare or in a code fence; score = weighted share of fields that agree with expected or expected_output; case counts"},
+		{Name: "expression", Group: StructureGroup, New: newExpression, Doc: "the expr-lang expression value over the exchange is true (1), false (0) or the score itself; case counts"},
+	}
+}
+
+// Budget graders look at what a turn took, or at the sums over the conversation.
+func budgetKinds() []Kind {
+	return []Kind{
+		{Name: "latency", Group: BudgetGroup, New: newLatency, OwnThreshold: true, Doc: "the reply took at most max_ms milliseconds; 1 or 0"},
+		{Name: "cost", Group: BudgetGroup, New: newCost, Doc: "the reply cost at most max_usd; undecided where tokens were used and no price is configured; 1 or 0"},
+		{Name: "token_usage", Group: BudgetGroup, New: newTokenUsage, Doc: "the reply used at most max_total, max_input and max_output tokens; 1 or 0"},
+		{Name: "turn_count", Group: BudgetGroup, New: newTurnCount, Doc: "from min to max turns were held so far; 1 or 0"},
+	}
+}
+
+func combinationKinds() []Kind {
+	return []Kind{
+		{Name: "composite", Group: CombinationGroup, New: newComposite, Doc: "several assertions as one; score = their weighted mean, 1 or 0 by a threshold, the least (all) or the greatest (any); a required one that fails makes it 0"},
+		{Name: "command", Aliases: []string{"code_grader"}, Group: CombinationGroup, New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, reasoning?, assertions?} on stdout; score = its score"},
+		{Name: "http", Group: CombinationGroup, New: newHTTP, Doc: "a web service gets the exchange as JSON and answers {score, passed?, reasoning?, assertions?}; score = its score"},
 	}
 }

@@ -48,10 +48,10 @@ type Rubric struct {
 	Ranges   []Range `json:"score_ranges,omitempty"`
 }
 
-// Range describes what a score from Low to High (0..10) means.
+// Range describes what the scores between two ends, both included and within 0..10, mean.
 type Range struct {
-	Low, High int
-	Outcome   string
+	Ends    [2]int `json:"score_range"`
+	Outcome string `json:"outcome"`
 }
 
 // Verdict is a judge's answer.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -77,13 +76,13 @@ func New(c Config) *Set {
 
 // Validate returns what is wrong with the assertion; suite.Load calls it for each one.
 func (s *Set) Validate(a suite.Assertion) source.Problems {
-	_, problems := s.build(a)
+	_, problems := s.build(a, 0)
 	return problems
 }
 
 // Check returns the assertion's grader. The error is a source.Problems.
 func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
-	c, problems := s.build(a)
+	c, problems := s.build(a, 0)
 	return c, problems.Err()
 }
 
@@ -96,22 +95,24 @@ func (s *Set) Types() []string {
 	return names
 }
 
-func (s *Set) build(a suite.Assertion) (runner.Check, source.Problems) {
+// build makes the check of an assertion that stands in depth others.
+func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems) {
 	reader := &source.Reader{File: a.Params.File()}
-	node := a.Params.With(a.Params.Value, reader)
+	node := a.Params.To(reader)
 	kind, ok := s.kinds[a.Type]
 	if !ok {
 		node.Field("type").Report(source.Suggest(a.Type, s.Types()), "unknown grader type %q", a.Type)
 		return runner.Check{}, reader.Problems
 	}
 	a.Type = kind.Name
-	args := &Args{Assertion: a, node: node, set: s}
+	args := &Args{Assertion: a, node: node, set: s, depth: depth}
 	g := kind.New(args)
-	args.reportUnknown(nil)
+	args.reportUnknown()
 	if a.Threshold > 1 && !kind.OwnThreshold {
 		args.Report("threshold", "use a score between 0 and 1", "threshold %g is out of range", a.Threshold)
 	}
-	return runner.Check{Assertion: a, Grader: g, Judged: kind.Judged || asksModel(g)}, reader.Problems
+	// The constructor may have set the threshold: to the type's default, or away because it meant something of its own.
+	return runner.Check{Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g)}, reader.Problems
 }
 
 // asksModel finds graders, such as a composite, that ask a model only because of what they hold.
@@ -158,13 +159,4 @@ func yesNo(want string, passed bool, evidence string) result.Grade {
 		g.Reason = fmt.Sprintf("wanted: %s; got: %s", want, evidence)
 	}
 	return g
-}
-
-// quote shortens a text for evidence.
-func quote(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 120 {
-		s = string(r[:120]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
 }

@@ -147,17 +147,17 @@ func (t *Test) Key() Key { return Key{t.Suite, t.TestID, t.Target, t.Trial} }
 
 // Totals counts a run's tests. A test with trials counts once.
 type Totals struct {
-	Tests        int        `json:"tests"`
-	Passed       int        `json:"passed"`
-	Failed       int        `json:"failed"`
-	Errors       int        `json:"errors"`
-	Skipped      int        `json:"skipped"`
-	Conversation int        `json:"conversations"`
-	Turns        int        `json:"turns"`
-	MeanScore    float64    `json:"mean_score"`
-	Usage        chat.Usage `json:"usage"`
-	CostUSD      float64    `json:"cost_usd"`
-	Judge        JudgeUse   `json:"judge"`
+	Tests         int        `json:"tests"`
+	Passed        int        `json:"passed"`
+	Failed        int        `json:"failed"`
+	Errors        int        `json:"errors"`
+	Skipped       int        `json:"skipped"`
+	Conversations int        `json:"conversations"`
+	Turns         int        `json:"turns"`
+	MeanScore     float64    `json:"mean_score"`
+	Usage         chat.Usage `json:"usage"`
+	CostUSD       float64    `json:"cost_usd"`
+	Judge         JudgeUse   `json:"judge"`
 	// Failures counts failure codes over all tests.
 	Failures map[Code]int `json:"failures,omitempty"`
 }

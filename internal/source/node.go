@@ -16,6 +16,16 @@ type Reader struct {
 	File string
 	// Problems holds what was found so far, in the order of reading.
 	Problems Problems
+	// parent, when set, gets the problems instead.
+	parent *Reader
+}
+
+func (r *Reader) add(problems ...Problem) {
+	if r.parent != nil {
+		r.parent.add(problems...)
+		return
+	}
+	r.Problems = append(r.Problems, problems...)
 }
 
 // Node returns root as a node at the given path.
@@ -51,17 +61,39 @@ func (n Node) Report(hint, format string, args ...any) {
 	if n.reader == nil {
 		return
 	}
-	n.reader.Problems = append(n.reader.Problems, Problem{
+	n.reader.add(Problem{
 		File: n.reader.File, Path: n.Path(), Line: n.Line, Column: n.Column,
 		Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
-// With returns the node with another value at the same place, reporting to reader.
-func (n Node) With(v Value, reader *Reader) Node {
+// With returns the node with another value at the same path.
+func (n Node) With(v Value) Node {
 	n.Value = v
-	n.reader = reader
 	return n
+}
+
+// To returns the node reporting to another reader, as do the nodes below it.
+func (n Node) To(r *Reader) Node {
+	n.reader = r
+	return n
+}
+
+// Onto returns the node reporting to the reader of another one, with its own file name kept in what it reports.
+func (n Node) Onto(other Node) Node {
+	if other.reader == nil || n.reader == nil || n.reader.File == other.reader.File {
+		n.reader = other.reader
+		return n
+	}
+	n.reader = &Reader{File: n.reader.File, parent: other.reader}
+	return n
+}
+
+// Add files problems that were found by someone else.
+func (n Node) Add(problems Problems) {
+	if n.reader != nil {
+		n.reader.add(problems...)
+	}
 }
 
 // Field returns the entry called name as a node; a missing entry is Null and stands where the mapping stands.
@@ -103,6 +135,21 @@ func (n Node) Read(fields map[string]func(Node)) {
 		}
 		if f.Value.Kind != Null {
 			read(n.child("."+f.Name, f.Value, f.Line, f.Column))
+		}
+	}
+}
+
+// Entries yields the entries of a mapping whose keys are the author's own. Anything else is reported and yields nothing.
+func (n Node) Entries() iter.Seq2[string, Node] {
+	return func(yield func(string, Node) bool) {
+		if n.Kind != Map {
+			n.Report("write `name: value` pairs", "expected a mapping, got %s", n.Kind)
+			return
+		}
+		for _, f := range n.Fields {
+			if !yield(f.Name, n.child("."+f.Name, f.Value, f.Line, f.Column)) {
+				return
+			}
 		}
 	}
 }

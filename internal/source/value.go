@@ -68,8 +68,8 @@ func (v Value) Float() (float64, bool) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(v.Scalar, "_", ""), 64)
-	if err == nil {
-		return f, !math.IsNaN(f)
+	if err == nil && !math.IsNaN(f) {
+		return f, true
 	}
 	if i, err := strconv.ParseInt(v.Scalar, 0, 64); err == nil {
 		return float64(i), true

@@ -52,8 +52,8 @@ func ParseYAML(file string, data []byte) (v Value, err error) {
 			continue
 		}
 		if found {
-			at := d.Body.GetToken().Position
-			return fault(at.Line, at.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
+			second := c.value(d.Body, 0)
+			return fault(second.Line, second.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
 		}
 		found = true
 		v = c.value(d.Body, 0)

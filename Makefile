@@ -1,0 +1,56 @@
+# The targets of everyday work. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+GOLANGCI_VERSION := v2.13.2
+GOFUMPT_VERSION := v0.9.2
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/rehearse
+	go build -trimpath -o bin/rehearse ./cmd/rehearse
+
+.PHONY: test
+test: ## run every test with the race detector; needs nothing but Go and a C compiler
+	./test.sh
+
+.PHONY: short
+short: ## run every test without the race detector
+	go test ./...
+
+.PHONY: lint
+lint: ## check style and common mistakes
+	go vet ./...
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
+
+.PHONY: fmt
+fmt: ## format the code
+	go run mvdan.cc/gofumpt@$(GOFUMPT_VERSION) -w cmd internal bench *.go
+
+.PHONY: generate
+generate: build ## write what is generated: docs/graders.md
+	bin/rehearse graders --format markdown > docs/graders.md
+
+.PHONY: verify
+verify: build ## check that what is generated is current
+	bin/rehearse graders --format markdown | diff -u docs/graders.md -
+
+.PHONY: fuzz
+fuzz: ## fuzz the suite loader and the judge's reply parser, a minute each
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
+	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
+
+.PHONY: cover
+cover: ## show the test coverage by package
+	go test -coverprofile coverage.out -coverpkg ./internal/...,./cmd/... ./... && go tool cover -func coverage.out | tail -1
+
+.PHONY: bench
+bench: build ## measure speed and memory against the goals
+	go test -run '^$$' -bench . -benchmem ./internal/... 
+	go run ./bench -rehearse bin/rehearse
+
+.PHONY: bench-peers
+bench-peers: build ## the same work with AgentV and promptfoo, installed from npm into a temporary folder
+	go run ./bench -rehearse bin/rehearse -peers

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/config"
+)
+
+func newDoctor(env *Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check that everything which a run needs is there",
+		Long: `Check the configuration, the folder for results, the store, and the model endpoint that the environment names.
+Nothing is asked of a model and nothing is changed but the store. The exit code is 0 when all is well and 3 otherwise.`,
+		Example: "  rehearse doctor",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			d := &doctor{env: env}
+			d.checkConfig()
+			d.checkFolder()
+			d.checkStore(c.Context())
+			d.checkEndpoint(c.Context())
+			if d.ill {
+				return &exitError{code: exitNotRun}
+			}
+			return nil
+		},
+	}
+}
+
+type doctor struct {
+	env *Env
+	ill bool
+}
+
+func (d *doctor) well(what, format string, args ...any) {
+	fmt.Fprintf(d.env.Stdout, "ok    %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+func (d *doctor) note(what, format string, args ...any) {
+	fmt.Fprintf(d.env.Stdout, "note  %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+func (d *doctor) bad(what, format string, args ...any) {
+	d.ill = true
+	fmt.Fprintf(d.env.Stdout, "FAIL  %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+func (d *doctor) checkConfig() {
+	path := config.Find(".")
+	if path == "" {
+		d.note("configuration", "no %s here or above; `rehearse init` writes one", config.Name)
+		return
+	}
+	c, err := config.Load(path)
+	if err != nil {
+		d.bad("configuration", "%s", strings.ReplaceAll(err.Error(), "\n", "\n      "))
+		return
+	}
+	d.well("configuration", "%s: %s, %s", path, plural(len(c.Targets), "target"), plural(len(c.Models), "model"))
+}
+
+func (d *doctor) checkFolder() {
+	if err := os.MkdirAll(stateDir, 0o755); err != nil {
+		d.bad("results", "cannot write here: %v; use --out with a folder that you may write", err)
+		return
+	}
+	f, err := os.CreateTemp(stateDir, "doctor-*")
+	if err != nil {
+		d.bad("results", "cannot write in %s: %v", stateDir, err)
+		return
+	}
+	_ = f.Close() // it is empty
+	if err := os.Remove(f.Name()); err != nil {
+		d.bad("results", "cannot remove a file in %s: %v", stateDir, err)
+		return
+	}
+	d.well("results", "%s", filepath.Join(stateDir, "runs"))
+}
+
+func (d *doctor) checkStore(ctx context.Context) {
+	s, err := openStore(ctx, d.env, "")
+	if err != nil {
+		d.bad("store", "%v", err)
+		return
+	}
+	runs, err := s.Runs(ctx, 1000)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		d.bad("store", "%v", err)
+		return
+	}
+	d.well("store", "%s, %s", filepath.Join(stateDir, "rehearse.db"), plural(len(runs), "run"))
+}
+
+func (d *doctor) checkEndpoint(ctx context.Context) {
+	key, base := d.env.Getenv("OPENAI_API_KEY"), d.env.Getenv("OPENAI_BASE_URL")
+	switch {
+	case key == "" && base == "":
+		d.note("models", "OPENAI_API_KEY and OPENAI_BASE_URL are not set: scripted models work, openai:… does not")
+		return
+	case key == "":
+		d.note("models", "OPENAI_API_KEY is not set; a local endpoint may not need one")
+	default:
+		d.well("models", "OPENAI_API_KEY is set")
+	}
+	if base == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
+	if err != nil {
+		d.bad("endpoint", "OPENAI_BASE_URL is no address: it should look like http://127.0.0.1:8089/v1")
+		return
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		d.bad("endpoint", "%s does not answer: is the server running?", base)
+		return
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // only so that the connection can be used again
+	_ = response.Body.Close()
+	if response.StatusCode >= 400 {
+		d.bad("endpoint", "%s answers GET /models with %s", base, response.Status)
+		return
+	}
+	d.well("endpoint", "%s answers", base)
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/queue"
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/stats"
+	"rehearse/internal/store"
+	"rehearse/internal/suite"
+)
+
+// held is a run that has been held, whole or in part.
+type held struct {
+	dir string
+	run result.Run
+	// interrupted is true when the user stopped it, spent when the budget did.
+	interrupted, spent bool
+}
+
+// hold runs the plan: it opens everything that the tests need, holds the conversations, and writes every record as it comes.
+func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
+	if err := w.prepare(p); err != nil {
+		return nil, err
+	}
+	h, log, err := w.openRun(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	prior, err := w.prior(h.dir)
+	if err != nil {
+		return nil, err
+	}
+	progress := startProgress(w.env, w.flags, p.tests-prior.tests)
+	o := &orchestrator.Orchestrator{
+		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: log, Observe: progress.observe, Hold: w.holdOne,
+	}
+	working, stop, release := w.interruptible(ctx, progress)
+	totals, err := o.Run(working, orchestrator.Plan{
+		Tests: p.units(), Needed: p.isNeeded, Prior: prior.outcome, BudgetUSD: p.budget,
+	}, stop)
+	release()
+	progress.done()
+	if closing := log.Close(); err == nil {
+		err = closing
+	}
+	switch {
+	case errors.Is(err, orchestrator.ErrStopped):
+		h.interrupted = true
+	case errors.Is(err, orchestrator.ErrBudget):
+		h.spent = true
+		fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error()+"; the rest was not run")
+	case err != nil:
+		fmt.Fprintln(w.env.Stderr, "rehearse: what was finished is in "+h.dir)
+		return nil, notRun(err)
+	}
+	if prior.tests > 0 {
+		if totals, err = recount(h.dir); err != nil {
+			return nil, notRun(err)
+		}
+	}
+	h.close(w.env.Now(), totals)
+	return h, nil
+}
+
+// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
+func (w *wiring) prepare(p *plan) error {
+	suites := map[string]*suite.Suite{}
+	for _, s := range w.suites {
+		suites[s.Name] = s
+	}
+	judged := map[string]bool{}
+	for u, err := range p.units() {
+		if err != nil {
+			return err
+		}
+		if _, err := w.target(u.Target, u.Test.Execution); err != nil {
+			return err
+		}
+		if !judged[u.Test.Suite] && p.judged > 0 {
+			judged[u.Test.Suite] = w.asksJudge(u.Test)
+		}
+	}
+	for name, s := range suites {
+		if _, err := w.gradingOf(s, w.settle(s, s.Execution), judged[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdOne holds the conversation of one job.
+func (w *wiring) holdOne(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	t, err := w.target(j.Target, j.Test.Execution)
+	if err != nil {
+		return nil, err
+	}
+	return runner.Hold(ctx, runner.Conversation{
+		Test: j.Test, Trial: j.Trial, Target: t, Grading: w.grading[j.Test.Suite], Now: w.env.Now,
+	})
+}
+
+// openRun makes the run's folder with its first run.json and opens its log.
+func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, error) {
+	now := w.env.Now()
+	h := &held{dir: w.flags.out, run: result.Run{
+		Schema: result.Schema, ID: runID(now), Version: version(), Command: w.flags.commandLine, StartedAt: now.UTC(),
+		Targets: p.targets, ExitReason: "running",
+	}}
+	for _, s := range w.suites {
+		h.run.Suites = append(h.run.Suites, s.File)
+	}
+	if p.judged > 0 {
+		h.run.Judge = w.judgeName()
+	}
+	if h.dir == "" {
+		h.dir = filepath.Join(stateDir, "runs", h.run.ID)
+	}
+	if w.flags.resume != "" {
+		before, err := report.ReadRun(h.dir)
+		if err != nil {
+			return nil, nil, usage("cannot resume: %w", err)
+		}
+		h.run.ID, h.run.StartedAt, h.run.DurationMS = before.ID, before.StartedAt, before.DurationMS
+	} else if err := setAside(h.dir); err != nil {
+		return nil, nil, notRun(err)
+	}
+	h.run.Config = map[string]any{"workers": p.workers, "conversations": p.conversations, "turns": p.turns, "config": w.config.Path}
+	if err := os.MkdirAll(h.dir, 0o755); err != nil {
+		return nil, nil, usage("cannot write results: %w", err)
+	}
+	if err := report.WriteRun(h.dir, h.run); err != nil {
+		return nil, nil, notRun(err)
+	}
+	w.index(ctx, h)
+	log, err := report.OpenLog(h.dir)
+	if err != nil {
+		return nil, nil, notRun(err)
+	}
+	log.Redact = w.secrets.Bytes
+	return h, log, nil
+}
+
+// index enters the run in the store; results do not depend on it.
+func (w *wiring) index(ctx context.Context, h *held) {
+	if w.store == nil {
+		return
+	}
+	dir, err := filepath.Abs(h.dir)
+	if err == nil {
+		err = w.store.PutRun(ctx, h.run, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
+	}
+}
+
+// setAside moves the results of an earlier run out of a folder that is used again: what was finished is never lost.
+func setAside(dir string) error {
+	before, err := report.ReadRun(dir)
+	if err != nil {
+		if _, statErr := os.Stat(filepath.Join(dir, report.LogFile)); statErr != nil {
+			return nil // an empty or new folder
+		}
+		before.ID = "unknown"
+	}
+	aside := filepath.Join(dir, "earlier", before.ID)
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return fmt.Errorf("move the earlier results aside: %w", err)
+	}
+	for _, name := range []string{report.LogFile, report.RunFile, "report.html", "report.md", "junit.xml"} {
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("move the earlier results aside: %w", err)
+		}
+	}
+	return nil
+}
+
+// priorRun is what a resumed run has already finished.
+type priorRun struct {
+	outcomes map[result.Key]orchestrator.Outcome
+	tests    int
+}
+
+func (p priorRun) outcome(k result.Key) (orchestrator.Outcome, bool) {
+	o, ok := p.outcomes[k]
+	return o, ok
+}
+
+// prior reads what need not be run again; --rerun takes out what failed, with all trials of such a test.
+func (w *wiring) prior(dir string) (priorRun, error) {
+	p := priorRun{outcomes: map[result.Key]orchestrator.Outcome{}}
+	if w.flags.resume == "" {
+		return p, nil
+	}
+	again := map[result.Key]bool{}
+	for t, err := range report.ReadLog(dir) {
+		if err != nil {
+			return p, notRun(err)
+		}
+		p.outcomes[t.Key()] = orchestrator.Outcome{Verdict: t.Verdict, Score: t.Score}
+		whole := t.Key()
+		whole.Trial = 0
+		failed := t.Verdict == result.Fail || t.Verdict == result.Skip
+		if t.Trial == 0 && (w.flags.rerun == "failed" && (failed || t.Verdict == result.Error) || w.flags.rerun == "errors" && t.Verdict == result.Error) {
+			again[whole] = true
+		}
+	}
+	for k := range p.outcomes {
+		whole := k
+		whole.Trial = 0
+		if again[whole] {
+			delete(p.outcomes, k)
+		} else if k.Trial == 0 {
+			p.tests++
+		}
+	}
+	return p, nil
+}
+
+func recount(dir string) (result.Totals, error) {
+	var y result.Tally
+	for t, err := range report.ReadLog(dir) {
+		if err != nil {
+			return result.Totals{}, err
+		}
+		y.Add(t)
+	}
+	return y.Totals(), nil
+}
+
+// close fills in how the run ended.
+func (h *held) close(now time.Time, totals result.Totals) {
+	h.run.Totals = totals
+	h.run.EndedAt = now.UTC()
+	h.run.DurationMS = float64(now.Sub(h.run.StartedAt).Microseconds()) / 1000
+	h.run.ExitCode, h.run.ExitReason = exitCode(totals)
+	if h.spent {
+		h.run.ExitCode, h.run.ExitReason = max(h.run.ExitCode, exitFailed), "budget"
+	}
+	if h.interrupted {
+		h.run.ExitCode, h.run.ExitReason = exitInterrupted, "interrupted"
+	}
+	if graded := totals.Passed + totals.Failed; graded > 0 {
+		h.run.PassRate = float64(totals.Passed) / float64(graded)
+		h.run.Interval = stats.Wilson(totals.Passed, graded)
+	}
+}
+
+// conclude writes the reports, prints the summary and returns the exit code as an error.
+func (w *wiring) conclude(h *held) error {
+	if err := report.WriteRun(h.dir, h.run); err != nil {
+		return notRun(err)
+	}
+	w.index(context.Background(), h) // also after an interruption
+	r := report.New(h.run, report.ReadLog(h.dir))
+	if w.flags.baseline != "" {
+		against, err := w.compare(h)
+		if err != nil {
+			return err
+		}
+		r.Against = against
+	}
+	for _, format := range report.Formats() {
+		if slices.Contains(w.flags.formats, format.Name) {
+			if _, err := r.Write(h.dir, format); err != nil {
+				return notRun(err)
+			}
+		}
+	}
+	colour := w.env.Colour && !w.flags.noColour && w.env.Getenv("NO_COLOR") == ""
+	style := report.TextOptions{Colour: colour, Verbose: w.flags.verbose, Quiet: w.flags.quiet, Dir: h.dir}
+	if err := r.Text(w.env.Stdout, style); err != nil {
+		return notRun(err)
+	}
+	if h.interrupted {
+		fmt.Fprintf(w.env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s\n", h.dir)
+	}
+	if h.run.ExitCode != exitPassed {
+		return &exitError{code: h.run.ExitCode}
+	}
+	return nil
+}
+
+// compare holds the run against the baseline, which was found before the run began.
+func (w *wiring) compare(h *held) (*report.Diff, error) {
+	diff, err := report.Compare(report.ReadLog(w.baseline), report.ReadLog(h.dir))
+	if err != nil {
+		return nil, notRun(err)
+	}
+	return diff, nil
+}
+
+// stateDir is where runs and the store are kept unless the configuration says otherwise.
+const stateDir = ".rehearse"
+
+func openStore(ctx context.Context, env *Env, path string) (*store.Store, error) {
+	if path == "" {
+		path = filepath.Join(stateDir, "rehearse.db")
+	}
+	return store.Open(ctx, path)
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"rehearse/internal/llm"
+	"rehearse/internal/server"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"rehearse": main})
+}
+
+// TestScripts runs the whole program as testdata/script/*.txtar tell. Besides the usual commands there are
+//
+//	exits CODE rehearse …   runs the program and compares its exit code
+//	serve SCRIPT            starts a scripted OpenAI-compatible server and points OPENAI_BASE_URL at it
+//	requests FILE           writes the bodies of the requests that it has had since, one JSON object a line, keys sorted
+//	jsonl FILE PATH…        prints the values at the paths (a.b.0) of each line of a JSON Lines file, separated by a blank
+//
+// ROOT is the repository; HOME and the work folder are empty; no key is set.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../../testdata/script",
+		UpdateScripts:       os.Getenv("UPDATE_GOLDEN") != "",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOT", root)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl,
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if exit, ok := err.(interface{ ExitCode() int }); ok {
+		code = fmt.Sprint(exit.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// seen keeps the requests that a script's server has had.
+type seen struct {
+	mu     sync.Mutex
+	bodies [][]byte
+}
+
+func (s *seen) ServeHTTP(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	s.bodies = append(s.bodies, body)
+	s.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	next.ServeHTTP(w, r)
+}
+
+type seenKey struct{ ts *testscript.TestScript }
+
+var servers sync.Map // of seenKey to *seen
+
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve SCRIPT")
+	}
+	model, err := llm.LoadScript(args[0], []byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	s, handler := &seen{}, server.OpenAI(model, server.Options{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r, handler) }))
+	servers.Store(seenKey{ts}, s)
+	ts.Defer(func() { web.Close(); servers.Delete(seenKey{ts}) })
+	ts.Setenv("OPENAI_BASE_URL", web.URL+"/v1")
+	ts.Setenv("OPENAI_API_KEY", "sk-test-1234567890")
+}
+
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: requests FILE")
+	}
+	found, ok := servers.Load(seenKey{ts})
+	if !ok {
+		ts.Fatalf("serve a script first")
+	}
+	s, _ := found.(*seen)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out bytes.Buffer
+	for _, body := range s.bodies {
+		var v any
+		ts.Check(json.Unmarshal(body, &v))
+		line, err := json.Marshal(v)
+		ts.Check(err)
+		out.Write(append(line, '\n'))
+	}
+	s.bodies = nil
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o600))
+}
+
+func jsonl(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: jsonl FILE PATH…")
+	}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var v any
+		ts.Check(json.Unmarshal([]byte(line), &v))
+		var fields []string
+		for _, path := range args[1:] {
+			data, err := json.Marshal(at(v, path))
+			ts.Check(err)
+			fields = append(fields, strings.Trim(string(data), `"`))
+		}
+		fmt.Fprintln(ts.Stdout(), strings.Join(fields, " "))
+	}
+}
+
+func at(v any, path string) any {
+	for part := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[part]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(part, &i); err != nil || i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}

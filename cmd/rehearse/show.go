@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+)
+
+func newShow(env *Env) *cobra.Command {
+	var test, format string
+	var quiet bool
+	c := &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "Show a finished run again, or list the runs",
+		Example: `  rehearse show                         list the latest runs
+  rehearse show latest
+  rehearse show latest --test refund-twice   one test with its whole transcript
+  rehearse show .rehearse/runs/ID --format md`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listRuns(c, env)
+			}
+			dir, err := findRun(c.Context(), env, args[0])
+			if err != nil {
+				return err
+			}
+			run, err := report.ReadRun(dir)
+			if err != nil {
+				return usage("cannot show the run: %w", err)
+			}
+			tests := report.ReadLog(dir)
+			if test != "" {
+				tests = onlyTest(tests, test)
+			}
+			r := report.New(run, tests)
+			switch {
+			case format == "text" && test != "":
+				if err := r.Transcript(env.Stdout); err != nil {
+					return notRun(err)
+				}
+				return r.Text(env.Stdout, report.TextOptions{Verbose: true})
+			case format == "text":
+				colour := env.Colour && env.Getenv("NO_COLOR") == ""
+				return r.Text(env.Stdout, report.TextOptions{Colour: colour, Verbose: !quiet, Quiet: quiet, Dir: dir})
+			case format == "md":
+				return r.Markdown(env.Stdout)
+			}
+			return usage("unknown format %q: use text or md; the folder %s has all of them", format, dir)
+		},
+	}
+	c.Flags().StringVar(&test, "test", "", "only this test, with its transcript")
+	c.Flags().StringVar(&format, "format", "text", "text or md")
+	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "print only the totals")
+	return c
+}
+
+func onlyTest(tests report.Tests, id string) report.Tests {
+	return func(yield func(*result.Test, error) bool) {
+		for t, err := range tests {
+			if (err != nil || t.TestID == id) && !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+func listRuns(c *cobra.Command, env *Env) error {
+	index, err := openStore(c.Context(), env, "")
+	if err != nil {
+		return notRun(err)
+	}
+	defer func() { _ = index.Close() }() // nothing was written
+	runs, err := index.Runs(c.Context(), 20)
+	if err != nil {
+		return notRun(err)
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "no runs yet: start with `rehearse run SUITE`")
+		return err
+	}
+	table := tabwriter.NewWriter(env.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "RUN\tSTARTED\tRESULT\tTESTS\tPASSED\tFAILED\tERRORS\tFOLDER")
+	for _, r := range runs {
+		t := r.Totals
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", r.ID, r.StartedAt.Local().Format(time.DateTime),
+			r.ExitReason, t.Tests, t.Passed, t.Failed, t.Errors, r.Dir)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rehearse/internal/suite"
+)
+
+// watchInterval is how often files are looked at; polling works on every file system.
+const watchInterval = 500 * time.Millisecond
+
+// watching runs the suites again whenever a file in their folders changes, until the user stops it.
+func (f *runFlags) watching(ctx context.Context, env *Env, args []string) error {
+	for {
+		before := f.snapshot(args)
+		err := f.run(ctx, env, args)
+		var exit *exitError
+		if errors.As(err, &exit) && exit.code == exitInterrupted {
+			return err
+		}
+		if err != nil && (exit == nil || exit.err != nil) {
+			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
+		}
+		f.out = "" // each run has its own folder
+		fmt.Fprintln(env.Stderr, "rehearse: waiting for a change; Ctrl-C ends")
+		tick := time.NewTicker(watchInterval)
+		for changed := false; !changed; {
+			select {
+			case <-env.Signals:
+				tick.Stop()
+				return &exitError{code: exitInterrupted}
+			case <-ctx.Done():
+				tick.Stop()
+				return notRun(ctx.Err())
+			case <-tick.C:
+				changed = f.snapshot(args) != before
+			}
+		}
+		tick.Stop()
+	}
+}
+
+// snapshot sums up names, sizes and times of the files beside the suites, results left out.
+func (f *runFlags) snapshot(args []string) string {
+	var b strings.Builder
+	folders := map[string]bool{}
+	for _, arg := range args {
+		files, err := suite.Find(arg)
+		if err != nil {
+			continue
+		}
+		for _, file := range files {
+			folders[filepath.Dir(file)] = true
+		}
+	}
+	for folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil //nolint:nilerr // a file that vanishes while we look is a change like any other
+			}
+			if d.IsDir() && path != folder && strings.HasPrefix(d.Name(), ".") {
+				return filepath.SkipDir
+			}
+			if info, err := d.Info(); err == nil && !d.IsDir() {
+				fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
+			}
+			return nil
+		})
+		if err != nil {
+			fmt.Fprintln(&b, folder, err)
+		}
+	}
+	return b.String()
+}

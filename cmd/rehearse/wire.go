@@ -1,0 +1,316 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/config"
+	"rehearse/internal/grader"
+	"rehearse/internal/judge"
+	"rehearse/internal/llm"
+	"rehearse/internal/redact"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+	"rehearse/internal/suite"
+	"rehearse/internal/target"
+)
+
+// wiring joins the parts of one run. It is the only place that knows them all.
+type wiring struct {
+	env     *Env
+	flags   *runFlags
+	suites  []*suite.Suite
+	config  config.File
+	secrets *redact.Redactor
+	store   *store.Store // nil when it could not be opened
+	// kinds validates assertions; grading holds the assertion engine of each suite, with its judge.
+	kinds   *grader.Set
+	grading map[string]*grader.Set
+	targets map[targetKey]runner.Target
+	models  llm.Options
+	tape    *tape
+	// baseline is the folder of the run to compare with, if any.
+	baseline string
+	// judges by the models that they ask
+	judges map[judgeKey]*judge.Judge
+}
+
+// targetKey tells targets apart that are called differently by different tests.
+type targetKey struct {
+	name    string
+	retries int
+	timeout time.Duration
+}
+
+type judgeKey struct {
+	primary, secondary string
+	samples            int
+	cached             bool
+}
+
+func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite) (*wiring, error) {
+	w := &wiring{
+		env: env, flags: f, suites: suites, secrets: redact.New(env.Environ), kinds: grader.New(grader.Config{}),
+		grading: map[string]*grader.Set{}, targets: map[targetKey]runner.Target{}, judges: map[judgeKey]*judge.Judge{},
+	}
+	path := f.config
+	if path == "" {
+		path = config.Find(filepath.Dir(suites[0].File))
+	}
+	if path != "" {
+		var err error
+		if w.config, err = config.Load(path); err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+	}
+	w.models = llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()}
+	var err error
+	if f.baseline != "" {
+		if w.baseline, err = findRun(ctx, env, f.baseline); err != nil {
+			return nil, err
+		}
+	}
+	if w.tape, err = openTape(f); err != nil {
+		return nil, err
+	}
+	if !f.dryRun {
+		if w.store, err = openStore(ctx, env, w.config.Store); err != nil {
+			fmt.Fprintln(env.Stderr, "rehearse: "+w.secrets.Text(err.Error())+"; going on without the run index and the verdict cache")
+		}
+	}
+	return w, nil
+}
+
+func (w *wiring) close() {
+	if err := w.tape.close(); err != nil {
+		fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
+	}
+	if w.store != nil {
+		if err := w.store.Close(); err != nil {
+			fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
+		}
+	}
+}
+
+// settle puts the command line around what a test of a suite says.
+func (w *wiring) settle(s *suite.Suite, e suite.Execution) suite.Execution {
+	for i, name := range e.Targets {
+		if local := w.local(s, name); local != name {
+			e.Targets = slices.Clone(e.Targets)
+			e.Targets[i] = local
+		}
+	}
+	return w.flags.settle(e)
+}
+
+// local makes the file of a model that a suite names itself start from the suite's folder.
+func (w *wiring) local(s *suite.Suite, name string) string {
+	provider, file, ok := strings.Cut(name, ":")
+	if !ok || provider != "scripted" && provider != "cassette" || filepath.IsAbs(file) {
+		return name
+	}
+	if _, configured := w.config.Models[name]; configured {
+		return name
+	}
+	return provider + ":" + filepath.Join(filepath.Dir(s.File), file)
+}
+
+// targetNames returns the targets that a test runs with.
+func (w *wiring) targetNames(t *suite.Test) ([]string, error) {
+	switch {
+	case len(t.Execution.Targets) > 0:
+		return t.Execution.Targets, nil
+	case w.config.Target != "":
+		return []string{w.config.Target}, nil
+	case len(w.config.Targets) == 1:
+		for name := range w.config.Targets {
+			return []string{name}, nil
+		}
+	}
+	hint := "add --target PROVIDER:MODEL, or `target:` to the suite or to " + config.Name
+	if len(w.config.Targets) > 1 {
+		hint = "choose one of the configured targets with --target: " + strings.Join(sortedNames(w.config.Targets), ", ")
+	}
+	return nil, usage("test %s does not say what to talk to: %s", t.ID, hint)
+}
+
+// target returns the target of that name as a test calls it.
+func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
+	key := targetKey{name: name, retries: -1, timeout: e.Timeout}
+	if e.Retries != nil {
+		key.retries = *e.Retries
+	}
+	if t, ok := w.targets[key]; ok {
+		return t, nil
+	}
+	m, err := w.modelNamed(name, "target", sortedNames(w.config.Targets))
+	if err != nil {
+		return nil, err
+	}
+	if e.Retries != nil {
+		m.Retries = e.Retries
+	}
+	m.Timeout = cmp.Or(e.Timeout, m.Timeout)
+	model, err := w.open(m)
+	if err != nil {
+		return nil, err
+	}
+	t := &target.Model{Model: model, Parameters: llm.Request{
+		Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens,
+	}}
+	w.targets[key] = t
+	return t, nil
+}
+
+// modelNamed finds a model by the name of a target or model, or by PROVIDER:MODEL.
+func (w *wiring) modelNamed(name, what string, known []string) (config.Model, error) {
+	if t, ok := w.config.Targets[name]; ok && what == "target" {
+		return t.Model, nil
+	}
+	if m, ok := w.config.Models[name]; ok {
+		return m, nil
+	}
+	if !strings.Contains(name, ":") && len(known) > 0 {
+		return config.Model{}, usage("there is no %s called %q in %s: %s", what, name, w.config.Path, source.Suggest(name, known))
+	}
+	m, err := llm.ParseModel(name)
+	if err != nil {
+		return config.Model{}, usage("%s: %w", what, err)
+	}
+	return m, nil
+}
+
+// open opens a model, behind the recording if there is one.
+func (w *wiring) open(m config.Model) (llm.Model, error) {
+	if w.tape.playing != nil {
+		return w.tape.play(m.String()), nil
+	}
+	model, err := llm.Open(m, w.models)
+	if err != nil {
+		return nil, modelError(err)
+	}
+	return w.tape.record(m.String(), model), nil
+}
+
+// judgeFor returns the judge of a suite: by flag, suite, configuration, or the default models.
+func (w *wiring) judgeFor(s *suite.Suite, e suite.Execution) (*judge.Judge, error) {
+	primary, secondary, samples, complexity, err := w.judgeModels(s)
+	if err != nil {
+		return nil, err
+	}
+	key := judgeKey{primary: primary.String(), samples: samples}
+	if secondary != nil {
+		key.secondary = secondary.String()
+	}
+	key.cached = (e.Cache == nil || *e.Cache) && w.tape.off()
+	if j, ok := w.judges[key]; ok {
+		return j, nil
+	}
+	c := judge.Config{Complexity: complexity, Samples: samples}
+	if c.Primary, err = w.named(primary); err != nil {
+		return nil, err
+	}
+	if secondary != nil {
+		if c.Secondary, err = w.named(*secondary); err != nil {
+			return nil, err
+		}
+	}
+	if key.cached && w.store != nil {
+		c.Cache = w.store
+	}
+	j := judge.New(c)
+	w.judges[key] = j
+	return j, nil
+}
+
+// judgeModels returns who judges a suite. The default pair is S1.76–S1.77's.
+func (w *wiring) judgeModels(s *suite.Suite) (primary config.Model, secondary *config.Model, samples, complexity int, err error) {
+	configured := w.config.Judge
+	samples, complexity = cmp.Or(s.Judge.Samples, configured.Samples), cmp.Or(s.Judge.Complexity, configured.Complexity)
+	models := sortedNames(w.config.Models)
+	switch {
+	case w.flags.judge != "":
+		primary, err = w.modelNamed(w.flags.judge, "judge", models)
+	case s.Judge.Model != "":
+		if primary, err = w.modelNamed(w.local(s, s.Judge.Model), "judge", models); err == nil && s.Judge.Secondary != "" {
+			var second config.Model
+			second, err = w.modelNamed(w.local(s, s.Judge.Secondary), "judge", models)
+			secondary = &second
+		}
+	case configured.Primary != nil:
+		primary, secondary = *configured.Primary, configured.Secondary
+	default:
+		primary = config.Model{Provider: "openai", Name: "gpt-5"}
+		secondary = &config.Model{Provider: "openai", Name: "gpt-4.1"}
+	}
+	return primary, secondary, samples, complexity, err
+}
+
+func (w *wiring) judgeName() string {
+	primary, _, _, _, err := w.judgeModels(w.suites[0])
+	if err != nil {
+		return w.flags.judge
+	}
+	return primary.String()
+}
+
+// named opens a judging model. Its parameters are part of the name that stands in cache keys.
+func (w *wiring) named(m config.Model) (judge.Named, error) {
+	model, err := w.open(m)
+	if err != nil {
+		return judge.Named{}, err
+	}
+	name := m.String()
+	if m.BaseURL != "" {
+		name += " at " + m.BaseURL
+	} else if m.Provider == "openai" && w.env.Getenv("OPENAI_BASE_URL") != "" {
+		name += " at " + w.env.Getenv("OPENAI_BASE_URL")
+	}
+	if m.Provider == "scripted" {
+		name += " " + contentHash(filepath.Join(m.Dir, m.Name))
+	}
+	parameters := llm.Request{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens}
+	return judge.Named{Name: fmt.Sprintf("%s %s", name, describeParameters(parameters)), Model: &withParameters{model, parameters}}, nil
+}
+
+// gradingOf returns the assertion engine of a suite.
+func (w *wiring) gradingOf(s *suite.Suite, e suite.Execution, needsJudge bool) (*grader.Set, error) {
+	if set, ok := w.grading[s.Name]; ok {
+		return set, nil
+	}
+	c := grader.Config{HTTP: &http.Client{Timeout: time.Minute}, Environ: redact.Environ(w.env.Environ)}
+	if needsJudge {
+		j, err := w.judgeFor(s, e)
+		if err != nil {
+			return nil, err
+		}
+		c.Judge = j
+	}
+	if w.config.Embedder != nil {
+		embedder, err := llm.NewEmbedder(*w.config.Embedder, w.models)
+		if err != nil {
+			return nil, modelError(err)
+		}
+		c.Embedder = embedder
+	}
+	set := grader.New(c)
+	w.grading[s.Name] = set
+	return set, nil
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,219 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// Name is what the configuration file is called.
+const Name = "rehearse.yaml"
+
+// Find returns the configuration file of a folder: its own, or that of the nearest folder above; empty when there is none.
+func Find(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		path := filepath.Join(dir, Name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// Load reads a configuration file. A faulty file gives a source.Problems with all of its faults.
+func Load(path string) (File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return File{}, fmt.Errorf("no configuration at %s: check --config", path)
+		}
+		return File{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	root, err := source.ParseYAML(path, data)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Path: path, Dir: filepath.Dir(path), Targets: map[string]Target{}, Models: map[string]Model{}}
+	reader := &source.Reader{File: path}
+	if root.Kind != source.Null {
+		f.read(reader.Node(root, ""))
+	}
+	return f, reader.Problems.Err()
+}
+
+func (f *File) read(n source.Node) {
+	if n.Has("models") { // first, so that targets and the judge may name them
+		for name, model := range n.Field("models").Entries() {
+			f.Models[name] = f.model(model)
+		}
+	}
+	n.Read(map[string]func(source.Node){
+		"models": func(source.Node) {},
+		"targets": func(n source.Node) {
+			for name, target := range n.Entries() {
+				f.Targets[name] = f.target(target)
+			}
+		},
+		"target":   func(n source.Node) { f.Target = n.Text() },
+		"judge":    func(n source.Node) { f.Judge = f.judge(n) },
+		"embedder": func(n source.Node) { f.Embedder = new(f.model(n)) },
+		"store": func(n source.Node) {
+			if f.Store = n.Text(); !filepath.IsAbs(f.Store) {
+				f.Store = filepath.Join(f.Dir, f.Store)
+			}
+		},
+		"workers": func(n source.Node) { f.Workers = n.Int(1) },
+	})
+	if f.Target != "" && f.Targets[f.Target].Kind == "" && !strings.Contains(f.Target, ":") {
+		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
+	}
+}
+
+func (f *File) target(n source.Node) Target {
+	if n.Kind == source.String {
+		return Target{Kind: "model", Model: f.Model(n, n.Scalar)}
+	}
+	t := Target{Kind: "model"}
+	if n.Has("kind") {
+		t.Kind = n.Field("kind").OneOf("model")
+	}
+	t.Model = f.model(n)
+	return t
+}
+
+// model reads {provider, model, …} or "provider:model"; the short form also names an entry of models.
+func (f *File) model(n source.Node) Model {
+	if n.Kind == source.String {
+		return f.Model(n, n.Scalar)
+	}
+	m := Model{Dir: f.Dir}
+	n.Read(map[string]func(source.Node){
+		"kind":                func(source.Node) {},
+		"provider":            func(n source.Node) { m.Provider = n.Text() },
+		"model":               func(n source.Node) { m.Name = n.Text() },
+		"base_url":            func(n source.Node) { m.BaseURL = n.Text() },
+		"api_key_env":         func(n source.Node) { m.APIKeyEnv = n.Text() },
+		"api":                 func(n source.Node) { m.API = n.OneOf("chat_completions", "responses") },
+		"temperature":         func(n source.Node) { m.Temperature = new(n.Number(0, 2)) },
+		"top_p":               func(n source.Node) { m.TopP = new(n.Number(0, 1)) },
+		"seed":                func(n source.Node) { m.Seed = new(n.Int(math.MinInt32)) },
+		"max_tokens":          func(n source.Node) { m.MaxTokens = n.Int(1) },
+		"retries":             func(n source.Node) { m.Retries = new(n.Int(0)) },
+		"timeout":             func(n source.Node) { m.Timeout = n.Duration() },
+		"requests_per_minute": func(n source.Node) { m.RequestsPerMinute = n.Int(1) },
+		"tokens_per_minute":   func(n source.Node) { m.TokensPerMinute = n.Int(1) },
+		"concurrency":         func(n source.Node) { m.Concurrency = n.Int(1) },
+		"input_price":         func(n source.Node) { m.InputPrice = n.Number(0, 1e6) },
+		"output_price":        func(n source.Node) { m.OutputPrice = n.Number(0, 1e6) },
+	})
+	if n.Kind != source.Map {
+		return m
+	}
+	if !n.Has("model") {
+		n.Report("add `model: PROVIDER:MODEL`", "a model needs a name")
+		return m
+	}
+	if m.Provider == "" {
+		named := f.Model(n.Field("model"), m.Name)
+		m = m.over(named)
+	}
+	return m
+}
+
+// Model returns the model that a short form names: an entry of models, or PROVIDER:MODEL. Problems go to n.
+func (f *File) Model(n source.Node, short string) Model {
+	if m, ok := f.Models[short]; ok {
+		return m
+	}
+	m, err := parseModel(short)
+	if err != nil {
+		hint := "write PROVIDER:MODEL, such as openai:gpt-5-mini"
+		if len(f.Models) > 0 {
+			hint += ", or the name of an entry of models: " + strings.Join(names(f.Models), ", ")
+		}
+		n.Report(hint, "%v", err)
+	}
+	m.Dir = f.Dir
+	return m
+}
+
+// parseModel reads "PROVIDER:MODEL".
+func parseModel(short string) (Model, error) {
+	provider, name, ok := strings.Cut(short, ":")
+	if !ok || provider == "" || name == "" {
+		return Model{}, fmt.Errorf("%q is not PROVIDER:MODEL", short)
+	}
+	return Model{Provider: provider, Name: name}, nil
+}
+
+// over returns m with what it leaves open taken from a named model.
+func (m Model) over(named Model) Model {
+	named.Temperature = first(m.Temperature, named.Temperature)
+	named.TopP = first(m.TopP, named.TopP)
+	named.Seed = first(m.Seed, named.Seed)
+	named.Retries = first(m.Retries, named.Retries)
+	named.BaseURL = firstSet(m.BaseURL, named.BaseURL)
+	named.APIKeyEnv = firstSet(m.APIKeyEnv, named.APIKeyEnv)
+	named.API = firstSet(m.API, named.API)
+	named.MaxTokens = firstSet(m.MaxTokens, named.MaxTokens)
+	named.Timeout = firstSet(m.Timeout, named.Timeout)
+	named.RequestsPerMinute = firstSet(m.RequestsPerMinute, named.RequestsPerMinute)
+	named.TokensPerMinute = firstSet(m.TokensPerMinute, named.TokensPerMinute)
+	named.Concurrency = firstSet(m.Concurrency, named.Concurrency)
+	named.InputPrice = firstSet(m.InputPrice, named.InputPrice)
+	named.OutputPrice = firstSet(m.OutputPrice, named.OutputPrice)
+	return named
+}
+
+func first[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func firstSet[T comparable](a, b T) T {
+	var zero T
+	if a != zero {
+		return a
+	}
+	return b
+}
+
+func (f *File) judge(n source.Node) Judge {
+	j := Judge{}
+	if n.Kind == source.String {
+		m := f.Model(n, n.Scalar)
+		j.Primary = &m
+		return j
+	}
+	n.Read(map[string]func(source.Node){
+		"model":      func(n source.Node) { j.Primary = new(f.model(n)) },
+		"secondary":  func(n source.Node) { j.Secondary = new(f.model(n)) },
+		"complexity": func(n source.Node) { j.Complexity = n.Int(1) },
+		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
+	})
+	return j
+}
+
+func names[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	return out
+}

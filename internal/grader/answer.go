@@ -1,0 +1,70 @@
+package grader
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// maxAnswer bounds what a program or a web service may answer.
+const maxAnswer = 1 << 20
+
+// request is what a program or a web service is asked: the exchange and what the author configured.
+type request struct {
+	view
+	Config any `json:"config"`
+}
+
+// answer is what it replies.
+type answer struct {
+	Score      *float64           `json:"score"`
+	Passed     *bool              `json:"passed"`
+	Reasoning  string             `json:"reasoning"`
+	Assertions []result.Assertion `json:"assertions"`
+}
+
+// parseAnswer turns an answer into a grade. An error means that the answer decides nothing.
+// An answer that says it did not pass, but scores enough to pass, counts as 0.
+func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange) (result.Grade, error) {
+	if len(data) > maxAnswer {
+		return result.Grade{}, fmt.Errorf("answer of %s: larger than %d bytes", who, maxAnswer)
+	}
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who, quote(string(data)), err)
+	}
+	if a.Score == nil {
+		return result.Grade{}, fmt.Errorf("answer of %s: no score", who)
+	}
+	score := *a.Score
+	if !(score >= 0 && score <= 1) {
+		return result.Grade{}, fmt.Errorf("answer of %s: the score %g is not from 0 to 1", who, score)
+	}
+	evidence := decimal(score)
+	if a.Passed != nil && !*a.Passed && passes(check, x, score) {
+		evidence = "passed: false with a score of " + evidence
+		score = 0
+	}
+	if a.Reasoning != "" {
+		evidence += ", " + quote(a.Reasoning)
+	}
+	g := scored(check, x, "approval of "+who, score, evidence)
+	if len(a.Assertions) > 0 {
+		g.Assertions = a.Assertions
+	}
+	for i := range g.Assertions {
+		g.Assertions[i].Grader = "" // the runner says who found what
+	}
+	return g, nil
+}
+
+// newRequest returns the request about an exchange as JSON.
+func newRequest(x *runner.Exchange, config any) ([]byte, error) {
+	data, err := json.Marshal(request{viewOf(x), config})
+	if err != nil {
+		return nil, fmt.Errorf("exchange as JSON: %w", err)
+	}
+	return data, nil
+}

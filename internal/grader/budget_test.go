@@ -1,0 +1,70 @@
+package grader
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+)
+
+func TestBudgets(t *testing.T) {
+	x := reply("hi")
+	x.TurnCount = 3
+	x.Reply = chat.Reply{Latency: 1500 * time.Millisecond, CostUSD: 0.02, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20}}
+	s := New(Config{})
+	for _, tc := range []struct {
+		yaml  string
+		score float64
+		says  string
+	}{
+		{"{type: latency, max_ms: 1500}", 1, "1500 ms"},
+		{"{type: latency, max_ms: 1499.5}", 0, "wanted: at most 1499.5 ms; got: 1500 ms"},
+		{"{type: latency, threshold: 2000}", 1, ""},
+		{"{type: latency, threshold: 1}", 0, "at most 1 ms"},
+		{"{type: latency, max_ms: 0}", 0, ""},
+		{"{type: cost, max_usd: 0.02}", 1, "$0.02"},
+		{"{type: cost, budget: 0.000012}", 0, "at most $0.000012; got: $0.02"},
+		{"{type: token-usage, max_total: 120}", 1, "120 total tokens"},
+		{"{type: token_usage, max_total: 200, max_input: 99, max_output: 19}", 0, "at most 99 input tokens; got: 100 input tokens"},
+		{"{type: token_usage, max_output: 20}", 1, ""},
+		{"{type: turn_count, min: 3, max: 3}", 1, "3 turns"},
+		{"{type: turn_count, min: 4}", 0, "wanted: at least 4 turns; got: 3 turns"},
+		{"{type: turn_count, max: 2}", 0, "at most 2 turns"},
+	} {
+		check := one(t, s, tc.yaml)
+		g := grade(t, check, x)
+		if g.Score != tc.score || g.Code != result.Budget || !strings.Contains(g.Reason+g.Assertions[0].Evidence, tc.says) {
+			t.Errorf("%s: %+v, want score %v and %q", tc.yaml, g, tc.score, tc.says)
+		}
+		if check.Threshold > 1 || tc.score == 1 && !check.Passes(g, 0.8) {
+			t.Errorf("%s: threshold %v is left in the check", tc.yaml, check.Threshold)
+		}
+	}
+	runProblems(t, []problemCase{
+		{"type: latency", 1, 3, `needs "max_ms"`},
+		{"type: latency\nmax_ms: fast", 2, 11, "expected a number"},
+		{"type: latency\nmax_ms: 5\nthreshold: 5", 3, 14, "are the same here"},
+		{"type: cost", 1, 3, `needs "max_usd"`},
+		{"type: cost\nmax_usd: -1", 2, 12, "out of range"},
+		{"type: cost\nmax_usd: 1\nbudget: 1", 3, 11, "are the same"},
+		{"type: token_usage", 1, 3, "needs a bound"},
+		{"type: turn_count", 1, 3, "needs a bound"},
+		{"type: turn_count\nmin: 2\nmax: 1", 2, 8, "greater than max"},
+		{"type: turn_count\nvalue: 2\nmax: 1", 2, 10, "unknown key"},
+	})
+}
+
+func TestCostWithoutPrice(t *testing.T) {
+	check := one(t, New(Config{}), "{type: cost, max_usd: 1}")
+	x := reply("hi")
+	if g := grade(t, check, x); g.Score != 1 {
+		t.Errorf("a reply without tokens: %s", g.Reason)
+	}
+	x.Reply.Usage.OutputTokens = 5
+	if _, err := check.Grader.Grade(context.Background(), x); err == nil || !strings.Contains(err.Error(), "no price is configured") {
+		t.Errorf("tokens without a price: error %v", err)
+	}
+}

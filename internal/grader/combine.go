@@ -1,0 +1,89 @@
+package grader
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// combine makes one grade of the settled grades of the children.
+func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Grade {
+	threshold := passMark(x)
+	g := result.Grade{Code: result.AssistantContent}
+	var failed []string
+	var codes []result.Code
+	for i, child := range c.children {
+		for _, found := range grades[i].Assertions {
+			if found.Grader == "" {
+				found.Grader = child.Type
+			}
+			g.Assertions = append(g.Assertions, found)
+		}
+		if !child.Passes(grades[i], threshold) {
+			failed = append(failed, label(child))
+			codes = append(codes, grades[i].Code)
+		}
+	}
+	want, got := c.score(grades, threshold)
+	g.Score = got
+	if c.mode == "threshold" {
+		g.Score = 0
+		if got >= c.mark(threshold)-1e-9 { // a mean is rounded
+			g.Score = 1
+		}
+	}
+	if !passes(c.check, x, g.Score) {
+		g.Reason = fmt.Sprintf("wanted: %s; got: %s", want, decimal(got))
+		if len(failed) > 0 {
+			g.Reason += " because " + strings.Join(failed, ", ") + " failed"
+		}
+		for _, code := range result.Codes {
+			if slices.Contains(codes, code) {
+				g.Code = code
+				break
+			}
+		}
+	}
+	return g
+}
+
+// score returns what the mode makes of the children's scores, and in words what it should come to.
+// A required child that is below what it requires makes it 0 in every mode.
+func (c *composite) score(grades []result.Grade, threshold float64) (want string, score float64) {
+	mark, n := decimal(c.mark(threshold)), len(grades)
+	if c.mode == "weighted" || c.mode == "threshold" {
+		return fmt.Sprintf("a weighted mean of %d checks of at least %s", n, mark), runner.Weigh(c.children, grades, threshold)
+	}
+	least, greatest := 1.0, 0.0
+	for i, g := range grades {
+		child := c.children[i : i+1]
+		if c.children[i].Required != nil && runner.Weigh(child, grades[i:i+1], threshold) == 0 {
+			least, greatest = 0, 0
+			break
+		}
+		least, greatest = math.Min(least, g.Score), math.Max(greatest, g.Score)
+	}
+	if c.mode == "all" {
+		return fmt.Sprintf("each of %d checks to score at least %s", n, mark), least
+	}
+	return fmt.Sprintf("one of %d checks to score at least %s", n, mark), greatest
+}
+
+// mark is the score that the composite should reach.
+func (c *composite) mark(threshold float64) float64 {
+	if c.threshold >= 0 {
+		return c.threshold
+	}
+	return threshold
+}
+
+func label(c runner.Check) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Type
+}

@@ -1,0 +1,121 @@
+package grader
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// maxNesting bounds composites within composites.
+const maxNesting = 10
+
+// composite grades by combining the grades of its children.
+type composite struct {
+	check    runner.Check
+	children []runner.Check
+	mode     string
+	// threshold is the mean from which mode threshold scores 1; negative means the test's.
+	threshold float64
+}
+
+func newComposite(a *Args) runner.Grader {
+	list, ok := a.either("assertions", "graders", "list of assertions",
+		"what is combined: criteria in words and assertions of any type, each with its own weight, required, negate, min_score and threshold", true)
+	mode := a.OneOf("mode", "weighted: the weighted mean; threshold: 1 if the weighted mean reaches threshold, else 0; all: the least score; any: the greatest",
+		"weighted", "threshold", "all", "any")
+	aggregator, hasAggregator := a.Node("aggregator", "mapping",
+		"mode, threshold and weights by name in one place: {type: weighted_average | threshold | all | any, threshold, weights}", false)
+	c := &composite{mode: mode, threshold: a.Assertion.Threshold}
+	if ok {
+		c.children = a.children(list)
+	}
+	if hasAggregator {
+		if a.node.Has("mode") {
+			aggregator.Report("keep mode", "mode and aggregator say the same")
+		}
+		c.readAggregator(aggregator)
+	}
+	c.check = runner.Check{Assertion: a.Assertion}
+	return c
+}
+
+// children makes the checks of a composite.
+func (a *Args) children(list source.Node) []runner.Check {
+	if a.depth >= maxNesting {
+		list.Report("flatten the assertions", "composites are nested deeper than %d levels", maxNesting)
+		return nil
+	}
+	if list.Kind == source.List && len(list.Items) == 0 {
+		list.Report("add at least one assertion", "the list is empty")
+	}
+	var checks []runner.Check
+	for _, child := range suite.Assertions(list, a.Assertion.Dir) {
+		if child.Type == "" {
+			continue // reported already
+		}
+		check, problems := a.set.build(child, a.depth+1)
+		list.Add(problems)
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+func (c *composite) readAggregator(n source.Node) {
+	n.Read(map[string]func(source.Node){
+		"type": func(n source.Node) {
+			c.mode = n.OneOf("weighted_average", "weighted", "threshold", "all", "any")
+			if c.mode == "weighted_average" {
+				c.mode = "weighted"
+			}
+		},
+		"threshold": func(n source.Node) { c.threshold = n.Number(0, 1) },
+		"weights":   c.readWeights,
+	})
+	if n.Has("threshold") && c.mode != "threshold" {
+		n.Field("threshold").Report("write `type: threshold`, or `threshold:` beside `type: composite`", "only an aggregator of type threshold has a threshold")
+	}
+}
+
+// readWeights sets the weights of children by their names.
+func (c *composite) readWeights(n source.Node) {
+	named := map[string]func(source.Node){}
+	for i := range c.children {
+		if child := &c.children[i]; child.Name != "" {
+			named[child.Name] = func(n source.Node) { child.Weight = n.Number(0, 1e6) }
+		}
+	}
+	n.Read(named)
+}
+
+// Judged reports whether a child asks a model.
+func (c *composite) Judged() bool {
+	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Judged })
+}
+
+// Grade asks the children, those that ask a model last, and combines what they found.
+// If one of them cannot decide, nor can the composite; the grade then holds only what the judge has cost so far.
+func (c *composite) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	grades := make([]result.Grade, len(c.children))
+	var use result.JudgeUse
+	for _, judged := range []bool{false, true} {
+		for i, child := range c.children {
+			if child.Judged != judged {
+				continue
+			}
+			grade, err := child.Grader.Grade(ctx, x)
+			use = use.Add(grade.Judge)
+			if err != nil {
+				return result.Grade{Judge: use}, fmt.Errorf("%s: %w", label(child), err)
+			}
+			grades[i] = child.Settle(grade)
+		}
+	}
+	g := c.combine(grades, x)
+	g.Judge = use
+	return g, nil
+}

@@ -1,0 +1,76 @@
+package grader
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxQuoted is how many characters of a text evidence shows, maxListed how many texts of a list.
+const (
+	maxQuoted = 120
+	maxListed = 5
+)
+
+// quote shortens a text for evidence, keeping its beginning.
+func quote(s string) string {
+	// White space is folded below, so a good deal more than what is shown has to be looked at, but never all of a huge reply.
+	start := s[:runeStart(s, 20*maxQuoted)]
+	shown := []rune(strings.Join(strings.Fields(start), " "))
+	if len(shown) > maxQuoted || len(start) < len(s) {
+		return fmt.Sprintf("%q", string(shown[:min(len(shown), maxQuoted)])+"…")
+	}
+	return fmt.Sprintf("%q", string(shown))
+}
+
+// quoteEnd shortens a text for evidence, keeping its end.
+func quoteEnd(s string) string {
+	end := s[runeStart(s, len(s)-20*maxQuoted):]
+	shown := []rune(strings.Join(strings.Fields(end), " "))
+	if len(shown) > maxQuoted || len(end) < len(s) {
+		return fmt.Sprintf("%q", "…"+string(shown[max(0, len(shown)-maxQuoted):]))
+	}
+	return fmt.Sprintf("%q", string(shown))
+}
+
+// quoteAll quotes the texts of a list, the first few of a long one.
+func quoteAll(texts []string) string {
+	quoted := make([]string, 0, maxListed)
+	for _, t := range texts[:min(len(texts), maxListed)] {
+		quoted = append(quoted, quote(t))
+	}
+	list := strings.Join(quoted, ", ")
+	if rest := len(texts) - maxListed; rest > 0 {
+		list += fmt.Sprintf(" and %d more", rest)
+	}
+	return list
+}
+
+// runeStart returns the offset, or the one shortly before it, at which a character of the text starts; it stays inside the text.
+func runeStart(s string, offset int) int {
+	if offset >= len(s) {
+		return len(s)
+	}
+	for offset > 0 && !utf8.RuneStart(s[offset]) {
+		offset--
+	}
+	return max(0, offset)
+}
+
+// cutRunes returns the beginning of a text, at most so many characters long.
+func cutRunes(s string, most int) string {
+	for i := range s {
+		if most--; most < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// decimal writes a score, rounded to four places.
+func decimal(f float64) string { return exact(math.Round(f*1e4) / 1e4) }
+
+// exact writes an amount with all its digits and no more.
+func exact(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -1,0 +1,142 @@
+package grader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// Bounds of one expression. The language has no loops but walks over lists, which may nest.
+const (
+	maxExprNodes  = 1_000
+	maxExprMemory = 1_000_000
+	maxExprSteps  = 2_000_000
+)
+
+// exprEnv is what an expression may name.
+type exprEnv struct {
+	view
+	// Step is called for each element that the expression looks at, with what it found about it.
+	Step func(found any) (any, error) `expr:"_step"`
+}
+
+func newExpression(a *Args) runner.Grader {
+	code := a.Text("value", "an expression (https://expr-lang.org) over the exchange, true or false or a number from 0 to 1")
+	program := a.program(code)
+	check := runner.Check{Assertion: a.Assertion}
+	want := oneLine(code)
+	return gradeFunc(func(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+		value, err := evaluate(ctx, program, viewOf(x))
+		if err != nil {
+			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
+		}
+		if passed, ok := value.(bool); ok {
+			return yesNo(want, passed, fmt.Sprint(passed)+" for "+quote(x.Text)), nil
+		}
+		score, err := scoreOf(value)
+		if err != nil {
+			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
+		}
+		return scored(check, x, want, score, decimal(score)+" for "+quote(x.Text)), nil
+	})
+}
+
+// program compiles an expression; a broken one, a name that does not exist or a result that is no score is reported.
+func (a *Args) program(code string) *vm.Program {
+	if !a.node.Has("value") {
+		return nil
+	}
+	typed := []expr.Option{expr.Env(exprEnv{}), expr.MaxNodes(maxExprNodes)}
+	program, err := expr.Compile(code, typed...)
+	if err != nil {
+		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, latency_ms, cost_usd, vars, metadata",
+			"not a valid expression: %s", compileError(err))
+		return nil
+	}
+	if t := program.Node().Type(); t != nil && !maybeScore(t.Kind()) {
+		a.Report("value", "compare it with something, or count it", "the expression is a %s, not true or false or a number", t)
+	}
+	// Counting steps hides the types of what is counted, so it comes after they have been checked.
+	program, err = expr.Compile(code, append(typed, expr.Patch(stepCounter{}))...)
+	if err != nil {
+		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
+	}
+	return program
+}
+
+// compileError says in one line what is wrong and where in the expression.
+func compileError(err error) string {
+	var at *file.Error
+	if errors.As(err, &at) {
+		return fmt.Sprintf("%s (line %d, column %d of the expression)", at.Message, at.Line, at.Column+1)
+	}
+	return oneLine(err.Error())
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func maybeScore(k reflect.Kind) bool {
+	return k == reflect.Bool || k == reflect.Interface || k >= reflect.Int && k <= reflect.Float64
+}
+
+// stepCounter makes every predicate, the only thing that is evaluated more than once, pass through Step.
+type stepCounter struct{}
+
+// Visit is called by the compiler for each node.
+func (stepCounter) Visit(node *ast.Node) {
+	if p, ok := (*node).(*ast.PredicateNode); ok {
+		p.Node = &ast.CallNode{Callee: &ast.IdentifierNode{Value: "_step"}, Arguments: []ast.Node{p.Node}}
+	}
+}
+
+func evaluate(ctx context.Context, program *vm.Program, v view) (any, error) {
+	steps := 0
+	step := func(found any) (any, error) {
+		if steps++; steps > maxExprSteps {
+			return nil, fmt.Errorf("more than %d steps", maxExprSteps)
+		}
+		if steps%1000 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return found, nil
+	}
+	machine := vm.VM{MemoryBudget: maxExprMemory}
+	value, err := machine.Run(program, exprEnv{v, step})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.New(compileError(err) + "; use ?. and ?? for what may be missing")
+	}
+	return value, nil
+}
+
+func scoreOf(value any) (float64, error) {
+	v := reflect.ValueOf(value)
+	var score float64
+	switch {
+	case v.CanInt():
+		score = float64(v.Int())
+	case v.CanUint():
+		score = float64(v.Uint())
+	case v.CanFloat():
+		score = v.Float()
+	default:
+		return 0, fmt.Errorf("expected true, false or a number from 0 to 1, got %s", show(value))
+	}
+	if math.IsNaN(score) || score < 0 || score > 1 {
+		return 0, fmt.Errorf("the number %g is not from 0 to 1", score)
+	}
+	return score, nil
+}

@@ -1,0 +1,109 @@
+package grader
+
+import (
+	"fmt"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// comparison collects what was found about the fields of a reply.
+type comparison struct {
+	assertions     []result.Assertion
+	weights, right float64
+	failed         int
+}
+
+func (c *comparison) add(f field, passed bool, want, evidence string) {
+	c.assertions = append(c.assertions, result.Assertion{Text: f.path + " is " + want, Passed: passed, Evidence: evidence})
+	c.weights += f.weight
+	if passed {
+		c.right += f.weight
+	} else {
+		c.failed++
+	}
+}
+
+// compareFields compares every field. The error means that it is not known what a field should be.
+func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
+	reply, replyErr := lenientJSON(x.Output)
+	reference, referenceErr := lenientJSON(x.Expected)
+	c := &comparison{}
+	for _, f := range fields {
+		expected := f.expected
+		if !f.given {
+			if referenceErr != nil {
+				return nil, fmt.Errorf("expected value of %s: neither expected nor JSON in expected_output: %w", f.path, referenceErr)
+			}
+			var known bool
+			if expected, known = at(f, reference); !known {
+				return nil, fmt.Errorf("expected value of %s: neither expected nor a value at that path of expected_output", f.path)
+			}
+		}
+		if replyErr != nil {
+			_, want := f.agrees(nil, expected)
+			c.add(f, false, want, "the reply is not JSON: "+quote(x.Output))
+			continue
+		}
+		got, present := at(f, reply)
+		ok, want := f.agrees(got, expected)
+		switch {
+		case present:
+			c.add(f, ok, want, show(got))
+		case f.required:
+			c.add(f, false, want, "nothing at that path")
+		default: // an optional field that is missing counts neither way
+			c.assertions = append(c.assertions, result.Assertion{Text: f.path + " is " + want, Passed: true, Evidence: "not there, and optional"})
+		}
+	}
+	return c, nil
+}
+
+// at returns what a field's path leads to; several values come as a list.
+func at(f field, doc any) (any, bool) {
+	switch values := f.expr.Get(doc); len(values) {
+	case 0:
+		return nil, false
+	case 1:
+		return values[0], true
+	default:
+		return values, true
+	}
+}
+
+// grade sums up. A reply in which there was nothing to compare has got nothing right.
+func (c *comparison) grade(check runner.Check, x *runner.Exchange, allOrNothing bool) result.Grade {
+	score := 0.0
+	if c.weights > 0 {
+		score = c.right / c.weights
+	}
+	if allOrNothing && c.failed > 0 {
+		score = 0
+	}
+	g := result.Grade{Score: score, Assertions: c.assertions, Code: result.AssistantContent}
+	if !passes(check, x, score) {
+		g.Reason = fmt.Sprintf("wanted: %d right fields; got: %s", len(c.assertions), c.faults())
+	}
+	return g
+}
+
+// faults names the wrong fields in words.
+func (c *comparison) faults() string {
+	text, named := "", 0
+	for _, a := range c.assertions {
+		if a.Passed {
+			continue
+		}
+		if named++; named > maxListed {
+			return text + fmt.Sprintf(" and %d more", c.failed-maxListed)
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += a.Evidence + " where " + a.Text
+	}
+	if text == "" {
+		return "none of them"
+	}
+	return text
+}

@@ -1,0 +1,34 @@
+package grader
+
+import (
+	"strings"
+
+	"golang.org/x/text/cases"
+)
+
+// letterCase says whether upper and lower case are different letters.
+type letterCase bool
+
+const (
+	caseCounts  letterCase = false
+	caseIgnored letterCase = true
+)
+
+// of returns the text in the form in which it is compared.
+// Ignoring case is full Unicode case folding (The Unicode Standard 5.18), not lower case:
+// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇".
+func (c letterCase) of(s string) string {
+	if c == caseIgnored {
+		// The table swaps the two cases of Cherokee; lower case makes them one.
+		return strings.ToLower(cases.Fold().String(s))
+	}
+	return s
+}
+
+// note completes what a check wants.
+func (c letterCase) note() string {
+	if c == caseIgnored {
+		return " in any case"
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package grader
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ohler55/ojg/jp"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// valueCheck is what json_path wants of each value that the path leads to.
+type valueCheck struct {
+	want string
+	// absent wants the path to lead nowhere.
+	absent bool
+	holds  func(v any) bool
+}
+
+func newJSONPath(a *Args) runner.Grader {
+	path := a.Text("path", "a JSONPath such as $.items[0].price or $.items[?(@.name == 'tea')].price")
+	expr := a.jsonPath(path)
+	check := a.valueCheck()
+	want := path + " " + check.want
+	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		doc, err := lenientJSON(x.Output)
+		if err != nil {
+			return yesNo(want, false, fmt.Sprintf("%s, which is not JSON: %s", quote(x.Output), err)), nil
+		}
+		passed, evidence := check.all(expr.Get(doc))
+		return yesNo(want, passed, evidence), nil
+	})
+}
+
+// all reports whether every value, and at least one, is as wanted.
+func (c valueCheck) all(values []any) (passed bool, evidence string) {
+	if c.absent {
+		return len(values) == 0, found(values)
+	}
+	if len(values) == 0 {
+		return false, "nothing at that path"
+	}
+	worst := ""
+	for _, v := range values {
+		// The library returns the entries of an object in random order; the record must not depend on it.
+		if text := show(v); !c.holds(v) && (worst == "" || text < worst) {
+			worst = text
+		}
+	}
+	if worst != "" {
+		return false, worst
+	}
+	return true, found(values)
+}
+
+func found(values []any) string {
+	switch len(values) {
+	case 0:
+		return "nothing at that path"
+	case 1:
+		return show(values[0])
+	}
+	return fmt.Sprintf("%d values", len(values))
+}
+
+// jsonPath compiles a path; a bad one is reported.
+func (a *Args) jsonPath(path string) jp.Expr {
+	expr, problem := parsePath(path)
+	if problem != "" && a.node.Has("path") {
+		a.Report("path", pathHint, "not a JSONPath: %s", problem)
+	}
+	return expr
+}
+
+const pathHint = "write $.name, $.list[0].name or $.list[*].name; put keys with special characters in brackets: $['net-total']"
+
+func parsePath(path string) (expr jp.Expr, problem string) {
+	if strings.TrimSpace(path) == "" {
+		return nil, "it is empty"
+	}
+	expr, err := jp.ParseString(path)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return expr, ""
+}
+
+// valueCheck reads equals, contains, matches, exists, min and max, of which an author gives one, or both min and max.
+func (a *Args) valueCheck() valueCheck {
+	equals, _ := a.Node("equals", "any value", `the value must be this; 1 and 1.0 are the same, 1 and "1" are not`, false)
+	part := a.TextOr("contains", "", "a text must hold this, a list must have it as an element, a mapping as a key")
+	pattern := a.TextOr("matches", "", "the value, a text or what JSON writes for it, must match this RE2 pattern")
+	exists := a.BoolOr("exists", true, "true: the path leads somewhere (the default); false: it leads nowhere")
+	low := a.NumberOr("min", -unbounded, -unbounded, unbounded, "the value must be a number of at least this")
+	high := a.NumberOr("max", unbounded, -unbounded, unbounded, "the value must be a number of at most this")
+
+	given := a.given("equals", "contains", "matches", "exists", "min", "max")
+	if len(given) > 1 && !slices.Equal(given, []string{"min", "max"}) {
+		a.Report(given[1], "write a second json_path assertion", "%s cannot stand beside %s", given[1], given[0])
+	}
+	if low > high {
+		a.Report("min", "swap min and max", "min %g is greater than max %g", low, high)
+	}
+	switch given = append(given, "exists"); given[0] {
+	case "equals":
+		wanted := equals.Any()
+		return valueCheck{want: "equals " + show(wanted), holds: func(v any) bool { return sameJSON(v, wanted) }}
+	case "contains":
+		return valueCheck{want: "contains " + quote(part), holds: func(v any) bool { return holdsPart(v, part) }}
+	case "matches":
+		re := a.pattern("matches", pattern, "")
+		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool { return re.MatchString(plainText(v)) }}
+	case "min", "max":
+		return valueCheck{want: rangeWanted(low, high), holds: func(v any) bool {
+			n, ok := number(v)
+			return ok && n >= low && n <= high
+		}}
+	}
+	if !exists {
+		return valueCheck{want: "does not exist", absent: true}
+	}
+	return valueCheck{want: "exists", holds: func(any) bool { return true }}
+}
+
+// given returns those of the names that the author wrote; null is a value here.
+func (a *Args) given(names ...string) []string {
+	var given []string
+	for _, name := range names {
+		if _, ok := a.node.Get(name); ok {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
+func rangeWanted(low, high float64) string {
+	switch {
+	case math.IsInf(high, 1):
+		return "is at least " + exact(low)
+	case math.IsInf(low, -1):
+		return "is at most " + exact(high)
+	}
+	return "is from " + exact(low) + " to " + exact(high)
+}
+
+func holdsPart(v any, part string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, part)
+	case []any:
+		return slices.ContainsFunc(v, func(element any) bool { return plainText(element) == part })
+	case map[string]any:
+		_, ok := v[part]
+		return ok
+	}
+	return false
+}
+
+// plainText returns a text as it is and anything else as JSON.
+func plainText(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return jsonText(v)
+}

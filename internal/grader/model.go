@@ -1,0 +1,20 @@
+package grader
+
+// modelKinds lists the graders that ask a judge.
+func modelKinds() []Kind {
+	kinds := []Kind{
+		{
+			Name: "rubrics", Group: ModelGroup, Judged: true, New: newRubrics,
+			Doc: "a judge says of each criterion whether it is satisfied, all in one call; score = weighted share satisfied, a criterion with score_ranges counts its 0..10 as a share; a failed required criterion makes it 0",
+		},
+		{
+			Name: "judge", Aliases: []string{"llm_grader", "llm_rubric"}, Group: ModelGroup, Judged: true, New: newJudgePrompt,
+			Doc: "a judge scores the reply between 0 and 1 by your prompt, or by the criteria and the expected output",
+		},
+		{
+			Name: "judge_criteria", Group: ModelGroup, Judged: true, New: newJudgeCriteria,
+			Doc: "a judge scores named qualities between 0 and 1; each must reach its least score; 1 or 0",
+		},
+	}
+	return append(kinds, presetKinds()...)
+}

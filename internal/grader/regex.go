@@ -1,0 +1,55 @@
+package grader
+
+import (
+	"regexp"
+	"strings"
+
+	"rehearse/internal/runner"
+)
+
+func newRegex(a *Args) runner.Grader {
+	pattern := a.Text("value", "the pattern, in RE2 syntax, that some part of the reply must match")
+	flags := a.TextOr("flags", "", "any of i (case is ignored), m (^ and $ match at lines) and s (. matches a newline)")
+	if strings.Trim(flags, "ims") != "" {
+		a.Report("flags", "use letters of i, m and s only", "unknown flags %q", flags)
+		flags = ""
+	}
+	re := a.pattern("value", pattern, flags)
+	return textCheck("matches "+quote(pattern)+flagNote(flags), func(text string) (bool, string) {
+		match := re.FindStringIndex(text)
+		if match == nil {
+			return false, "no match in " + quote(text)
+		}
+		return true, "matched " + quote(text[match[0]:match[1]])
+	})
+}
+
+// pattern compiles the pattern of a parameter; a bad one is reported and nothing that matters comes back.
+func (a *Args) pattern(name, pattern, flags string) *regexp.Regexp {
+	if flags != "" {
+		pattern = "(?" + flags + ")" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		a.Report(name, patternHint(pattern), "not a valid pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return regexp.MustCompile("")
+	}
+	return re
+}
+
+// perlOnly finds what other engines offer and RE2 leaves out because it could take exponential time.
+func perlOnly() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\(\?>|\\[1-9]|\\k[<{']|\(\?P=`) }
+
+func patternHint(pattern string) string {
+	if perlOnly().MatchString(pattern) {
+		return "patterns are RE2, which has no look-ahead, look-behind or back-references; use a second assertion such as not_regex"
+	}
+	return "patterns are RE2 (https://github.com/google/re2/wiki/Syntax); write a literal . ( [ { * + ? | ^ $ or \\ behind a backslash"
+}
+
+func flagNote(flags string) string {
+	if flags == "" {
+		return ""
+	}
+	return " with flags " + flags
+}

@@ -1,0 +1,156 @@
+package grader
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// parseJSON parses a text that is one JSON value with nothing but white space around it.
+// Whole numbers that fit come as int64 and all others as float64, which every library here understands
+// and which no reply can make expensive, as a number of unlimited precision could be.
+func parseJSON(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("the text is empty")
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("it ends in the middle")
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return plainNumbers(v)
+}
+
+func plainNumbers(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i, nil
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return nil, fmt.Errorf("the number %.20s… is out of range", v)
+		}
+		return f, nil
+	case []any:
+		for i := range v {
+			if v[i], err = plainNumbers(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = plainNumbers(v[k]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// unfence returns the inside of a text that is one fenced code block, with or without the word json behind the fence.
+func unfence(text string) (inside string, fenced bool) {
+	inside, opened := strings.CutPrefix(strings.TrimSpace(text), "```")
+	inside, closed := strings.CutSuffix(inside, "```")
+	head, rest, lines := strings.Cut(inside, "\n")
+	if head = strings.TrimSpace(head); !opened || !closed || !lines || head != "" && !strings.EqualFold(head, "json") {
+		return text, false
+	}
+	return rest, true
+}
+
+// lenientJSON parses JSON that may stand in a fenced code block.
+func lenientJSON(text string) (any, error) {
+	inside, _ := unfence(text)
+	return parseJSON(inside)
+}
+
+// sameJSON reports whether two JSON values are equal; 1 equals 1.0.
+func sameJSON(a, b any) bool {
+	if x, ok := number(a); ok {
+		y, ok := number(b)
+		return ok && x == y && sameInt(a, b)
+	}
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !sameJSON(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			other, ok := b[k]
+			if !ok || !sameJSON(v, other) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}
+
+// sameInt tells apart whole numbers that are one and the same as float64.
+func sameInt(a, b any) bool {
+	x, ok := whole(a)
+	y, also := whole(b)
+	return !ok || !also || x == y
+}
+
+func whole(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	}
+	return 0, false
+}
+
+// number returns a JSON number.
+func number(v any) (float64, bool) {
+	if i, ok := whole(v); ok {
+		return float64(i), true
+	}
+	f, ok := v.(float64)
+	return f, ok
+}
+
+// jsonText writes a JSON value.
+func jsonText(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// show writes a JSON value for evidence, shortened.
+func show(v any) string {
+	text := jsonText(v)
+	if len(text) > maxQuoted {
+		return text[:runeStart(text, maxQuoted)] + "…"
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package grader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"rehearse/internal/runner"
+)
+
+// maxEmbedded bounds the characters of a text that are sent to an embedding model; more than most of them read.
+const maxEmbedded = 30_000
+
+func newSimilar(a *Args) runner.Grader {
+	reference := a.reference()
+	method := a.OneOf("method", "embedding asks the configured embeddings endpoint, lexical compares word counts", "embedding", "lexical")
+	if method == "lexical" {
+		return likeness(a, reference, "lexical similarity", 0.8, func(_ context.Context, text, reference string) (float64, error) {
+			return lexical(text, reference), nil
+		})
+	}
+	embedder := a.set.Embedder
+	return likeness(a, reference, "embedding similarity", 0.8, func(ctx context.Context, text, reference string) (float64, error) {
+		return embedded(ctx, embedder, text, reference)
+	})
+}
+
+// lexical returns the cosine of the word counts of two texts; two texts without words are alike.
+func lexical(a, b string) float64 {
+	counts, others := frequencies(a), frequencies(b)
+	if len(counts) == 0 && len(others) == 0 {
+		return 1
+	}
+	dot := 0.0
+	for w, n := range counts {
+		dot += float64(n) * float64(others[w])
+	}
+	if dot == 0 {
+		return 0
+	}
+	return math.Min(1, dot/math.Sqrt(squares(counts)*squares(others)))
+}
+
+func squares(counts map[string]int) float64 {
+	sum := 0.0
+	for _, n := range counts {
+		sum += float64(n) * float64(n)
+	}
+	return sum
+}
+
+// embedded returns the cosine of the embeddings of two texts; opposites count as 0, and so does an empty text.
+func embedded(ctx context.Context, e Embedder, text, reference string) (float64, error) {
+	if e == nil {
+		return 0, errors.New("no embeddings model is configured: name one in rehearse.yaml, or ask for method: lexical")
+	}
+	if text == "" {
+		return 0, nil
+	}
+	vectors, err := e.Embed(ctx, []string{cutRunes(text, maxEmbedded), cutRunes(reference, maxEmbedded)})
+	if err != nil {
+		return 0, fmt.Errorf("embeddings: %w", err)
+	}
+	if len(vectors) != 2 || len(vectors[0]) == 0 || len(vectors[0]) != len(vectors[1]) {
+		return 0, errors.New("embeddings: expected two vectors of one length")
+	}
+	cosine := cosine(vectors[0], vectors[1])
+	if math.IsNaN(cosine) {
+		return 0, errors.New("embeddings: a vector has no direction")
+	}
+	return math.Max(0, math.Min(1, cosine)), nil
+}
+
+// cosine returns the cosine of the angle between two vectors of one length, NaN when one of them has no direction.
+func cosine(a, b []float64) float64 {
+	dot, aa, bb := 0.0, 0.0, 0.0
+	for i := range a {
+		dot += a[i] * b[i]
+		aa += a[i] * a[i]
+		bb += b[i] * b[i]
+	}
+	return dot / (math.Sqrt(aa) * math.Sqrt(bb))
+}

@@ -1,0 +1,50 @@
+package grader
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// splitCommand splits a command line into words at white space, as a shell would but with nothing else that a shell does:
+// quotes keep white space, and a backslash keeps the next character outside of single quotes.
+func splitCommand(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord, escaped := false, false
+	quoted := rune(0)
+	for _, r := range line {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quoted != '\'':
+			escaped, inWord = true, true
+		case quoted != 0 && r == quoted:
+			quoted = 0
+		case quoted != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quoted, inWord = r, true
+		case unicode.IsSpace(r):
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quoted != 0 || escaped {
+		return nil, errors.New("a quote or backslash has no end")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 {
+		return nil, errors.New("the command is empty")
+	}
+	return words, nil
+}

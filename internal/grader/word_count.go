@@ -1,0 +1,58 @@
+package grader
+
+import (
+	"fmt"
+	"strings"
+
+	"rehearse/internal/runner"
+)
+
+func newWordCount(a *Args) runner.Grader {
+	exact := a.IntOr("value", -1, 0, "the exact number of words")
+	low := a.IntOr("min", -1, 0, "the least number of words")
+	high := a.IntOr("max", -1, 0, "the greatest number of words")
+	a.checkRange("value", exact, low, high)
+	return textCheck(countWanted("words", exact, low, high), func(text string) (bool, string) {
+		count := 0
+		for range strings.FieldsSeq(text) {
+			count++
+		}
+		return inRange(count, exact, low, high), fmt.Sprintf("%d words", count)
+	})
+}
+
+// checkRange reports a range of counts that says nothing or cannot be met; -1 stands for a bound that was not given.
+// exact may be the empty name for types without one.
+func (a *Args) checkRange(exactName string, exact, low, high int) {
+	switch {
+	case exact < 0 && low < 0 && high < 0:
+		hint := "add `min:`, `max:` or both"
+		if exactName != "" {
+			hint = "add `" + exactName + ":`, or `min:` and `max:`"
+		}
+		a.node.Report(hint, "%s needs a bound", a.Assertion.Type)
+	case exact >= 0 && (low >= 0 || high >= 0):
+		a.Report(exactName, "keep the exact number or the bounds", "%s cannot stand beside min or max", exactName)
+	case low >= 0 && high >= 0 && low > high:
+		a.Report("min", "swap min and max", "min %d is greater than max %d", low, high)
+	}
+}
+
+func inRange(count, exact, low, high int) bool {
+	if exact >= 0 {
+		return count == exact
+	}
+	return count >= low && (high < 0 || count <= high)
+}
+
+func countWanted(what string, exact, low, high int) string {
+	switch {
+	case exact >= 0:
+		return fmt.Sprintf("exactly %d %s", exact, what)
+	case low >= 0 && high >= 0:
+		return fmt.Sprintf("%d to %d %s", low, high, what)
+	case low >= 0:
+		return fmt.Sprintf("at least %d %s", low, what)
+	}
+	return fmt.Sprintf("at most %d %s", high, what)
+}

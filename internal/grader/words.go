@@ -1,0 +1,97 @@
+package grader
+
+import (
+	"strings"
+	"unicode"
+)
+
+// words returns the words of a text with case folded: runs of letters, marks and digits.
+// A character of Chinese or Japanese script is a word of its own, since such text has no spaces.
+func words(s string) []string {
+	var all []string
+	start := -1
+	end := func(at int) {
+		if start >= 0 {
+			all = append(all, s[start:at])
+		}
+		start = -1
+	}
+	s = caseIgnored.of(s)
+	for i, r := range s {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			end(i)
+			all = append(all, string(r))
+		case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r):
+			if start < 0 {
+				start = i
+			}
+		default:
+			end(i)
+		}
+	}
+	end(len(s))
+	return all
+}
+
+// noWord numbers every word that is not in the reference.
+const noWord = -1
+
+// numbered gives each different word of the reference a number and returns both texts in numbers.
+func numbered(text, reference []string) (textNumbers, referenceNumbers []int32) {
+	numbers := map[string]int32{}
+	referenceNumbers = make([]int32, len(reference))
+	for i, w := range reference {
+		n, ok := numbers[w]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[w] = n
+		}
+		referenceNumbers[i] = n
+	}
+	textNumbers = make([]int32, len(text))
+	for i, w := range text {
+		textNumbers[i] = noWord
+		if n, ok := numbers[w]; ok {
+			textNumbers[i] = n
+		}
+	}
+	return textNumbers, referenceNumbers
+}
+
+// maxGram is the longest run of words that is counted.
+const maxGram = 4
+
+// overlap counts the runs of n words, at most maxGram, that the text shares with the reference,
+// each as often as it occurs in both.
+func overlap(text, reference []int32, n int) int {
+	available := map[[maxGram]int32]int{}
+	for i := 0; i+n <= len(reference); i++ {
+		available[gram(reference[i:i+n])]++
+	}
+	shared := 0
+	for i := 0; i+n <= len(text); i++ {
+		if g := gram(text[i : i+n]); available[g] > 0 {
+			available[g]--
+			shared++
+		}
+	}
+	return shared
+}
+
+// grams returns how many runs of n words a text of so many words has.
+func grams(words, n int) int { return max(0, words-n+1) }
+
+func gram(run []int32) (g [maxGram]int32) {
+	copy(g[:], run)
+	return g
+}
+
+// frequencies counts words.
+func frequencies(text string) map[string]int {
+	counts := map[string]int{}
+	for _, w := range words(text) {
+		counts[strings.Clone(w)]++
+	}
+	return counts
+}

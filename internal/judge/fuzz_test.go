@@ -1,0 +1,42 @@
+package judge
+
+import (
+	"testing"
+
+	"rehearse/internal/grader"
+)
+
+// FuzzParse holds that whatever a judge says is either refused or a verdict within its bounds.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{"score":0.5}`, "```json\n{\"checks\":[{\"id\":\"a\",\"satisfied\":true}]}\n```", `{"scores":{"a":1e309}}`, `{"checks":[{"id":"b","score":10}]}`, "```", `{"score":null}`, `[]`,
+	} {
+		f.Add(seed)
+	}
+	questions := []grader.Question{
+		{Mode: grader.Free},
+		{Mode: grader.Criteria, Names: []string{"a"}},
+		{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "a"}, {ID: "b", Ranges: []grader.Range{{}}}}},
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, q := range questions {
+			v, err := parse(q, text)
+			if err != nil {
+				continue
+			}
+			if !between(v.Score, 0, 1) {
+				t.Errorf("score %v of %q", v.Score, text)
+			}
+			for _, s := range v.Scores {
+				if !between(s, 0, 1) {
+					t.Errorf("score %v of %q", s, text)
+				}
+			}
+			for id, c := range v.Checks {
+				if (id != "a" && id != "b") || !between(c.Score, 0, 10) {
+					t.Errorf("check %q %+v of %q", id, c, text)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,294 @@
+package judge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/grader"
+	"rehearse/internal/judge"
+	"rehearse/internal/llm"
+	"rehearse/internal/result"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script is a model that answers one text after the other and remembers what it was asked.
+type script struct {
+	replies []string
+	err     error
+	wait    time.Duration
+	mu      sync.Mutex
+	asked   []llm.Request
+}
+
+func (s *script) Generate(_ context.Context, r llm.Request) (chat.Reply, error) {
+	time.Sleep(s.wait)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, r)
+	if s.err != nil {
+		return chat.Reply{}, s.err
+	}
+	reply := s.replies[min(len(s.asked), len(s.replies))-1]
+	return chat.Reply{Text: reply, Usage: chat.Usage{InputTokens: 7, OutputTokens: 3}}, nil
+}
+
+func named(name string, m llm.Model) judge.Named { return judge.Named{Name: name, Model: m} }
+
+var checklist = grader.Question{
+	Mode: grader.Checklist, Input: []chat.Message{chat.Say(chat.User, "hi <b>")}, Output: "hello",
+	Rubrics: []grader.Rubric{{ID: "criterion-1", Outcome: "Greets & smiles"}, {ID: "depth", Outcome: "Is deep", Ranges: []grader.Range{{Ends: [2]int{0, 10}, Outcome: "x"}}}},
+}
+
+func TestReplies(t *testing.T) {
+	free := grader.Question{Mode: grader.Free, Output: "x", Criteria: "good"}
+	criteria := grader.Question{Mode: grader.Criteria, Output: "x", Names: []string{"style"}}
+	good := map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "yes"}, "depth": {Score: 7}}
+	for _, tc := range []struct {
+		name, reply string
+		q           grader.Question
+		want        grader.Verdict
+		bad         string
+	}{
+		{name: "plain", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"yes"},{"id":"depth","score":7}],"overall_reasoning":"o"}`, want: grader.Verdict{Checks: good, Reasoning: "o"}},
+		{name: "fenced with words around", q: checklist, reply: "Here you are:\n```json\n{\"checks\":[{\"id\":\"criterion-1\",\"satisfied\":true,\"reasoning\":\"yes\"},{\"id\":\"depth\",\"score\":7,\"satisfied\":null}],\"overall_reasoning\":\"o\"}\n```\nDone.", want: grader.Verdict{Checks: good, Reasoning: "o"}},
+		{name: "omitted and unknown", q: checklist, reply: `{"checks":[{"id":"other","satisfied":true}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{}}},
+		{name: "twice and not the same", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {}}}},
+		{name: "free", q: free, reply: `{"score":0.5,"reasoning":"r","assertions":[{"text":"t","passed":true}]}`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
+		{name: "criteria", q: criteria, reply: `{"scores":{"style":0.9},"fail_reasons":["a","b"]}`, want: grader.Verdict{Scores: map[string]float64{"style": 0.9}, Reasoning: "a; b"}},
+		{name: "words", q: free, reply: `It is good.`, bad: "not a JSON object"},
+		{name: "empty", q: free, reply: ``, bad: "it is empty"},
+		{name: "no score", q: free, reply: `{}`, bad: `no "score"`},
+		{name: "score of 7", q: free, reply: `{"score":7}`, bad: "not between 0 and 1"},
+		{name: "score as text", q: free, reply: `{"score":"high"}`, bad: "not the JSON"},
+		{name: "satisfied as text", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":"yes"}]}`, bad: "not the JSON"},
+		{name: "satisfied missing", q: checklist, reply: `{"checks":[{"id":"criterion-1"}]}`, bad: `needs "satisfied"`},
+		{name: "range without score", q: checklist, reply: `{"checks":[{"id":"depth","satisfied":true}]}`, bad: "needs a score from 0 to 10"},
+		{name: "score of 11", q: checklist, reply: `{"checks":[{"id":"depth","score":11}]}`, bad: "needs a score from 0 to 10"},
+		{name: "no checks", q: checklist, reply: `{"score":1}`, bad: `no "checks"`},
+		{name: "no scores", q: criteria, reply: `{"score":1}`, bad: `no "scores"`},
+		{name: "cut", q: free, reply: `{"score":0.`, bad: "not the JSON"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := &script{replies: []string{tc.reply}}
+			got, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), tc.q)
+			if tc.bad != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.bad) || len(m.asked) != 2 || got.Use.Calls != 2 {
+					t.Errorf("Ask = %+v, %v after %d calls; want %q after one repair", got, err, len(m.asked), tc.bad)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.Use = result.JudgeUse{Calls: 1, Usage: chat.Usage{InputTokens: 7, OutputTokens: 3}}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("verdict mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRepair(t *testing.T) {
+	m := &script{replies: []string{"no idea", `{"score":1}`}}
+	got, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), grader.Question{Mode: grader.Free})
+	if err != nil || got.Score != 1 || got.Use.Calls != 2 {
+		t.Fatalf("Ask = %+v, %v", got, err)
+	}
+	repair := m.asked[1].Messages
+	if len(repair) != 4 || repair[2].Content.Text != "no idea" || !strings.Contains(repair[3].Content.Text, "not a JSON object") {
+		t.Errorf("the repair does not say what was wrong: %v", repair)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	m := &script{replies: []string{`{"checks":[]}`}}
+	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), checklist); err != nil {
+		t.Fatal(err)
+	}
+	system, user := m.asked[0].Messages[0], m.asked[0].Messages[1]
+	if system.Role != chat.System || !strings.HasPrefix(system.Content.Text, "You are a strict evaluator. Provide JSON only.") {
+		t.Errorf("system message = %q", system.Content.Text)
+	}
+	want := `{"input":[{"role":"user","content":"hi <b>"}],"output":"hello","rubrics":[{"id":"criterion-1","outcome":"Greets & smiles"},{"id":"depth","outcome":"Is deep","score_ranges":[{"score_range":[0,10],"outcome":"x"}]}]}`
+	// The messages' own encoder escapes HTML characters; as JSON the two are the same.
+	if diff := cmp.Diff(decode(t, want), decode(t, user.Content.Text)); diff != "" {
+		t.Errorf("user message mismatch (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(user.Content.Text, "Greets & smiles") {
+		t.Errorf("a criterion's text is not readable in %s", user.Content.Text)
+	}
+	if m.asked[0].Schema == nil || !json.Valid(m.asked[0].Schema.JSON) {
+		t.Error("no schema is asked for")
+	}
+}
+
+func TestFreeRequest(t *testing.T) {
+	q := grader.Question{Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.Say(chat.User, "hi")}, Output: "o", Expected: "e", Criteria: "c"}
+	for _, tc := range []struct {
+		name     string
+		embedded bool
+		want     string
+	}{
+		{"a prompt of its own", false, `{"task":"Is it polite?","criteria":"c","input":[{"role":"user","content":"hi"}],"output":"o","expected_output":"e"}`},
+		{"a prompt with variables holds the exchange already", true, `{"task":"Is it polite?"}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := &script{replies: []string{`{"score":1}`}}
+			q.Embedded = tc.embedded
+			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(decode(t, tc.want), decode(t, m.asked[0].Messages[1].Content.Text)); diff != "" {
+				t.Errorf("user message mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func decode(t *testing.T, s string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatalf("not JSON: %s", s)
+	}
+	return v
+}
+
+func TestModelChoice(t *testing.T) { // S1.76, S1.77
+	simple := grader.Question{Mode: grader.Free, Output: "short"}
+	many := grader.Question{Mode: grader.Criteria, Names: []string{"a", "b", "c", "d", "e"}}
+	long := grader.Question{Mode: grader.Free, Output: strings.Repeat("word ", 5000)}
+	for _, tc := range []struct {
+		name      string
+		q         grader.Question
+		broken    bool
+		primary   int
+		secondary int
+	}{
+		{"simple", simple, false, 0, 1},
+		{"many criteria", many, false, 1, 0},
+		{"long context", long, false, 1, 0},
+		{"after a failure", simple, true, 1, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			reply := `{"score":1,"scores":{}}`
+			primary, secondary := &script{replies: []string{reply}}, &script{replies: []string{reply}}
+			if tc.broken {
+				secondary.replies = []string{"garbage"}
+			}
+			j := judge.New(judge.Config{Primary: named("p", primary), Secondary: named("s", secondary)})
+			if _, err := j.Ask(t.Context(), tc.q); err != nil {
+				t.Fatal(err)
+			}
+			if len(primary.asked) != tc.primary || len(secondary.asked) != tc.secondary {
+				t.Errorf("primary asked %d times, secondary %d; want %d, %d", len(primary.asked), len(secondary.asked), tc.primary, tc.secondary)
+			}
+		})
+	}
+}
+
+func TestSamples(t *testing.T) {
+	m := &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":2}]}`, `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"depth","score":9}]}`, `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":4}]}`}}
+	got, err := judge.New(judge.Config{Primary: named("m", m), Samples: 3}).Ask(t.Context(), checklist)
+	if err != nil || !got.Checks["criterion-1"].Satisfied || got.Checks["depth"].Score != 4 || got.Use.Calls != 3 {
+		t.Errorf("Ask = %+v, %v; want the majority and the median of three", got, err)
+	}
+}
+
+// shelf is a verdict cache in memory.
+type shelf struct {
+	mu sync.Mutex
+	m  map[string][]byte
+}
+
+func (s *shelf) Verdict(_ context.Context, key string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.m[key]
+	return v, ok, nil
+}
+
+func (s *shelf) PutVerdict(_ context.Context, key string, v []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.m[key] = v
+	return nil
+}
+
+func TestCache(t *testing.T) {
+	base := grader.Question{Mode: grader.Free, Output: "o", Criteria: "c"}
+	for _, tc := range []struct {
+		name   string
+		change func(q *grader.Question, model *string, samples *int)
+		calls  int
+	}{
+		{"identical", func(*grader.Question, *string, *int) {}, 1},
+		{"other output", func(q *grader.Question, _ *string, _ *int) { q.Output = "p" }, 2},
+		{"other criteria", func(q *grader.Question, _ *string, _ *int) { q.Criteria = "d" }, 2},
+		{"text moved from one part to another", func(q *grader.Question, _ *string, _ *int) { q.Output, q.Criteria = "", "oc" }, 2},
+		{"other model", func(_ *grader.Question, model *string, _ *int) { *model = "n" }, 2},
+		{"another sample", func(_ *grader.Question, _ *string, samples *int) { *samples = 2 }, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cache, m := &shelf{m: map[string][]byte{}}, &script{replies: []string{`{"score":0.3,"reasoning":"r"}`}}
+			if _, err := judge.New(judge.Config{Primary: named("m", m), Cache: cache}).Ask(t.Context(), base); err != nil {
+				t.Fatal(err)
+			}
+			q, name, samples := base, "m", 1
+			tc.change(&q, &name, &samples)
+			got, err := judge.New(judge.Config{Primary: named(name, m), Cache: cache, Samples: samples}).Ask(t.Context(), q)
+			if err != nil || got.Score != 0.3 || got.Reasoning != "r" {
+				t.Fatalf("Ask = %+v, %v", got, err)
+			}
+			if len(m.asked) != tc.calls {
+				t.Errorf("the model was asked %d times, want %d", len(m.asked), tc.calls)
+			}
+		})
+	}
+}
+
+func TestFailuresAreNotRemembered(t *testing.T) {
+	cache, m := &shelf{m: map[string][]byte{}}, &script{err: errors.New("down")}
+	j := judge.New(judge.Config{Primary: named("m", m), Cache: cache})
+	if _, err := j.Ask(t.Context(), checklist); err == nil || len(cache.m) != 0 || len(m.asked) != 1 {
+		t.Errorf("Ask = %v with %d verdicts remembered after %d calls", err, len(cache.m), len(m.asked))
+	}
+}
+
+func TestOneCallInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &script{replies: []string{`{"score":1}`}, wait: time.Second}
+		j := judge.New(judge.Config{Primary: named("m", m)})
+		var all sync.WaitGroup
+		uses := make([]result.JudgeUse, 8)
+		for i := range uses {
+			all.Go(func() {
+				v, err := j.Ask(t.Context(), checklistFree)
+				if err != nil {
+					t.Error(err)
+				}
+				uses[i] = v.Use
+			})
+		}
+		all.Wait()
+		var sum result.JudgeUse
+		for _, u := range uses {
+			sum = sum.Add(u)
+		}
+		if len(m.asked) != 1 || sum.Calls != 1 || sum.CacheHits != 7 {
+			t.Errorf("asked %d times, use %+v; want 1 call and 7 hits", len(m.asked), sum)
+		}
+	})
+}
+
+var checklistFree = grader.Question{Mode: grader.Free, Output: "o"}

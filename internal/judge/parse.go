@@ -1,0 +1,112 @@
+package judge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"rehearse/internal/grader"
+)
+
+// reply is every form that a judge may answer in; unknown fields are ignored.
+type reply struct {
+	Checks []struct {
+		ID        string   `json:"id"`
+		Satisfied *bool    `json:"satisfied"`
+		Score     *float64 `json:"score"`
+		Reasoning string   `json:"reasoning"`
+	} `json:"checks"`
+	Overall     string             `json:"overall_reasoning"`
+	Scores      map[string]float64 `json:"scores"`
+	FailReasons []string           `json:"fail_reasons"`
+	Score       *float64           `json:"score"`
+	Reasoning   string             `json:"reasoning"`
+}
+
+// parse reads a judge's reply to a question. Anything that leaves room for doubt is an error, never a verdict.
+// What a judge left out of a list is left out of the verdict, where the grader counts it as not satisfied.
+func parse(q grader.Question, text string) (grader.Verdict, error) {
+	var r reply
+	body, err := object(text)
+	if err != nil {
+		return grader.Verdict{}, err
+	}
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		return grader.Verdict{}, fmt.Errorf("it is not the JSON that was asked for: %w", err)
+	}
+	switch q.Mode {
+	case grader.Checklist:
+		return checklist(q, r)
+	case grader.Criteria:
+		if r.Scores == nil {
+			return grader.Verdict{}, errors.New(`it has no "scores"`)
+		}
+		for name, score := range r.Scores {
+			if !between(score, 0, 1) {
+				return grader.Verdict{}, fmt.Errorf("the score of %q is %g, not between 0 and 1", name, score)
+			}
+		}
+		return grader.Verdict{Scores: r.Scores, Reasoning: strings.Join(r.FailReasons, "; ")}, nil
+	}
+	if r.Score == nil {
+		return grader.Verdict{}, errors.New(`it has no "score"`)
+	}
+	if !between(*r.Score, 0, 1) {
+		return grader.Verdict{}, fmt.Errorf("the score is %g, not between 0 and 1", *r.Score)
+	}
+	return grader.Verdict{Score: *r.Score, Reasoning: r.Reasoning}, nil
+}
+
+func checklist(q grader.Question, r reply) (grader.Verdict, error) {
+	if r.Checks == nil {
+		return grader.Verdict{}, errors.New(`it has no "checks"`)
+	}
+	ranged := map[string]bool{}
+	for _, rubric := range q.Rubrics {
+		ranged[rubric.ID] = len(rubric.Ranges) > 0
+	}
+	v := grader.Verdict{Checks: map[string]grader.RubricCheck{}, Reasoning: r.Overall}
+	for _, c := range r.Checks {
+		hasRanges, known := ranged[c.ID]
+		if !known {
+			continue
+		}
+		check := grader.RubricCheck{Reasoning: c.Reasoning}
+		switch {
+		case hasRanges && (c.Score == nil || !between(*c.Score, 0, 10)):
+			return grader.Verdict{}, fmt.Errorf("the check %q needs a score from 0 to 10", c.ID)
+		case hasRanges:
+			check.Score = *c.Score
+		case c.Satisfied == nil:
+			return grader.Verdict{}, fmt.Errorf(`the check %q needs "satisfied": true or false`, c.ID)
+		default:
+			check.Satisfied = *c.Satisfied
+		}
+		if earlier, twice := v.Checks[c.ID]; twice { // answers that disagree count as the lower one
+			check.Satisfied = check.Satisfied && earlier.Satisfied
+			check.Score = math.Min(check.Score, earlier.Score)
+		}
+		v.Checks[c.ID] = check
+	}
+	return v, nil
+}
+
+func between(x, low, high float64) bool { return x >= low && x <= high }
+
+// object finds the JSON object of a reply: the whole text, or a fenced block, possibly with words around it.
+func object(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if _, fenced, found := strings.Cut(text, "```"); found && !strings.HasPrefix(text, "{") {
+		body, _, _ := strings.Cut(fenced, "```")
+		text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(body), "json"))
+	}
+	if text == "" {
+		return "", errors.New("it is empty")
+	}
+	if !strings.HasPrefix(text, "{") {
+		return "", errors.New("it is not a JSON object")
+	}
+	return text, nil
+}

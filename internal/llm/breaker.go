@@ -1,0 +1,52 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+)
+
+const (
+	// breakAfter calls in a row that found nobody stop further ones for breakFor.
+	breakAfter = 5
+	breakFor   = 10 * time.Second
+)
+
+// newBreaker returns what makes a dead target fail fast. It counts whole calls, after their retries:
+// counting attempts, a hiccup during many concurrent calls would end them although the next attempt helps.
+func newBreaker[T any]() circuitbreaker.CircuitBreaker[T] {
+	return circuitbreaker.NewBuilder[T]().
+		WithFailureThreshold(breakAfter).
+		WithSuccessThreshold(1).
+		WithDelay(breakFor).
+		Build()
+}
+
+// record tells the breaker how a call ended. Any answer, also a refusal, shows that somebody is there.
+func record[T any](b circuitbreaker.CircuitBreaker[T], err error) {
+	e, ok := asError(err)
+	switch {
+	case ok && e.Fault == Unreachable:
+		b.RecordFailure()
+	case !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		// The caller left, which says nothing; but a trial call has to give its place back.
+		if b.IsHalfOpen() {
+			b.RecordFailure()
+		}
+	default:
+		b.RecordSuccess()
+	}
+}
+
+func (r *retrier[T]) open() *Error {
+	wait := r.breaker.RemainingDelay().Round(time.Second)
+	return &Error{
+		Fault: Unreachable, Model: r.policy.Model, At: r.policy.At,
+		Message: fmt.Sprintf("was unreachable %d times in a row, so it is not asked for now", breakAfter),
+		Hint:    fmt.Sprintf("is the server running? the next try is possible in %s", wait),
+		Err:     circuitbreaker.ErrOpen,
+	}
+}

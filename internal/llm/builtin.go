@@ -1,0 +1,157 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+	"rehearse/internal/source"
+)
+
+// Options is what models take from the process. A process uses one value for all its models.
+type Options struct {
+	// Getenv finds addresses and keys; nil means an empty environment.
+	Getenv func(string) string
+	// Transport carries all calls; nil makes each model its own. See Transport.
+	Transport http.RoundTripper
+	// ReadFile reads scripts and cassettes; nil means that there are no files.
+	ReadFile func(string) ([]byte, error)
+	// Limits are shared by all models; nil makes each model its own.
+	Limits *Limits
+}
+
+func (o Options) env(name string) string {
+	if o.Getenv == nil {
+		return ""
+	}
+	return o.Getenv(name)
+}
+
+// provider is a kind of model that a configuration can name.
+type provider struct {
+	name, doc string
+	// open returns the bare model and its address or file for errors and limits.
+	open func(m config.Model, o Options) (model Model, at string, err error)
+	// recorded answers are final: nothing is retried or limited.
+	recorded bool
+}
+
+// providers is the table of what can be opened, in the order in which it is shown.
+func providers() []provider {
+	return []provider{
+		{"openai", "any OpenAI-compatible endpoint: OPENAI_BASE_URL and OPENAI_API_KEY, or base_url and api_key_env", openOpenAI, false},
+		{"ollama", "a local Ollama server at " + ollamaBaseURL + ", without a key", openOpenAI, false},
+		{"scripted", "a model played from a YAML file of rules; FILE#NAME says as whom", openScripted, false},
+		{"cassette", "recorded exchanges, played back; FILE#NAME says whose", openCassette, true},
+	}
+}
+
+// Providers returns the names of the providers with a line on each, in the order of the table.
+func Providers() (names, docs []string) {
+	for _, p := range providers() {
+		names, docs = append(names, p.name), append(docs, p.doc)
+	}
+	return names, docs
+}
+
+func findProvider(name string) (provider, error) {
+	names, _ := Providers()
+	for _, p := range providers() {
+		if p.name == name {
+			return p, nil
+		}
+	}
+	hint := source.Suggest(name, names)
+	if !strings.HasPrefix(hint, "known: ") {
+		hint += " known: " + strings.Join(names, ", ")
+	}
+	return provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
+}
+
+// Open returns the model that m describes, with its time per call, limits, retries and prices.
+// The error is an *Error or, for a script or cassette with mistakes, a source.Problems.
+func Open(m config.Model, o Options) (Model, error) {
+	p, err := findProvider(m.Provider)
+	if err != nil {
+		return nil, err
+	}
+	model, at, err := p.open(m, o)
+	if err != nil || p.recorded {
+		return model, err
+	}
+	limits := o.Limits
+	if limits == nil {
+		limits = NewLimits()
+	}
+	limit := callTimeoutOf(m, at)
+	return Retry(limits.Limit(Timeout(model, limit.after, limit.name, at), m, at), policyOf(m, at)), nil
+}
+
+func openOpenAI(m config.Model, o Options) (Model, string, error) {
+	model, err := NewOpenAI(m, o)
+	if err != nil {
+		return nil, "", err
+	}
+	return model, model.At(), nil
+}
+
+func openScripted(m config.Model, o Options) (Model, string, error) {
+	file, name, data, err := readModelFile(m, o)
+	if err != nil {
+		return nil, "", err
+	}
+	script, err := LoadScript(file, data)
+	if err != nil {
+		return nil, "", err
+	}
+	return &priced{script.As(orElse(name, script.Name())), m}, file, nil
+}
+
+func openCassette(m config.Model, o Options) (Model, string, error) {
+	file, name, data, err := readModelFile(m, o)
+	if err != nil {
+		return nil, "", err
+	}
+	cassette, err := Play(file, data)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case name == "":
+		return cassette, file, nil
+	}
+	return cassette.As(name), file, nil
+}
+
+// readModelFile reads the file that a model's name stands for; what follows a # is the name to play.
+func readModelFile(m config.Model, o Options) (file, name string, data []byte, err error) {
+	file, name, _ = strings.Cut(m.Name, "#")
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(m.Dir, file)
+	}
+	if o.ReadFile == nil {
+		return "", "", nil, &Error{Fault: Refused, Model: m.String(), Message: "no files can be read here"}
+	}
+	if data, err = o.ReadFile(file); err != nil {
+		return "", "", nil, &Error{
+			Fault: Refused, Model: m.String(), Message: fmt.Sprintf("the file cannot be read: %v", err),
+			Hint: "relative names start at the configuration's directory", Err: err,
+		}
+	}
+	return file, name, data, nil
+}
+
+// priced adds what a reply would have cost.
+type priced struct {
+	model Model
+	of    config.Model
+}
+
+func (p *priced) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	reply, err := p.model.Generate(ctx, r)
+	reply.CostUSD = cost(p.of, reply.Usage)
+	return reply, err
+}

@@ -1,0 +1,87 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rehearse/internal/config"
+)
+
+// embedBatch is how many texts go into one request; OpenAI takes 2,048, many servers fewer.
+const embedBatch = 256
+
+// Embedder turns texts into vectors through an OpenAI-compatible endpoint. It is safe for concurrent use.
+type Embedder struct {
+	endpoint *endpoint
+	retrier  *retrier[[][]float64]
+}
+
+// NewEmbedder returns the embedding model that m describes.
+// Its requests are bounded and tried again as those of a model that Open returns.
+func NewEmbedder(m config.Model, o Options) (*Embedder, error) {
+	e, err := newEndpoint(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Embedder{e, newRetrier[[][]float64](policyOf(m, e.at))}, nil
+}
+
+// Embed returns one vector per text, in the same order. The error is an *Error or the context's.
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float64, error) {
+	vectors := make([][]float64, 0, len(texts))
+	for len(texts) > 0 {
+		batch := texts[:min(len(texts), embedBatch)]
+		texts = texts[len(batch):]
+		more, _, err := e.retrier.do(ctx, func(ctx context.Context) ([][]float64, error) {
+			return within(ctx, callTimeoutOf(e.endpoint.model, e.endpoint.at), func(ctx context.Context) ([][]float64, error) { return e.ask(ctx, batch) })
+		})
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, more...)
+	}
+	return vectors, nil
+}
+
+func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float64, error) {
+	body, err := encodeJSON(object{"model": e.endpoint.model.Name, "input": texts})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := e.endpoint.post(ctx, "embeddings", body)
+	if err != nil {
+		return nil, err
+	}
+	vectors, err := decodeEmbeddings(answer, len(texts))
+	if err != nil {
+		return nil, e.endpoint.malformed(err)
+	}
+	return vectors, nil
+}
+
+func decodeEmbeddings(body []byte, n int) ([][]float64, error) {
+	var answer struct {
+		Data []struct {
+			Index     *int      `json:"index"`
+			Embedding []float64 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := decodeJSON(body, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Data) != n {
+		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(answer.Data), n)
+	}
+	vectors := make([][]float64, n)
+	for i, d := range answer.Data {
+		if d.Index != nil { // some servers leave it out and keep the order
+			i = *d.Index
+		}
+		if i < 0 || i >= n || vectors[i] != nil || len(d.Embedding) == 0 {
+			return nil, errors.New("the answer does not have one vector for each text")
+		}
+		vectors[i] = d.Embedding
+	}
+	return vectors, nil
+}

@@ -1,0 +1,115 @@
+package llm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// fail completes an error with who was asked and takes every secret out of its texts.
+func (e *endpoint) fail(err *Error) *Error {
+	err.Model, err.At = e.model.String(), e.at
+	err.Message, err.Hint = e.secrets.scrub(err.Message), e.secrets.scrub(err.Hint)
+	return err
+}
+
+// refusal is the error of an answer with a status that isn't a success.
+func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
+	// Scrubbed before it is clipped, or half a key could stay at the end.
+	err := statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e.secrets.scrub(serverMessage(body)))
+	switch {
+	case err.Fault == Unauthorized && e.keyName != "":
+		err.Hint = "check the key in " + e.keyName
+	case err.Fault == Unauthorized:
+		err.Hint = "name the variable that holds the key: api_key_env"
+	case res.StatusCode == http.StatusNotFound:
+		err.Hint = fmt.Sprintf("check that the base URL ends in /v1 and that the model %q exists there", e.model.Name)
+	case err.Fault == RateLimited:
+		err.Hint = "use fewer workers or set requests_per_minute"
+	case res.StatusCode < http.StatusBadRequest:
+		err.Hint = "use the address that it redirects to as the base URL"
+		if to, bad := res.Location(); bad == nil {
+			err.Hint = "the base URL may have moved: it redirects to " + to.Redacted()
+		}
+	}
+	return e.fail(err)
+}
+
+// unreachable is the error of a call that got no complete answer.
+func (e *endpoint) unreachable(cause error) *Error {
+	err := &Error{Fault: Unreachable, Err: e.secrets.cause(cause)}
+	var dns *net.DNSError
+	var link *url.Error
+	var timeout net.Error
+	switch {
+	case errors.As(cause, &dns):
+		err.Message = "the host " + dns.Name + " was not found"
+		err.Hint = "check the host name in " + baseURLEnv + " or base_url"
+	case errors.Is(cause, syscall.ECONNREFUSED):
+		err.Message = "the connection was refused"
+		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
+	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF), errors.Is(cause, syscall.ECONNRESET), errors.Is(cause, syscall.EPIPE):
+		err.Message = brokenOff
+	case errors.As(cause, &timeout) && timeout.Timeout():
+		err.Message = "no connection in time"
+		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
+	default:
+		if errors.As(cause, &link) { // its text repeats the address
+			cause = link.Err
+		}
+		err.Message = "no connection: " + clip(e.secrets.scrub(oneLine(cause.Error())))
+	}
+	return e.fail(err)
+}
+
+const brokenOff = "the connection broke before the answer was complete"
+
+func (e *endpoint) malformed(cause error) *Error {
+	return e.fail(&Error{Fault: Malformed, Message: clip(e.secrets.scrub(oneLine(cause.Error())))})
+}
+
+// statusError classifies a status; message is what the server said about it, in full.
+func statusError(status int, wait time.Duration, message string) *Error {
+	err := &Error{Fault: Refused, Status: status, RetryAfter: wait}
+	what := "refused the request"
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		err.Fault, what = Unauthorized, "refused the key"
+	case status == http.StatusNotFound:
+		what = "found nothing there"
+	case status == http.StatusTooManyRequests:
+		err.Fault, what = RateLimited, "asks for fewer requests"
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		err.Fault, what = Unavailable, "is not available"
+	case status < http.StatusBadRequest:
+		what = "did not answer itself"
+	}
+	err.Message = fmt.Sprintf("%s (%d): %s", what, status, cmp.Or(clip(message), "it gave no reason"))
+	return err
+}
+
+// retryAfter reads how long the server asks to wait: milliseconds, seconds or a date. 0 means that it does not say.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	const most = 365 * 24 * time.Hour // keeps absurd numbers from overflowing
+	for _, header := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		text := strings.TrimSpace(h.Get(header.name))
+		if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
+			return time.Duration(min(n, float64(most/header.unit)) * float64(header.unit))
+		}
+		if at, err := http.ParseTime(text); err == nil {
+			return min(max(0, at.Sub(now)), most)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,143 @@
+package llm
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+)
+
+// Limits holds what the models of a process may ask of each provider and address together.
+// It is safe for concurrent use.
+type Limits struct {
+	mu     sync.Mutex
+	shared map[string]*limiter
+}
+
+// NewLimits returns Limits that hold nobody back yet; each model brings its own (Limit).
+func NewLimits() *Limits { return &Limits{shared: map[string]*limiter{}} }
+
+// Limit returns model with each call waiting for its turn, for as long as its context allows.
+// Calls to the same provider and address share one limit, for which the lowest numbers that any of the models sets count:
+// a server that allows 60 requests a minute does not care which model they are for.
+// Requests are spread evenly, at most one second's share at once. Tokens are known only after a reply:
+// a call waits until what earlier replies used is paid off.
+func (l *Limits) Limit(model Model, c config.Model, at string) Model {
+	return &limited{model, l.share(c, at)}
+}
+
+func (l *Limits) share(c config.Model, at string) *limiter {
+	key := c.Provider + " " + at
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	shared, ok := l.shared[key]
+	if !ok {
+		// The burst is large only so that a limit starts with a full bucket when it is set.
+		shared = &limiter{
+			requests: rate.NewLimiter(rate.Inf, 1<<40), tokens: rate.NewLimiter(rate.Inf, 1<<40), slots: semaphore.NewWeighted(slotSpace),
+		}
+		l.shared[key] = shared
+	}
+	shared.tighten(c)
+	return shared
+}
+
+// slotSpace is divided by the number of calls allowed at once to get the weight of one,
+// so that the number can change while calls are under way: each gives back what it took.
+const slotSpace = 1 << 40
+
+type limiter struct {
+	requests, tokens *rate.Limiter
+	slots            *semaphore.Weighted
+	mu               sync.Mutex
+	weight           int64 // of one call; 0 without a limit
+}
+
+func (l *limiter) tighten(c config.Model) {
+	if n := c.RequestsPerMinute; n > 0 && perMinute(n) < l.requests.Limit() {
+		l.requests.SetLimit(perMinute(n))
+		l.requests.SetBurst(max(1, n/60))
+	}
+	if n := c.TokensPerMinute; n > 0 && perMinute(n) < l.tokens.Limit() {
+		l.tokens.SetLimit(perMinute(n))
+		l.tokens.SetBurst(n)
+	}
+	if n := int64(c.Concurrency); n > 0 {
+		l.mu.Lock()
+		l.weight = max(l.weight, slotSpace/n)
+		l.mu.Unlock()
+	}
+}
+
+func perMinute(n int) rate.Limit { return rate.Limit(float64(n) / 60) }
+
+type limited struct {
+	model Model
+	limit *limiter
+}
+
+func (m *limited) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	done, err := m.limit.begin(ctx)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	reply, err := m.model.Generate(ctx, r)
+	done(reply.Usage.Total())
+	return reply, err
+}
+
+// begin waits for a call's turn. The caller says with done how many tokens the call took.
+func (l *limiter) begin(ctx context.Context) (done func(tokens int), err error) {
+	l.mu.Lock()
+	weight := l.weight
+	l.mu.Unlock()
+	if err := l.slots.Acquire(ctx, weight); err != nil {
+		return nil, err
+	}
+	if err = wait(ctx, l.tokens); err == nil {
+		err = wait(ctx, l.requests)
+	}
+	if err != nil {
+		l.slots.Release(weight)
+		return nil, err
+	}
+	return func(tokens int) {
+		l.slots.Release(weight)
+		l.settle(tokens - 1) // one was taken while waiting
+	}, nil
+}
+
+// wait is rate.Limiter.Wait, except that a deadline ends it with the context's own error, and not before.
+func wait(ctx context.Context, l *rate.Limiter) error {
+	turn := l.Reserve()
+	pause := turn.Delay()
+	if pause == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		turn.Cancel()
+		return ctx.Err()
+	}
+}
+
+// settle takes tokens that were used already; later calls wait until they are paid off.
+func (l *limiter) settle(tokens int) {
+	if l.tokens.Limit() == rate.Inf {
+		return
+	}
+	for tokens > 0 {
+		part := min(tokens, l.tokens.Burst())
+		l.tokens.ReserveN(time.Now(), part)
+		tokens -= part
+	}
+}

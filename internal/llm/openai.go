@@ -1,0 +1,139 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+)
+
+var _ Model = (*OpenAI)(nil)
+
+// OpenAI is a model behind an OpenAI-compatible endpoint: chat completions or, with config.Model.API "responses", responses.
+// A request carries what it was given and nothing else; parameters that it leaves open come from the configuration, if set there.
+// It does not retry, except that a server that refuses response_format is asked again without it, now and from then on.
+type OpenAI struct {
+	endpoint *endpoint
+	protocol protocol
+	// schemaless is set once the server answered a request only after response_format was left out.
+	schemaless atomic.Bool
+}
+
+// protocol is one of the two ways to ask for a reply.
+type protocol struct {
+	path   string
+	encode func(m config.Model, r Request, public bool) (any, error)
+	decode func(body []byte) (chat.Reply, error)
+}
+
+// NewOpenAI returns the model that m describes; o's Getenv finds the address and the key.
+// It fails without a key only for OpenAI's own address, because a local server may need none.
+func NewOpenAI(m config.Model, o Options) (*OpenAI, error) {
+	e, err := newEndpoint(m, o)
+	if err != nil {
+		return nil, err
+	}
+	c := &OpenAI{endpoint: e, protocol: protocol{"chat/completions", encodeChat, decodeChat}}
+	switch m.API {
+	case "", "chat_completions":
+	case "responses":
+		c.protocol = protocol{"responses", encodeResponses, decodeResponses}
+	default:
+		return nil, e.fail(&Error{
+			Fault: Refused, Message: fmt.Sprintf("unknown API %q", m.API), Hint: "use chat_completions or responses",
+		})
+	}
+	return c, nil
+}
+
+// At returns the address without credentials.
+func (c *OpenAI) At() string { return c.endpoint.at }
+
+// Generate asks the endpoint once.
+func (c *OpenAI) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	if c.schemaless.Load() {
+		r.Schema = nil
+	}
+	reply, err := c.ask(ctx, r)
+	if r.Schema == nil || !refused(err) {
+		return reply, err
+	}
+	// The refusal may be about something else, so only an answer without the schema settles it.
+	r.Schema = nil
+	reply, err = c.ask(ctx, r)
+	if err == nil {
+		c.schemaless.Store(true)
+	}
+	return reply, err
+}
+
+func refused(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
+}
+
+func (c *OpenAI) ask(ctx context.Context, r Request) (chat.Reply, error) {
+	m := c.endpoint.model
+	body, err := c.protocol.encode(m, withDefaults(r, m), c.endpoint.public)
+	var data []byte
+	if err == nil {
+		data, err = encodeJSON(body)
+	}
+	if err != nil {
+		return chat.Reply{}, c.endpoint.fail(&Error{
+			Fault: Refused, Message: "the request cannot be written as JSON: " + clip(oneLine(err.Error())),
+			Hint: "check the tools, the schema and the content blocks", Err: err,
+		})
+	}
+	start := time.Now()
+	answer, err := c.endpoint.post(ctx, c.protocol.path, data)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	reply, err := c.protocol.decode(answer)
+	if e, ok := err.(*Error); ok { //nolint:errorlint // decode returns it as it is
+		return chat.Reply{}, c.endpoint.fail(e)
+	} else if err != nil {
+		return chat.Reply{}, c.endpoint.malformed(err)
+	}
+	reply.Latency, reply.Attempts, reply.CostUSD = time.Since(start), 1, cost(m, reply.Usage)
+	return reply, nil
+}
+
+// withDefaults fills the parameters that a request leaves open from the configuration.
+func withDefaults(r Request, m config.Model) Request {
+	if r.Temperature == nil {
+		r.Temperature = m.Temperature
+	}
+	if r.TopP == nil {
+		r.TopP = m.TopP
+	}
+	if r.Seed == nil {
+		r.Seed = m.Seed
+	}
+	if r.MaxTokens == 0 {
+		r.MaxTokens = m.MaxTokens
+	}
+	return r
+}
+
+// cost returns the price of a reply in US dollars; 0 when no price is configured.
+func cost(m config.Model, u chat.Usage) float64 {
+	return (float64(u.InputTokens)*m.InputPrice + float64(u.OutputTokens)*m.OutputPrice) / 1e6
+}
+
+// encodeJSON writes text as it is, without the HTML escapes of json.Marshal.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,120 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// answerText is the content of an answer: text, nothing, or a list of parts of which the texts count.
+type answerText string
+
+func (t *answerText) UnmarshalJSON(data []byte) error {
+	switch data = bytes.TrimSpace(data); {
+	case string(data) == "null":
+		return nil
+	case data[0] == '[':
+		var parts []struct {
+			Text string `json:"text"`
+		}
+		if err := json.Unmarshal(data, &parts); err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(p.Text)
+		}
+		*t = answerText(b.String())
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
+type answerCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name string `json:"name"`
+		// Arguments is a string that holds JSON; some servers send the object itself.
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+func (c answerCall) args() json.RawMessage {
+	var text string
+	if len(c.Function.Arguments) > 0 && c.Function.Arguments[0] == '{' {
+		return c.Function.Arguments
+	}
+	if json.Unmarshal(c.Function.Arguments, &text) != nil {
+		text = string(c.Function.Arguments)
+	}
+	return ParseArgs(text)
+}
+
+// ParseArgs returns the arguments that a model wrote for a tool call as JSON. Nothing is an empty object.
+// What isn't JSON becomes a JSON string of it, so that a chat.ToolCall can always be encoded; FormatArgs turns it back.
+func ParseArgs(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return json.RawMessage("{}")
+	case trimmed[0] != '"' && json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return json.RawMessage(jsonString(text))
+}
+
+// FormatArgs is the inverse of ParseArgs: the text as the model wrote it.
+func FormatArgs(args json.RawMessage) string {
+	var text string
+	switch {
+	case len(args) == 0:
+		return "{}"
+	case args[0] == '"' && json.Unmarshal(args, &text) == nil:
+		return text
+	}
+	return string(args)
+}
+
+// decodeJSON decodes an answer; the error says in a few words what is wrong with it.
+func decodeJSON(body []byte, into any) error {
+	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
+	}
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		return fmt.Errorf("the answer is not what the protocol says: %s is a %s", orElse(mistyped.Field, "it"), mistyped.Value)
+	}
+	return notJSON(body)
+}
+
+func notJSON(body []byte) error {
+	start := oneLine(string(body[:min(len(body), 200)]))
+	if start == "" {
+		return errors.New("the answer is empty")
+	}
+	return fmt.Errorf("the answer is not JSON: %s", start)
+}
+
+// answerError is the error that a server wrote into an answer with a good status.
+type answerError struct {
+	Message string `json:"message"`
+	// Code is a number in some dialects and a word in others.
+	Code any `json:"code"`
+}
+
+func (a answerError) fault() *Error {
+	message := clip(oneLine(a.Message))
+	if status, ok := a.Code.(float64); ok && status >= 400 && status < 600 {
+		return statusError(int(status), 0, message)
+	}
+	switch a.Code {
+	case "rate_limit_exceeded":
+		return &Error{Fault: RateLimited, Message: "asks for fewer requests: " + message}
+	case "server_error":
+		return &Error{Fault: Unavailable, Message: "failed to answer: " + message}
+	}
+	return &Error{Fault: Malformed, Message: "the answer holds an error instead of a reply: " + message}
+}

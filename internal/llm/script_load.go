@@ -1,0 +1,135 @@
+package llm
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// The bounds of a script.
+const (
+	maxScriptBytes = 4 << 20
+	maxRules       = 10_000
+	maxKeys        = 10_000
+)
+
+// LoadScript reads a script, a YAML file of at most 4 MB and 10,000 rules:
+//
+//	name: shop                     # what the model is called; the file's name by default
+//	rules:                         # the first rule that matches answers
+//	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, tools: get_weather, turn: 1, call: 1}
+//	    tool_calls: [{name: get_weather, args: {city: "${city}"}}]
+//	  - when: {user: hello}
+//	    reply: Hello!
+//	    fault: {status: 429, retry_after: 1s, body: slow down, times: 2}
+//	default: {json: {intent: other}, delay: 50ms}
+//
+// All conditions are optional regular expressions as Go writes them, names of offered tools, the number of user messages, and the number of the request.
+// An answer is reply, tool_calls, json, verdicts or fault; the repository's user guide has the details.
+// The error is a source.Problems with every mistake of the file.
+func LoadScript(file string, data []byte) (*Scripted, error) {
+	if len(data) > maxScriptBytes {
+		return nil, source.Problems{{
+			File: file, Message: fmt.Sprintf("the script is larger than %d MB", maxScriptBytes>>20), Hint: "split it by model",
+		}}
+	}
+	root, err := source.ParseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scripted{
+		file: file, name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)),
+		calls: map[string]int{}, faults: map[faultKey]int{},
+	}
+	reader := &source.Reader{File: file}
+	node := reader.Node(root, "")
+	node.Read(map[string]func(source.Node){
+		"name":  func(n source.Node) { s.name = n.Text() },
+		"rules": s.readRules,
+		"default": func(n source.Node) {
+			s.fallback = &answer{}
+			s.fallback.read(n, nil, false)
+		},
+	})
+	if len(reader.Problems) == 0 && s.rules == nil && s.fallback == nil {
+		node.Report("write `rules:` with a list of {when, reply}, or a default", "the script has no rules")
+	}
+	if err := reader.Problems.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Scripted) readRules(n source.Node) {
+	if len(n.Items) > maxRules {
+		n.Report("use patterns that cover more, or split the script by model", "the script has more than %d rules", maxRules)
+		return
+	}
+	s.rules = []rule{}
+	for _, item := range n.List() {
+		var r rule
+		if item.Has("when") { // before the answer, whose templates refer to it
+			r.when.read(item.Field("when"))
+		}
+		r.answer.read(item, r.when.user, true)
+		s.rules = append(s.rules, r)
+	}
+}
+
+// read reads an answer; in a rule the conditions stand beside it and were read before.
+func (a *answer) read(n source.Node, user *regexp.Regexp, inRule bool) {
+	a.line = n.Line
+	fields := map[string]func(source.Node){
+		"reply": func(n source.Node) {
+			t := readText(n, user)
+			a.reply = &t
+		},
+		"tool_calls": func(n source.Node) { a.readCalls(n, user) },
+		"json": func(n source.Node) {
+			t := readTree(n, user)
+			a.json = &t
+		},
+		"verdicts": func(n source.Node) { a.verdicts = readVerdicts(n) },
+		"delay":    func(n source.Node) { a.delay = n.Duration() },
+		"fault":    func(n source.Node) { a.fault = readFault(n) },
+	}
+	if inRule {
+		fields["when"] = func(source.Node) {}
+	}
+	n.Read(fields)
+	if n.Kind != source.Map {
+		return
+	}
+	kinds := 0
+	for _, has := range []bool{a.reply != nil || a.calls != nil, a.json != nil, a.verdicts != nil} {
+		if has {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		n.Report("keep one; only reply and tool_calls go together", "more than one answer")
+	case kinds == 0 && a.fault == nil:
+		n.Report("add reply, tool_calls, json, verdicts or fault", "there is no answer")
+	case kinds > 0 && a.fault != nil && a.fault.times == 0:
+		n.Report("limit the fault with times, or remove the answer", "the fault always strikes, so the answer beside it is never given")
+	}
+}
+
+func (a *answer) readCalls(n source.Node, user *regexp.Regexp) {
+	a.calls = []scriptedCall{}
+	for _, item := range n.List() {
+		c := scriptedCall{args: tree{[]part{{raw: "{}"}}}}
+		item.Read(map[string]func(source.Node){
+			"name": func(n source.Node) { c.name = n.Text() },
+			"args": func(n source.Node) { c.args = readTree(n, user) },
+		})
+		if item.Kind == source.Map && c.name == "" {
+			item.Report("write {name: TOOL, args: {…}}", "a tool call needs a name")
+		}
+		a.calls = append(a.calls, c)
+	}
+}

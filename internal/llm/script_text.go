@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// text is a template: $1, $12, ${1} and ${name} stand for the captures of the rule's user pattern, $0 for what it matched, $$ for a dollar.
+// A number without a group, as in "$5 off", stays as it is written.
+type text struct{ pieces []piece }
+
+type piece struct {
+	literal string
+	group   int // -1 for a literal
+}
+
+// compileText returns the template and the first ${name} that the pattern doesn't have.
+func compileText(s string, user *regexp.Regexp) (t text, unknown string) {
+	groups := 0
+	if user != nil {
+		groups = user.NumSubexp()
+	}
+	literal := func(s string) {
+		if s != "" {
+			t.pieces = append(t.pieces, piece{s, -1})
+		}
+	}
+	for {
+		before, after, found := strings.Cut(s, "$")
+		literal(before)
+		if !found {
+			return t, unknown
+		}
+		s = after
+		digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
+		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "{"), "}")
+		switch {
+		case strings.HasPrefix(after, "$"):
+			literal("$")
+			s = after[1:]
+		case digits > 0:
+			if n, err := strconv.Atoi(after[:digits]); err == nil && n <= groups {
+				t.pieces = append(t.pieces, piece{group: n})
+			} else {
+				literal("$" + after[:digits])
+			}
+			s = after[digits:]
+		case strings.HasPrefix(after, "{") && closed:
+			n := groupIndex(name, user, groups)
+			if n < 0 && unknown == "" {
+				unknown = name
+			}
+			t.pieces = append(t.pieces, piece{group: n, literal: "${" + name + "}"})
+			s = rest
+		default:
+			literal("$")
+		}
+	}
+}
+
+func groupIndex(name string, user *regexp.Regexp, groups int) int {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 0 || n > groups {
+			return -1
+		}
+		return n
+	}
+	if user == nil {
+		return -1
+	}
+	return user.SubexpIndex(name)
+}
+
+func (t text) fill(v *scene) string {
+	if len(t.pieces) == 1 && t.pieces[0].group < 0 {
+		return t.pieces[0].literal
+	}
+	var b strings.Builder
+	for _, p := range t.pieces {
+		if p.group >= 0 && p.group < len(v.groups) {
+			b.WriteString(v.groups[p.group])
+		} else {
+			b.WriteString(p.literal)
+		}
+	}
+	return b.String()
+}
+
+// readText reads a template and reports a ${name} that does not exist.
+func readText(n source.Node, user *regexp.Regexp) text {
+	t, unknown := compileText(n.Text(), user)
+	if unknown != "" {
+		known := []string{"0"}
+		if user != nil {
+			for i, name := range user.SubexpNames()[1:] {
+				known = append(known, orElse(name, strconv.Itoa(i+1)))
+			}
+		}
+		n.Report(source.Suggest(unknown, known)+"; write $${"+unknown+"} for the text itself", "the pattern when.user has no group %q", unknown)
+	}
+	return t
+}

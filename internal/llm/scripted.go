@@ -1,0 +1,184 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"rehearse/internal/chat"
+)
+
+// Cast is implemented by models that can play several: As returns the one called name.
+// Both share what they count. A server passes the name that a request asks for.
+type Cast interface {
+	As(name string) Model
+}
+
+var (
+	_ Model = (*Scripted)(nil)
+	_ Cast  = (*Scripted)(nil)
+)
+
+// Scripted is a model played from a file of rules (LoadScript). The same requests in the same order get the same answers.
+// It is safe for concurrent use; only rules on `call` and limited faults depend on what was asked before.
+type Scripted struct {
+	// name is what the rules' `model` patterns see when nobody asks for another.
+	name     string
+	file     string
+	rules    []rule
+	fallback *answer
+	mu       sync.Mutex
+	calls    map[string]int
+	faults   map[faultKey]int
+}
+
+// rule answers the requests that its conditions match.
+type rule struct {
+	when   condition
+	answer answer
+}
+
+// answer is what a rule does: one of reply, calls, json and verdicts (reply and calls may come together), or a fault.
+type answer struct {
+	line     int
+	delay    time.Duration
+	fault    *fault
+	reply    *text
+	calls    []scriptedCall
+	json     *tree
+	verdicts []verdict
+}
+
+type scriptedCall struct {
+	name string
+	args tree
+}
+
+// says reports whether there is something to answer besides a fault.
+func (a *answer) says() bool {
+	return a.reply != nil || a.calls != nil || a.json != nil || a.verdicts != nil
+}
+
+// As returns the model called name, as seen by the rules' `model` patterns.
+func (s *Scripted) As(name string) Model { return role{s, name} }
+
+type role struct {
+	script *Scripted
+	name   string
+}
+
+func (r role) Generate(ctx context.Context, q Request) (chat.Reply, error) {
+	return r.script.generate(ctx, r.name, q)
+}
+
+// Name returns the name that the script gives itself, or that of its file.
+func (s *Scripted) Name() string { return s.name }
+
+// Generate answers as the first rule that matches says.
+func (s *Scripted) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	return s.generate(ctx, s.name, r)
+}
+
+func (s *Scripted) generate(ctx context.Context, name string, r Request) (chat.Reply, error) {
+	start := time.Now()
+	v := newScene(name, r)
+	s.mu.Lock()
+	s.calls[name]++
+	v.call = s.calls[name]
+	s.mu.Unlock()
+	chosen, broken, err := s.choose(v, r)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	if chosen == nil {
+		return chat.Reply{}, s.fail(name, &Error{
+			Fault: Refused, Message: fmt.Sprintf("no rule matches the user message %q", clip(v.user)),
+			Hint: "add a rule or a default to " + s.file,
+		})
+	}
+	if err := sleep(ctx, chosen.delay); err != nil {
+		return chat.Reply{}, err
+	}
+	if broken {
+		return chat.Reply{}, s.breakOff(ctx, name, chosen.fault)
+	}
+	reply, err := chosen.render(v)
+	if err != nil {
+		return chat.Reply{}, s.fail(name, &Error{
+			Fault: Refused, Message: fmt.Sprintf("the rule at %s:%d cannot answer: %v", s.file, chosen.line, err),
+			Hint: "`verdicts` answer a judge's request; narrow `when`",
+		})
+	}
+	reply.Usage.InputTokens, reply.Latency, reply.Attempts = v.words(), time.Since(start), 1
+	return reply, nil
+}
+
+// choose returns the first answer that matches and whether it is due to break.
+// A fault that ran out leaves the request to the rule's answer or, if there is none, to the next rules.
+func (s *Scripted) choose(v *scene, r Request) (*answer, bool, error) {
+	for i := range s.rules {
+		if !s.rules[i].when.matches(v) {
+			continue
+		}
+		a := &s.rules[i].answer
+		if broken, err := s.due(i, v.model, a.fault, r); err != nil || broken || a.says() {
+			return a, broken, err
+		}
+	}
+	if s.fallback == nil {
+		return nil, false, nil
+	}
+	v.groups = []string{v.user}
+	broken, err := s.due(-1, v.model, s.fallback.fault, r)
+	if !broken && !s.fallback.says() {
+		return nil, false, err
+	}
+	return s.fallback, broken, err
+}
+
+func (s *Scripted) fail(name string, e *Error) *Error {
+	e.Model, e.At, e.Attempts = "scripted:"+name, s.file, 1
+	return e
+}
+
+func (a *answer) render(v *scene) (chat.Reply, error) {
+	var reply chat.Reply
+	switch {
+	case a.verdicts != nil:
+		answer, err := judge(a.verdicts, v.request)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		reply.Text = string(answer)
+	case a.json != nil:
+		reply.Text = string(a.json.fill(v))
+	case a.reply != nil:
+		reply.Text = a.reply.fill(v)
+	}
+	words := len(strings.Fields(reply.Text))
+	for i, c := range a.calls {
+		// Unique within a conversation, and the same whenever it is held again.
+		call := chat.ToolCall{ID: fmt.Sprintf("call_%d_%d", v.messages, i+1), Name: c.name, Args: c.args.fill(v)}
+		words += 1 + len(strings.Fields(string(call.Args)))
+		reply.ToolCalls = append(reply.ToolCalls, call)
+	}
+	reply.Usage.OutputTokens = words
+	return reply, nil
+}
+
+// sleep waits, or returns the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,148 @@
+// Package orchestrator runs suites: it makes jobs of tests, targets and trials, hands them to workers, keeps the order that
+// dependencies ask for, and writes every record as it comes.
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"sync"
+
+	"rehearse/internal/result"
+	"rehearse/internal/suite"
+)
+
+// Job is one conversation to be held.
+type Job struct {
+	Test   *suite.Test
+	Target string
+	// Trial counts from 1; 0 for a test without trials.
+	Trial int
+}
+
+// Key returns the key of the record that the job will give.
+func (j Job) Key() result.Key {
+	return result.Key{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial}
+}
+
+// Queue carries jobs to workers. Implementations are safe for concurrent use.
+type Queue interface {
+	Push(ctx context.Context, j Job) error
+	Pull(ctx context.Context) (Job, error)
+}
+
+// Results keeps records. A record with the key of an earlier one replaces it.
+type Results interface {
+	Append(t *result.Test) error
+}
+
+// Plan is what to run.
+type Plan struct {
+	// Tests yields each test as often as it has targets; a test comes with its Execution settled.
+	Tests iter.Seq2[Unit, error]
+	// Needed says whether other tests wait for this one. It may be nil.
+	Needed func(suiteName, id string) bool
+	// Prior returns the outcome of a conversation that an earlier, interrupted run has finished. It may be nil.
+	Prior func(k result.Key) (Outcome, bool)
+	// BudgetUSD stops the run cleanly once that much was spent; 0 means no budget.
+	BudgetUSD float64
+}
+
+// Unit is one test with one target.
+type Unit struct {
+	Test   *suite.Test
+	Target string
+}
+
+// Outcome is what others need to know of a finished conversation.
+type Outcome struct {
+	Verdict result.Verdict
+	Score   float64
+}
+
+// Progress is where a run stands.
+type Progress struct {
+	Totals   result.Totals
+	InFlight int
+	// LastID is the test that ended last.
+	LastID string
+}
+
+// Orchestrator runs plans.
+type Orchestrator struct {
+	// RunID is what every record carries.
+	RunID string
+	// Workers is how many conversations are held at once.
+	Workers int
+	Queue   Queue
+	// Hold holds one conversation. Its error means that there is no record because it was interrupted.
+	Hold    func(ctx context.Context, j Job) (*result.Test, error)
+	Results Results
+	// Observe, if set, is told of every finished conversation. It must return quickly.
+	Observe func(Progress)
+}
+
+// ErrBudget says that a run stopped because its budget was spent.
+var ErrBudget = errors.New("the budget is spent")
+
+// Run runs a plan and returns its totals, which are right also when an error is returned.
+// Closing stop lets what is in flight finish and starts nothing new; Run then returns ErrStopped.
+// Cancelling ctx gives up what is in flight too.
+func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
+	// Pulling outlives ctx, so that a job which was pushed is always accounted for.
+	pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan finished, o.Workers)
+	var workers sync.WaitGroup
+	for range o.Workers {
+		workers.Go(func() { o.work(ctx, pulling, done) })
+	}
+	s := &scheduler{Orchestrator: o, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}}
+	err := s.run(ctx, done, stop)
+	cancel()
+	workers.Wait()
+	return s.tally.Totals(), err
+}
+
+// finished is what a worker reports. Without a record the conversation was interrupted.
+type finished struct {
+	job    Job
+	record *result.Test
+	err    error
+}
+
+func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) {
+	for {
+		j, err := o.Queue.Pull(pulling)
+		if err != nil {
+			return
+		}
+		f := finished{job: j}
+		f.record, f.err = o.hold(ctx, j)
+		done <- f // has room: no more jobs than workers are in flight
+	}
+}
+
+// hold turns a panic of a grader or target into the record of a test that could not be run.
+func (o *Orchestrator) hold(ctx context.Context, j Job) (record *result.Test, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			record, err = broken(j, fmt.Sprintf("internal error, please report it: %v\n%s", r, debug.Stack())), nil
+		}
+	}()
+	record, err = o.Hold(ctx, j)
+	if record != nil {
+		record.Target = j.Target
+	}
+	return record, err
+}
+
+// broken is the record of a test that never got to its first turn.
+func broken(j Job, message string) *result.Test {
+	return &result.Test{
+		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial,
+		Verdict: result.Error, ExecutionStatus: result.ExecutionError, Tags: j.Test.Tags, Metadata: j.Test.Metadata,
+		Failures: []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: message}},
+	}
+}

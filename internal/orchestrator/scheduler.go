@@ -1,0 +1,251 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"rehearse/internal/result"
+	"rehearse/internal/suite"
+)
+
+// ErrStopped says that a run was asked to stop and has work left.
+var ErrStopped = errors.New("the run was stopped")
+
+// scheduler decides what runs next. It is used by one goroutine; workers talk to it through a channel.
+type scheduler struct {
+	*Orchestrator
+	plan  Plan
+	tally result.Tally
+	// ready are jobs that may start, units those whose trials are under way.
+	ready []Job
+	units map[result.Key]*unit
+	// waiting are units whose dependencies have not ended; ended are the outcomes that dependents need.
+	waiting  []*unit
+	ended    map[result.Key]Outcome
+	inFlight int
+	lastID   string
+}
+
+// unit is one test with one target while its conversations are under way.
+type unit struct {
+	Unit
+	key    result.Key
+	issued int
+	trials []*result.Test
+}
+
+func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan struct{}) error {
+	next, release := iter.Pull2(s.plan.Tests)
+	defer release()
+	more, stopped := true, error(nil)
+	for {
+		for stopped == nil && s.inFlight < s.Workers && (more || len(s.ready) > 0) {
+			if len(s.ready) == 0 {
+				u, err, ok := next()
+				if !ok {
+					more = false
+					continue
+				}
+				if err != nil {
+					stopped = err
+					break
+				}
+				if err := s.admit(u); err != nil {
+					stopped = err
+				}
+				continue
+			}
+			j := s.ready[0]
+			s.ready = s.ready[1:]
+			if err := s.Queue.Push(ctx, j); err != nil {
+				stopped = err
+				break
+			}
+			s.inFlight++
+		}
+		if s.inFlight == 0 {
+			return s.ending(ctx, stopped)
+		}
+		select {
+		case f := <-done:
+			s.inFlight--
+			if err := s.finish(ctx, f); err != nil && stopped == nil {
+				stopped = err
+			}
+		case <-stop:
+			stop = nil
+			if stopped == nil {
+				stopped = ErrStopped
+			}
+		}
+	}
+}
+
+// ending says why the run is over.
+func (s *scheduler) ending(ctx context.Context, stopped error) error {
+	if stopped == nil && ctx.Err() != nil {
+		stopped = ErrStopped
+	}
+	if stopped == nil && len(s.waiting) > 0 {
+		return fmt.Errorf("%d tests wait for tests that never ran, %s first", len(s.waiting), s.waiting[0].Test.ID)
+	}
+	return stopped
+}
+
+// admit starts a test, or lets it wait for what it depends on.
+func (s *scheduler) admit(u Unit) error {
+	key := result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
+	n := &unit{Unit: u, key: key}
+	if s.plan.Prior != nil {
+		if outcome, ok := s.plan.Prior(key); ok {
+			s.end(n, outcome)
+			return s.releaseWaiting()
+		}
+	}
+	return s.start(n)
+}
+
+// start issues the unit's jobs if everything that it depends on has ended.
+func (s *scheduler) start(n *unit) error {
+	for _, id := range n.Test.DependsOn {
+		outcome, ended := s.ended[result.Key{Suite: n.key.Suite, TestID: id, Target: n.key.Target}]
+		if !ended {
+			s.waiting = append(s.waiting, n)
+			return nil
+		}
+		if outcome.Verdict != result.Pass && !n.Test.RunAnyway {
+			return s.skip(n, id, outcome)
+		}
+	}
+	if n.Test.Execution.Trials.Count == 0 {
+		s.ready = append(s.ready, Job{Test: n.Test, Target: n.Target})
+		s.units[n.key] = n
+		return nil
+	}
+	s.units[n.key] = n
+	first := n.Test.Execution.Trials.Count
+	if n.strategy() == suite.PassAtK {
+		first = 1
+	}
+	for n.issued < first {
+		if err := s.issueTrial(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *unit) strategy() suite.Strategy {
+	if s := n.Test.Execution.Trials.Strategy; s != "" {
+		return s
+	}
+	return suite.PassAtK
+}
+
+// issueTrial makes the unit's next trial ready, or takes over its outcome from an earlier run.
+func (s *scheduler) issueTrial(n *unit) error {
+	n.issued++
+	j := Job{Test: n.Test, Target: n.Target, Trial: n.issued}
+	if s.plan.Prior != nil {
+		if outcome, ok := s.plan.Prior(j.Key()); ok {
+			return s.trialEnded(n, &result.Test{Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score})
+		}
+	}
+	s.ready = append(s.ready, j)
+	return nil
+}
+
+// finish writes a conversation's record and does what follows from it.
+func (s *scheduler) finish(ctx context.Context, f finished) error {
+	if f.record == nil {
+		if f.err == nil || ctx.Err() != nil || errors.Is(f.err, context.Canceled) {
+			return ErrStopped
+		}
+		return f.err
+	}
+	if err := s.write(f.record); err != nil {
+		return err
+	}
+	n := s.units[result.Key{Suite: f.job.Test.Suite, TestID: f.job.Test.ID, Target: f.job.Target}]
+	if f.job.Trial == 0 {
+		s.end(n, Outcome{f.record.Verdict, f.record.Score})
+	} else if err := s.trialEnded(n, f.record); err != nil {
+		return err
+	}
+	if budget := s.plan.BudgetUSD; budget > 0 && s.tally.Totals().CostUSD >= budget {
+		return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, s.tally.Totals().CostUSD, budget)
+	}
+	return s.releaseWaiting()
+}
+
+// trialEnded goes on with a test's trials, or closes the test with the aggregate over them.
+func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
+	n.trials = append(n.trials, record)
+	count := n.Test.Execution.Trials.Count
+	if n.strategy() == suite.PassAtK && record.Verdict != result.Pass && n.issued < count {
+		return s.issueTrial(n)
+	}
+	if len(n.trials) < n.issued || n.strategy() != suite.PassAtK && len(n.trials) < count {
+		return nil
+	}
+	sum := aggregate(n)
+	if err := s.write(sum); err != nil {
+		return err
+	}
+	s.end(n, Outcome{sum.Verdict, sum.Score})
+	return nil
+}
+
+// skip records a test that is not run because one that it depends on did not pass.
+func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
+	t := broken(Job{Test: n.Test, Target: n.Target}, "")
+	t.Verdict, t.StartedAt = result.Skip, time.Now().UTC()
+	t.Failures = []result.Failure{{
+		Code: result.EngineError, Source: "orchestrator",
+		Message: fmt.Sprintf("not run: it depends on %s, whose verdict is %s (on_dependency_failure: run would run it anyway)", id, outcome.Verdict),
+	}}
+	if err := s.write(t); err != nil {
+		return err
+	}
+	s.end(n, Outcome{Verdict: result.Skip})
+	return nil
+}
+
+func (s *scheduler) write(t *result.Test) error {
+	t.RunID = s.RunID
+	s.tally.Add(t)
+	s.lastID = t.TestID
+	if err := s.Results.Append(t); err != nil {
+		return fmt.Errorf("write the result of %s: %w", t.TestID, err)
+	}
+	if s.Observe != nil {
+		s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight, LastID: s.lastID})
+	}
+	return nil
+}
+
+// end forgets a unit; only the outcomes that others wait for are kept.
+func (s *scheduler) end(n *unit, o Outcome) {
+	delete(s.units, n.key)
+	if s.plan.Needed != nil && s.plan.Needed(n.key.Suite, n.key.TestID) {
+		s.ended[n.key] = o
+	}
+}
+
+// releaseWaiting starts the units whose dependencies have all ended by now; a skipped one may release others.
+func (s *scheduler) releaseWaiting() error {
+	for progress := true; progress; {
+		held := s.waiting
+		s.waiting = nil
+		for _, n := range held {
+			if err := s.start(n); err != nil {
+				return err
+			}
+		}
+		progress = len(s.waiting) < len(held)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"rehearse/internal/result"
+	"rehearse/internal/stats"
+	"rehearse/internal/suite"
+)
+
+// aggregate returns the record of a test over its trials: the score by the strategy, and how stable it was.
+// A trial that could not be run makes the whole test an execution error, unless the strategy needs only one pass and has it.
+func aggregate(n *unit) *result.Test {
+	t := broken(Job{Test: n.Test, Target: n.Target}, "")
+	t.Failures = []result.Failure{}
+	t.Scores, t.Turns = []result.Score{}, []result.Turn{}
+	t.Threshold = threshold(n.Test)
+	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
+	broke := 0
+	for _, trial := range n.trials {
+		sum.Scores = append(sum.Scores, trial.Score)
+		switch trial.Verdict {
+		case result.Pass:
+			sum.Passed++
+		case result.Error:
+			broke++
+			t.Failures = append(t.Failures, trial.Failures...)
+		}
+		t.Usage = t.Usage.Add(trial.Usage)
+		t.CostUSD += trial.CostUSD
+		t.DurationMS += trial.DurationMS
+		t.Judge = t.Judge.Add(trial.Judge)
+		if t.StartedAt.IsZero() || trial.StartedAt.Before(t.StartedAt) {
+			t.StartedAt = trial.StartedAt
+		}
+	}
+	sum.Interval = stats.Wilson(sum.Passed, sum.Count)
+	sum.PassHatK, sum.PassAtK = stats.PassHatK(sum.Count, sum.Passed), stats.PassAtK(sum.Count, sum.Passed)
+	sum.Class = stats.Class(sum.Passed, sum.Count)
+	t.Trials = sum
+	passed := false
+	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
+	t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
+	switch {
+	case broke > 0 && !(n.strategy() == suite.PassAtK && passed):
+		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
+	case passed:
+		t.Verdict, t.ExecutionStatus = result.Pass, result.OK
+	}
+	if sum.Passed > 0 && sum.Passed < sum.Count && broke == 0 {
+		t.Failures = append(t.Failures, result.Failure{
+			Code: result.Flaky, Source: "orchestrator",
+			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, sum.Count),
+		})
+	}
+	return t
+}
+
+// combine returns the score of a strategy and whether it passes.
+func combine(strategy suite.Strategy, t *result.Trials, threshold float64) (score float64, passed bool) {
+	switch strategy {
+	case suite.PassAtK:
+		return suite.Max.Of(t.Scores), t.Passed > 0
+	case suite.PassAll:
+		return suite.Min.Of(t.Scores), t.Passed == t.Count
+	case suite.ConfidenceInterval:
+		score = stats.TLower(t.Scores)
+	default:
+		score = suite.Mean.Of(t.Scores)
+	}
+	return score, score >= threshold-1e-9
+}
+
+func threshold(t *suite.Test) float64 {
+	if t.Execution.Threshold != nil {
+		return *t.Execution.Threshold
+	}
+	return suite.DefaultThreshold
+}

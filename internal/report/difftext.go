@@ -1,0 +1,105 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// maxChanges is how many tests of each list a rendering names unless it is verbose.
+const maxChanges = 20
+
+// Text writes the comparison for a terminal.
+func (d *Diff) Text(w io.Writer, o TextOptions) error {
+	p := &paint{
+		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
+		cells: &runewidth.Condition{StrictEmojiNeutral: true},
+	}
+	if p.width <= 0 {
+		p.width = 80
+	}
+	if o.Quiet {
+		p.summary(d)
+	} else {
+		d.text(p, o.Verbose)
+	}
+	return p.Flush()
+}
+
+func (p *paint) summary(d *Diff) {
+	against := ""
+	if d.Baseline != "" {
+		against = "Against " + oneLine(d.Baseline, 60) + ": "
+	}
+	p.wrap("", bold, against+d.headline())
+	if drift := d.drift(); drift != "" {
+		p.wrap("  ", "", drift)
+	}
+}
+
+func (d *Diff) text(p *paint, all bool) {
+	p.summary(d)
+	for _, list := range d.lists() {
+		if len(list.changes) == 0 {
+			continue
+		}
+		sign, colour := mark(list.verdict)
+		p.line("  ", p.in(bold, list.name))
+		for i, c := range list.changes {
+			if i == maxChanges && !all {
+				p.line("    … and ", count(len(list.changes)-i), " more")
+				break
+			}
+			p.wrap("    "+p.in(colour, sign)+" ", "", oneLine(c.TestID, 200)+"  "+c.Change())
+			p.wrap("      ", dim, oneLine(strings.Trim(c.Suite+" · "+c.Target, " ·"), 300))
+		}
+	}
+	if d.Unchanged > 0 {
+		p.line("  ", p.in(dim, fmt.Sprintf("%s as good as before", many(d.Unchanged, "test"))))
+	}
+}
+
+// Markdown writes the comparison for a comment on a pull request.
+func (d *Diff) Markdown(w io.Writer) error {
+	b := &strings.Builder{}
+	b.WriteString("## Compared with the baseline\n\n")
+	d.markdown(b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (d *Diff) markdown(b *strings.Builder) {
+	fmt.Fprintf(b, "**%s**", capital(d.headline()))
+	if d.Baseline != "" {
+		fmt.Fprintf(b, " since %s", md(oneLine(d.Baseline, 60)))
+	}
+	b.WriteString(".")
+	if drift := d.drift(); drift != "" {
+		fmt.Fprintf(b, " %s.", capital(drift))
+	}
+	if d.Unchanged > 0 {
+		fmt.Fprintf(b, " %s as good as before.", many(d.Unchanged, "test"))
+	}
+	b.WriteString("\n\n")
+	named := false
+	for _, list := range d.lists() {
+		for i, c := range list.changes {
+			if !named {
+				b.WriteString("| | Test | Change | Failure |\n|---|---|---|---|\n")
+				named = true
+			}
+			if i == maxChanges {
+				fmt.Fprintf(b, "| | … and %s more | %s | |\n", count(len(list.changes)-i), list.name)
+				break
+			}
+			fmt.Fprintf(b, "| %s %s | %s | %s | %s |\n",
+				emoji(list.verdict), list.name, testCell(id{c.Suite, c.TestID, c.Target}), c.Change(), codeCell(c.Codes))
+		}
+	}
+	if named {
+		b.WriteString("\n")
+	}
+}

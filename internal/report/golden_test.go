@@ -1,0 +1,102 @@
+package report_test
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// update rewrites the golden files: go test ./internal/report -update, then read the difference.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s mismatch (-want +got); run with -update if it is meant:\n%s", path, d)
+	}
+}
+
+// earlierRun is a baseline for the sample: one test passed then, one failed, one is gone.
+func earlierRun() []*result.Test {
+	_, tests := sample()
+	var was []*result.Test
+	for _, t := range tests {
+		c := *t
+		c.RunID = "20260713-180000-a1b2"
+		switch t.TestID {
+		case "refund-within-window":
+			c.Verdict, c.Score = result.Pass, 0.9
+		case "greets-by-name":
+			c.Verdict, c.Score = result.Fail, 0
+		case "keeps-answers-short":
+			continue
+		}
+		was = append(was, &c)
+	}
+	gone := *tests[1]
+	gone.TestID = "says-goodbye"
+	return append(was, &gone)
+}
+
+func TestGolden(t *testing.T) {
+	run, tests := sample()
+	r := report.New(run, each(tests...))
+	diff, err := report.Compare(each(earlierRun()...), each(tests...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := report.New(run, each(tests...))
+	compared.Against = diff
+	for _, tc := range []struct {
+		file   string
+		render func(io.Writer) error
+	}{
+		{"text.txt", func(w io.Writer) error {
+			return r.Text(w, report.TextOptions{Dir: ".rehearse/runs/20260714-093000-k3x9"})
+		}},
+		{"text-verbose.txt", func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) }},
+		{"text-quiet.txt", func(w io.Writer) error { return r.Text(w, report.TextOptions{Quiet: true}) }},
+		{"text-colour.txt", func(w io.Writer) error { return r.Text(w, report.TextOptions{Colour: true}) }},
+		{"text-narrow.txt", func(w io.Writer) error { return r.Text(w, report.TextOptions{Width: 40}) }},
+		{"text-compared.txt", func(w io.Writer) error { return compared.Text(w, report.TextOptions{}) }},
+		{"report.md", r.Markdown},
+		{"report-compared.md", compared.Markdown},
+		{"junit.xml", r.JUnit},
+		{"report.html", compared.HTML},
+		{"diff.txt", func(w io.Writer) error { return diff.Text(w, report.TextOptions{}) }},
+		{"diff.md", diff.Markdown},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			var b writer
+			if err := tc.render(&b); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, tc.file, b)
+		})
+	}
+}
+
+type writer []byte
+
+func (w *writer) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+)
+
+// Limits of report.md. GitHub takes no comment of more than 65,536 characters, so details stop well before that.
+const (
+	maxTable     = 1_000
+	maxDetails   = 200
+	maxMarkdown  = 60_000
+	maxTableText = 30_000
+	maxSaid      = 3_000 // characters of one message in a transcript
+)
+
+// Markdown writes the report for a comment on a pull request: the verdict, a table of tests with the failing ones first,
+// and what went wrong in each of those, as much as a comment holds. What is left out is said.
+func (r *Report) Markdown(w io.Writer) error {
+	run, s, err := r.summary()
+	if err != nil {
+		return err
+	}
+	b := &strings.Builder{}
+	mdHead(b, run)
+	if r.Against != nil {
+		r.Against.markdown(b)
+	}
+	mdTable(b, run, s)
+	if err := r.mdDetails(b, run, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "<sub>rehearse %s · run %s · %s</sub>\n", md(run.Version), md(run.ID), took(run.DurationMS))
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func mdHead(b *strings.Builder, run result.Run) {
+	t := run.Totals
+	fmt.Fprintf(b, "## %s %s\n\n", emoji(verdict(run)), capital(headline(run)))
+	facts := []string{}
+	if t.Passed+t.Failed > 0 {
+		facts = append(facts,
+			fmt.Sprintf("pass rate **%s** (95%% interval %s)", percent(run.PassRate), between(run.Interval)),
+			fmt.Sprintf("mean score **%s**", score(t.MeanScore)))
+	}
+	facts = append(facts, many(t.Conversations, "conversation"), many(t.Turns, "turn"))
+	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", judged(t)}} {
+		if f.value != "" {
+			facts = append(facts, f.name+f.value)
+		}
+	}
+	facts[0] = capital(facts[0])
+	fmt.Fprintf(b, "%s\n\n", strings.Join(facts, " · "))
+	if codes := codeCounts(t); len(codes) > 0 {
+		fmt.Fprintf(b, "Failure codes: %s\n\n", strings.Join(codes, " · "))
+	}
+	if rule := ruleOfThree(run); rule != "" {
+		fmt.Fprintf(b, "%s\n\n", rule)
+	}
+}
+
+// mdTable writes a row per test, the failing ones first.
+func mdTable(b *strings.Builder, run result.Run, s *survey) {
+	if run.Totals.Tests == 0 {
+		return
+	}
+	b.WriteString("| | Test | Score | Failure | Time |\n|---|---|---|---|---|\n")
+	rows, limit := 0, b.Len()+maxTableText
+	for _, list := range [][]*entry{s.failing, s.others} {
+		for _, e := range list {
+			if rows == maxTable || b.Len() > limit {
+				break
+			}
+			rows++
+			scored := score(e.score)
+			if !graded(e.verdict) {
+				scored = string(e.verdict)
+			}
+			if e.trials != nil {
+				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, many(e.trials.Count, "trial"))
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), took(e.durationMS))
+		}
+	}
+	b.WriteString("\n")
+	if left := run.Totals.Tests - rows; left > 0 {
+		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", many(left, "more test"), LogFile)
+	}
+}
+
+// mdDetails writes a block per failing test until the report is long enough.
+func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error {
+	failing := run.Totals.Failed + run.Totals.Errors
+	// A block takes some 500 characters at the least, so more than these would never fit.
+	shown, err := r.explain(s.failing[:min(len(s.failing), maxDetails)])
+	if err != nil {
+		return err
+	}
+	written := 0
+	for _, x := range shown {
+		block := mdBlock(x)
+		if b.Len()+len(block) > maxMarkdown {
+			break
+		}
+		b.WriteString(block)
+		written++
+	}
+	if left := failing - written; left > 0 {
+		fmt.Fprintf(b, "… and %s without details here: see report.html or %s.\n\n", many(left, "more failing test"), LogFile)
+	}
+	return nil
+}
+
+func mdBlock(x explained) string {
+	b := &strings.Builder{}
+	about := "score " + score(x.entry.score) + ", needs " + score(x.threshold)
+	if x.verdict == result.Error {
+		about = "could not be run or graded"
+	}
+	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", emoji(x.verdict), markup(oneLine(x.entry.test, 200)), about)
+	if x.trials != nil {
+		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, many(x.trials.Count, "trial"))
+		mdFailures(b, x.entry.failures, nil)
+		if x.trial == 0 {
+			b.WriteString("\n</details>\n\n")
+			return b.String()
+		}
+		fmt.Fprintf(b, "\nTrial %d, score %s:\n\n", x.trial, score(x.Test.Score))
+	}
+	for _, f := range findings(x.Test) {
+		fmt.Fprintf(b, "**%s**", capital(md(oneLine(f.place, 60))))
+		fmt.Fprintf(b, "%s\n\n", f.about())
+		mdFailures(b, f.failures, f.unmet)
+		for _, a := range f.unmet {
+			fmt.Fprintf(b, "- ❌ %s\n", md(sentence(a)))
+		}
+		b.WriteString("\n")
+	}
+	if names := notReached(x.Test); len(names) > 0 {
+		fmt.Fprintf(b, "Skipped: %s\n\n", md(strings.Join(names, ", ")))
+	}
+	mdTranscript(b, x.Output)
+	b.WriteString("</details>\n\n")
+	return b.String()
+}
+
+func mdFailures(b *strings.Builder, failures []result.Failure, unmet []result.Assertion) {
+	for _, f := range failures {
+		fmt.Fprintf(b, "- `%s`%s", strings.ReplaceAll(oneLine(string(f.Code), 40), "`", ""), md(from(f.Source)))
+		if !told(f, unmet) {
+			b.WriteString(": " + md(oneLine(f.Message, maxSentence)))
+		}
+		b.WriteString("\n")
+	}
+}
+
+// mdTranscript writes what was said in a fence that the text cannot end.
+func mdTranscript(b *strings.Builder, messages []chat.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	said := &strings.Builder{}
+	for _, m := range messages {
+		text, left := cut(visible(m.Content.String()), maxSaid)
+		fmt.Fprintf(said, "%s: %s", visible(string(m.Role)), text)
+		if left > 0 {
+			fmt.Fprintf(said, " … (%s more)", many(left, "character"))
+		}
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(said, "\n[calls %s %s]", oneLine(call.Name, 100), oneLine(string(call.Args), 300))
+		}
+		said.WriteString("\n")
+	}
+	fence := "```"
+	for strings.Contains(said.String(), fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(b, "%stext\n%s%s\n\n", fence, said, fence)
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"bufio"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"rehearse/internal/result"
+)
+
+// paint writes text for a terminal: wrapped to a width, coloured if asked for, and with nothing in it that acts.
+// Errors of the writer are kept by it and come out of its Flush.
+type paint struct {
+	*bufio.Writer
+	colour bool
+	width  int
+	cells  *runewidth.Condition
+}
+
+// The colours of verdicts and of what matters less, as SGR parameters.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	dim    = "2"
+)
+
+// in returns s in a colour. s must be visible already.
+func (p *paint) in(colour, s string) string {
+	if !p.colour || s == "" {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}
+
+// line writes one line as it is.
+func (p *paint) line(parts ...string) {
+	for _, s := range parts {
+		p.WriteString(s)
+	}
+	p.WriteByte('\n')
+}
+
+// wrap writes text in as many lines as it takes. The first begins with lead, the others are indented as deep;
+// every line of the text gets the colour, and nothing is wider than the width but a lead alone.
+func (p *paint) wrap(lead, colour, text string) {
+	indent := p.cells.StringWidth(plain(lead))
+	room := max(p.width-indent, 20)
+	rest := strings.Repeat(" ", indent)
+	for _, line := range p.broken(text, room) {
+		p.line(lead, p.in(colour, line))
+		lead = rest
+	}
+}
+
+// broken splits text into lines of at most room cells, between words where it can.
+func (p *paint) broken(text string, room int) []string {
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(text) {
+		wide := p.cells.StringWidth(word)
+		if used > 0 && used+1+wide <= room {
+			line, used = line+" "+word, used+1+wide
+			continue
+		}
+		if used > 0 {
+			lines = append(lines, line)
+		}
+		for wide > room {
+			head := p.cells.Truncate(word, room, "")
+			lines, word = append(lines, head), word[len(head):]
+			wide = p.cells.StringWidth(word)
+		}
+		line, used = word, wide
+	}
+	if used > 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// plain returns s without what in has put around its parts.
+func plain(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(rest, "m")
+	}
+}
+
+// mark returns the sign of a verdict and its colour.
+func mark(v result.Verdict) (sign, colour string) {
+	switch v {
+	case result.Pass:
+		return "✓", green
+	case result.Fail:
+		return "✗", red
+	case result.Error:
+		return "!", yellow
+	}
+	return "-", dim
+}

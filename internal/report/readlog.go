@@ -1,0 +1,205 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/result"
+)
+
+// Tests is a stream of records that can be iterated more than once, such as ReadLog's.
+// An iteration may yield an error with a nil record and go on; every renderer stops at the first.
+type Tests = iter.Seq2[*result.Test, error]
+
+// ReadLog returns the records of the log in dir as they are when an iteration begins, in the order of the file.
+// Of records with the same Key only the last is yielded. Each record is the caller's own.
+// Memory is one record and some 50 bytes per line, whatever the size of the file.
+//
+// A line that cannot be read is yielded as an error that names it, and reading goes on after it;
+// a last line without an end, as a crash or a writer at work leaves it, is not there yet.
+func ReadLog(dir string) Tests {
+	path := filepath.Join(dir, LogFile)
+	return func(yield func(*result.Test, error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(nil, fmt.Errorf("read results: %w", err))
+			return
+		}
+		defer file.Close()
+		old, end, err := superseded(file)
+		if err != nil {
+			yield(nil, fmt.Errorf("read results %s: %w", path, err))
+			return
+		}
+		lines := newLines(io.NewSectionReader(file, 0, end))
+		for lines.next() {
+			if _, ok := old[lines.start]; ok || len(lines.line) == 0 {
+				continue
+			}
+			t, err := decode(lines.line, lines.err)
+			if err != nil {
+				t, err = nil, fmt.Errorf("read results %s: line %d: %w", path, lines.number, err)
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+		if lines.failed != nil {
+			yield(nil, fmt.Errorf("read results %s: %w", path, lines.failed))
+		}
+	}
+}
+
+func decode(line []byte, err error) (*result.Test, error) {
+	if err != nil {
+		return nil, err
+	}
+	t := &result.Test{}
+	if err := json.Unmarshal(line, t); err != nil {
+		return nil, err
+	}
+	if t.Schema > result.Schema {
+		return nil, fmt.Errorf("schema %d was written by a newer rehearse; this program knows %d", t.Schema, result.Schema)
+	}
+	return t, nil
+}
+
+// superseded returns where the lines begin that a later line with the same key replaces, and where the last whole line ends.
+func superseded(file *os.File) (old map[int64]struct{}, end int64, err error) {
+	// Half of SHA-256 stands for the key: 24 bytes per line, and no two keys will ever share it.
+	last := map[[16]byte]int64{}
+	old = map[int64]struct{}{}
+	lines := newLines(file)
+	for lines.next() {
+		key, ok := keyOf(lines.line)
+		if lines.torn && (!ok || !json.Valid(lines.line)) {
+			break
+		}
+		end = lines.end
+		if lines.err != nil || !ok {
+			continue
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s %s",
+			len(key.Suite), len(key.TestID), key.Trial, key.Suite, key.TestID, key.Target))
+		id := [16]byte(sum[:16])
+		if before, ok := last[id]; ok {
+			old[before] = struct{}{}
+		}
+		last[id] = lines.start
+	}
+	return old, end, lines.failed
+}
+
+// keyOf returns the key of a record without reading it all: Append writes the key's fields first.
+// A line in another order, as another program may write it, is read whole.
+func keyOf(line []byte) (result.Key, bool) {
+	if key, ok := keyAhead(line); ok {
+		return key, true
+	}
+	var t struct {
+		Suite  string `json:"suite"`
+		TestID string `json:"test_id"`
+		Target string `json:"target"`
+		Trial  int    `json:"trial"`
+	}
+	err := json.Unmarshal(line, &t)
+	return result.Key{Suite: t.Suite, TestID: t.TestID, Target: t.Target, Trial: t.Trial}, err == nil
+}
+
+// keyAhead reads {"schema":…,"run_id":…,"suite":…,"test_id":…,"trial":…,"target":… with trial left out where it is 0.
+func keyAhead(line []byte) (key result.Key, ok bool) {
+	var schema, run json.RawMessage
+	line, ok = bytes.CutPrefix(line, []byte("{"))
+	for _, f := range []struct {
+		name     string
+		into     any
+		optional bool
+	}{
+		{`"schema":`, &schema, false},
+		{`"run_id":`, &run, false},
+		{`"suite":`, &key.Suite, false},
+		{`"test_id":`, &key.TestID, false},
+		{`"trial":`, &key.Trial, true},
+		{`"target":`, &key.Target, false},
+	} {
+		rest, found := bytes.CutPrefix(line, []byte(f.name))
+		if !found {
+			ok = ok && f.optional
+			continue
+		}
+		n := valueLen(rest)
+		if !ok || n < 0 || json.Unmarshal(rest[:n], f.into) != nil {
+			return key, false
+		}
+		line = bytes.TrimPrefix(rest[n:], []byte(","))
+	}
+	return key, ok
+}
+
+// valueLen returns the length of the string or number that b begins with, or -1.
+func valueLen(b []byte) int {
+	if len(b) == 0 || b[0] != '"' {
+		return bytes.IndexAny(b, ",}")
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+var errTooLong = errors.New("it is longer than 64 MB")
+
+// lines reads a file line by line, each without its break. The fields hold for the line that next found.
+type lines struct {
+	r          *bufio.Reader
+	long       []byte
+	line       []byte
+	start, end int64
+	number     int
+	torn       bool  // the line has no break
+	err        error // the line cannot be had
+	failed     error // nothing more can be had
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }
+
+func (l *lines) next() bool {
+	l.start, l.err, l.long = l.end, nil, l.long[:0]
+	for {
+		part, err := l.r.ReadSlice('\n')
+		l.end += int64(len(part))
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if len(l.long) < maxLine {
+				l.long = append(l.long, part...)
+			} else {
+				l.err = errTooLong
+			}
+			continue
+		}
+		l.torn = errors.Is(err, io.EOF)
+		if err != nil && !l.torn {
+			l.failed = err
+			return false
+		}
+		if l.line = part; len(l.long) > 0 {
+			l.long = append(l.long, part...)
+			l.line = l.long
+		}
+		l.number++
+		l.line = bytes.TrimSpace(l.line)
+		return l.end > l.start
+	}
+}

@@ -1,0 +1,139 @@
+// Package report keeps the record of a run and renders it: for the terminal, a pull request, CI systems and the browser.
+// Everything is rendered from the run's record and a stream of its tests, in memory that does not grow with their number.
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"rehearse/internal/result"
+	"rehearse/internal/stats"
+)
+
+// Report renders one run. Its methods may be called at the same time; each reads the stream anew.
+type Report struct {
+	// Against, if set before rendering, is shown beside the run's own findings.
+	Against *Diff
+
+	run    result.Run
+	tests  Tests
+	survey func() (*survey, error)
+}
+
+// New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
+// What such a run's totals do not say yet is counted from the tests. Nothing is read before something is rendered.
+func New(run result.Run, tests Tests) *Report {
+	r := &Report{run: run, tests: tests}
+	r.survey = sync.OnceValues(func() (*survey, error) { return look(tests) })
+	return r
+}
+
+// Format is a kind of report that goes into a file.
+type Format struct {
+	Name string // as in --format
+	File string
+	// Doc says what it is for, in one line.
+	Doc    string
+	render func(*Report, io.Writer) error
+}
+
+// Formats returns every format. Adding one is a file with its method and a line here.
+func Formats() []Format {
+	return []Format{
+		{"html", "report.html", "one self-contained page to read and to send around", (*Report).HTML},
+		{"md", "report.md", "Markdown that fits into a comment on a pull request", (*Report).Markdown},
+		{"junit", "junit.xml", "JUnit XML for CI systems", (*Report).JUnit},
+	}
+}
+
+// Write renders the report in a format into its file in dir, whole or not at all, and returns the file's path.
+func (r *Report) Write(dir string, f Format) (string, error) {
+	path := filepath.Join(dir, f.File)
+	err := writeFile(path, func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 64<<10)
+		if err := f.render(r, b); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
+	if err != nil {
+		return "", fmt.Errorf("write %s: %w", path, err)
+	}
+	return path, nil
+}
+
+// summary returns what was found in the tests, and the run with its totals filled in where the record lacks them.
+func (r *Report) summary() (result.Run, *survey, error) {
+	s, err := r.survey()
+	if err != nil {
+		return r.run, nil, err
+	}
+	run := r.run
+	if run.Totals.Tests == 0 && s.totals.Tests > 0 {
+		run.Totals = s.totals
+		graded := run.Totals.Passed + run.Totals.Failed
+		if run.Interval = stats.Wilson(run.Totals.Passed, graded); graded > 0 {
+			run.PassRate = float64(run.Totals.Passed) / float64(graded)
+		}
+	}
+	return run, s, nil
+}
+
+// headline says in a few words how the run came out.
+func headline(run result.Run) string {
+	t := run.Totals
+	var s string
+	switch {
+	case t.Tests == 0:
+		s = "no tests were run"
+	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0:
+		s = "all " + many(t.Tests, "test") + " passed"
+		if t.Tests == 1 {
+			s = "the test passed"
+		}
+	case t.Failed == 0 && t.Errors == 0:
+		s = fmt.Sprintf("%s of %s passed", count(t.Passed), many(t.Tests, "test"))
+	case t.Failed == 0:
+		s = fmt.Sprintf("%s of %s could not be run or graded", count(t.Errors), many(t.Tests, "test"))
+	default:
+		s = fmt.Sprintf("%s of %s failed", count(t.Failed), many(t.Tests, "test"))
+		if t.Errors > 0 {
+			s += fmt.Sprintf(", %s could not be run or graded", count(t.Errors))
+		}
+	}
+	if t.Skipped > 0 {
+		s += fmt.Sprintf(", %s skipped", count(t.Skipped))
+	}
+	switch run.ExitReason {
+	case "interrupted":
+		s += " before the run was interrupted"
+	case "running":
+		s += " so far"
+	}
+	return s
+}
+
+// verdict returns the run's verdict in the words of a test's.
+func verdict(run result.Run) result.Verdict {
+	switch t := run.Totals; {
+	case t.Failed > 0 || run.ExitReason == "failed":
+		return result.Fail
+	case t.Errors > 0 || run.ExitReason == "errors":
+		return result.Error
+	case t.Passed == 0 || run.ExitReason == "interrupted" || run.ExitReason == "running":
+		return result.Skip
+	}
+	return result.Pass
+}
+
+// ruleOfThree returns the sentence about a run without failures, or "".
+func ruleOfThree(run result.Run) string {
+	t := run.Totals
+	if t.Failed > 0 || t.Passed < 4 {
+		return ""
+	}
+	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", percent(stats.RuleOfThree(t.Passed)))
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/result"
+)
+
+// WriteRun writes the record of a run to RunFile in dir, which must be there.
+// A reader sees the whole old or the whole new record, also after a crash.
+func WriteRun(dir string, run result.Run) error {
+	data, err := json.MarshalIndent(run, "", "  ")
+	if err == nil {
+		err = writeFile(filepath.Join(dir, RunFile), func(w io.Writer) error {
+			_, err := w.Write(append(data, '\n'))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write record of run %s: %w", run.ID, err)
+	}
+	return nil
+}
+
+// ReadRun reads the record of the run in dir.
+func ReadRun(dir string) (result.Run, error) {
+	var run result.Run
+	path := filepath.Join(dir, RunFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return run, fmt.Errorf("read record of run: %w", err)
+	}
+	if err := json.Unmarshal(data, &run); err != nil {
+		return run, fmt.Errorf("read record of run %s: %w", path, err)
+	}
+	if run.Schema > result.Schema {
+		return run, fmt.Errorf("read record of run %s: schema %d was written by a newer rehearse; this program knows %d",
+			path, run.Schema, result.Schema)
+	}
+	return run, nil
+}
+
+// writeFile writes a file whole or not at all: write fills a temporary one beside it, which then takes its name.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	temp := fmt.Sprintf("%s.%x.tmp", path, rand.Uint64())
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}()
+	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}

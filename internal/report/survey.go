@@ -1,0 +1,187 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rehearse/internal/result"
+)
+
+// maxEntries is how many failing and how many other tests a survey remembers one by one.
+const maxEntries = maxFull + maxRows
+
+// id names a test of a run: what its trials have in common.
+type id struct{ suite, test, target string }
+
+func idOf(t *result.Test) id { return id{t.Suite, t.TestID, t.Target} }
+
+func (a id) compare(b id) int {
+	return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.test, b.test), cmp.Compare(a.target, b.target))
+}
+
+// entry is one test at a glance.
+type entry struct {
+	id
+	verdict    result.Verdict
+	score      float64
+	threshold  float64
+	durationMS float64
+	turns      int
+	codes      []result.Code
+	// Of a test with trials: what the aggregate says, and how many of their records there are.
+	// Without an aggregate, in an interrupted run, the test counts as skipped.
+	trials     *result.Trials
+	failures   []result.Failure
+	held       int
+	unfinished bool
+}
+
+// failing tells a test that needs a look from one that does not.
+func (e *entry) failing() bool { return e.verdict == result.Fail || e.verdict == result.Error }
+
+// suiteTally counts the tests of one suite.
+type suiteTally struct {
+	name                             string
+	tests, failures, errors, skipped int
+	ms                               float64
+}
+
+// survey is what one pass over the tests finds: enough to choose what is shown and to count the rest.
+// It remembers a bounded number of tests, a line per suite, and a few bytes per test with trials.
+type survey struct {
+	failing, others []*entry
+	unfinished      []*entry      // tests with trials but no aggregate, all of them
+	suites          []*suiteTally // in the order of their first test
+	bySuite         map[string]*suiteTally
+	totals          result.Totals
+}
+
+// look makes the survey.
+func look(tests Tests) (*survey, error) {
+	s := &survey{bySuite: map[string]*suiteTally{}}
+	var tally result.Tally
+	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet
+	ended := map[id]struct{}{} // with trials, whose aggregate has come
+	for t, err := range tests {
+		if err != nil {
+			return nil, err
+		}
+		tally.Add(t)
+		key := idOf(t)
+		if t.Trial > 0 {
+			if _, ok := ended[key]; !ok {
+				begun[key] = withTrial(begun[key], t)
+			}
+			continue
+		}
+		e := glance(t)
+		if t.Trials != nil {
+			ended[key] = struct{}{}
+			if before := begun[key]; before != nil {
+				e.held, e.turns = before.held, before.turns
+				delete(begun, key)
+			}
+		}
+		s.add(e)
+	}
+	s.unfinished = inOrder(begun)
+	for _, e := range s.unfinished {
+		e.unfinished = true
+		e.failures = []result.Failure{{
+			Source:  "orchestrator",
+			Message: fmt.Sprintf("not finished: the run ended after %s", many(e.held, "trial")),
+		}}
+		tally.Add(&result.Test{Verdict: e.verdict, Trials: e.trials})
+		s.add(e)
+	}
+	s.totals = tally.Totals()
+	return s, nil
+}
+
+// glance returns the entry of a test, without what would keep its conversation in memory.
+func glance(t *result.Test) *entry {
+	e := &entry{
+		id: idOf(t), verdict: t.Verdict, score: t.Score, threshold: t.Threshold, durationMS: t.DurationMS,
+		turns: len(t.Turns), codes: codesOf(t), trials: t.Trials,
+	}
+	if t.Trials != nil || t.Verdict == result.Skip {
+		e.failures = t.Failures[:min(len(t.Failures), 20)]
+	}
+	return e
+}
+
+// withTrial makes, or extends, the entry of a test that has trials but no aggregate yet.
+func withTrial(e *entry, t *result.Test) *entry {
+	if e == nil {
+		e = &entry{id: idOf(t), verdict: result.Skip, threshold: t.Threshold, trials: &result.Trials{}}
+	}
+	e.held++
+	e.trials.Count++
+	e.trials.Scores = append(e.trials.Scores, t.Score)
+	if t.Verdict == result.Pass {
+		e.trials.Passed++
+	}
+	e.durationMS += t.DurationMS
+	e.turns = max(e.turns, len(t.Turns))
+	return e
+}
+
+// add counts a test with its suite and remembers it if there is room.
+func (s *survey) add(e *entry) {
+	tally := s.bySuite[e.suite]
+	if tally == nil {
+		tally = &suiteTally{name: e.suite}
+		s.bySuite[e.suite] = tally
+		s.suites = append(s.suites, tally)
+	}
+	tally.tests++
+	tally.ms += e.durationMS
+	switch e.verdict {
+	case result.Fail:
+		tally.failures++
+	case result.Error:
+		tally.errors++
+	case result.Skip:
+		tally.skipped++
+	}
+	list := &s.others
+	if e.failing() {
+		list = &s.failing
+	}
+	if len(*list) < maxEntries {
+		*list = append(*list, e)
+	}
+}
+
+// inOrder returns the entries in an order that does not depend on the map's.
+func inOrder(begun map[id]*entry) []*entry {
+	entries := make([]*entry, 0, len(begun))
+	for _, e := range begun {
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b *entry) int { return a.compare(b.id) })
+	return entries
+}
+
+// codesOf returns the failure codes of a test, each once, in their order of precedence.
+// That a test was not run because of another is no failure of its own.
+func codesOf(t *result.Test) []result.Code {
+	if t.Verdict == result.Skip {
+		return nil
+	}
+	var codes []result.Code
+	add := func(failures []result.Failure) {
+		for _, f := range failures {
+			if !slices.Contains(codes, f.Code) {
+				codes = append(codes, f.Code)
+			}
+		}
+	}
+	add(t.Failures)
+	for _, s := range t.Scores {
+		add(s.Failures)
+	}
+	slices.SortFunc(codes, func(a, b result.Code) int { return slices.Index(result.Codes, a) - slices.Index(result.Codes, b) })
+	return codes
+}

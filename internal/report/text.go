@@ -1,0 +1,265 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"rehearse/internal/result"
+)
+
+// TextOptions says how Text writes. The zero value is plain text of 80 columns.
+type TextOptions struct {
+	// Colour uses ANSI escapes; those of the texts themselves are never let through.
+	Colour bool
+	// Verbose lists every test and explains every failing one, Quiet writes the totals only. Quiet wins.
+	Verbose, Quiet bool
+	// Width is the terminal's; 0 means 80.
+	Width int
+	// Dir is where the results are, to be named at the end. It may be empty.
+	Dir string
+}
+
+// maxExplained is how many failing tests Text explains unless it is verbose.
+const maxExplained = 20
+
+// Text writes the report for a terminal: a block per failing test, then the totals.
+func (r *Report) Text(w io.Writer, o TextOptions) error {
+	run, s, err := r.summary()
+	if err != nil {
+		return err
+	}
+	p := &paint{
+		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
+		cells: &runewidth.Condition{StrictEmojiNeutral: true},
+	}
+	if p.width <= 0 {
+		p.width = 80
+	}
+	switch {
+	case o.Quiet:
+	case o.Verbose:
+		err = r.textAll(p)
+	default:
+		err = r.textFailing(p, s, run.Totals.Failed+run.Totals.Errors)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Against != nil && !o.Quiet {
+		r.Against.text(p, false)
+		p.line()
+	}
+	p.totals(run, o.Dir)
+	return p.Flush()
+}
+
+// textFailing explains the first failing tests.
+func (r *Report) textFailing(p *paint, s *survey, failing int) error {
+	shown, err := r.explain(s.failing[:min(len(s.failing), maxExplained)])
+	if err != nil {
+		return err
+	}
+	for _, x := range shown {
+		p.test(x.entry)
+		p.explain(x)
+		p.line()
+	}
+	if more := failing - len(shown); more > 0 && len(shown) > 0 {
+		p.line("… and ", many(more, "more failing test"), ": see report.md")
+		p.line()
+	}
+	return nil
+}
+
+// textAll writes a line for each record as it comes, and below the failing ones why.
+func (r *Report) textAll(p *paint) error {
+	for t, err := range r.tests {
+		if err != nil {
+			return err
+		}
+		e := glance(t)
+		if t.Trial > 0 {
+			e.test = fmt.Sprintf("%s, trial %d", t.TestID, t.Trial)
+		}
+		p.test(e)
+		if e.failing() || len(e.failures) > 0 {
+			p.explain(explained{entry: e, Test: t})
+		}
+	}
+	p.line()
+	return nil
+}
+
+// test writes the line of a test.
+func (p *paint) test(e *entry) {
+	sign, colour := mark(e.verdict)
+	about := []string{}
+	switch {
+	case e.verdict == result.Error:
+		about = append(about, "could not be run or graded")
+	case e.verdict == result.Skip:
+		about = append(about, "skipped")
+	case e.verdict == result.Fail:
+		about = append(about, fmt.Sprintf("score %s, needs %s", score(e.score), score(e.threshold)))
+	default:
+		about = append(about, "score "+score(e.score))
+	}
+	if t := e.trials; t != nil {
+		about = append(about, fmt.Sprintf("%d of %s passed", t.Passed, many(t.Count, "trial")))
+	}
+	if e.durationMS > 0 {
+		about = append(about, took(e.durationMS))
+	}
+	name, side := oneLine(e.test, 200), strings.Join(about, " · ")
+	if gap := p.width - 2 - p.cells.StringWidth(name) - p.cells.StringWidth(side); gap >= 2 {
+		p.line(p.in(colour, sign), " ", p.in(bold, name), strings.Repeat(" ", gap), p.in(dim, side))
+	} else {
+		p.wrap(p.in(colour, sign)+" ", bold, name)
+		p.wrap("  ", dim, side)
+	}
+	p.wrap("  ", dim, oneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
+}
+
+// Limits of a block, which is to be read at a glance; report.html has everything.
+const (
+	maxFindings = 6
+	maxListed   = 8
+	maxSentence = 400
+)
+
+// explain writes what went wrong in a test.
+func (p *paint) explain(x explained) {
+	if x.trials != nil {
+		for _, f := range x.entry.failures[:min(len(x.entry.failures), maxListed)] {
+			p.failure("    ", f, nil)
+		}
+		if x.trial > 0 {
+			p.line("    ", p.in(bold, fmt.Sprintf("trial %d", x.trial)), p.in(dim, " scored "+score(x.Test.Score)))
+		}
+	}
+	found := findings(x.Test)
+	if x.trials != nil && x.trial == 0 {
+		found = nil // an aggregate has no findings of its own but its failures
+	}
+	for i, f := range found {
+		if i == maxFindings {
+			p.line("    … and ", many(len(found)-i, "more place"))
+			break
+		}
+		p.line("    ", p.in(bold, oneLine(f.place, 60)), p.in(dim, f.about()))
+		for _, failure := range f.failures[:min(len(f.failures), maxListed)] {
+			p.failure("      ", failure, f.unmet)
+		}
+		for j, a := range f.unmet {
+			if j == maxListed {
+				p.line("      … and ", count(len(f.unmet)-j), " more")
+				break
+			}
+			p.wrap("      "+p.in(red, "✗")+" ", "", sentence(a))
+		}
+	}
+	if names := notReached(x.Test); len(names) > 0 {
+		p.wrap("    ", dim, "skipped: "+strings.Join(names, ", "))
+	}
+}
+
+// failure writes a code and its sentence, unless the criteria that follow tell it.
+func (p *paint) failure(indent string, f result.Failure, unmet []result.Assertion) {
+	p.line(indent, p.in(red, oneLine(string(f.Code), 40)), p.in(dim, from(f.Source)))
+	if !told(f, unmet) {
+		p.wrap(indent+"  ", "", oneLine(f.Message, maxSentence))
+	}
+}
+
+func from(source string) string {
+	if source == "" {
+		return ""
+	}
+	return " by " + oneLine(source, 40)
+}
+
+// sentence writes an assertion with its evidence.
+func sentence(a result.Assertion) string {
+	s := oneLine(a.Text, maxSentence)
+	if a.Evidence != "" {
+		s += ": " + oneLine(a.Evidence, maxSentence)
+	}
+	return s
+}
+
+// totals writes the last block.
+func (p *paint) totals(run result.Run, dir string) {
+	t := run.Totals
+	_, colour := mark(verdict(run))
+	p.wrap("", bold+";"+colour, capital(headline(run)))
+	p.line("  ", strings.Join([]string{
+		p.in(green, "passed "+count(t.Passed)), p.in(red, "failed "+count(t.Failed)),
+		p.in(yellow, "errors "+count(t.Errors)), p.in(dim, "skipped "+count(t.Skipped)),
+	}, "   "))
+	row := func(name, value string) {
+		if value != "" {
+			p.wrap(fmt.Sprintf("  %-12s ", name), "", value)
+		}
+	}
+	if t.Passed+t.Failed > 0 {
+		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", percent(run.PassRate), between(run.Interval)))
+		row("mean score", score(t.MeanScore))
+	}
+	row("failures", strings.Join(codeCounts(t), ", "))
+	row("tests", fmt.Sprintf("%s (%s, %s)", count(t.Tests), many(t.Conversations, "conversation"), many(t.Turns, "turn")))
+	row("tokens", tokens(t))
+	row("cost", cost(t))
+	row("judge", judged(t))
+	row("duration", took(run.DurationMS))
+	row("results", oneLine(dir, 1000))
+}
+
+// codeCounts returns "CODE n" for each failure code that occurred, in their order of precedence.
+func codeCounts(t result.Totals) []string {
+	var out []string
+	for _, code := range result.Codes {
+		if n := t.Failures[code]; n > 0 {
+			out = append(out, string(code)+" "+count(n))
+		}
+	}
+	return out
+}
+
+func tokens(t result.Totals) string {
+	if t.Usage.Total()+t.Judge.Usage.Total() == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("%s in, %s out", count(t.Usage.InputTokens), count(t.Usage.OutputTokens))
+	if t.Judge.Usage.Total() > 0 {
+		s += fmt.Sprintf("; judge %s in, %s out", count(t.Judge.Usage.InputTokens), count(t.Judge.Usage.OutputTokens))
+	}
+	return s
+}
+
+func cost(t result.Totals) string {
+	if t.CostUSD == 0 {
+		return ""
+	}
+	s := dollars(t.CostUSD)
+	if t.Judge.CostUSD > 0 {
+		s += ", of which the judge " + dollars(t.Judge.CostUSD)
+	}
+	return s
+}
+
+func judged(t result.Totals) string {
+	if t.Judge.Calls+t.Judge.CacheHits == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s from the cache", many(t.Judge.Calls, "call"), count(t.Judge.CacheHits))
+}
+
+// capital returns s with a capital first letter.
+func capital(s string) string {
+	r := []rune(s)
+	return strings.ToUpper(string(r[:min(len(r), 1)])) + string(r[min(len(r), 1):])
+}

@@ -1,0 +1,25 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"rehearse/internal/chat"
+)
+
+// Transcript writes everything that was said in each test, safe for a terminal.
+func (r *Report) Transcript(w io.Writer) error {
+	for t, err := range r.tests {
+		if err != nil {
+			return err
+		}
+		name := t.TestID
+		if t.Trial > 0 {
+			name += fmt.Sprintf(", trial %d", t.Trial)
+		}
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n", visible(name), visible(chat.Format(t.Output))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+)
+
+// head is the line of a test, or of a trial, on the page.
+type head struct {
+	Verdict result.Verdict
+	Name    string
+	From    []string // suite and target
+	Tags    []string
+	// Score is empty for what could not be graded.
+	Score string
+	Codes []result.Code
+	Took  string
+	// Dots are the verdicts of its turns, or of its trials.
+	Dots     []result.Verdict
+	Trials   *result.Trials
+	Bar      bar
+	Repeats  []repeat
+	Failures []result.Failure
+	Open     bool
+}
+
+// repeat is a column of the table of pass^k and pass@k.
+type repeat struct {
+	K       int
+	Hat, At float64
+}
+
+// maxDots is how many turns a line shows as dots.
+const maxDots = 24
+
+// headOf returns the line of a test of which only the entry is at hand.
+func headOf(e *entry) head {
+	h := head{Verdict: e.verdict, Name: oneLine(e.test, 300), Codes: e.codes, Trials: e.trials, Failures: e.failures}
+	for _, part := range []string{e.suite, e.target} {
+		if part != "" {
+			h.From = append(h.From, oneLine(part, 300))
+		}
+	}
+	if graded(e.verdict) {
+		h.Score = score(e.score)
+	}
+	if e.durationMS > 0 {
+		h.Took = took(e.durationMS)
+	}
+	if t := e.trials; t != nil {
+		if t.Count > 0 {
+			h.Bar = barOf(float64(t.Passed)/float64(t.Count), t.Interval)
+		}
+		for k := range min(len(t.PassHatK), len(t.PassAtK)) {
+			// The first few, and the last: k trials are what was held.
+			if k < 8 || k == len(t.PassHatK)-1 {
+				h.Repeats = append(h.Repeats, repeat{k + 1, t.PassHatK[k], t.PassAtK[k]})
+			}
+		}
+	}
+	return h
+}
+
+// headOfRecord returns the line of a record: of the test, or of one of its trials.
+func headOfRecord(e *entry, t *result.Test) head {
+	h := headOf(glance(t))
+	if t.Trial > 0 {
+		h.Name, h.From = fmt.Sprintf("Trial %d", t.Trial), nil
+	}
+	h.Failures = nil // they stand in the conversation
+	for _, tag := range t.Tags {
+		h.Tags = append(h.Tags, oneLine(tag, 40))
+	}
+	for _, s := range t.Scores[:min(len(t.Scores), maxDots)] {
+		h.Dots = append(h.Dots, verdictOf(s))
+	}
+	return h
+}
+
+// conversation is one conversation on the page.
+type conversation struct {
+	Failures []result.Failure // that belong to no turn
+	Earlier  []utterance
+	Turns    []turn
+	Left     int // turns left out
+	Whole    []item
+	// NotReached names the parts that were skipped.
+	NotReached string
+	Facts      []fact
+	Metadata   string
+}
+
+// turn is one exchange with its grades.
+type turn struct {
+	N       int
+	Verdict result.Verdict
+	User    utterance
+	Calls   []call
+	Reply   utterance
+	NoReply bool
+	Facts   []string
+	State   string
+	Item    *item
+}
+
+// item is a score with what it is made of.
+type item struct {
+	Name    string
+	Verdict result.Verdict
+	// Score is a number, or a word where there is none.
+	Score      string
+	Assertions []result.Assertion
+	Failures   []result.Failure
+	Left       int // assertions left out
+	Partial    bool
+}
+
+// Limits of one conversation.
+const (
+	maxTurns      = 200
+	maxAssertions = 200
+)
+
+func conversationOf(t *result.Test) conversation {
+	c := conversation{
+		Metadata: pretty(t.Metadata), Facts: conversationFacts(t), NotReached: strings.Join(notReached(t), ", "),
+	}
+	turns := map[int]*turn{}
+	of := func(n int) *turn {
+		if turns[n] == nil {
+			turns[n] = &turn{N: n, Verdict: result.Skip}
+		}
+		return turns[n]
+	}
+	for _, x := range t.Turns {
+		of(x.Index).hold(x)
+	}
+	for _, s := range t.Scores {
+		i, n := itemOf(s), turnOf(s.Name)
+		switch {
+		case s.Verdict == result.Skip && turns[n] == nil: // named by NotReached
+		case n > 0:
+			of(n).Item, of(n).Verdict = &i, i.Verdict
+			of(n).NoReply = of(n).Reply.Empty() && slices.ContainsFunc(s.Failures, broke)
+		default:
+			c.Whole = append(c.Whole, i)
+		}
+	}
+	for _, f := range t.Failures {
+		if !slices.ContainsFunc(t.Scores, func(s result.Score) bool { return slices.ContainsFunc(s.Failures, sameAs(f)) }) {
+			c.Failures = append(c.Failures, shown(f))
+		}
+	}
+	for _, x := range turns {
+		c.Turns = append(c.Turns, *x)
+	}
+	slices.SortFunc(c.Turns, func(a, b turn) int { return a.N - b.N })
+	if c.Left = len(c.Turns) - maxTurns; c.Left > 0 {
+		c.Turns = c.Turns[:maxTurns]
+	}
+	for _, m := range earlier(t) {
+		c.Earlier = append(c.Earlier, utteranceOf(string(m.Role), m.Content))
+	}
+	return c
+}
+
+func (t *turn) hold(x result.Turn) {
+	t.User, t.Reply = utteranceOf("user", x.Input), utteranceOf("assistant", chat.Content{Text: x.Output})
+	for _, c := range x.ToolCalls[:min(len(x.ToolCalls), 100)] {
+		t.Calls = append(t.Calls, callOf(c))
+	}
+	t.State = pretty(x.State)
+	if x.LatencyMS > 0 {
+		t.Facts = append(t.Facts, took(x.LatencyMS))
+	}
+	if x.Attempts > 1 {
+		t.Facts = append(t.Facts, many(x.Attempts, "attempt"))
+	}
+	if n := x.Usage.Total(); n > 0 {
+		t.Facts = append(t.Facts, many(n, "token"))
+	}
+	if x.CostUSD > 0 {
+		t.Facts = append(t.Facts, dollars(x.CostUSD))
+	}
+	if x.Node != "" {
+		t.Facts = append(t.Facts, "node "+oneLine(x.Node, 100))
+	}
+	if x.TraceID != "" {
+		t.Facts = append(t.Facts, "trace "+oneLine(x.TraceID, 100))
+	}
+}
+
+func itemOf(s result.Score) item {
+	i := item{
+		Name: capital(oneLine(placeName(s.Name), 100)), Verdict: verdictOf(s), Score: score(s.Score), Partial: s.PartialTranscript,
+		Left: max(len(s.Assertions)-maxAssertions, 0),
+	}
+	if !graded(i.Verdict) {
+		i.Score = verdictWord(i.Verdict)
+	}
+	for _, a := range s.Assertions[:min(len(s.Assertions), maxAssertions)] {
+		a.Text, a.Evidence, a.Grader = oneLine(a.Text, 600), oneLine(a.Evidence, 1_200), oneLine(a.Grader, 80)
+		i.Assertions = append(i.Assertions, a)
+	}
+	for _, f := range s.Failures {
+		if told(f, s.Assertions) {
+			f.Message = ""
+		}
+		i.Failures = append(i.Failures, shown(f))
+	}
+	return i
+}
+
+func shown(f result.Failure) result.Failure {
+	f.Code, f.Source, f.Message = result.Code(oneLine(string(f.Code), 40)), oneLine(f.Source, 80), oneLine(f.Message, 1_200)
+	return f
+}
+
+func conversationFacts(t *result.Test) []fact {
+	var facts []fact
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, fact{Name: name, Value: value})
+		}
+	}
+	if !t.StartedAt.IsZero() {
+		add("started", t.StartedAt.UTC().Format("15:04:05 UTC"))
+	}
+	if t.DurationMS > 0 {
+		add("took", took(t.DurationMS))
+	}
+	if n := t.Usage.Total(); n > 0 {
+		add("tokens", fmt.Sprintf("%s in, %s out", count(t.Usage.InputTokens), count(t.Usage.OutputTokens)))
+	}
+	if t.CostUSD > 0 {
+		add("cost", dollars(t.CostUSD))
+	}
+	add("judge", judged(result.Totals{Judge: t.Judge}))
+	add("threshold", score(t.Threshold))
+	return facts
+}
+
+// earlier returns the messages before the first turn: what the test puts into the history.
+func earlier(t *result.Test) []chat.Message {
+	end := len(t.Output)
+	for i := len(t.Turns) - 1; i >= 0; i-- {
+		want := t.Turns[i].Input.String()
+		for j := end - 1; j >= 0; j-- {
+			if m := t.Output[j]; m.Role == chat.User && m.Content.String() == want {
+				end = j
+				break
+			}
+		}
+	}
+	return t.Output[:min(end, 200)]
+}

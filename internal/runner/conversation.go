@@ -1,0 +1,289 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/suite"
+)
+
+// ErrInterrupted says that a conversation was given up because its caller wanted to stop; it has no record.
+var ErrInterrupted = errors.New("the conversation was interrupted")
+
+var errTooLong = errors.New("the conversation took longer than its time limit")
+
+// Conversation is one test to be held with one target.
+type Conversation struct {
+	Test    *suite.Test
+	Trial   int
+	Target  Target
+	Grading Grading
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Hold holds the conversation and returns its record, in which an agent that fails is a result like any other.
+// The only error is ErrInterrupted, or a fault of the assertions that loading should have found.
+//
+// Turns go one after the other. Unless a failed turn stops the conversation, a turn is graded while the next one is already being asked;
+// turns are graded in their order.
+func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	h, err := prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	outer := ctx
+	if limit := c.Test.Execution.ConversationTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTooLong)
+		defer cancel()
+	}
+	h.talk(ctx)
+	h.gradeWhole(ctx)
+	if outer.Err() != nil {
+		return nil, ErrInterrupted
+	}
+	return h.record(), nil
+}
+
+// held is a conversation while it is being held.
+type held struct {
+	Conversation
+	threshold float64
+	started   time.Time
+	// checks of each turn, and of the whole
+	turns [][]Check
+	whole []Check
+
+	history []chat.Message
+	replies []chat.Reply
+	log     []result.Turn
+	scores  []result.Score
+	judge   result.JudgeUse
+	// failed is the failure that ended the conversation early, if any
+	failed *result.Failure
+	// undecided is true once a grader could not decide
+	undecided bool
+	stopped   bool
+}
+
+func prepare(c Conversation) (*held, error) {
+	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
+	anyAssertion := len(c.Test.Assertions) > 0
+	for _, turn := range c.Test.Turns {
+		assertions := turn.Assertions
+		anyAssertion = anyAssertion || len(assertions) > 0
+		if turn.Expected != "" && (c.Test.Conversation || len(assertions) == 0) {
+			assertions = append(slices.Clip(assertions), implicit("expected_output", c.Test))
+		}
+		checks, err := h.checks(assertions)
+		if err != nil {
+			return nil, err
+		}
+		h.turns = append(h.turns, checks)
+	}
+	whole := c.Test.Assertions
+	if !anyAssertion && c.Test.Criteria != "" {
+		if !c.Test.Conversation {
+			return h, h.addCriteria()
+		}
+		whole = []suite.Assertion{implicit("criteria", c.Test)}
+	}
+	var err error
+	h.whole, err = h.checks(whole)
+	return h, err
+}
+
+// addCriteria has the criteria of a single-turn test without assertions judged with the reply;
+// an expected output is seen by the same call.
+func (h *held) addCriteria() error {
+	checks, err := h.checks([]suite.Assertion{implicit("criteria", h.Test)})
+	h.turns[0] = checks
+	return err
+}
+
+// implicit is a judge's assertion that no author wrote.
+func implicit(name string, _ *suite.Test) suite.Assertion {
+	return suite.Assertion{Type: "judge", Name: name, Weight: 1, Threshold: -1}
+}
+
+func (h *held) checks(assertions []suite.Assertion) ([]Check, error) {
+	var checks []Check
+	for _, a := range assertions {
+		c, err := h.Grading.Check(a)
+		if err != nil {
+			return nil, fmt.Errorf("test %s: %w", h.Test.ID, err)
+		}
+		checks = append(checks, c)
+	}
+	return checks, nil
+}
+
+// Threshold returns the score from which the test passes.
+func Threshold(t *suite.Test) float64 {
+	if t.Execution.Threshold != nil {
+		return *t.Execution.Threshold
+	}
+	return suite.DefaultThreshold
+}
+
+// talk asks turn by turn and fills scores, one for each turn.
+func (h *held) talk(ctx context.Context) {
+	h.scores = make([]result.Score, len(h.turns))
+	for i := range h.scores {
+		h.scores[i] = skipped(fmt.Sprintf("turn-%d", i+1), h.turns[i])
+	}
+	session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial})
+	if err != nil {
+		h.engineFailure(ctx, 0, err)
+		return
+	}
+	defer func() { _ = session.Close() }() // what was said stands whether or not the target lets go of it
+
+	// The channel never blocks: it has room for every turn.
+	spoken := make(chan *Exchange, len(h.turns))
+	graded := make(chan struct{})
+	go func() {
+		defer close(graded)
+		for x := range spoken {
+			h.gradeTurn(ctx, x)
+		}
+	}()
+	defer func() { <-graded }()
+	defer close(spoken)
+	for i := range h.turns {
+		x, err := h.say(ctx, session, i)
+		if err != nil {
+			h.engineFailure(ctx, i, err)
+			return
+		}
+		if !h.Test.StopOnFailure {
+			spoken <- x
+			continue
+		}
+		h.gradeTurn(ctx, x)
+		if h.scores[i].Verdict == result.Fail {
+			h.stopped = i+1 < len(h.turns)
+			return
+		}
+	}
+}
+
+// say sends one user message and carries the actual reply forward.
+func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, error) {
+	turn := h.Test.Turns[i]
+	asked := h.Now()
+	reply, err := session.Send(ctx, turn.Input)
+	if reply.Latency == 0 {
+		reply.Latency = h.Now().Sub(asked)
+	}
+	reply.Attempts = max(1, reply.Attempts)
+	h.log = append(h.log, result.Turn{
+		Index: i + 1, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
+		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, CostUSD: reply.CostUSD, TraceID: reply.TraceID,
+	})
+	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
+	if err != nil {
+		var tries interface{ Tries() int }
+		if errors.As(err, &tries) {
+			h.log[i].Attempts = max(1, tries.Tries())
+		}
+		return nil, err
+	}
+	x := &Exchange{
+		Test: h.Test, Turn: i + 1, Input: window(h.history, h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
+		Expected: turn.Expected, Criteria: h.Test.Criteria, Reply: reply, TurnCount: i + 1,
+	}
+	h.history = append(h.history, reply.Message())
+	h.replies = append(h.replies, reply)
+	return x, nil
+}
+
+// window returns the system messages and the last n turns; a turn begins with a user's message. 0 means everything.
+func window(history []chat.Message, n int) []chat.Message {
+	if n == 0 {
+		return slices.Clip(history)
+	}
+	start := len(history)
+	for start > 0 && n > 0 {
+		start--
+		if history[start].Role == chat.User {
+			n--
+		}
+	}
+	var seen []chat.Message
+	for i, m := range history {
+		if i >= start || m.Role == chat.System {
+			seen = append(seen, m)
+		}
+	}
+	return seen
+}
+
+// engineFailure files that the target did not answer turn i; what was not reached stays skipped.
+func (h *held) engineFailure(ctx context.Context, i int, err error) {
+	f := result.Failure{Code: result.EngineError, Source: "transport", Turn: i + 1, Message: err.Error()}
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.Code, f.Source = result.Timeout, "orchestrator"
+	}
+	if errors.Is(context.Cause(ctx), errTooLong) {
+		f.Code, f.Source = result.Timeout, "orchestrator"
+		f.Message = fmt.Sprintf("%v (%s)", errTooLong, h.Test.Execution.ConversationTimeout)
+	}
+	h.failed = &f
+	if i < len(h.scores) {
+		h.scores[i].Verdict = result.Fail
+		h.scores[i].Failures = []result.Failure{f}
+	}
+}
+
+func (h *held) gradeTurn(ctx context.Context, x *Exchange) {
+	item, use, decided := grade(ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x, h.threshold)
+	h.scores[x.Turn-1] = item
+	h.judge = h.judge.Add(use)
+	h.undecided = h.undecided || !decided
+}
+
+// gradeWhole grades the transcript by the test's own assertions, as one more score.
+func (h *held) gradeWhole(ctx context.Context) {
+	if len(h.whole) == 0 {
+		return
+	}
+	if h.failed != nil {
+		h.scores = append(h.scores, skipped("assertions", h.whole))
+		return
+	}
+	item, use, decided := grade(ctx, "assertions", h.whole, h.wholeExchange(), h.threshold)
+	item.PartialTranscript = h.stopped
+	h.scores = append(h.scores, item)
+	h.judge = h.judge.Add(use)
+	h.undecided = h.undecided || !decided
+}
+
+func (h *held) wholeExchange() *Exchange {
+	x := &Exchange{Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies), Partial: h.stopped}
+	var said []string
+	for _, r := range h.replies {
+		said = append(said, r.Text)
+		x.Output = r.Text
+		x.Reply.ToolCalls = append(x.Reply.ToolCalls, r.ToolCalls...)
+		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
+		x.Reply.CostUSD += r.CostUSD
+		x.Reply.Latency += r.Latency
+		x.Reply.Node, x.Reply.State = r.Node, r.State
+	}
+	x.Text = strings.Join(said, "\n\n")
+	x.Reply.Text = x.Text
+	return x
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rehearse/internal/result"
+)
+
+// grade has one exchange graded: deterministic checks first, models last.
+// decided is false if a grader could not decide; the score is then 0 and means nothing.
+func grade(ctx context.Context, name string, checks []Check, x *Exchange, threshold float64) (item result.Score, use result.JudgeUse, decided bool) {
+	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
+	grades := make([]result.Grade, len(checks))
+	decided = true
+	failed := false
+	for _, judged := range []bool{false, true} {
+		for i, c := range checks {
+			if c.Judged != judged {
+				continue
+			}
+			if judged && failed && shortCircuit(x) {
+				grades[i] = notAsked(c)
+				continue
+			}
+			g, err := c.Grader.Grade(ctx, x)
+			use = use.Add(g.Judge)
+			if err != nil {
+				decided = false
+				item.Failures = append(item.Failures, undecidedBy(c, x, err))
+				continue
+			}
+			grades[i] = c.Settle(g)
+			failed = failed || !c.Passes(grades[i], threshold)
+		}
+	}
+	for i, c := range checks {
+		for _, a := range grades[i].Assertions {
+			if a.Grader == "" {
+				a.Grader = label(c)
+			}
+			item.Assertions = append(item.Assertions, a)
+		}
+		if g := grades[i]; g.Code != "" && !c.Passes(g, threshold) {
+			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: g.Reason})
+		}
+	}
+	result.SortFailures(item.Failures)
+	if decided {
+		item.Score = Weigh(checks, grades, threshold)
+	}
+	item.Verdict = result.Fail
+	if decided && reaches(item.Score, threshold) {
+		item.Verdict = result.Pass
+	}
+	return item, use, decided
+}
+
+func shortCircuit(x *Exchange) bool {
+	return x.Test.Execution.ShortCircuit != nil && *x.Test.Execution.ShortCircuit
+}
+
+// notAsked is the grade of a judge that was left out because a deterministic check had already failed.
+func notAsked(c Check) result.Grade {
+	return result.Grade{Assertions: []result.Assertion{{
+		Text: label(c), Evidence: "not asked: a deterministic check had already failed",
+	}}}
+}
+
+func undecidedBy(c Check, x *Exchange, err error) result.Failure {
+	return result.Failure{
+		Code: result.JudgeError, Source: label(c), Turn: x.Turn,
+		Message: fmt.Sprintf("%s could not decide: %v", label(c), err),
+	}
+}
+
+// label is what a check is called in records.
+func label(c Check) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Type
+}
+
+func source(c Check, g result.Grade) string {
+	if g.Source != "" {
+		return g.Source
+	}
+	if c.Judged {
+		return "judge"
+	}
+	return label(c)
+}
+
+// itemType is the type that all checks share; rubrics where there are none; composite for a mixture.
+func itemType(checks []Check) string {
+	if len(checks) == 0 {
+		return "rubrics"
+	}
+	if slices.ContainsFunc(checks, func(c Check) bool { return c.Type != checks[0].Type }) {
+		return "composite"
+	}
+	return checks[0].Type
+}
+
+// skipped is the score of something that was not reached.
+func skipped(name string, checks []Check) result.Score {
+	return result.Score{Name: name, Type: itemType(checks), Verdict: result.Skip, Assertions: []result.Assertion{}}
+}

@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+)
+
+// record returns the test's record from what was said and found.
+func (h *held) record() *result.Test {
+	t := &result.Test{
+		Schema: result.Schema, Suite: h.Test.Suite, TestID: h.Test.ID, Trial: h.Trial, Threshold: h.threshold,
+		Scores: h.scores, Output: transcript(h.history), Turns: h.log, Failures: []result.Failure{}, Judge: h.judge,
+		StartedAt: h.started.UTC(), DurationMS: milliseconds(h.Now().Sub(h.started)),
+		Tags: h.Test.Tags, Metadata: h.Test.Metadata,
+	}
+	if t.Turns == nil {
+		t.Turns = []result.Turn{}
+	}
+	t.CostUSD = h.judge.CostUSD
+	for _, turn := range h.log {
+		t.Usage = t.Usage.Add(turn.Usage)
+		t.CostUSD += turn.CostUSD
+	}
+	scores := make([]float64, 0, len(h.scores))
+	for _, s := range h.scores {
+		scores = append(scores, s.Score)
+		if s.Verdict == result.Fail {
+			t.Failures = append(t.Failures, s.Failures...)
+		}
+	}
+	result.SortFailures(t.Failures)
+	switch {
+	case h.failed != nil || h.undecided:
+		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
+	default:
+		t.Score = h.Test.Aggregation.Of(scores)
+		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
+		if reaches(t.Score, h.threshold) {
+			t.Verdict, t.ExecutionStatus = result.Pass, result.OK
+		}
+	}
+	return t
+}
+
+// transcript returns what was said without system messages.
+func transcript(history []chat.Message) []chat.Message {
+	said := make([]chat.Message, 0, len(history))
+	for _, m := range history {
+		if m.Role != chat.System {
+			said = append(said, m)
+		}
+	}
+	return said
+}

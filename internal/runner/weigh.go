@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"rehearse/internal/result"
+)
+
+// Settle returns the grade as it counts: negated if the author asked for that, and 0 when below the minimum score.
+func (c Check) Settle(g result.Grade) result.Grade {
+	if c.Negate {
+		g.Score = 1 - g.Score
+		for i := range g.Assertions {
+			g.Assertions[i].Passed = !g.Assertions[i].Passed
+			g.Assertions[i].Text = "not: " + g.Assertions[i].Text
+		}
+		if g.Reason == "" {
+			g.Reason = "got what was not wanted"
+		}
+	}
+	if g.Score < c.MinScore {
+		g.Score = 0
+	}
+	return g
+}
+
+// Passes reports whether a settled grade counts as passed: it reaches the check's own threshold, or the test's.
+func (c Check) Passes(g result.Grade, threshold float64) bool {
+	if c.Threshold >= 0 && c.Threshold <= 1 {
+		threshold = c.Threshold
+	}
+	return reaches(g.Score, threshold)
+}
+
+// Weigh returns the weighted mean of settled grades, or 0 when a required one is below what it requires.
+// Grades whose weights are all 0 count equally, so that a list of nothing but zero weights still says something.
+func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
+	var sum, weights, plain float64
+	for i, c := range checks {
+		if c.Required != nil {
+			needed := *c.Required
+			if needed < 0 {
+				needed = threshold
+			}
+			if !reaches(grades[i].Score, needed) {
+				return 0
+			}
+		}
+		sum += c.Weight * grades[i].Score
+		weights += c.Weight
+		plain += grades[i].Score
+	}
+	switch {
+	case len(checks) == 0:
+		return 1
+	case weights == 0:
+		return plain / float64(len(checks))
+	}
+	return sum / weights
+}
+
+// reaches compares scores with room for the rounding of a mean: four fifths reach 0.8.
+func reaches(score, threshold float64) bool { return score >= threshold-1e-9 }

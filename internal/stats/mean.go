@@ -1,0 +1,30 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// TInterval returns the 95 % two-sided Student-t interval of the mean of independent observations, as {low, high}.
+// It is not clamped: a difference may be negative. Fewer than two observations say nothing about their spread,
+// so the interval is infinite; equal observations give an interval of no width.
+//
+// Source: Student, The Probable Error of a Mean, Biometrika 6 (1908).
+func TInterval(xs []float64) [2]float64 {
+	n := float64(len(xs))
+	if n < 2 {
+		return [2]float64{math.Inf(-1), math.Inf(1)}
+	}
+	mean, sd := stat.MeanStdDev(xs, nil)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5 + Confidence/2)
+	half := t * sd / math.Sqrt(n)
+	return [2]float64{mean - half, mean + half}
+}
+
+// TLower returns the lower end of TInterval for scores between 0 and 1, clamped to [0, 1].
+// Fewer than two scores give 0: one trial proves no lower bound.
+func TLower(scores []float64) float64 {
+	return min(max(TInterval(scores)[0], 0), 1)
+}

@@ -1,0 +1,68 @@
+package stats
+
+// PassHatK returns, for k = 1…n at index k-1, the chance that k trials drawn from the n seen all passed
+// when c of them did: C(c,k) / C(n,k). It is the unbiased estimate of k passes in a row ("pass^k").
+// It is nil for n ≤ 0; c is brought within [0, n].
+//
+// The quotient is built as the product of (c-i)/(n-i), which is exact up to rounding and needs no large numbers.
+//
+// Source: S. Yao et al., τ-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains (2024).
+func PassHatK(n, c int) []float64 {
+	if n <= 0 {
+		return nil
+	}
+	c = min(max(c, 0), n)
+	out := make([]float64, n)
+	all := 1.0
+	for i := range n {
+		all *= float64(max(c-i, 0)) / float64(n-i)
+		out[i] = all
+	}
+	return out
+}
+
+// PassAtK returns, for k = 1…n at index k-1, the chance that at least one of k trials drawn from the n seen passed
+// when c of them did: 1 - C(n-c,k) / C(n,k) ("pass@k").
+// It is nil for n ≤ 0; c is brought within [0, n].
+//
+// Source: M. Chen et al., Evaluating Large Language Models Trained on Code (2021), section 2.1.
+func PassAtK(n, c int) []float64 {
+	if n <= 0 {
+		return nil
+	}
+	c = min(max(c, 0), n)
+	out := make([]float64, n)
+	// none is the chance that no trial has passed so far. Adding what each further trial contributes, in place of
+	// subtracting none from 1, keeps small values exact.
+	some, none := 0.0, 1.0
+	for i := range n {
+		some += none * min(float64(c)/float64(n-i), 1)
+		none *= float64(max(n-c-i, 0)) / float64(n-i)
+		out[i] = min(some, 1)
+		if i >= n-c {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// The classes of a repeated test.
+const (
+	StablePass = "stable_pass"
+	StableFail = "stable_fail"
+	Flaky      = "flaky"
+)
+
+// Class names what passed of n trials say: StablePass if all passed, StableFail if none did, Flaky if outcomes differ.
+// Without trials there is no class: "".
+func Class(passed, n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case passed <= 0:
+		return StableFail
+	case passed >= n:
+		return StablePass
+	}
+	return Flaky
+}

@@ -1,0 +1,136 @@
+package suite
+
+import (
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// conversationKeys only mean something together with mode: conversation.
+var conversationKeys = []string{"aggregation", "on_turn_failure", "window_size"}
+
+// checkShape reports keys of a test that do not go together (S2.26–S2.31).
+func checkShape(n source.Node, t *Test) {
+	if !n.Has("id") || blank(t.ID) {
+		n.Field("id").Report("add `id:` with a name that is unique in the suite", "a test needs an id")
+	}
+	conversation := n.Has("mode")
+	switch {
+	case conversation && !n.Has("turns"):
+		n.Field("mode").Report("add `turns:` with at least one `- input:`", "mode: conversation needs turns")
+	case conversation && n.Field("turns").Kind == source.List && len(n.Field("turns").Items) == 0:
+		n.Field("turns").Report("add at least one `- input:`", "mode: conversation needs turns, and the list is empty")
+	case !conversation && n.Has("turns"):
+		n.Field("turns").Report("add `mode: conversation`", "turns need mode: conversation")
+	case !conversation && !n.Has("input"):
+		n.Report("add `input:`, or `mode: conversation` with `turns:`", "a test needs an input")
+	}
+	if n.Has("turns") && n.Has("expected_output") {
+		n.Field("expected_output").Report("move it into the turn that it belongs to", "a conversation has no expected_output of its own")
+	}
+	for _, key := range conversationKeys {
+		if !conversation && n.Has(key) {
+			n.Field(key).Report("add `mode: conversation` and `turns:`, or remove the key", "%s needs mode: conversation", key)
+		}
+	}
+}
+
+// validate reads every test once, reports what is wrong with it, and checks what tests say about each other.
+func (l *loader) validate(s *Suite) {
+	ids := map[string]bool{}
+	dependents := map[string]source.Node{}
+	var order []string
+	for node, err := range l.nodes() {
+		if err != nil {
+			problems, _ := Problems(err)
+			l.problems = append(l.problems, problems...)
+			continue
+		}
+		reader := &source.Reader{File: node.File()}
+		node = node.To(reader)
+		t := l.test(node, s)
+		s.Count++
+		if t.ID != "" {
+			if ids[t.ID] {
+				node.Field("id").Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
+			}
+			ids[t.ID] = true
+		}
+		if len(t.DependsOn) > 0 {
+			dependents[t.ID] = node.Field("depends_on")
+			order = append(order, t.ID)
+		}
+		l.collect(reader.Problems)
+	}
+	if s.Count == 0 && len(l.problems)+len(l.reader.Problems) == 0 {
+		l.reader.Node(source.Value{}, "").Report("add at least one test", "the suite has no tests")
+	}
+	l.checkDependencies(s, ids, dependents, order)
+}
+
+func (l *loader) collect(problems source.Problems) {
+	if room := maxProblems - len(l.problems); len(problems) > room {
+		problems = problems[:max(0, room)]
+	}
+	l.problems = append(l.problems, problems...)
+}
+
+// checkDependencies reports unknown ids and cycles, and records which tests others wait for.
+func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map[string]source.Node, order []string) {
+	reader := &source.Reader{}
+	needs := map[string][]string{}
+	for _, id := range order {
+		n := dependents[id]
+		reader.File = n.File()
+		n = n.To(reader)
+		for _, need := range n.Texts() {
+			s.Needed[need] = true
+			if !ids[need] {
+				n.Report(suggestID(need, ids), "depends on %q, which is no test of this suite", need)
+				continue
+			}
+			needs[id] = append(needs[id], need)
+		}
+	}
+	done := map[string]bool{}
+	for _, id := range order {
+		if cycle := findCycle(id, needs, done, nil); cycle != nil {
+			n := dependents[id]
+			reader.File = n.File()
+			n.To(reader).Report("remove one of these dependencies", "tests depend on each other in a circle: %s", strings.Join(cycle, " → "))
+		}
+	}
+	l.collect(reader.Problems)
+}
+
+func suggestID(id string, ids map[string]bool) string {
+	known := make([]string, 0, len(ids))
+	for k := range ids {
+		known = append(known, k)
+	}
+	if near, ok := source.Nearest(id, known); ok {
+		return "did you mean " + near + "?"
+	}
+	return "name the id of another test of the suite"
+}
+
+// findCycle returns the ids along a circle that id leads into, or nil. A circle is found once.
+func findCycle(id string, needs map[string][]string, done map[string]bool, path []string) []string {
+	for i, seen := range path {
+		if seen == id {
+			return append(path[i:len(path):len(path)], id)
+		}
+	}
+	if done[id] {
+		return nil
+	}
+	path = append(path, id)
+	for _, need := range needs[id] {
+		if cycle := findCycle(need, needs, done, path); cycle != nil {
+			done[id] = true
+			return cycle
+		}
+	}
+	done[id] = true
+	return nil
+}

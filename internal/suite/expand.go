@@ -1,0 +1,124 @@
+package suite
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}.
+var placeholder = regexp.MustCompile(`(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
+
+// promptVariables are filled in when a judge is asked, not when the suite is read.
+var promptVariables = []string{"input", "output", "criteria", "expected_output"}
+
+// scope is what placeholders can name.
+type scope struct {
+	getenv func(string) (string, bool)
+	vars   source.Value
+	// prompts leaves the judge's variables alone.
+	prompts bool
+}
+
+// expand returns the node's value with every placeholder replaced.
+// A text that is nothing but one placeholder takes the type of what it names.
+func (s scope) expand(n source.Node) source.Value {
+	v := n.Value
+	switch v.Kind {
+	case source.String:
+		return s.text(n)
+	case source.List:
+		v.Items = slices.Clone(v.Items)
+		for i, item := range n.List() {
+			v.Items[i] = s.expand(item)
+		}
+	case source.Map:
+		v.Fields = slices.Clone(v.Fields)
+		for i, f := range v.Fields {
+			v.Fields[i].Value = s.expand(n.Field(f.Name))
+		}
+	}
+	return v
+}
+
+func (s scope) text(n source.Node) source.Value {
+	v := n.Value
+	if !strings.Contains(v.Scalar, "{{") {
+		return v
+	}
+	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) {
+		named, ok := s.lookup(n, m)
+		if !ok {
+			return v
+		}
+		named.Line, named.Column = v.Line, v.Column
+		return named
+	}
+	v.Scalar = placeholder.ReplaceAllStringFunc(v.Scalar, func(found string) string {
+		named, ok := s.lookup(n, placeholder.FindStringSubmatch(found))
+		switch {
+		case !ok:
+			return found
+		case named.Kind == source.List || named.Kind == source.Map:
+			return asJSON(named)
+		}
+		return named.Scalar
+	})
+	return v
+}
+
+// lookup resolves one match of placeholder. What it cannot resolve stays as written; a name that should be known is reported.
+func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
+	name, fallback := match[2], match[3]
+	if match[1] == "$" {
+		if value, set := s.getenv(name); set {
+			return source.Text(value), true
+		}
+		if strings.Contains(match[0], ":-") {
+			return source.Text(fallback), true
+		}
+		n.Report("set it, or write ${{ "+name+":-fallback }}", "the environment variable %s is not set", name)
+		return source.Value{}, false
+	}
+	if s.prompts && slices.Contains(promptVariables, name) {
+		return source.Value{}, false
+	}
+	value, ok := s.vars, true
+	for part := range strings.SplitSeq(strings.TrimPrefix(name, "vars."), ".") {
+		if value, ok = value.Get(part); !ok {
+			break
+		}
+	}
+	if !ok && len(s.vars.Fields) > 0 {
+		n.Report(source.Suggest(name, varPaths(s.vars, "")), "unknown variable {{ %s }}", name)
+	}
+	return value, ok
+}
+
+func varPaths(v source.Value, prefix string) []string {
+	var paths []string
+	for _, f := range v.Fields {
+		if f.Value.Kind == source.Map {
+			paths = append(paths, varPaths(f.Value, prefix+f.Name+".")...)
+			continue
+		}
+		paths = append(paths, prefix+f.Name)
+	}
+	return paths
+}
+
+// overlay returns base with the entries of top added or replaced.
+func overlay(base, top source.Value) source.Value {
+	merged := source.Value{Kind: source.Map, Line: top.Line, Column: top.Column, Fields: slices.Clone(base.Fields)}
+	for _, f := range top.Fields {
+		at := slices.IndexFunc(merged.Fields, func(old source.Field) bool { return old.Name == f.Name })
+		if at >= 0 {
+			merged.Fields[at] = f
+		} else {
+			merged.Fields = append(merged.Fields, f)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,138 @@
+package suite
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Find returns the suites that an argument of a command names: the file itself, the matches of a glob,
+// or the suites below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .jsonl and .gz), in order of name.
+func Find(arg string) ([]string, error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		if matches, globErr := filepath.Glob(arg); globErr == nil && len(matches) > 0 {
+			return matches, nil
+		}
+		return nil, fmt.Errorf("no suite at %s: check the path (a file, a folder or a glob)", arg)
+	}
+	if !info.IsDir() {
+		return []string{arg}, nil
+	}
+	var found []string
+	err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && looksLikeSuite(d.Name()) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the folder %s: %w", arg, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no suite in the folder %s: suites there are called suite.yaml, *.suite.yaml or *.eval.yaml; name any other file itself", arg)
+	}
+	return found, nil
+}
+
+func looksLikeSuite(name string) bool {
+	name = strings.TrimSuffix(name, ".gz")
+	extension := filepath.Ext(name)
+	if !slices.Contains([]string{".yaml", ".yml", ".jsonl"}, extension) {
+		return false
+	}
+	name = strings.TrimSuffix(name, extension)
+	return name == "suite" || strings.HasSuffix(name, ".suite") || strings.HasSuffix(name, ".eval")
+}
+
+// format returns the extension of a file that says how to read it, .gz set aside.
+func format(path string) string {
+	return strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+}
+
+// baseName returns the file's name without what only says that it is a suite.
+func baseName(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	for _, suffix := range []string{".eval", ".suite"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
+}
+
+// open returns the file's content, unpacked if it ends in .gz.
+func open(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	if !strings.HasSuffix(path, ".gz") {
+		return f, nil
+	}
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is not a gzip file", path), f.Close())
+	}
+	return &gzipFile{unpacked, f}, nil
+}
+
+type gzipFile struct {
+	*gzip.Reader
+	file *os.File
+}
+
+func (g *gzipFile) Close() error { return errors.Join(g.Reader.Close(), g.file.Close()) }
+
+// readBounded reads a whole file of at most that many bytes.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, plainError(err)
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s is larger than %d MB", path, most>>20)
+	}
+	return data, nil
+}
+
+// plainError says what a user can act on: "open x: no such file or directory" is already that, a folder is not.
+func plainError(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return fmt.Errorf("%s: %w", pathError.Path, pathError.Err)
+	}
+	return err
+}
+
+// listTests returns the files with tests that path names: itself, a folder's, or a glob's, in order of name.
+func listTests(path string) ([]string, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return []string{path}, nil
+	} else if err == nil {
+		path = filepath.Join(path, "*")
+	}
+	matches, err := filepath.Glob(path)
+	if err != nil {
+		return nil, fmt.Errorf("bad pattern %s: %w", path, err)
+	}
+	matches = slices.DeleteFunc(matches, func(name string) bool { return !readable(format(name)) })
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("no file matches %s", path)
+	}
+	return matches, nil
+}
+
+func readable(extension string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, extension)
+}

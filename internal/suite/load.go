@@ -1,0 +1,295 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/source"
+)
+
+// Suite is one loaded and validated suite.
+// Its tests are read again whenever they are asked for, so that a file of a million tests costs no memory.
+type Suite struct {
+	File string
+	// Name is the author's, or the file's.
+	Name        string
+	Description string
+	Tags        []string
+	Metadata    map[string]any
+	Execution   Execution
+	Judge       Judge
+	// Count is the number of tests.
+	Count int
+	// Needed holds the ids that other tests depend on.
+	Needed map[string]bool
+
+	loader *loader
+}
+
+// Judge is what a suite says about its judge. The zero value leaves it to the configuration.
+type Judge struct {
+	Model, Secondary string
+	Samples          int
+	Complexity       int
+}
+
+// Kinds knows the types of assertions.
+type Kinds interface {
+	// Validate returns what is wrong with an assertion's type and parameters.
+	Validate(a Assertion) source.Problems
+}
+
+// Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of assertion.
+type Options struct {
+	Kinds Kinds
+	// Getenv looks up the variables of ${{ NAME }}; nil means os.LookupEnv.
+	Getenv func(string) (string, bool)
+}
+
+// maxProblems bounds how many problems of one suite are kept.
+const maxProblems = 1000
+
+// Load reads and validates the suite in a file with everything that it pulls in.
+// A faulty suite gives a source.Problems with all of its faults.
+func Load(path string, o Options) (*Suite, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.LookupEnv
+	}
+	l := &loader{options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}}
+	s := &Suite{File: path, Name: baseName(path), loader: l, Needed: map[string]bool{}}
+	if err := l.open(s); err != nil {
+		return nil, err
+	}
+	l.validate(s)
+	if problems := l.sorted(path); len(problems) > 0 {
+		return nil, problems
+	}
+	l.options.Kinds = nil
+	return s, nil
+}
+
+// Rename gives the suite another name, for a run with two suites of the same name.
+func (s *Suite) Rename(name string) { s.Name = name }
+
+// Tests yields the suite's tests in their order. An error means that a file has changed since it was validated.
+func (s *Suite) Tests() iter.Seq2[*Test, error] {
+	return func(yield func(*Test, error) bool) {
+		for node, err := range s.loader.nodes() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			reader := &source.Reader{File: node.File()}
+			t := s.loader.test(node.To(reader), s)
+			if err := reader.Problems.Err(); err != nil {
+				yield(nil, fmt.Errorf("the suite has changed since it was read: %w", err))
+				return
+			}
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// loader reads one suite and its tests.
+type loader struct {
+	options Options
+	dir     string
+	reader  *source.Reader
+	// what the suite says once for all tests
+	vars       source.Value
+	input      source.Node
+	assertions source.Node
+	tests      source.Node
+	// external are the files that hold the tests; without any they stand in tests.
+	external []string
+	problems source.Problems
+}
+
+func (l *loader) resolve(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(l.dir, name)
+}
+
+// open reads the suite file itself, up to its tests.
+func (l *loader) open(s *Suite) error {
+	switch format(s.File) {
+	case ".jsonl", ".csv":
+		l.external = []string{s.File}
+		if _, err := os.Stat(s.File); err != nil {
+			return fileProblem(s.File, plainError(err))
+		}
+		return nil
+	}
+	data, err := readBounded(s.File, source.MaxBytes)
+	if err != nil {
+		return fileProblem(s.File, err)
+	}
+	root, err := source.ParseYAML(s.File, data)
+	if err != nil {
+		return err
+	}
+	l.suite(l.reader.Node(root, ""), s)
+	return nil
+}
+
+func fileProblem(path string, err error) error {
+	return source.Problems{{File: path, Message: "cannot read the file: " + err.Error(), Hint: "check the path and its permissions"}}
+}
+
+// suite reads the top level of a suite file.
+func (l *loader) suite(n source.Node, s *Suite) {
+	if n.Kind == source.Map && n.Has("version") && n.Field("version").Scalar == "v1" {
+		n.Field("version").Report("write it as a conversation suite (see `rehearse schema suite`)", "v1 suites cannot be run yet")
+		return
+	}
+	if n.Kind == source.Null {
+		n.Report("a suite starts with `tests:` and a list of tests", "the file is empty")
+		return
+	}
+	n = n.With(scope{getenv: l.options.Getenv, vars: source.Value{}, prompts: true}.expand(n))
+	n.Read(map[string]func(source.Node){
+		"name": func(n source.Node) {
+			if s.Name = n.Text(); blank(s.Name) {
+				n.Report("write a name, or leave the key out", "the name is empty")
+			}
+		},
+		"description": func(n source.Node) { s.Description = n.Text() },
+		"tags":        func(n source.Node) { s.Tags = n.Texts() },
+		"metadata":    func(n source.Node) { s.Metadata = mapping(n) },
+		"vars":        func(n source.Node) { mapping(n); l.vars = n.Value },
+		"input":       func(n source.Node) { l.input = n },
+		"assertions":  func(n source.Node) { l.assertions = n },
+		"tests":       func(n source.Node) { l.tests = n },
+		"target":      func(n source.Node) { s.Execution.Targets = append(s.Execution.Targets, n.Text()) },
+		"targets":     func(n source.Node) { s.Execution.Targets = append(s.Execution.Targets, n.Texts()...) },
+		"execution":   func(n source.Node) { s.Execution = readExecution(n).Over(s.Execution) },
+		"judge":       func(n source.Node) { s.Judge = readJudge(n) },
+	})
+	switch {
+	case n.Kind != source.Map:
+	case l.tests.Kind == source.Null:
+		n.Report("add `tests:` with a list of tests, or a path to them", "a suite needs tests")
+	case l.tests.Kind == source.String:
+		l.findExternal(l.tests)
+	case l.tests.Kind != source.List:
+		l.tests.Report("write a list of tests, or the path of a file, folder or glob", "expected tests, got %s", l.tests.Kind)
+	case len(l.tests.Items) == 0:
+		l.tests.Report("add a test: `- id: hello`", "the list of tests is empty")
+	}
+}
+
+func (l *loader) findExternal(n source.Node) {
+	path := strings.TrimPrefix(n.Scalar, "file://")
+	files, err := listTests(l.resolve(path))
+	if err != nil {
+		n.Report("name a .yaml, .jsonl or .csv file, a folder of them, or a glob, from the suite's folder", "cannot read the tests: %v", err)
+		return
+	}
+	l.external = files
+}
+
+// mapping returns a mapping as plain data; anything else is a problem.
+func mapping(n source.Node) map[string]any {
+	if n.Kind != source.Map {
+		n.Report("write `key: value` pairs", "expected a mapping, got %s", n.Kind)
+		return nil
+	}
+	m, _ := n.Any().(map[string]any)
+	return m
+}
+
+func readJudge(n source.Node) Judge {
+	if n.Kind != source.Map {
+		return Judge{Model: n.Text()}
+	}
+	j := Judge{}
+	n.Read(map[string]func(source.Node){
+		"model":      func(n source.Node) { j.Model = n.Text() },
+		"secondary":  func(n source.Node) { j.Secondary = n.Text() },
+		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
+		"complexity": func(n source.Node) { j.Complexity = n.Int(0) },
+	})
+	return j
+}
+
+func readExecution(n source.Node) Execution {
+	e := Execution{}
+	n.Read(map[string]func(source.Node){
+		"target":    func(n source.Node) { e.Targets = append(e.Targets, n.Text()) },
+		"targets":   func(n source.Node) { e.Targets = append(e.Targets, n.Texts()...) },
+		"workers":   func(n source.Node) { e.Workers = n.Int(1) },
+		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
+		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
+		"retries":   func(n source.Node) { e.Retries = new(n.Int(0)) },
+		"timeout":   func(n source.Node) { e.Timeout = n.Duration() },
+		"conversation_timeout": func(n source.Node) {
+			e.ConversationTimeout = n.Duration()
+		},
+		"budget_usd":    func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) },
+		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
+		"skip_defaults": func(n source.Node) { e.SkipDefaults = n.Bool() },
+		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
+	})
+	return e
+}
+
+// readTrials reads {count, strategy}, or just the count.
+func readTrials(n source.Node) Trials {
+	t := Trials{}
+	if n.Kind == source.Number {
+		t.Count = n.Int(1)
+		return t
+	}
+	n.Read(map[string]func(source.Node){
+		"count": func(n source.Node) {
+			if t.Count = n.Int(1); t.Count > 10_000 {
+				n.Report("use 10000 or fewer", "%d trials are too many", t.Count)
+			}
+		},
+		"strategy": func(n source.Node) {
+			t.Strategy = Strategy(n.OneOf(string(PassAtK), string(PassAll), string(MeanScore), string(ConfidenceInterval)))
+		},
+	})
+	if n.Kind == source.Map && !n.Has("count") {
+		n.Report("add `count:`", "trials need a count")
+	}
+	return t
+}
+
+// sorted returns the problems file by file (the suite's own first) and by place, without repeats.
+func (l *loader) sorted(first string) source.Problems {
+	problems := append(l.problems, l.reader.Problems...)
+	slices.SortStableFunc(problems, func(a, b source.Problem) int {
+		if a.File != b.File {
+			if a.File == first || b.File != first && a.File < b.File {
+				return -1
+			}
+			return 1
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return slices.Compact(problems)
+}
+
+// prepend returns the suite's input in front of the test's own.
+func prepend(first, then []chat.Message) []chat.Message {
+	return slices.Concat(first, then)
+}
+
+// Problems returns the faults that an error of this package holds; ok is false for any other error.
+func Problems(err error) (problems source.Problems, ok bool) {
+	return problems, errors.As(err, &problems)
+}

@@ -1,0 +1,157 @@
+package suite_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(suite.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("suite.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("suite.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSchemaKnowsTheSameKeys holds the schema against what the loader says it knows.
+func TestSchemaKnowsTheSameKeys(t *testing.T) {
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+		Defs       map[string]struct {
+			Properties map[string]any `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(suite.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	const nonsense = "qqqqqqqqqqqqqqqq"
+	for _, tc := range []struct{ name, yaml string }{
+		{"", nonsense + ": 1\ntests: [{id: a, input: x}]"},
+		{"test", "tests: [{id: a, input: x, " + nonsense + ": 1}]"},
+		{"turn", "tests: [{id: a, mode: conversation, turns: [{input: x, " + nonsense + ": 1}]}]"},
+		{"execution", "execution: {" + nonsense + ": 1}\ntests: [{id: a, input: x}]"},
+		{"message", "tests: [{id: a, input: [{role: user, content: x, " + nonsense + ": 1}]}]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := load(t, map[string]string{"suite.yaml": tc.yaml})
+			problems, _ := suite.Problems(err)
+			if len(problems) != 1 {
+				t.Fatalf("problems = %v", problems)
+			}
+			known := strings.Split(strings.TrimPrefix(problems[0].Hint, "known: "), ", ")
+			properties := schema.Properties
+			if tc.name != "" {
+				properties = schema.Defs[tc.name].Properties
+			}
+			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(properties))); diff != "" {
+				t.Errorf("keys mismatch (-loader +schema):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSchemaAcceptsExamples holds every suite of the repository against the schema.
+func TestSchemaAcceptsExamples(t *testing.T) {
+	s := compiled(t)
+	files, err := filepath.Glob("../../examples/*/suite.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(instance(t, string(data))); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	s := compiled(t)
+	for _, yaml := range []string{
+		"{}", "tests: []", "tests: [{id: a}]", "tests: [{id: a, input: x, asserts: []}]", "tests: [{id: a, turns: [{input: x}]}]",
+		"tests: [{id: a, mode: conversation}]", "tests: [{id: a, mode: conversation, turns: []}]", "tests: [{id: a, mode: conversation, expected_output: y, turns: [{input: x}]}]",
+		"tests: [{id: a, input: x, window_size: 1}]", "tests: [{id: a, input: x, assertions: [{value: y}]}]", "tests: [{id: a, mode: conversation, window_size: 0, turns: [{input: x}]}]",
+	} {
+		if s.Validate(instance(t, yaml)) == nil {
+			t.Errorf("the schema accepts %s", yaml)
+		}
+		if _, err := load(t, map[string]string{"suite.yaml": yaml}); err == nil {
+			t.Errorf("the loader accepts %s", yaml)
+		}
+	}
+}
+
+func instance(t *testing.T, yaml string) any {
+	t.Helper()
+	v, err := source.ParseYAML("x", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(v.Any())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// FuzzLoad holds that no file makes the loader panic, and that whatever it accepts can be read again without a fault.
+func FuzzLoad(f *testing.F) {
+	files, _ := filepath.Glob("../../examples/*/suite.yaml") // seeds are welcome, not needed
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err == nil {
+			f.Add(data)
+		}
+	}
+	f.Add([]byte("tests:\n- id: a\n  mode: conversation\n  vars: {x: &a [1]}\n  turns:\n  - input: '{{ x }} ${{ Y:-z }}'\n    assertions: [a, {type: not-contains, value: *a}]\n"))
+	f.Add([]byte("tests: [{id: a, input: x, depends_on: [b]}, {id: b, input: [{role: user, content: [{type: text, value: y}]}], depends_on: a}]"))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(dir, "suite.yaml")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := suite.Load(path, suite.Options{Getenv: func(string) (string, bool) { return "", false }})
+		if err != nil {
+			if problems, ok := suite.Problems(err); !ok || len(problems) == 0 {
+				t.Fatalf("Load = %v, want problems", err)
+			}
+			return
+		}
+		for test, err := range s.Tests() {
+			if err != nil {
+				t.Fatalf("accepted, but: %v", err)
+			}
+			if test.ID == "" || len(test.Turns) == 0 {
+				t.Fatalf("accepted a test without id or turns: %+v", test)
+			}
+		}
+	})
+}

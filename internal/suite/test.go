@@ -1,0 +1,184 @@
+package suite
+
+import (
+	"rehearse/internal/chat"
+	"rehearse/internal/source"
+)
+
+// test reads one test. Placeholders are filled in first, so that everything after reads plain values.
+func (l *loader) test(n source.Node, s *Suite) *Test {
+	t := &Test{Suite: s.Name, Aggregation: Mean}
+	if n.Kind != source.Map {
+		n.Report("a test is a mapping with an id, an input or turns, and assertions", "expected a test, got %s", n.Kind)
+		return t
+	}
+	vars := l.testVars(n)
+	t.Vars, _ = vars.Any().(map[string]any)
+	n = n.With(l.expandTest(n, vars))
+
+	var assertions source.Node
+	var input []chat.Message
+	var expected string
+	n.Read(map[string]func(source.Node){
+		"id":              func(n source.Node) { t.ID = n.Text() },
+		"mode":            func(n source.Node) { t.Conversation = n.OneOf("conversation") != "" },
+		"criteria":        func(n source.Node) { t.Criteria = n.Text() },
+		"input":           func(n source.Node) { input = l.messages(n) },
+		"expected_output": func(n source.Node) { expected = l.reference(n) },
+		"assertions":      func(n source.Node) { assertions = n },
+		"turns":           func(n source.Node) { t.Turns = l.turns(n) },
+		"aggregation": func(n source.Node) {
+			t.Aggregation = Aggregation(n.OneOf(string(Mean), string(Min), string(Max)))
+		},
+		"on_turn_failure":       func(n source.Node) { t.StopOnFailure = n.OneOf("continue", "stop") == "stop" },
+		"window_size":           func(n source.Node) { t.WindowSize = n.Int(1) },
+		"depends_on":            func(n source.Node) { t.DependsOn = n.Texts() },
+		"on_dependency_failure": func(n source.Node) { t.RunAnyway = n.OneOf("skip", "run") == "run" },
+		"vars":                  func(source.Node) {},
+		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
+		"metadata":              func(n source.Node) { t.Metadata = mapping(n) },
+		"execution":             func(n source.Node) { t.Execution = readExecution(n) },
+	})
+	checkShape(n, t)
+	t.Tags = append(t.Tags, s.Tags...)
+	t.Execution = t.Execution.Over(s.Execution)
+
+	own := l.readAssertions(assertions)
+	if !t.Execution.SkipDefaults {
+		own = append(own, l.suiteAssertions(n, vars)...)
+	}
+	t.Input = prepend(l.suiteInput(n, vars), input)
+	if t.Conversation {
+		t.Assertions = own
+		return t
+	}
+	l.singleTurn(n, t, expected, own)
+	return t
+}
+
+// singleTurn makes the last message of the input the only turn, which carries the test's assertions.
+func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions []Assertion) {
+	turn := Turn{Expected: expected, Assertions: assertions}
+	if last := len(t.Input) - 1; last >= 0 && n.Has("input") {
+		if t.Input[last].Role != chat.User && t.Input[last].Role != "" {
+			n.Field("input").Report("end the input with a user message, or add turns", "the last message of the input is not the user's")
+		}
+		turn.Input = t.Input[last].Content
+		t.Input = t.Input[:last:last]
+		if turn.Input.Empty() {
+			n.Field("input").Report("write what the user says", "the input is empty")
+		}
+	}
+	t.Turns = []Turn{turn}
+}
+
+func (l *loader) turns(n source.Node) []Turn {
+	var turns []Turn
+	for _, item := range n.List() {
+		turns = append(turns, l.turn(item))
+	}
+	return turns
+}
+
+func (l *loader) turn(n source.Node) Turn {
+	t := Turn{}
+	n.Read(map[string]func(source.Node){
+		"input":           func(n source.Node) { t.Input = l.content(n) },
+		"expected_output": func(n source.Node) { t.Expected = l.reference(n) },
+		"assertions":      func(n source.Node) { t.Assertions = l.readAssertions(n) },
+	})
+	if n.Kind == source.Map && t.Input.Empty() {
+		n.Field("input").Report("write what the user says in this turn", "the turn has no input")
+	}
+	return t
+}
+
+// readAssertions reads a list of assertions and, while the suite is being validated, checks their types.
+func (l *loader) readAssertions(n source.Node) []Assertion {
+	if n.Kind == source.Null {
+		return nil
+	}
+	all := Assertions(n, l.dir)
+	if l.options.Kinds == nil {
+		return all
+	}
+	for _, a := range all {
+		if a.Type != "" {
+			n.Add(l.options.Kinds.Validate(a))
+		}
+	}
+	return all
+}
+
+// testVars returns the suite's variables with the test's own on top, environment variables filled in.
+func (l *loader) testVars(n source.Node) source.Value {
+	own := n.Field("vars")
+	if !n.Has("vars") {
+		return l.vars
+	}
+	if own.Kind != source.Map {
+		own.Report("write `name: value` pairs", "expected variables, got %s", own.Kind)
+		return l.vars
+	}
+	return overlay(l.vars, scope{getenv: l.options.Getenv, prompts: true}.expand(own))
+}
+
+// expandTest fills the placeholders of a test. Its names, tags and metadata know environment variables only.
+func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
+	v := n.Value
+	v.Fields = append([]source.Field(nil), v.Fields...)
+	for i, f := range v.Fields {
+		s := scope{getenv: l.options.Getenv}
+		switch f.Name {
+		case "vars":
+			continue
+		case "input", "expected_output", "criteria":
+			s.vars = vars
+		case "turns":
+			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)
+			continue
+		case "assertions":
+			s.vars, s.prompts = vars, true
+		}
+		v.Fields[i].Value = s.expand(n.Field(f.Name))
+	}
+	return v
+}
+
+func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
+	v := n.Value
+	if v.Kind != source.List {
+		return v
+	}
+	v.Items = append([]source.Value(nil), v.Items...)
+	for i, turn := range n.List() {
+		if turn.Kind != source.Map {
+			continue
+		}
+		fields := append([]source.Field(nil), turn.Fields...)
+		for j, f := range fields {
+			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions"}
+			fields[j].Value = s.expand(turn.Field(f.Name))
+		}
+		v.Items[i].Fields = fields
+	}
+	return v
+}
+
+// suiteInput and suiteAssertions are read for each test, since their placeholders are filled from its variables.
+// They report to the suite's own file.
+func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message {
+	if l.input.Kind == source.Null {
+		return nil
+	}
+	n := l.input.Onto(test)
+	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: vars}.expand(n)))
+}
+
+func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertion {
+	if l.assertions.Kind == source.Null {
+		return nil
+	}
+	n := l.assertions.Onto(test)
+	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)))
+}

@@ -1,0 +1,284 @@
+package suite
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// maxLineBytes bounds one line of a JSON Lines file.
+const maxLineBytes = 16 << 20
+
+// nodes yields the suite's tests unread, one at a time, from wherever they stand.
+func (l *loader) nodes() iter.Seq2[source.Node, error] {
+	return func(yield func(source.Node, error) bool) {
+		if l.external == nil {
+			if l.tests.Kind != source.List {
+				return
+			}
+			for _, n := range l.tests.List() {
+				if !yield(n, nil) {
+					return
+				}
+			}
+			return
+		}
+		index := 0
+		for _, file := range l.external {
+			for v, err := range readTests(file) {
+				reader := &source.Reader{File: file}
+				if !yield(reader.Node(v, fmt.Sprintf("tests[%d]", index)), err) {
+					return
+				}
+				index++
+			}
+		}
+	}
+}
+
+// readTests yields the tests of one file. Errors are source.Problems; reading goes on behind a bad line.
+func readTests(file string) iter.Seq2[source.Value, error] {
+	switch format(file) {
+	case ".jsonl":
+		return readLines(file)
+	case ".csv":
+		return readTable(file)
+	}
+	return readList(file)
+}
+
+// readList reads YAML or JSON: a list of tests, a mapping with tests, or a single test.
+func readList(file string) iter.Seq2[source.Value, error] {
+	return func(yield func(source.Value, error) bool) {
+		data, err := readBounded(file, source.MaxBytes)
+		if err != nil {
+			yield(source.Value{}, fileProblem(file, err))
+			return
+		}
+		root, err := source.ParseYAML(file, data)
+		if err != nil {
+			yield(source.Value{}, err)
+			return
+		}
+		if tests, ok := root.Get("tests"); ok {
+			for _, f := range root.Fields {
+				if f.Name != "tests" && f.Name != "name" && f.Name != "description" {
+					yield(source.Value{}, source.Problems{{
+						File: file, Path: f.Name, Line: f.Line, Column: f.Column,
+						Message: fmt.Sprintf("%q has no effect in a file of tests", f.Name),
+						Hint:    "move it to the suite, or run this file as a suite of its own",
+					}})
+					return
+				}
+			}
+			root = tests
+		}
+		if root.Kind != source.List {
+			root = source.Value{Kind: source.List, Items: []source.Value{root}}
+		}
+		for _, item := range root.Items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readLines reads JSON Lines; empty lines are skipped.
+func readLines(file string) iter.Seq2[source.Value, error] {
+	return func(yield func(source.Value, error) bool) {
+		f, err := open(file)
+		if err != nil {
+			yield(source.Value{}, fileProblem(file, err))
+			return
+		}
+		defer func() { _ = f.Close() }() // nothing was written
+		lines := bufio.NewScanner(f)
+		lines.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
+		for number := 1; lines.Scan(); number++ {
+			if blank(lines.Text()) {
+				continue
+			}
+			v, err := source.ParseJSON(file, lines.Bytes(), number)
+			if !yield(v, err) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("a line is longer than %d MB", maxLineBytes>>20)
+			}
+			yield(source.Value{}, fileProblem(file, err))
+		}
+	}
+}
+
+// tableColumns are the columns of a CSV file that mean what they mean in a test.
+// Columns called vars.x and metadata.x, and all others, become variables and metadata.
+var tableColumns = []string{
+	"id", "input", "expected_output", "criteria", "assertions", "turns", "mode", "aggregation", "on_turn_failure",
+	"window_size", "depends_on", "on_dependency_failure", "tags",
+}
+
+// readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;
+// empty cells are absent.
+func readTable(file string) iter.Seq2[source.Value, error] {
+	return func(yield func(source.Value, error) bool) {
+		f, err := open(file)
+		if err != nil {
+			yield(source.Value{}, fileProblem(file, err))
+			return
+		}
+		defer func() { _ = f.Close() }() // nothing was written
+		rows := csv.NewReader(f)
+		header, err := rows.Read()
+		if err == nil {
+			header[0] = strings.TrimPrefix(header[0], "\ufeff")
+			err = checkHeader(file, header)
+		}
+		if err != nil {
+			yield(source.Value{}, tableProblem(file, err))
+			return
+		}
+		for {
+			row, err := rows.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			v := source.Value{}
+			if err != nil {
+				err = tableProblem(file, err)
+			} else {
+				v, err = tableTest(file, header, row, rows)
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+// checkHeader refuses columns that look like a misspelt key, since any other name would silently be a variable.
+func checkHeader(file string, header []string) error {
+	for i, name := range header {
+		if near, ok := source.Nearest(name, tableColumns); ok && near != name && !strings.Contains(name, ".") && source.EditDistance(name, near) <= 2 {
+			return source.Problems{{
+				File: file, Path: name, Line: 1, Column: i + 1,
+				Message: fmt.Sprintf("unknown column %q", name), Hint: fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
+			}}
+		}
+	}
+	return nil
+}
+
+func tableProblem(file string, err error) error {
+	if problems, ok := Problems(err); ok {
+		return problems
+	}
+	p := source.Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
+	}
+	if errors.Is(err, io.EOF) {
+		p.Message = "the file is empty"
+	}
+	return source.Problems{p}
+}
+
+func tableTest(file string, header, row []string, rows *csv.Reader) (source.Value, error) {
+	line, _ := rows.FieldPos(0)
+	test := source.Value{Kind: source.Map, Line: line, Column: 1}
+	groups := map[string]*source.Value{}
+	for i, cell := range row {
+		if blank(cell) {
+			continue
+		}
+		line, column := rows.FieldPos(i)
+		field := source.Field{Name: header[i], Line: line, Column: column}
+		field.Value = source.Value{Kind: source.String, Scalar: cell, Line: line, Column: column}
+		group, name, dotted := strings.Cut(header[i], ".")
+		if dotted && (group == "vars" || group == "metadata") {
+			field.Name = name
+			addTo(groups, group, field)
+			continue
+		}
+		if !isTableColumn(header[i]) {
+			addTo(groups, "vars", field)
+			continue
+		}
+		v, err := tableCell(file, header[i], field.Value)
+		if err != nil {
+			return source.Value{}, err
+		}
+		field.Value = v
+		test.Fields = append(test.Fields, field)
+	}
+	for _, name := range []string{"vars", "metadata"} {
+		if g := groups[name]; g != nil {
+			test.Fields = append(test.Fields, source.Field{Name: name, Line: line, Column: 1, Value: *g})
+		}
+	}
+	return test, nil
+}
+
+func addTo(groups map[string]*source.Value, name string, f source.Field) {
+	if groups[name] == nil {
+		groups[name] = &source.Value{Kind: source.Map, Line: f.Line, Column: 1}
+	}
+	groups[name].Fields = append(groups[name].Fields, f)
+}
+
+func isTableColumn(name string) bool {
+	for _, c := range tableColumns {
+		if c == name {
+			return true
+		}
+	}
+	return false
+}
+
+// tableCell gives the cell of a list column its structure.
+func tableCell(file, column string, v source.Value) (source.Value, error) {
+	switch column {
+	case "assertions", "turns", "input", "tags", "depends_on":
+	default:
+		return v, nil
+	}
+	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") {
+		parsed, err := source.ParseJSON(file, []byte(text), v.Line)
+		if err == nil {
+			return parsed, nil
+		}
+		if column == "assertions" || column == "turns" {
+			return source.Value{}, err
+		}
+	}
+	list := source.Value{Kind: source.List, Line: v.Line, Column: v.Column}
+	switch column {
+	case "tags", "depends_on":
+		for part := range strings.SplitSeq(v.Scalar, ",") {
+			list.Items = append(list.Items, source.Text(strings.TrimSpace(part)))
+		}
+		return list, nil
+	case "assertions":
+		list.Items = []source.Value{v}
+		return list, nil
+	case "turns":
+		for part := range strings.SplitSeq(v.Scalar, "\n") {
+			if !blank(part) {
+				turn := source.Value{Kind: source.Map, Line: v.Line, Column: v.Column}
+				turn.Fields = []source.Field{{Name: "input", Line: v.Line, Column: v.Column, Value: source.Text(strings.TrimSpace(part))}}
+				list.Items = append(list.Items, turn)
+			}
+		}
+		return list, nil
+	}
+	return v, nil
+}

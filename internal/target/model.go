@@ -1,0 +1,45 @@
+// Package target adapts systems under test to the runner: here a plain language model.
+package target
+
+import (
+	"context"
+	"slices"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+	"rehearse/internal/runner"
+)
+
+// Model is a language model as a target. It is sent the conversation as it stands, and nothing else.
+type Model struct {
+	Model llm.Model
+	// Parameters of every request; Messages is ignored.
+	Parameters llm.Request
+}
+
+var _ runner.Target = (*Model)(nil)
+
+// Open returns a session whose history starts with the test's input.
+func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+	return &modelSession{Model: m, history: slices.Clip(o.Test.Input)}, nil
+}
+
+type modelSession struct {
+	*Model
+	history []chat.Message
+}
+
+// Send asks the model with the whole history and keeps what it really answered.
+func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	request := s.Parameters
+	request.Messages = append(s.history, chat.Message{Role: chat.User, Content: message})
+	reply, err := s.Model.Model.Generate(ctx, request)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	s.history = append(request.Messages, reply.Message())
+	return reply, nil
+}
+
+// Close does nothing: a model keeps no session.
+func (s *modelSession) Close() error { return nil }
