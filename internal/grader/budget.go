@@ -35,9 +35,9 @@ func newLatency(a *Args) runner.Grader {
 	case most < 0:
 		most = own
 	}
-	return budgetCheck("at most "+exact(most)+" ms", func(x *runner.Exchange) (bool, string, error) {
+	return budgetCheck("at most "+amount(most)+" ms", func(x *runner.Exchange) (bool, string, error) {
 		took := milliseconds(x.Reply.Latency)
-		return took <= most, exact(took) + " ms", nil
+		return took <= most, amount(took) + " ms", nil
 	})
 }
 
@@ -47,11 +47,11 @@ func newCost(a *Args) runner.Grader {
 	if ok {
 		most = n.Number(0, unbounded)
 	}
-	return budgetCheck("at most $"+exact(most), func(x *runner.Exchange) (bool, string, error) {
+	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) {
 		if x.Reply.CostUSD == 0 && x.Reply.Usage.Total() > 0 {
 			return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
 		}
-		return x.Reply.CostUSD <= most, "$" + exact(x.Reply.CostUSD), nil
+		return x.Reply.CostUSD <= most, "$" + amount(x.Reply.CostUSD), nil
 	})
 }
 
@@ -70,8 +70,8 @@ func newTokenUsage(a *Args) runner.Grader {
 			most, used int
 		}{{"total", total, used.Total()}, {"input", input, used.InputTokens}, {"output", output, used.OutputTokens}} {
 			if bound.most >= 0 {
-				want := fmt.Sprintf("at most %d %s tokens", bound.most, bound.name)
-				parts = append(parts, yesNo(want, bound.used <= bound.most, fmt.Sprintf("%d %s tokens", bound.used, bound.name)))
+				want := "at most " + counted(bound.most, bound.name+" token")
+				parts = append(parts, yesNo(want, bound.used <= bound.most, counted(bound.used, bound.name+" token")))
 			}
 		}
 		return together(parts), nil
@@ -94,8 +94,8 @@ func newTurnCount(a *Args) runner.Grader {
 	low := a.IntOr("min", -1, 0, "the least number of turns held so far")
 	high := a.IntOr("max", -1, 0, "the greatest number of turns held so far")
 	a.checkRange("", -1, low, high)
-	return budgetCheck(countWanted("turns", -1, low, high), func(x *runner.Exchange) (bool, string, error) {
-		return inRange(x.TurnCount, -1, low, high), fmt.Sprintf("%d turns", x.TurnCount), nil
+	return budgetCheck(countWanted("turn", -1, low, high), func(x *runner.Exchange) (bool, string, error) {
+		return inRange(x.TurnCount, -1, low, high), counted(x.TurnCount, "turn"), nil
 	})
 }
 

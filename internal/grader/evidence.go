@@ -70,7 +70,15 @@ func cutRunes(s string, most int) string {
 }
 
 // decimal writes a score, rounded to four places.
-func decimal(f float64) string { return exact(math.Round(f*1e4) / 1e4) }
+func decimal(f float64) string { return amount(math.Round(f*1e4) / 1e4) }
 
-// exact writes an amount with all its digits and no more.
-func exact(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// amount writes an amount with all its digits and no more.
+func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}

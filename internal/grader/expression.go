@@ -21,7 +21,7 @@ import (
 const (
 	maxExprNodes  = 1_000
 	maxExprMemory = 1_000_000
-	maxExprSteps  = 2_000_000
+	maxExprSteps  = 1_000_000
 )
 
 // exprEnv is what an expression may name.

@@ -107,9 +107,9 @@ func readLayouts(n source.Node) []string {
 // within compares numbers, or texts that are numbers; a relative tolerance is a share of the expected number unless that is 0.
 func within(tolerance float64, relative bool) func(got, expected any) (bool, string) {
 	return func(got, expected any) (bool, string) {
-		want := show(expected) + " ± " + exact(tolerance)
+		want := show(expected) + " ± " + amount(tolerance)
 		if relative {
-			want = show(expected) + " ± " + exact(tolerance*100) + " %"
+			want = show(expected) + " ± " + amount(tolerance*100) + " %"
 		}
 		g, ok := looseNumber(got)
 		e, also := looseNumber(expected)

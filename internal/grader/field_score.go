@@ -2,6 +2,7 @@ package grader
 
 import (
 	"fmt"
+	"strings"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -11,7 +12,7 @@ import (
 type comparison struct {
 	assertions     []result.Assertion
 	weights, right float64
-	failed         int
+	faults         []string
 }
 
 func (c *comparison) add(f field, passed bool, want, evidence string) {
@@ -20,7 +21,7 @@ func (c *comparison) add(f field, passed bool, want, evidence string) {
 	if passed {
 		c.right += f.weight
 	} else {
-		c.failed++
+		c.faults = append(c.faults, f.path+": "+evidence+" in place of "+want)
 	}
 }
 
@@ -77,33 +78,24 @@ func (c *comparison) grade(check runner.Check, x *runner.Exchange, allOrNothing 
 	if c.weights > 0 {
 		score = c.right / c.weights
 	}
-	if allOrNothing && c.failed > 0 {
+	if allOrNothing && len(c.faults) > 0 {
 		score = 0
 	}
 	g := result.Grade{Score: score, Assertions: c.assertions, Code: result.AssistantContent}
 	if !passes(check, x, score) {
-		g.Reason = fmt.Sprintf("wanted: %d right fields; got: %s", len(c.assertions), c.faults())
+		g.Reason = fmt.Sprintf("wanted: %s right; got: %s", counted(len(c.assertions), "field"), c.inWords())
 	}
 	return g
 }
 
-// faults names the wrong fields in words.
-func (c *comparison) faults() string {
-	text, named := "", 0
-	for _, a := range c.assertions {
-		if a.Passed {
-			continue
-		}
-		if named++; named > maxListed {
-			return text + fmt.Sprintf(" and %d more", c.failed-maxListed)
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += a.Evidence + " where " + a.Text
-	}
-	if text == "" {
+// inWords names the first few wrong fields.
+func (c *comparison) inWords() string {
+	if len(c.faults) == 0 {
 		return "none of them"
+	}
+	text := strings.Join(c.faults[:min(len(c.faults), maxListed)], ", ")
+	if rest := len(c.faults) - maxListed; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
 	}
 	return text
 }

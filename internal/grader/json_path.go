@@ -140,11 +140,11 @@ func (a *Args) given(names ...string) []string {
 func rangeWanted(low, high float64) string {
 	switch {
 	case math.IsInf(high, 1):
-		return "is at least " + exact(low)
+		return "is at least " + amount(low)
 	case math.IsInf(low, -1):
-		return "is at most " + exact(high)
+		return "is at most " + amount(high)
 	}
-	return "is from " + exact(low) + " to " + exact(high)
+	return "is from " + amount(low) + " to " + amount(high)
 }
 
 func holdsPart(v any, part string) bool {

@@ -201,12 +201,14 @@ func TestCommonSubsequenceIsTheLongest(t *testing.T) {
 
 // What lies past the bound counts as different, so that a long text never scores too high.
 func TestLikenessPastItsBound(t *testing.T) {
-	long := []rune(strings.Repeat("x", maxCompared) + strings.Repeat("y", maxCompared))
-	other := []rune(strings.Repeat("z", maxCompared) + strings.Repeat("y", maxCompared-1) + "!")
-	if score := levenshtein(long, other); score != 0 {
-		t.Errorf("levenshtein %v, want what lies past the bound to count as different", score)
+	long := []rune("z" + strings.Repeat("x", 2*maxCompared) + "y")
+	if score, want := levenshtein(long, []rune("xx!")), 2/float64(len(long)); math.Abs(score-want) > 1e-9 {
+		t.Errorf("levenshtein %v, want %v", score, want)
 	}
-	if score := levenshtein(long, long[:len(long)*4/5]); score < 0.79 || score > 0.81 {
-		t.Errorf("levenshtein of a text and its first four fifths: %v", score)
+	if score := levenshtein(long, []rune("!"+strings.Repeat("x", 9))); score > 9/float64(len(long)) {
+		t.Errorf("levenshtein %v is too high", score)
+	}
+	if score := levenshtein(long, long[:len(long)/2]); score != 0.5 {
+		t.Errorf("levenshtein of a text and its first half: %v", score)
 	}
 }

@@ -97,9 +97,9 @@ func TestRegex(t *testing.T) {
 func TestWordCount(t *testing.T) {
 	runCases(t, []gradeCase{
 		{"{type: word_count, value: 2}", " two\twords ", 1, "2 words"},
-		{"{type: word_count, value: 2}", "one", 0, "wanted: exactly 2 words; got: 1 words"},
+		{"{type: word_count, value: 2}", "one", 0, "wanted: exactly 2 words; got: 1 word"},
 		{"{type: word_count, max: 0}", "", 1, "0 words"},
-		{"{type: word_count, min: 2}", "one", 0, "at least 2 words"},
+		{"{type: word_count, min: 2}", "one", 0, "at least 2 words; got: 1 word"},
 		{"{type: word_count, min: 1, max: 3}", "a b c d", 0, "1 to 3 words; got: 4"},
 		{"{type: word_count, max: 3}", "ein kühler 日本", 1, "3 words"},
 	})

@@ -12,12 +12,12 @@ func newWordCount(a *Args) runner.Grader {
 	low := a.IntOr("min", -1, 0, "the least number of words")
 	high := a.IntOr("max", -1, 0, "the greatest number of words")
 	a.checkRange("value", exact, low, high)
-	return textCheck(countWanted("words", exact, low, high), func(text string) (bool, string) {
+	return textCheck(countWanted("word", exact, low, high), func(text string) (bool, string) {
 		count := 0
 		for range strings.FieldsSeq(text) {
 			count++
 		}
-		return inRange(count, exact, low, high), fmt.Sprintf("%d words", count)
+		return inRange(count, exact, low, high), counted(count, "word")
 	})
 }
 
@@ -45,14 +45,14 @@ func inRange(count, exact, low, high int) bool {
 	return count >= low && (high < 0 || count <= high)
 }
 
-func countWanted(what string, exact, low, high int) string {
+func countWanted(thing string, exact, low, high int) string {
 	switch {
 	case exact >= 0:
-		return fmt.Sprintf("exactly %d %s", exact, what)
+		return "exactly " + counted(exact, thing)
 	case low >= 0 && high >= 0:
-		return fmt.Sprintf("%d to %d %s", low, high, what)
+		return fmt.Sprintf("%d to %s", low, counted(high, thing))
 	case low >= 0:
-		return fmt.Sprintf("at least %d %s", low, what)
+		return "at least " + counted(low, thing)
 	}
-	return fmt.Sprintf("at most %d %s", high, what)
+	return "at most " + counted(high, thing)
 }

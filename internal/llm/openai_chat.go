@@ -113,7 +113,7 @@ func decodeChat(body []byte) (chat.Reply, error) {
 	var answer struct {
 		Choices []struct {
 			Message struct {
-				Content   answerText   `json:"content"`
+				Content   any          `json:"content"`
 				Refusal   string       `json:"refusal"`
 				ToolCalls []answerCall `json:"tool_calls"`
 			} `json:"message"`
@@ -134,7 +134,7 @@ func decodeChat(body []byte) (chat.Reply, error) {
 		return chat.Reply{}, errors.New("the answer has no choices")
 	}
 	message := answer.Choices[0].Message
-	reply := chat.Reply{Text: string(message.Content), Usage: chat.Usage{InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}}
+	reply := chat.Reply{Text: answerText(message.Content), Usage: chat.Usage{InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

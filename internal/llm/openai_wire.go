@@ -1,35 +1,27 @@
 package llm
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// answerText is the content of an answer: text, nothing, or a list of parts of which the texts count.
-type answerText string
-
-func (t *answerText) UnmarshalJSON(data []byte) error {
-	switch data = bytes.TrimSpace(data); {
-	case string(data) == "null":
-		return nil
-	case data[0] == '[':
-		var parts []struct {
-			Text string `json:"text"`
-		}
-		if err := json.Unmarshal(data, &parts); err != nil {
-			return err
-		}
+// answerText returns the content of an answer: text, nothing, or a list of parts of which the texts count.
+func answerText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
 		var b strings.Builder
-		for _, p := range parts {
-			b.WriteString(p.Text)
+		for _, item := range v {
+			part, _ := item.(map[string]any)
+			text, _ := part["text"].(string)
+			b.WriteString(text)
 		}
-		*t = answerText(b.String())
-		return nil
+		return b.String()
 	}
-	return json.Unmarshal(data, (*string)(t))
+	return ""
 }
 
 type answerCall struct {

@@ -232,9 +232,7 @@ func body(t *result.Test, trial string) string {
 		}
 		for _, turn := range t.Turns {
 			if turn.Index == f.turn {
-				user, _ := cut(visible(turn.Input.String()), maxReply)
-				reply, _ := cut(visible(turn.Output), maxReply)
-				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", user, reply)
+				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", passage(turn.Input.String(), maxReply), passage(turn.Output, maxReply))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	maxDetails   = 200
 	maxMarkdown  = 60_000
 	maxTableText = 30_000
-	maxSaid      = 3_000 // characters of one message in a transcript
+	maxSaid      = 2_000 // characters of one message in a transcript
 )
 
 // Markdown writes the report for a comment on a pull request: the verdict, a table of tests with the failing ones first,
@@ -77,14 +77,17 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 				break
 			}
 			rows++
-			scored := score(e.score)
+			scored, time := score(e.score), ""
 			if !graded(e.verdict) {
-				scored = string(e.verdict)
+				scored = verdictWord(e.verdict)
+			}
+			if e.durationMS > 0 {
+				time = took(e.durationMS)
 			}
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, many(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), took(e.durationMS))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), time)
 		}
 	}
 	b.WriteString("\n")
@@ -166,11 +169,7 @@ func mdTranscript(b *strings.Builder, messages []chat.Message) {
 	}
 	said := &strings.Builder{}
 	for _, m := range messages {
-		text, left := cut(visible(m.Content.String()), maxSaid)
-		fmt.Fprintf(said, "%s: %s", visible(string(m.Role)), text)
-		if left > 0 {
-			fmt.Fprintf(said, " … (%s more)", many(left, "character"))
-		}
+		fmt.Fprintf(said, "%s: %s", oneLine(string(m.Role), 20), passage(m.Content.String(), maxSaid))
 		for _, call := range m.ToolCalls {
 			fmt.Fprintf(said, "\n[calls %s %s]", oneLine(call.Name, 100), oneLine(string(call.Args), 300))
 		}

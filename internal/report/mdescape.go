@@ -50,8 +50,6 @@ func defanged(b *strings.Builder, rest string, r rune) {
 		b.WriteString("&gt;")
 	case r == '&':
 		b.WriteString("&amp;")
-	case r == '"':
-		b.WriteString("&quot;")
 	case r == '@', r == '#':
 		b.WriteString(string(r) + zeroWidth)
 	case strings.HasPrefix(rest, "://"):

@@ -130,7 +130,7 @@ func factsOf(run result.Run) []fact {
 		facts = append(facts, fact{"Cost", dollars(t.CostUSD), note})
 	}
 	if t.Judge.Calls+t.Judge.CacheHits > 0 {
-		facts = append(facts, fact{"Judge calls", count(t.Judge.Calls), count(t.Judge.CacheHits) + " more answered from the cache"})
+		facts = append(facts, fact{"Judge calls", count(t.Judge.Calls), many(t.Judge.CacheHits, "verdict") + " from the cache"})
 	}
 	return append(facts, fact{"Duration", took(run.DurationMS), ""})
 }

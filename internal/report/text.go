@@ -255,7 +255,7 @@ func judged(t result.Totals) string {
 	if t.Judge.Calls+t.Judge.CacheHits == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s from the cache", many(t.Judge.Calls, "call"), count(t.Judge.CacheHits))
+	return fmt.Sprintf("%s, %s from the cache", many(t.Judge.Calls, "call"), many(t.Judge.CacheHits, "verdict"))
 }
 
 // capital returns s with a capital first letter.

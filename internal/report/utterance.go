@@ -91,7 +91,7 @@ type call struct {
 
 func callOf(c chat.ToolCall) call {
 	v := call{Name: oneLine(c.Name, 100), Result: pretty(c.Result)}
-	v.Args = oneLine(string(c.Args), 200)
+	v.Args = oneLine(textOf(c.Args), 200)
 	v.Short = len(v.Args) <= 120
 	if !v.Short {
 		v.Args = pretty(c.Args)
@@ -116,9 +116,9 @@ func pretty(value any) string {
 	if !ok || len(raw) == 0 {
 		return ""
 	}
-	text := string(raw)
+	text := textOf(raw)
 	var b bytes.Buffer
-	if len(raw) < 1<<20 && json.Indent(&b, raw, "", "  ") == nil {
+	if raw[0] != '"' && len(raw) < 1<<20 && json.Indent(&b, raw, "", "  ") == nil {
 		text = b.String()
 	}
 	text, left := cut(visible(strings.TrimSpace(text)), maxJSON)
@@ -126,4 +126,13 @@ func pretty(value any) string {
 		text += "\n… " + many(left, "more character")
 	}
 	return text
+}
+
+// textOf returns raw JSON as it is, and of a JSON string the text.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
 }

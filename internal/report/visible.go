@@ -58,6 +58,15 @@ func oneLine(s string, n int) string {
 	return s
 }
 
+// passage returns the beginning of s, visible, and says how much is left out.
+func passage(s string, n int) string {
+	head, left := cut(s, n)
+	if left > 0 {
+		return visible(head) + "… (" + many(left, "more character") + ")"
+	}
+	return visible(head)
+}
+
 // cut returns the first n characters of s and how many are left out.
 func cut(s string, n int) (head string, left int) {
 	if len(s) <= n {

@@ -63,7 +63,7 @@ func (s *openAI) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, status, "invalid_request", "the body cannot be read: "+err.Error())
 		return
 	}
-	asked, err := decodeRequest(body)
+	asked, request, err := decodeRequest(body)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -72,7 +72,7 @@ func (s *openAI) complete(w http.ResponseWriter, r *http.Request) {
 	if cast, ok := model.(llm.Cast); ok && asked.Model != "" {
 		model = cast.As(asked.Model)
 	}
-	reply, err := model.Generate(r.Context(), asked.request())
+	reply, err := model.Generate(r.Context(), request)
 	if wait(r.Context(), s.options.Latency) != nil {
 		return // the client left
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,8 @@ type chatRequest struct {
 	Tools []struct {
 		Function llm.Tool `json:"function"`
 	} `json:"tools"`
-	ToolChoice toolChoice `json:"tool_choice"`
+	// ToolChoice is a word, or {"function": {"name": …}} for a certain tool.
+	ToolChoice any `json:"tool_choice"`
 	Format     struct {
 		Schema *struct {
 			Name   string          `json:"name"`
@@ -36,8 +36,9 @@ type chatRequest struct {
 }
 
 type chatMessage struct {
-	Role       chat.Role  `json:"role"`
-	Content    content    `json:"content"`
+	Role chat.Role `json:"role"`
+	// Content is a string, null, or a list of typed parts. As any it is decoded in one go, which a type of its own is not.
+	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
 }
@@ -50,24 +51,30 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-func decodeRequest(body []byte) (*chatRequest, error) {
+// decodeRequest returns what was asked, and the part of it that concerns the model.
+func decodeRequest(body []byte) (*chatRequest, llm.Request, error) {
 	var r chatRequest
 	if err := json.Unmarshal(body, &r); err != nil {
-		return nil, fmt.Errorf("the body is not a chat completion request: %w", err)
+		return nil, llm.Request{}, fmt.Errorf("the body is not a chat completion request: %w", err)
 	}
 	if len(r.Messages) == 0 {
-		return nil, errors.New("the request has no messages")
+		return nil, llm.Request{}, errors.New("the request has no messages")
 	}
-	return &r, nil
+	q, err := r.request()
+	return &r, q, err
 }
 
-func (r *chatRequest) request() llm.Request {
+func (r *chatRequest) request() (llm.Request, error) {
 	q := llm.Request{
-		Messages: make([]chat.Message, len(r.Messages)), ToolChoice: string(r.ToolChoice),
+		Messages: make([]chat.Message, len(r.Messages)), ToolChoice: wordOrName(r.ToolChoice, "function", "name"),
 		Temperature: r.Temperature, TopP: r.TopP, Seed: r.Seed, MaxTokens: max(r.MaxTokens, r.MaxCompletion),
 	}
 	for i, m := range r.Messages {
-		message := chat.Message{Role: m.Role, Content: chat.Content(m.Content), ToolCallID: m.ToolCallID}
+		content, err := contentOf(m.Content)
+		if err != nil {
+			return q, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		message := chat.Message{Role: m.Role, Content: content, ToolCallID: m.ToolCallID}
 		if m.Role == "developer" { // what newer models call the system
 			message.Role = chat.System
 		}
@@ -82,69 +89,43 @@ func (r *chatRequest) request() llm.Request {
 	if s := r.Format.Schema; s != nil {
 		q.Schema = &llm.Schema{Name: s.Name, JSON: s.Schema}
 	}
-	return q
+	return q, nil
 }
 
-// content is a string, null, or a list of typed parts.
-type content chat.Content
-
-func (c *content) UnmarshalJSON(data []byte) error {
-	switch data = bytes.TrimSpace(data); data[0] {
-	case 'n':
-		return nil
-	case '"':
-		return json.Unmarshal(data, &c.Text)
-	}
-	var parts []struct {
-		Type  string   `json:"type"`
-		Text  string   `json:"text"`
-		Image imageURL `json:"image_url"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return fmt.Errorf("content is neither text nor a list of parts: %w", err)
-	}
-	c.Blocks = make([]chat.Block, len(parts))
-	for i, p := range parts {
-		switch p.Type {
-		case "text", "input_text", "output_text":
-			c.Blocks[i] = chat.Block{Type: "text", Value: p.Text}
-		case "image_url", "input_image":
-			c.Blocks[i] = chat.Block{Type: "image", Value: string(p.Image)}
-		default:
-			return fmt.Errorf("unknown content part %q", p.Type)
+func contentOf(v any) (chat.Content, error) {
+	bad := errors.New("content is neither text nor a list of parts with text or image_url")
+	switch v := v.(type) {
+	case nil:
+		return chat.Content{}, nil
+	case string:
+		return chat.Content{Text: v}, nil
+	case []any:
+		blocks := make([]chat.Block, len(v))
+		for i, item := range v {
+			part, _ := item.(map[string]any)
+			switch part["type"] {
+			case "text", "input_text", "output_text":
+				blocks[i] = chat.Block{Type: "text", Value: wordOrName(part["text"])}
+			case "image_url", "input_image":
+				blocks[i] = chat.Block{Type: "image", Value: wordOrName(part["image_url"], "url")}
+			default:
+				return chat.Content{}, bad
+			}
 		}
+		return chat.Content{Blocks: blocks}, nil
 	}
-	return nil
+	return chat.Content{}, bad
 }
 
-// imageURL is {"url": …} or the URL itself.
-type imageURL string
-
-func (u *imageURL) UnmarshalJSON(data []byte) error {
-	var object struct {
-		URL string `json:"url"`
+// wordOrName returns a value that may be written as text or deeper within objects; "" when it is neither.
+func wordOrName(v any, path ...string) string {
+	if text, ok := v.(string); ok {
+		return text
 	}
-	if json.Unmarshal(data, (*string)(u)) == nil {
-		return nil
+	for _, name := range path {
+		object, _ := v.(map[string]any)
+		v = object[name]
 	}
-	err := json.Unmarshal(data, &object)
-	*u = imageURL(object.URL)
-	return err
-}
-
-// toolChoice is a word, or {"function": {"name": …}} for a certain tool.
-type toolChoice string
-
-func (t *toolChoice) UnmarshalJSON(data []byte) error {
-	var object struct {
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	}
-	if json.Unmarshal(data, (*string)(t)) == nil {
-		return nil
-	}
-	err := json.Unmarshal(data, &object)
-	*t = toolChoice(object.Function.Name)
-	return err
+	text, _ := v.(string)
+	return text
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// machine is where it was measured.
+type machine struct {
+	Cores  int    `json:"cores"`
+	CPU    string `json:"cpu"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Go     string `json:"go"`
+	Load   string `json:"load_average"`
+	System string `json:"system"`
+}
+
+func describeMachine() machine {
+	return machine{
+		Cores: runtime.NumCPU(), CPU: field("/proc/cpuinfo", "model name", ":"), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
+		Load: firstWords("/proc/loadavg", 3), System: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
+	}
+}
+
+// String is the line that stands above the table.
+func (m machine) String() string {
+	return fmt.Sprintf("%d cores of %s, %s (%s/%s), %s, load average %s at the start",
+		m.Cores, orUnknown(m.CPU), orUnknown(m.System), m.OS, m.Arch, m.Go, orUnknown(m.Load))
+}
+
+// field returns the value behind the first line of a file that begins with key, or nothing.
+func field(path, key, separator string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, ok := strings.Cut(line, separator); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstWords(path string, n int) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	words := strings.Fields(string(data))
+	return strings.Join(words[:min(n, len(words))], " ")
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

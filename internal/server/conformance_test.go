@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+)
+
+const everyAnswer = `
+rules:
+  - when: {user: '^hello (?P<name>\w+)', system: brief}
+    reply: "Hello, ${name}: <&> \"quoted\"\nline"
+  - when: {user: weather, tools: get_weather}
+    tool_calls: [{name: get_weather, args: {city: Bern, days: [1, 2.5]}}, {name: odd, args: "{broken"}]
+  - when: {user: both}
+    reply: text and
+    tool_calls: [{name: f}]
+  - when: {user: data}
+    json: {a: [1, {b: "$0"}]}
+  - when: {user: '"rubrics"'}
+    verdicts: [{criterion: greets, output: Hello}]
+  - when: {user: picture}
+    reply: nice
+  - when: {user: later, turn: 2}
+    reply: turn two
+  - when: {user: '^model$', model: ^judge$}
+    reply: judged
+  - when: {user: '^model$'}
+    reply: acted
+  - when: {user: limited}
+    fault: {status: 429, retry_after: 250ms, body: slow down, times: 1}
+    reply: at last
+  - {when: {user: s401}, fault: {status: 401, body: who}}
+  - {when: {user: s404}, fault: {status: 404, body: "no such model"}}
+  - {when: {user: s422}, fault: {status: 422, body: '{"error":{"message":"odd","type":"x"}}'}}
+  - {when: {user: s503}, fault: {status: 503, retry_after: 2s}}
+  - {when: {user: malformed}, fault: malformed}
+  - {when: {user: oops}, fault: {kind: malformed, body: "oops\n"}}
+  - {when: {user: cut}, fault: cut_stream}
+  - {when: {user: gone}, fault: refuse_connection}
+  - {when: {user: hang}, fault: timeout}
+  - {when: {user: ^$}, reply: ""}
+`
+
+// A script gives the same replies and faults in the process and over HTTP, by either name.
+func TestConformance(t *testing.T) {
+	talk := func(texts ...string) llm.Request {
+		r := llm.Request{Messages: []chat.Message{chat.Say(chat.System, "Be brief.")}}
+		for i, text := range texts {
+			r.Messages = append(r.Messages, chat.Say([]chat.Role{chat.User, chat.Assistant}[i%2], text))
+		}
+		return r
+	}
+	tools := talk("weather?")
+	tools.Tools = []llm.Tool{{Name: "get_weather", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	tools.ToolChoice, tools.Temperature, tools.Seed, tools.MaxTokens = "get_weather", new(0.0), new(4), 9
+	tools.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{}`)}
+	picture := talk("x")
+	picture.Messages[1].Content = chat.Content{Blocks: []chat.Block{
+		{Type: "text", Value: "a picture"}, {Type: "image", Value: "data:image/png;base64,AA=="}, {Type: "file", Value: "and text"},
+	}}
+	answered := talk("both", "x", "both again")
+	answered.Messages = append(answered.Messages,
+		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Args: json.RawMessage(`"{broken"`)}}},
+		chat.Message{Role: chat.Tool, ToolCallID: "1", Content: chat.Content{Text: "done"}})
+	requests := map[string]llm.Request{
+		"text": talk("hello Ann"), "tools": tools, "both": talk("both"), "tool results": answered, "JSON": talk("data"),
+		"judge":   talk(`{"output":"Hello","rubrics":[{"id":"a","outcome":"greets"},{"id":"b","outcome":"sings"}]}`),
+		"picture": picture, "turn": talk("x", "y", "later"), "model": talk("model"), "empty": talk(""), "limited": talk("limited"),
+	}
+	for _, fault := range []string{"s401", "s404", "s422", "s503", "malformed", "oops", "cut", "gone", "hang", "no rule"} {
+		requests[fault] = talk(fault)
+	}
+
+	for _, name := range []string{"agent", "judge"} {
+		inProcess := llm.Timeout(script(t, everyAnswer).As(name), 50*time.Millisecond, "m", "")
+		address, client := serve(t, script(t, everyAnswer), Options{})
+		m := config.Model{Provider: "openai", Name: name, BaseURL: address + "/v1", Temperature: new(0.5)}
+		bare, err := llm.NewOpenAI(m, llm.Options{Transport: client.Transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		overHTTP := llm.Timeout(bare, 2*time.Second, "m", "")
+		for title, request := range requests {
+			t.Run(name+" "+title, func(t *testing.T) {
+				served := overHTTP
+				if title == "hang" {
+					served = llm.Timeout(bare, 50*time.Millisecond, "m", "")
+				}
+				for round := range 2 { // the second time, limited faults are over
+					want, wantErr := inProcess.Generate(t.Context(), request)
+					got, gotErr := served.Generate(t.Context(), request)
+					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency")); d != "" {
+						t.Errorf("round %d: replies differ (-in process +HTTP):\n%s", round, d)
+					}
+					diffErrors(t, title, wantErr, gotErr)
+				}
+			})
+		}
+	}
+}
+
+func diffErrors(t *testing.T, title string, want, got error) {
+	t.Helper()
+	type seen struct {
+		Fault      llm.Fault
+		Status     int
+		RetryAfter time.Duration
+		Message    string
+		Deadline   bool
+	}
+	see := func(err error) (s seen) {
+		var e *llm.Error
+		if errors.As(err, &e) {
+			s = seen{e.Fault, e.Status, e.RetryAfter, e.Message, errors.Is(err, context.DeadlineExceeded)}
+		} else if err != nil {
+			t.Errorf("%v is not an *Error", err)
+		}
+		switch title {
+		case "gone": // a server cannot refuse what it has accepted
+			s.Message = ""
+		case "no rule": // the server says it with a status of its own
+			s.Message, s.Status = "", 0
+		}
+		return s
+	}
+	if d := cmp.Diff(see(want), see(got)); d != "" {
+		t.Errorf("errors differ (-in process +HTTP):\n%s", d)
+	}
+}
+
+// Whatever is under way at the same time, each request meets its faults once and then gets through.
+func TestRetriesOverHTTP(t *testing.T) {
+	address, client := serve(t, script(t, `
+rules:
+  - {when: {user: cut}, fault: {kind: cut_stream, times: 1}, reply: "after $0"}
+  - {when: {user: gone}, fault: {kind: refuse_connection, times: 1}, reply: "after $0"}
+  - {when: {user: busy}, fault: {status: 503, retry_after: 5ms, times: 2}, reply: "after $0"}`), Options{})
+	m, err := llm.Open(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1", Concurrency: 10}, llm.Options{Transport: client.Transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 60 {
+		kind, attempts := []string{"cut", "gone", "busy"}[i%3], []int{2, 2, 3}[i%3]
+		wg.Go(func() {
+			got, err := m.Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.Say(chat.User, fmt.Sprint(kind, " ", i))}})
+			if err != nil || got.Text != "after "+kind || got.Attempts != attempts {
+				t.Errorf("%s: got %q after %d attempts, %v", kind, got.Text, got.Attempts, err)
+			}
+		})
+	}
+	wg.Wait()
+}
