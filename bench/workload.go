@@ -46,6 +46,9 @@ func said(i, j int) string {
 
 func wanted(i, j int) [2]string { return [2]string{fmt.Sprintf("parcel %06d", i), ordinal(j)} }
 
+// systemPrompt stands before every conversation.
+const systemPrompt = "You are the assistant of a parcel service."
+
 // criterion is what the judge is asked about each turn.
 const criterion = "Repeats which parcel it is about"
 
@@ -54,13 +57,17 @@ type (
 	suiteTest struct {
 		ID         string      `json:"id"`
 		Mode       string      `json:"mode,omitempty"`
-		Input      string      `json:"input,omitempty"`
+		Input      []message   `json:"input"`
 		Turns      []suiteTurn `json:"turns,omitempty"`
 		Assertions []any       `json:"assertions,omitempty"`
 	}
 	suiteTurn struct {
 		Input      string `json:"input"`
 		Assertions []any  `json:"assertions"`
+	}
+	message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
 	}
 	contains struct {
 		Type  string `json:"type"`
@@ -80,9 +87,9 @@ func (w workload) assertions(i, j int) []any {
 }
 
 func (w workload) test(i int) suiteTest {
-	t := suiteTest{ID: fmt.Sprintf("conversation-%06d", i)}
+	t := suiteTest{ID: fmt.Sprintf("conversation-%06d", i), Input: []message{{"system", systemPrompt}}}
 	if w.single {
-		t.Input, t.Assertions = said(i, 1), w.assertions(i, 1)
+		t.Input, t.Assertions = append(t.Input, message{"user", said(i, 1)}), w.assertions(i, 1)
 		return t
 	}
 	t.Mode = "conversation"

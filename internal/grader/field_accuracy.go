@@ -67,6 +67,9 @@ func readField(n source.Node) field {
 	if f.expr, problem = parsePath(f.path); problem != "" && n.Kind == source.Map {
 		n.Field("path").Report(pathHint, "not a JSONPath: %s", problem)
 	}
+	if problem == "" && !f.expr.Normal() {
+		n.Field("path").Report("write $.name or $.list[0].name; json_path takes wildcards and filters", "the path of a field leads to one value")
+	}
 	if layouts == nil {
 		for _, format := range dateFormats() {
 			layout, _ := dateLayout(format)

@@ -37,7 +37,7 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 				return nil, fmt.Errorf("expected value of %s: neither expected nor JSON in expected_output: %w", f.path, referenceErr)
 			}
 			var known bool
-			if expected, known = at(f, reference); !known {
+			if expected, known = f.expr.FirstFound(reference); !known {
 				return nil, fmt.Errorf("expected value of %s: neither expected nor a value at that path of expected_output", f.path)
 			}
 		}
@@ -46,7 +46,7 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 			c.add(f, false, want, "the reply is not JSON: "+quote(x.Output))
 			continue
 		}
-		got, present := at(f, reply)
+		got, present := f.expr.FirstFound(reply)
 		ok, want := f.agrees(got, expected)
 		switch {
 		case present:
@@ -58,18 +58,6 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 		}
 	}
 	return c, nil
-}
-
-// at returns what a field's path leads to; several values come as a list.
-func at(f field, doc any) (any, bool) {
-	switch values := f.expr.Get(doc); len(values) {
-	case 0:
-		return nil, false
-	case 1:
-		return values[0], true
-	default:
-		return values, true
-	}
 }
 
 // grade sums up. A reply in which there was nothing to compare has got nothing right.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/runner"
 	"rehearse/internal/suite"
 )
 
@@ -180,6 +181,7 @@ func TestFieldAccuracy(t *testing.T) {
 		{"type: field_accuracy", 1, 3, `needs "fields"`},
 		{"type: field_accuracy\nfields: []", 2, 3, "the list is empty"},
 		{"type: field_accuracy\nfields: [{match: exact}]", 2, 13, "it is empty"},
+		{"type: field_accuracy\nfields: [{path: 'a[*].b'}]", 2, 19, "leads to one value"},
 		{"type: field_accuracy\nfields:\n  - path: a\n    match: fuzzy", 4, 14, `unknown value "fuzzy"`},
 		{"type: field_accuracy\nfields:\n  - path: a\n    wieght: 2", 4, 7, `did you mean "weight"`},
 		{"type: field_accuracy\nfields:\n  - path: a\n    weight: 0", 4, 15, "says nothing"},
@@ -196,7 +198,12 @@ func TestFieldAccuracyAgainstExpectedOutput(t *testing.T) {
 			t.Errorf("expected_output %q: error %v, want %q in it", expected, err, says)
 		}
 	}
-	x.Expected = `{"a": 2, "b": "2025-01-31"}`
+	x.Expected = `{"a": 2, "b": "2025-01-31"}` // what is JSON null on both sides agrees, too
+	if g := grade(t, one(t, New(Config{}), "{type: field_accuracy, fields: [{path: n}]}"), &runner.Exchange{
+		Test: &suite.Test{}, Output: `{"n": null}`, Expected: `{"n": null}`,
+	}); g.Score != 1 {
+		t.Errorf("null and null: %s", g.Reason)
+	}
 	g := grade(t, check, x)
 	if g.Score != 0.5 || len(g.Assertions) != 2 || g.Assertions[0].Passed || !g.Assertions[1].Passed {
 		t.Errorf("grade %+v", g)

@@ -31,18 +31,19 @@ func (o Options) env(name string) string {
 	return o.Getenv(name)
 }
 
-// provider is a kind of model that a configuration can name.
-type provider struct {
-	name, doc string
+// Provider is a kind of model that a configuration can name.
+type Provider struct {
+	// Name stands before the colon of a model, Doc says in a line what it is.
+	Name, Doc string
 	// open returns the bare model and its address or file for errors and limits.
 	open func(m config.Model, o Options) (model Model, at string, err error)
 	// recorded answers are final: nothing is retried or limited.
 	recorded bool
 }
 
-// providers is the table of what can be opened, in the order in which it is shown.
-func providers() []provider {
-	return []provider{
+// Providers returns the table of what Open can open, in the order in which it is shown.
+func Providers() []Provider {
+	return []Provider{
 		{"openai", "any OpenAI-compatible endpoint: OPENAI_BASE_URL and OPENAI_API_KEY, or base_url and api_key_env", openOpenAI, false},
 		{"ollama", "a local Ollama server at " + ollamaBaseURL + ", without a key", openOpenAI, false},
 		{"scripted", "a model played from a YAML file of rules; FILE#NAME says as whom", openScripted, false},
@@ -50,18 +51,17 @@ func providers() []provider {
 	}
 }
 
-// Providers returns the names of the providers with a line on each, in the order of the table.
-func Providers() (names, docs []string) {
-	for _, p := range providers() {
-		names, docs = append(names, p.name), append(docs, p.doc)
+func providerNames() (names []string) {
+	for _, p := range Providers() {
+		names = append(names, p.Name)
 	}
-	return names, docs
+	return names
 }
 
-func findProvider(name string) (provider, error) {
-	names, _ := Providers()
-	for _, p := range providers() {
-		if p.name == name {
+func findProvider(name string) (Provider, error) {
+	names := providerNames()
+	for _, p := range Providers() {
+		if p.Name == name {
 			return p, nil
 		}
 	}
@@ -69,7 +69,7 @@ func findProvider(name string) (provider, error) {
 	if !strings.HasPrefix(hint, "known: ") {
 		hint += " known: " + strings.Join(names, ", ")
 	}
-	return provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
+	return Provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
 }
 
 // Open returns the model that m describes, with its time per call, limits, retries and prices.

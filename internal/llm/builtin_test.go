@@ -132,12 +132,11 @@ func TestOpenProblems(t *testing.T) {
 }
 
 func TestProvidersAreDocumented(t *testing.T) {
-	names, docs := Providers()
-	for i, name := range names {
-		if docs[i] == "" {
-			t.Errorf("%s has no doc line", name)
+	for _, p := range Providers() {
+		if p.Doc == "" {
+			t.Errorf("%s has no doc line", p.Name)
 		}
-		if _, err := ParseModel(name + ":x"); err != nil {
+		if _, err := ParseModel(p.Name + ":x"); err != nil {
 			t.Error(err)
 		}
 	}

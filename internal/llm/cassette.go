@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -16,11 +17,13 @@ import (
 // entry is one line of a cassette.
 type entry struct {
 	// Key is the SHA-256 of the model's name and the request.
-	Key     string         `json:"key"`
-	Model   string         `json:"model"`
-	Request *Request       `json:"request,omitempty"`
-	Reply   *chat.Reply    `json:"reply,omitempty"`
-	Error   *recordedError `json:"error,omitempty"`
+	Key     string      `json:"key"`
+	Model   string      `json:"model"`
+	Request *Request    `json:"request,omitempty"`
+	Reply   *chat.Reply `json:"reply,omitempty"`
+	// Args are the arguments of the reply's tool calls to the byte, where JSON in JSON would lose their spaces.
+	Args  []string       `json:"args,omitempty"`
+	Error *recordedError `json:"error,omitempty"`
 }
 
 type recordedError struct {
@@ -61,7 +64,7 @@ func (m *recorded) Generate(ctx context.Context, q Request) (chat.Reply, error) 
 	var failure *Error
 	switch {
 	case err == nil:
-		e.Reply = &reply
+		e.Reply, e.Args = &reply, exactArgs(reply.ToolCalls)
 	case errors.As(err, &failure):
 		e.Error = &recordedError{
 			failure.Fault, failure.At, failure.Status, failure.Message, failure.Hint, failure.RetryAfter, failure.Attempts,
@@ -101,6 +104,20 @@ func (e *recordedError) error(model string) *Error {
 	}
 }
 
+func exactArgs(calls []chat.ToolCall) []string {
+	var texts []string
+	lost := false
+	for _, c := range calls {
+		var compact bytes.Buffer
+		lost = lost || json.Compact(&compact, c.Args) == nil && !bytes.Equal(compact.Bytes(), c.Args)
+		texts = append(texts, string(c.Args))
+	}
+	if !lost {
+		return nil
+	}
+	return texts
+}
+
 // decodeEntry reads one line of a cassette; the error says what is wrong with it.
 func decodeEntry(line []byte) (entry, error) {
 	var e entry
@@ -111,5 +128,10 @@ func decodeEntry(line []byte) (entry, error) {
 		return entry{}, errors.New("not a recorded exchange: it needs a key and either a reply or an error")
 	}
 	e.Request = nil // the key stands for it
+	for i, text := range e.Args {
+		if text != "" && e.Reply != nil && i < len(e.Reply.ToolCalls) {
+			e.Reply.ToolCalls[i].Args = json.RawMessage(text)
+		}
+	}
 	return e, nil
 }

@@ -72,7 +72,7 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	if transport == nil {
 		transport = Transport()
 	}
-	// Not openai.NewClient: it would read the process's environment and link every service of the SDK.
+	// Not openai.NewClient: it would read the process's environment behind Options.Getenv.
 	e.client = openai.Client{Options: []option.RequestOption{
 		option.WithBaseURL(address.String()),
 		option.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: noRedirect}),

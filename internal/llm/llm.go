@@ -97,6 +97,9 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
+// Tries returns Attempts, for those who do not know this package.
+func (e *Error) Tries() int { return e.Attempts }
+
 // Transient reports whether another attempt may succeed.
 func (e *Error) Transient() bool {
 	return e.Fault == Unreachable || e.Fault == RateLimited || e.Fault == Unavailable || e.Fault == TimedOut

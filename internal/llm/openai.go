@@ -98,7 +98,7 @@ func (c *OpenAI) ask(ctx context.Context, r Request) (chat.Reply, error) {
 		return chat.Reply{}, err
 	}
 	reply, err := c.protocol.decode(answer)
-	if e, ok := err.(*Error); ok { //nolint:errorlint // decode returns it as it is
+	if e, ok := asError(err); ok {
 		return chat.Reply{}, c.endpoint.fail(e)
 	} else if err != nil {
 		return chat.Reply{}, c.endpoint.malformed(err)

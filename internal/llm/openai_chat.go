@@ -134,7 +134,11 @@ func decodeChat(body []byte) (chat.Reply, error) {
 		return chat.Reply{}, errors.New("the answer has no choices")
 	}
 	message := answer.Choices[0].Message
-	reply := chat.Reply{Text: answerText(message.Content), Usage: chat.Usage{InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}}
+	text, err := answerText(message.Content)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	reply := chat.Reply{Text: text, Usage: chat.Usage{InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

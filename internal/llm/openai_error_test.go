@@ -89,6 +89,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"a stream that nobody asked for", body("data: {}\n\n"), Malformed, "the answer is not JSON: data: {}"},
 		{"empty", body(""), Malformed, "the answer is empty"},
 		{"another shape", body(`{"choices":"none"}`), Malformed, "the answer is not what the protocol says: choices is a string"},
+		{"content that is no text", body(`{"choices":[{"message":{"content":5}}]}`), Malformed, "the answer is not what the protocol says: its content is not text"},
 		{"no object", body(`[]`), Malformed, "the answer is not what the protocol says: it is a array"},
 		{"an error with a good status", body(`{"error":{"message":"oops","code":"x"}}`), Malformed, "the answer holds an error instead of a reply: oops"},
 		{"a status in a good status", body(`{"error":{"message":"busy","code":429}}`), RateLimited, "asks for fewer requests (429): busy"},

@@ -198,3 +198,25 @@ func TestArgsRoundTrip(t *testing.T) {
 	diff(t, "nothing", "{}", FormatArgs(ParseArgs(" ")))
 	diff(t, "nil", "{}", FormatArgs(nil))
 }
+
+// Whatever a server sends, the result is an error or a reply that can be written down.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(hello))
+	f.Add([]byte(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}]}`))
+	f.Add([]byte(`{"output":[{"type":"function_call","arguments":"{"}],"error":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, decode := range []func([]byte) (chat.Reply, error){decodeChat, decodeResponses} {
+			reply, err := decode(data)
+			if err != nil {
+				if err.Error() == "" {
+					t.Error("an error without words")
+				}
+				continue
+			}
+			if _, err := json.Marshal(reply); err != nil {
+				t.Errorf("the reply to %q cannot be encoded: %v", data, err)
+			}
+		}
+		serverMessage(data)
+	})
+}

@@ -8,10 +8,12 @@ import (
 )
 
 // answerText returns the content of an answer: text, nothing, or a list of parts of which the texts count.
-func answerText(v any) string {
+func answerText(v any) (string, error) {
 	switch v := v.(type) {
+	case nil:
+		return "", nil
 	case string:
-		return v
+		return v, nil
 	case []any:
 		var b strings.Builder
 		for _, item := range v {
@@ -19,9 +21,9 @@ func answerText(v any) string {
 			text, _ := part["text"].(string)
 			b.WriteString(text)
 		}
-		return b.String()
+		return b.String(), nil
 	}
-	return ""
+	return "", errors.New("the answer is not what the protocol says: its content is not text")
 }
 
 type answerCall struct {

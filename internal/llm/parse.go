@@ -11,7 +11,7 @@ import (
 // ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own.
 // The error is an *Error that says how to write it.
 func ParseModel(text string) (config.Model, error) {
-	names, _ := Providers()
+	names := providerNames()
 	fail := func(hint, format string, args ...any) (config.Model, error) {
 		return config.Model{}, &Error{Fault: Refused, Model: fmt.Sprintf("model %q", text), Message: fmt.Sprintf(format, args...), Hint: hint}
 	}

@@ -27,8 +27,16 @@ const (
 //	    fault: {status: 429, retry_after: 1s, body: slow down, times: 2}
 //	default: {json: {intent: other}, delay: 50ms}
 //
-// All conditions are optional regular expressions as Go writes them, names of offered tools, the number of user messages, and the number of the request.
-// An answer is reply, tool_calls, json, verdicts or fault; the repository's user guide has the details.
+// Conditions may all be left out: user, system and model are regular expressions as Go writes them, on the last user message, the system messages and the model that is asked;
+// tools are names that must be offered; turn is the number of user messages in the request, call that of requests to this model so far, from 1.
+//
+// An answer is reply, tool_calls (or both), json, verdicts or fault, after a delay if there is one.
+// In its texts $1 and ${name} stand for the groups of when.user.
+// Verdicts answer a judge's request, whose user message is a JSON object: [{criterion: PATTERN, output: PATTERN, score: 0..10}];
+// the first entry that matches a rubric's outcome decides by whether the output matches, and no entry means not satisfied.
+// A fault is timeout, malformed, cut_stream, refuse_connection, or {status or kind, retry_after, body, times};
+// times limits it to the first requests of the same content, which then get the rule's answer or, without one, the next rule's.
+//
 // The error is a source.Problems with every mistake of the file.
 func LoadScript(file string, data []byte) (*Scripted, error) {
 	if len(data) > maxScriptBytes {

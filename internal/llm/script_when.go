@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/source"
@@ -44,7 +45,19 @@ func newScene(model string, r Request) *scene {
 func (v *scene) words() int {
 	n := 0
 	for _, m := range v.request {
-		n += len(strings.Fields(m.Content.String()))
+		n += countWords(m.Content.String())
+	}
+	return n
+}
+
+func countWords(text string) int {
+	n, inside := 0, false
+	for _, r := range text {
+		space := unicode.IsSpace(r)
+		if !space && !inside {
+			n++
+		}
+		inside = !space
 	}
 	return n
 }

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,27 +37,6 @@ type Scripted struct {
 type rule struct {
 	when   condition
 	answer answer
-}
-
-// answer is what a rule does: one of reply, calls, json and verdicts (reply and calls may come together), or a fault.
-type answer struct {
-	line     int
-	delay    time.Duration
-	fault    *fault
-	reply    *text
-	calls    []scriptedCall
-	json     *tree
-	verdicts []verdict
-}
-
-type scriptedCall struct {
-	name string
-	args tree
-}
-
-// says reports whether there is something to answer besides a fault.
-func (a *answer) says() bool {
-	return a.reply != nil || a.calls != nil || a.json != nil || a.verdicts != nil
 }
 
 // As returns the model called name, as seen by the rules' `model` patterns.
@@ -141,31 +119,6 @@ func (s *Scripted) choose(v *scene, r Request) (*answer, bool, error) {
 func (s *Scripted) fail(name string, e *Error) *Error {
 	e.Model, e.At, e.Attempts = "scripted:"+name, s.file, 1
 	return e
-}
-
-func (a *answer) render(v *scene) (chat.Reply, error) {
-	var reply chat.Reply
-	switch {
-	case a.verdicts != nil:
-		answer, err := judge(a.verdicts, v.request)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		reply.Text = string(answer)
-	case a.json != nil:
-		reply.Text = string(a.json.fill(v))
-	case a.reply != nil:
-		reply.Text = a.reply.fill(v)
-	}
-	words := len(strings.Fields(reply.Text))
-	for i, c := range a.calls {
-		// Unique within a conversation, and the same whenever it is held again.
-		call := chat.ToolCall{ID: fmt.Sprintf("call_%d_%d", v.messages, i+1), Name: c.name, Args: c.args.fill(v)}
-		words += 1 + len(strings.Fields(string(call.Args)))
-		reply.ToolCalls = append(reply.ToolCalls, call)
-	}
-	reply.Usage.OutputTokens = words
-	return reply, nil
 }
 
 // sleep waits, or returns the context's error when that ends first.

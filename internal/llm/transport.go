@@ -32,8 +32,6 @@ func Transport() *http.Transport {
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 		// Replies are a few kilobytes: inflating them costs more than it saves.
 		DisableCompression: true,
-		// A conversation of a few turns goes out in one write.
-		WriteBufferSize: 16 << 10,
 	}
 }
 

@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -94,6 +96,37 @@ func TestGolden(t *testing.T) {
 			}
 			golden(t, tc.file, b)
 		})
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	run, tests := sample()
+	r := report.New(run, each(tests...))
+	for _, f := range report.Formats() {
+		path, err := r.Write(dir, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(dir, f.File); path != want || f.Doc == "" {
+			t.Errorf("%s was written to %s, want %s; doc %q", f.Name, path, want, f.Doc)
+		}
+	}
+	html, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || len(html) < 10_000 {
+		t.Errorf("report.html has %d bytes, %v", len(html), err)
+	}
+	// What fails leaves the earlier file, and nothing else.
+	broken := report.New(run, func(yield func(*result.Test, error) bool) { yield(nil, os.ErrInvalid) })
+	if _, err := broken.Write(dir, report.Formats()[0]); !errors.Is(err, os.ErrInvalid) {
+		t.Errorf("Write of a broken log: %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != len(report.Formats()) {
+		t.Errorf("folder holds %v, %v", entries, err)
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !bytes.Equal(again, html) {
+		t.Errorf("report.html was touched: %v", err)
 	}
 }
 

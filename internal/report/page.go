@@ -108,6 +108,9 @@ func topOf(run result.Run, s *survey, against *Diff) top {
 			t.Filters = append(t.Filters, f)
 		}
 	}
+	if len(t.Filters) <= 2 {
+		t.Filters = nil // all are of one kind
+	}
 	return t
 }
 

@@ -29,7 +29,7 @@ const (
 
 // in returns s in a colour. s must be visible already.
 func (p *paint) in(colour, s string) string {
-	if !p.colour || s == "" {
+	if !p.colour || colour == "" || s == "" {
 		return s
 	}
 	return "\x1b[" + colour + "m" + s + "\x1b[0m"

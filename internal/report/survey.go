@@ -48,7 +48,7 @@ type suiteTally struct {
 }
 
 // survey is what one pass over the tests finds: enough to choose what is shown and to count the rest.
-// It remembers a bounded number of tests, a line per suite, and a few bytes per test with trials.
+// It remembers a bounded number of tests, the counts of each suite, and the names of the tests with trials.
 type survey struct {
 	failing, others []*entry
 	unfinished      []*entry      // tests with trials but no aggregate, all of them

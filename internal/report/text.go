@@ -196,10 +196,15 @@ func (p *paint) totals(run result.Run, dir string) {
 	t := run.Totals
 	_, colour := mark(verdict(run))
 	p.wrap("", bold+";"+colour, capital(headline(run)))
-	p.line("  ", strings.Join([]string{
+	verdicts := strings.Join([]string{
 		p.in(green, "passed "+count(t.Passed)), p.in(red, "failed "+count(t.Failed)),
 		p.in(yellow, "errors "+count(t.Errors)), p.in(dim, "skipped "+count(t.Skipped)),
-	}, "   "))
+	}, "   ")
+	if len(plain(verdicts)) > p.width-2 {
+		p.wrap("  ", "", plain(verdicts))
+	} else {
+		p.line("  ", verdicts)
+	}
 	row := func(name, value string) {
 		if value != "" {
 			p.wrap(fmt.Sprintf("  %-12s ", name), "", value)

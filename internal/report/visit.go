@@ -50,15 +50,15 @@ type explained struct {
 	*result.Test
 }
 
-// explain returns the failing tests among the chosen with a record that explains each, in the order of the choice.
+// explain returns the chosen tests with a record that explains each, in the order of the choice.
 func (r *Report) explain(chosen []*entry) ([]explained, error) {
 	best := map[*entry]*result.Test{}
 	err := r.visit(chosen, func(e *entry, t *result.Test) error {
-		known := best[e]
-		switch {
-		case known == nil, known.Trial == 0 && t.Trial > 0 && len(t.Turns) > 0 && t.Verdict != result.Pass:
+		failedTrial := t.Trial > 0 && t.Verdict != result.Pass
+		switch known := best[e]; {
+		case known == nil, known.Trial == 0 && failedTrial:
 			best[e] = t
-		case known.Verdict == result.Pass && t.Verdict != result.Pass && t.Trial > 0:
+		case known.Trial > 0 && known.Verdict == result.Pass && (failedTrial || t.Trial == 0):
 			best[e] = t
 		}
 		return nil

@@ -84,22 +84,22 @@ func TestConformance(t *testing.T) {
 	}
 
 	for _, name := range []string{"agent", "judge"} {
-		inProcess := llm.Timeout(script(t, everyAnswer).As(name), 50*time.Millisecond, "m", "")
+		inProcess := script(t, everyAnswer).As(name)
 		address, client := serve(t, script(t, everyAnswer), Options{})
 		m := config.Model{Provider: "openai", Name: name, BaseURL: address + "/v1", Temperature: new(0.5)}
-		bare, err := llm.NewOpenAI(m, llm.Options{Transport: client.Transport})
+		overHTTP, err := llm.NewOpenAI(m, llm.Options{Transport: client.Transport})
 		if err != nil {
 			t.Fatal(err)
 		}
-		overHTTP := llm.Timeout(bare, 2*time.Second, "m", "")
 		for title, request := range requests {
 			t.Run(name+" "+title, func(t *testing.T) {
-				served := overHTTP
+				patience := time.Minute
 				if title == "hang" {
-					served = llm.Timeout(bare, 50*time.Millisecond, "m", "")
+					patience = 50 * time.Millisecond
 				}
+				played, served := llm.Timeout(inProcess, patience, "m", ""), llm.Timeout(overHTTP, patience, "m", "")
 				for round := range 2 { // the second time, limited faults are over
-					want, wantErr := inProcess.Generate(t.Context(), request)
+					want, wantErr := played.Generate(t.Context(), request)
 					got, gotErr := served.Generate(t.Context(), request)
 					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency")); d != "" {
 						t.Errorf("round %d: replies differ (-in process +HTTP):\n%s", round, d)

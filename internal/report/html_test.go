@@ -1,0 +1,244 @@
+package report_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+)
+
+func htmlOf(t *testing.T, r *report.Report) string {
+	t.Helper()
+	return rendered(t, func(w *writer) error { return r.HTML(w) })
+}
+
+// tags returns every tag of a page, as it stands there.
+func tags(page string) []string {
+	return regexp.MustCompile(`<[a-zA-Z/!][^>]*>`).FindAllString(page, -1)
+}
+
+// TestHTMLHoldsNothingHostile looks at the tags that a browser would see, whatever the transcript says.
+func TestHTMLHoldsNothingHostile(t *testing.T) {
+	run, tests := sample()
+	attack := `"'><script>alert(12)</script><img src=x onerror=alert(13)>javascript:alert(14)`
+	run.ID, run.Version, run.Judge, run.ExitReason = attack, attack, attack, attack
+	run.Command, run.Suites, run.Targets = []string{attack}, []string{attack}, []string{attack}
+	x := failed(test(attack, attack, attack, attack), 0)
+	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].State = attack, []string{attack}, attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
+	x.Verdict, x.Scores[0].Verdict = result.Verdict(attack), result.Verdict(attack)
+	x.Turns[0].Input.Blocks = []chat.Block{
+		{Type: "image", Value: "javascript:alert(15)"}, {Type: "image", Value: "data:image/svg+xml;base64,PHN2Zy8+"},
+		{Type: "image", Value: "data:image/png;base64,AAAA\" onerror=\"alert(16)"}, {Type: "image", Value: "data:text/html;base64,AAAA"},
+		{Type: "image", Value: "https://evil.example/x.png"}, {Type: attack, Value: attack},
+	}
+	fail(x, &x.Scores[0], result.Failure{Code: result.Code(attack), Source: attack, Message: attack})
+	run.Totals.Failures[result.Code(attack)] = 1
+	tests = append(tests, x)
+	diff, err := report.Compare(each(x), each(tests...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report.New(run, each(tests...))
+	r.Against = diff
+	page := htmlOf(t, r)
+
+	allowed := regexp.MustCompile(`^(!doctype|/?(html|head|meta|title|style|body|svg|symbol|path|use|rect|line|header|main|section|footer|div|p|h[123]|span|b|i|q|bdi|small|code|pre|time|dl|dt|dd|ul|li|details|summary|input|label|table|caption|tr|th|td|img))$`)
+	for _, tag := range tags(page) {
+		name, attributes, _ := strings.Cut(strings.Trim(tag, "<>/"), " ")
+		if !allowed.MatchString(strings.ToLower(name)) {
+			t.Errorf("unexpected tag %s", tag)
+		}
+		bare := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(" "+attributes, `""`)
+		if regexp.MustCompile(`(?i)\s(on\w+|style|srcset|formaction|action|srcdoc|xlink:href)\s*=|=[^"]|'`).MatchString(bare) {
+			t.Errorf("attribute that acts: %s", tag)
+		}
+		for _, link := range regexp.MustCompile(`(?i)\s(?:href|src)\s*=\s*"([^"]*)"`).FindAllStringSubmatch(" "+attributes, -1) {
+			if !strings.HasPrefix(link[1], "#i-") && !strings.HasPrefix(link[1], "data:image/png;base64,") {
+				t.Errorf("link to %q: %s", link[1], tag)
+			}
+		}
+	}
+	if strings.Contains(page, "ZgotmplZ") {
+		t.Error("a value reached a place where it was filtered")
+	}
+	// The text itself is there to be read.
+	if !strings.Contains(html.UnescapeString(page), attack) {
+		t.Error("the hostile text is not shown")
+	}
+}
+
+func TestHTMLPolicy(t *testing.T) {
+	run, tests := sample()
+	page := htmlOf(t, report.New(run, each(tests...)))
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(page, -1)
+	if len(style) != 1 {
+		t.Fatalf("%d style sheets", len(style))
+	}
+	hash := sha256.Sum256([]byte(style[0][1]))
+	want := `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-` +
+		base64.StdEncoding.EncodeToString(hash[:]) + `'; img-src data:; base-uri 'none'; form-action 'none'">`
+	if !strings.Contains(page, want) {
+		t.Errorf("the page lacks %s", want)
+	}
+	if head, _, _ := strings.Cut(page, want); strings.Contains(head, "<style") || strings.Contains(head, "<title") {
+		t.Error("something stands before the policy")
+	}
+	for _, never := range []string{"<script", "http-equiv=\"refresh", "@import", "url(", "<link", "<iframe", "<base"} {
+		if strings.Contains(strings.ToLower(page), never) {
+			t.Errorf("the page holds %s", never)
+		}
+	}
+}
+
+func TestHTMLOfManyTests(t *testing.T) {
+	stream := func(yield func(*result.Test, error) bool) {
+		for i := range 6_500 {
+			x := test("s", fmt.Sprintf("t%d", i), "question", "answer")
+			if i >= 6_400 {
+				failed(x, 0)
+				assert(x, 1, 0)
+			}
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+	page := htmlOf(t, report.New(result.Run{}, stream))
+	if n := strings.Count(page, `<details class="test `); n != 500 {
+		t.Errorf("%d conversations in full, want 500", n)
+	}
+	if n := strings.Count(page, `<p class="row `); n != 5_000 {
+		t.Errorf("%d lines, want 5,000", n)
+	}
+	if !strings.Contains(page, "1,000 more tests not on this page; results.jsonl has every one.") {
+		t.Error("what is left out is not said")
+	}
+	first, rest := strings.Index(page, "t6400"), strings.Index(page, ">t0<")
+	if first < 0 || rest < 0 || first > rest {
+		t.Errorf("failing tests do not come first: %d, %d", first, rest)
+	}
+}
+
+func TestHTMLDropsWhatIsTooMuch(t *testing.T) {
+	const n = 60
+	stream := func(yield func(*result.Test, error) bool) {
+		for i := range n {
+			said := []string{}
+			for range 40 {
+				said = append(said, strings.Repeat("long ", 4_000), strings.Repeat("text ", 4_000))
+			}
+			x := test("s", fmt.Sprintf("t%d-", i), said...)
+			if i == n-1 {
+				failed(x, 0)
+			}
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+	page := htmlOf(t, report.New(result.Run{}, stream))
+	full, lines := strings.Count(page, `<details class="test `), strings.Count(page, `<p class="row `)
+	if full < 15 || full > 25 || full+lines != n || len(page) > 36<<20 {
+		t.Errorf("%d in full and %d lines in %d MB", full, lines, len(page)>>20)
+	}
+	if !strings.Contains(page, `<details class="test fail"`) {
+		t.Error("the failing test was dropped")
+	}
+}
+
+func TestHTMLOfManyTrials(t *testing.T) {
+	var tests []*result.Test
+	sum := &result.Trials{Count: 60, Passed: 59, Strategy: "mean"}
+	for n := range 60 {
+		x := test("s", "t", "hi", "hello")
+		if x.Trial = n + 1; n == 50 {
+			failed(x, 0)
+			assert(x, 1, 0)
+		}
+		tests = append(tests, x)
+	}
+	head := failed(test("s", "t"), 0.7)
+	head.Trials = sum
+	page := htmlOf(t, report.New(result.Run{}, each(append(tests, head)...)))
+	if n := strings.Count(page, `<details class="trial `); n != 20 {
+		t.Errorf("%d trials in full, want 20", n)
+	}
+	if !strings.Contains(page, "Trial 51") || !strings.Contains(page, "40 more trials not shown here") {
+		t.Error("the failing trial, or what is left out, is not there")
+	}
+}
+
+func TestHTMLOfAnInterruptedRun(t *testing.T) {
+	all := trials()
+	page := htmlOf(t, report.New(result.Run{ExitReason: "interrupted"}, each(append(all[:2], greeting())...)))
+	for _, want := range []string{"before the run was interrupted", "not finished: the run ended after 2 trials", "Trial 2", "not yet, or interrupted"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestHTMLOfNothing(t *testing.T) {
+	if page := htmlOf(t, report.New(result.Run{}, each())); !strings.Contains(page, "No tests were run") || !strings.HasSuffix(page, "</html>\n") {
+		t.Errorf("page of no tests:\n%s", page)
+	}
+}
+
+// TestHTMLContrast holds the colours of both schemes to WCAG 2.2 AA, 1.4.3: 4.5 to 1 for text.
+func TestHTMLContrast(t *testing.T) {
+	css, err := os.ReadFile("page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	light, dark, ok := strings.Cut(string(css), "prefers-color-scheme: dark")
+	if !ok {
+		t.Fatal("no dark scheme")
+	}
+	for name, scheme := range map[string]string{"light": light, "dark": dark} {
+		colour := func(v string) float64 {
+			m := regexp.MustCompile(`--` + v + `: #([0-9a-f]{6});`).FindStringSubmatch(scheme)
+			if m == nil {
+				t.Fatalf("%s: no colour %s", name, v)
+			}
+			return luminance(m[1])
+		}
+		for _, pair := range []string{
+			"ink page", "ink card", "ink well", "soft page", "soft card", "soft well", "user-ink user", "accent card", "page ink",
+			"pass card", "fail card", "error card", "skip card", "pass pass-bg", "fail fail-bg", "error error-bg", "skip skip-bg",
+			"ink fail-bg", "ink error-bg", "ink skip-bg", "soft fail-bg", "soft error-bg", "soft skip-bg",
+		} {
+			text, ground, _ := strings.Cut(pair, " ")
+			a, b := colour(text), colour(ground)
+			if ratio := (max(a, b) + 0.05) / (min(a, b) + 0.05); ratio < 4.5 {
+				t.Errorf("%s: %s on %s is %.2f to 1", name, text, ground, ratio)
+			}
+		}
+	}
+}
+
+// luminance is the relative luminance of WCAG 2.2.
+func luminance(hex string) float64 {
+	var sum float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, _ := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
