@@ -88,7 +88,7 @@ func (d *doctor) checkFolder() {
 }
 
 func (d *doctor) checkStore(ctx context.Context) {
-	s, err := openStore(ctx, d.env, "")
+	s, err := openStore(ctx, "")
 	if err != nil {
 		d.bad("store", "%v", err)
 		return
@@ -133,6 +133,11 @@ func (d *doctor) checkEndpoint(ctx context.Context) {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // only so that the connection can be used again
 	_ = response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		d.note("endpoint", "%s answers, but does not list its models", base)
+		return
+	}
 	if response.StatusCode >= 400 {
 		d.bad("endpoint", "%s answers GET /models with %s", base, response.Status)
 		return

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/report"
@@ -63,7 +65,10 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 		fmt.Fprintln(w.env.Stderr, "rehearse: what was finished is in "+h.dir)
 		return nil, notRun(err)
 	}
-	if prior.tests > 0 {
+	if w.flags.resume != "" {
+		if err := report.Compact(h.dir); err != nil {
+			return nil, notRun(err)
+		}
 		if totals, err = recount(h.dir); err != nil {
 			return nil, notRun(err)
 		}
@@ -131,7 +136,7 @@ func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, erro
 			return nil, nil, usage("cannot resume: %w", err)
 		}
 		h.run.ID, h.run.StartedAt, h.run.DurationMS = before.ID, before.StartedAt, before.DurationMS
-	} else if err := setAside(h.dir); err != nil {
+	} else if err := w.setAside(h.dir); err != nil {
 		return nil, nil, notRun(err)
 	}
 	h.run.Config = map[string]any{"workers": p.workers, "conversations": p.conversations, "turns": p.turns, "config": w.config.Path}
@@ -165,7 +170,7 @@ func (w *wiring) index(ctx context.Context, h *held) {
 }
 
 // setAside moves the results of an earlier run out of a folder that is used again: what was finished is never lost.
-func setAside(dir string) error {
+func (w *wiring) setAside(dir string) error {
 	before, err := report.ReadRun(dir)
 	if err != nil {
 		if _, statErr := os.Stat(filepath.Join(dir, report.LogFile)); statErr != nil {
@@ -174,6 +179,7 @@ func setAside(dir string) error {
 		before.ID = "unknown"
 	}
 	aside := filepath.Join(dir, "earlier", before.ID)
+	fmt.Fprintln(w.env.Stderr, "rehearse: the earlier run in "+dir+" is moved to "+aside)
 	if err := os.MkdirAll(aside, 0o755); err != nil {
 		return fmt.Errorf("move the earlier results aside: %w", err)
 	}
@@ -207,7 +213,7 @@ func (w *wiring) prior(dir string) (priorRun, error) {
 		if err != nil {
 			return p, notRun(err)
 		}
-		p.outcomes[t.Key()] = orchestrator.Outcome{Verdict: t.Verdict, Score: t.Score}
+		p.outcomes[t.Key()] = orchestrator.OutcomeOf(t)
 		whole := t.Key()
 		whole.Trial = 0
 		failed := t.Verdict == result.Fail || t.Verdict == result.Skip
@@ -270,12 +276,8 @@ func (w *wiring) conclude(h *held) error {
 		}
 		r.Against = against
 	}
-	for _, format := range report.Formats() {
-		if slices.Contains(w.flags.formats, format.Name) {
-			if _, err := r.Write(h.dir, format); err != nil {
-				return notRun(err)
-			}
-		}
+	if err := writeReports(r, h.dir, w.flags.formats); err != nil {
+		return notRun(err)
 	}
 	colour := w.env.Colour && !w.flags.noColour && w.env.Getenv("NO_COLOR") == ""
 	style := report.TextOptions{Colour: colour, Verbose: w.flags.verbose, Quiet: w.flags.quiet, Dir: h.dir}
@@ -291,6 +293,20 @@ func (w *wiring) conclude(h *held) error {
 	return nil
 }
 
+// writeReports writes the chosen formats, all at once: each reads the log for itself.
+func writeReports(r *report.Report, dir string, formats []string) error {
+	var all errgroup.Group
+	for _, format := range report.Formats() {
+		if slices.Contains(formats, format.Name) {
+			all.Go(func() error {
+				_, err := r.Write(dir, format)
+				return err
+			})
+		}
+	}
+	return all.Wait()
+}
+
 // compare holds the run against the baseline, which was found before the run began.
 func (w *wiring) compare(h *held) (*report.Diff, error) {
 	diff, err := report.Compare(report.ReadLog(w.baseline), report.ReadLog(h.dir))
@@ -303,7 +319,7 @@ func (w *wiring) compare(h *held) (*report.Diff, error) {
 // stateDir is where runs and the store are kept unless the configuration says otherwise.
 const stateDir = ".rehearse"
 
-func openStore(ctx context.Context, env *Env, path string) (*store.Store, error) {
+func openStore(ctx context.Context, path string) (*store.Store, error) {
 	if path == "" {
 		path = filepath.Join(stateDir, "rehearse.db")
 	}

@@ -119,11 +119,12 @@ and says what passed, what failed and why.`),
   rehearse run evals/ --target openai:gpt-5-mini --judge openai:gpt-5
   rehearse validate evals/           check suites without running them
   rehearse show latest               read the last run again`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w (see `%s --help`)", err, c.CommandPath())
+		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
 	root.AddCommand(
 		newRun(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newMock(env),

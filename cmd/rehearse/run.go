@@ -148,7 +148,7 @@ func (f *runFlags) check() error {
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
 	case f.threshold < 0 || f.threshold > 1:
 		return usage("--threshold %g is out of range: use a score between 0 and 1", f.threshold)
-	case f.trials < 0 || f.trials > 10_000:
+	case f.trials < 0 || f.trials > 10_000 || f.hasTrials && f.trials == 0:
 		return usage("--trials %d is out of range: use 1 to 10000", f.trials)
 	case f.workers < 0 || f.workers > 10_000:
 		return usage("--workers %d is out of range: use 1 to 10000", f.workers)
@@ -265,7 +265,7 @@ func findRun(ctx context.Context, env *Env, name string) (string, error) {
 	if info, err := os.Stat(path.Join(name, report.RunFile)); err == nil && !info.IsDir() {
 		return name, nil
 	}
-	index, err := openStore(ctx, env, "")
+	index, err := openStore(ctx, "")
 	if err != nil {
 		return "", notRun(err)
 	}
@@ -301,10 +301,17 @@ func (f *runFlags) settle(e suite.Execution) suite.Execution {
 
 // matches reports whether the test was selected by --filter and --tag.
 func (f *runFlags) matches(t *suite.Test) bool {
-	if len(f.filters) > 0 && !slices.ContainsFunc(f.filters, func(p string) bool { ok, _ := path.Match(p, t.ID); return ok }) {
+	if len(f.filters) > 0 && !slices.ContainsFunc(f.filters, func(pattern string) bool { return matchID(pattern, t.ID) }) {
 		return false
 	}
 	return len(f.tags) == 0 || slices.ContainsFunc(f.tags, func(tag string) bool { return slices.Contains(t.Tags, tag) })
+}
+
+// matchID matches an id with a glob whose * also matches a slash, since ids are no paths.
+func matchID(pattern, id string) bool {
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, _ := path.Match(flat(pattern), flat(id)) // the pattern was checked at the start
+	return ok
 }
 
 // runID names a run by its time, with a suffix against two in one second.

@@ -71,7 +71,7 @@ func onlyTest(tests report.Tests, id string) report.Tests {
 }
 
 func listRuns(c *cobra.Command, env *Env) error {
-	index, err := openStore(c.Context(), env, "")
+	index, err := openStore(c.Context(), "")
 	if err != nil {
 		return notRun(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/redact"
 )
 
 // tape is the recording that a run writes or plays, if any.
@@ -61,6 +62,30 @@ func (t *tape) close() error {
 		return nil
 	}
 	return t.file.Close()
+}
+
+// discreet is a model whose replies never repeat a secret, whatever the other side echoes.
+// It stands before everything that keeps or passes on what was said.
+type discreet struct {
+	llm.Model
+	secrets *redact.Redactor
+}
+
+// Generate asks the model and replaces secrets in the reply.
+func (m *discreet) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	reply, err := m.Model.Generate(ctx, r)
+	reply.Text = m.secrets.Text(reply.Text)
+	for i := range reply.ToolCalls {
+		call := &reply.ToolCalls[i]
+		call.Args, call.Result = m.secrets.Bytes(call.Args), m.secrets.Bytes(call.Result)
+	}
+	var fault *llm.Error
+	if errors.As(err, &fault) {
+		clean := *fault
+		clean.Message = m.secrets.Text(clean.Message)
+		return reply, &clean
+	}
+	return reply, err
 }
 
 // withParameters adds a model's configured parameters to every request.

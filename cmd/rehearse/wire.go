@@ -39,8 +39,6 @@ type wiring struct {
 	tape    *tape
 	// baseline is the folder of the run to compare with, if any.
 	baseline string
-	// judges by the models that they ask
-	judges map[judgeKey]*judge.Judge
 }
 
 // targetKey tells targets apart that are called differently by different tests.
@@ -50,16 +48,10 @@ type targetKey struct {
 	timeout time.Duration
 }
 
-type judgeKey struct {
-	primary, secondary string
-	samples            int
-	cached             bool
-}
-
 func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite) (*wiring, error) {
 	w := &wiring{
 		env: env, flags: f, suites: suites, secrets: redact.New(env.Environ), kinds: grader.New(grader.Config{}),
-		grading: map[string]*grader.Set{}, targets: map[targetKey]runner.Target{}, judges: map[judgeKey]*judge.Judge{},
+		grading: map[string]*grader.Set{}, targets: map[targetKey]runner.Target{},
 	}
 	path := f.config
 	if path == "" {
@@ -82,7 +74,7 @@ func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite
 		return nil, err
 	}
 	if !f.dryRun {
-		if w.store, err = openStore(ctx, env, w.config.Store); err != nil {
+		if w.store, err = openStore(ctx, w.config.Store); err != nil {
 			fmt.Fprintln(env.Stderr, "rehearse: "+w.secrets.Text(err.Error())+"; going on without the run index and the verdict cache")
 		}
 	}
@@ -197,7 +189,7 @@ func (w *wiring) open(m config.Model) (llm.Model, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return w.tape.record(m.String(), model), nil
+	return w.tape.record(m.String(), &discreet{model, w.secrets}), nil
 }
 
 // judgeFor returns the judge of a suite: by flag, suite, configuration, or the default models.
@@ -206,29 +198,22 @@ func (w *wiring) judgeFor(s *suite.Suite, e suite.Execution) (*judge.Judge, erro
 	if err != nil {
 		return nil, err
 	}
-	key := judgeKey{primary: primary.String(), samples: samples}
-	if secondary != nil {
-		key.secondary = secondary.String()
-	}
-	key.cached = (e.Cache == nil || *e.Cache) && w.tape.off()
-	if j, ok := w.judges[key]; ok {
-		return j, nil
-	}
 	c := judge.Config{Complexity: complexity, Samples: samples}
-	if c.Primary, err = w.named(primary); err != nil {
+	if c.Scope, err = filepath.Abs(s.File); err != nil {
+		return nil, notRun(err)
+	}
+	if c.Primary, err = w.named(primary, e); err != nil {
 		return nil, err
 	}
 	if secondary != nil {
-		if c.Secondary, err = w.named(*secondary); err != nil {
+		if c.Secondary, err = w.named(*secondary, e); err != nil {
 			return nil, err
 		}
 	}
-	if key.cached && w.store != nil {
+	if (e.Cache == nil || *e.Cache) && w.tape.off() && w.store != nil {
 		c.Cache = w.store
 	}
-	j := judge.New(c)
-	w.judges[key] = j
-	return j, nil
+	return judge.New(c), nil
 }
 
 // judgeModels returns who judges a suite. The default pair is S1.76–S1.77's.
@@ -262,23 +247,23 @@ func (w *wiring) judgeName() string {
 	return primary.String()
 }
 
-// named opens a judging model. Its parameters are part of the name that stands in cache keys.
-func (w *wiring) named(m config.Model) (judge.Named, error) {
+// named opens a judging model. Its address, parameters and script tell its verdicts apart in the cache.
+func (w *wiring) named(m config.Model, e suite.Execution) (judge.Named, error) {
+	if e.Retries != nil {
+		m.Retries = e.Retries
+	}
+	m.Timeout = cmp.Or(e.Timeout, m.Timeout)
 	model, err := w.open(m)
 	if err != nil {
 		return judge.Named{}, err
 	}
-	name := m.String()
-	if m.BaseURL != "" {
-		name += " at " + m.BaseURL
-	} else if m.Provider == "openai" && w.env.Getenv("OPENAI_BASE_URL") != "" {
-		name += " at " + w.env.Getenv("OPENAI_BASE_URL")
-	}
-	if m.Provider == "scripted" {
-		name += " " + contentHash(filepath.Join(m.Dir, m.Name))
-	}
 	parameters := llm.Request{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens}
-	return judge.Named{Name: fmt.Sprintf("%s %s", name, describeParameters(parameters)), Model: &withParameters{model, parameters}}, nil
+	key := cmp.Or(m.BaseURL, w.env.Getenv("OPENAI_BASE_URL")) + " " + describeParameters(parameters)
+	if m.Provider == "scripted" {
+		file, _, _ := strings.Cut(m.Name, "#")
+		key += " " + contentHash(filepath.Join(m.Dir, file))
+	}
+	return judge.Named{Name: m.String(), Key: key, Model: &withParameters{model, parameters}}, nil
 }
 
 // gradingOf returns the assertion engine of a suite.

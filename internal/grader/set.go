@@ -101,7 +101,9 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 	node := a.Params.To(reader)
 	kind, ok := s.kinds[a.Type]
 	if !ok {
-		node.Field("type").Report(source.Suggest(a.Type, s.Types()), "unknown grader type %q", a.Type)
+		at := node.Field("type")
+		node.Line, node.Column = at.Line, at.Column
+		node.Report(source.Suggest(a.Type, s.Types()), "unknown grader type %q", a.Type)
 		return runner.Check{}, reader.Problems
 	}
 	a.Type = kind.Name

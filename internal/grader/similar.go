@@ -53,7 +53,7 @@ func squares(counts map[string]int) float64 {
 // embedded returns the cosine of the embeddings of two texts; opposites count as 0, and so does an empty text.
 func embedded(ctx context.Context, e Embedder, text, reference string) (float64, error) {
 	if e == nil {
-		return 0, errors.New("no embeddings model is configured: name one in rehearse.yaml, or ask for method: lexical")
+		return 0, errors.New("no embeddings model is configured: add `embedder: PROVIDER:MODEL` to rehearse.yaml, or ask for method: lexical")
 	}
 	if text == "" {
 		return 0, nil

@@ -24,16 +24,16 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if !between(v.Score, 0, 1) {
+			if !within(v.Score, 1) {
 				t.Errorf("score %v of %q", v.Score, text)
 			}
 			for _, s := range v.Scores {
-				if !between(s, 0, 1) {
+				if !within(s, 1) {
 					t.Errorf("score %v of %q", s, text)
 				}
 			}
 			for id, c := range v.Checks {
-				if (id != "a" && id != "b") || !between(c.Score, 0, 10) {
+				if (id != "a" && id != "b") || !within(c.Score, 10) {
 					t.Errorf("check %q %+v of %q", id, c, text)
 				}
 			}

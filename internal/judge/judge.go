@@ -39,12 +39,16 @@ type Config struct {
 	Samples int
 	// Cache may be nil: verdicts are then shared only while they are being fetched.
 	Cache Cache
+	// Scope keeps the verdicts of one suite apart from those of others.
+	Scope string
 }
 
-// Named is a model with the name that stands in cache keys, which includes its parameters.
+// Named is a model with the name that people read.
 type Named struct {
 	Name  string
 	Model llm.Model
+	// Key tells models of one name apart in the cache, by their address and parameters for example.
+	Key string
 }
 
 // Judge implements grader.Judge. It is safe for concurrent use.
@@ -108,7 +112,7 @@ func complexity(q grader.Question) int {
 // cached returns a remembered verdict, or asks; a question that is being asked already is waited for.
 func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
-	key := cacheKey(m.Name, q, request, sample)
+	key := cacheKey(j.config.Scope, m, q, request, sample)
 	for {
 		asked := false
 		shared := j.flight.DoChan(key, func() (any, error) {

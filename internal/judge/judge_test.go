@@ -77,7 +77,9 @@ func TestReplies(t *testing.T) {
 		{name: "score of 11", q: checklist, reply: `{"checks":[{"id":"depth","score":11}]}`, bad: "needs a score from 0 to 10"},
 		{name: "no checks", q: checklist, reply: `{"score":1}`, bad: `no "checks"`},
 		{name: "no scores", q: criteria, reply: `{"score":1}`, bad: `no "scores"`},
-		{name: "cut", q: free, reply: `{"score":0.`, bad: "not the JSON"},
+		{name: "cut", q: free, reply: `{"score":0.`, bad: "not a JSON object"},
+		{name: "words around", q: free, reply: `Sure! {"score":0.5,"reasoning":"r"} Hope it helps.`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
+		{name: "broken inside", q: free, reply: `{"score":0.5,}`, bad: "not valid JSON"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{tc.reply}}
@@ -227,6 +229,7 @@ func (s *shelf) PutVerdict(_ context.Context, key string, v []byte) error {
 
 func TestCache(t *testing.T) {
 	base := grader.Question{Mode: grader.Free, Output: "o", Criteria: "c"}
+	scope := ""
 	for _, tc := range []struct {
 		name   string
 		change func(q *grader.Question, model *string, samples *int)
@@ -236,6 +239,7 @@ func TestCache(t *testing.T) {
 		{"other output", func(q *grader.Question, _ *string, _ *int) { q.Output = "p" }, 2},
 		{"other criteria", func(q *grader.Question, _ *string, _ *int) { q.Criteria = "d" }, 2},
 		{"text moved from one part to another", func(q *grader.Question, _ *string, _ *int) { q.Output, q.Criteria = "", "oc" }, 2},
+		{"other suite", func(_ *grader.Question, _ *string, _ *int) { scope = "other" }, 2},
 		{"other model", func(_ *grader.Question, model *string, _ *int) { *model = "n" }, 2},
 		{"another sample", func(_ *grader.Question, _ *string, samples *int) { *samples = 2 }, 2},
 	} {
@@ -245,8 +249,9 @@ func TestCache(t *testing.T) {
 				t.Fatal(err)
 			}
 			q, name, samples := base, "m", 1
+			scope = ""
 			tc.change(&q, &name, &samples)
-			got, err := judge.New(judge.Config{Primary: named(name, m), Cache: cache, Samples: samples}).Ask(t.Context(), q)
+			got, err := judge.New(judge.Config{Primary: named(name, m), Cache: cache, Samples: samples, Scope: scope}).Ask(t.Context(), q)
 			if err != nil || got.Score != 0.3 || got.Reasoning != "r" {
 				t.Fatalf("Ask = %+v, %v", got, err)
 			}

@@ -34,7 +34,7 @@ func parse(q grader.Question, text string) (grader.Verdict, error) {
 		return grader.Verdict{}, err
 	}
 	if err := json.Unmarshal([]byte(body), &r); err != nil {
-		return grader.Verdict{}, fmt.Errorf("it is not the JSON that was asked for: %w", err)
+		return grader.Verdict{}, plain(err)
 	}
 	switch q.Mode {
 	case grader.Checklist:
@@ -44,7 +44,7 @@ func parse(q grader.Question, text string) (grader.Verdict, error) {
 			return grader.Verdict{}, errors.New(`it has no "scores"`)
 		}
 		for name, score := range r.Scores {
-			if !between(score, 0, 1) {
+			if !within(score, 1) {
 				return grader.Verdict{}, fmt.Errorf("the score of %q is %g, not between 0 and 1", name, score)
 			}
 		}
@@ -53,10 +53,23 @@ func parse(q grader.Question, text string) (grader.Verdict, error) {
 	if r.Score == nil {
 		return grader.Verdict{}, errors.New(`it has no "score"`)
 	}
-	if !between(*r.Score, 0, 1) {
+	if !within(*r.Score, 1) {
 		return grader.Verdict{}, fmt.Errorf("the score is %g, not between 0 and 1", *r.Score)
 	}
 	return grader.Verdict{Score: *r.Score, Reasoning: r.Reasoning}, nil
+}
+
+// plain says what is wrong with a reply's JSON in words for people and models alike.
+func plain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		where := "it"
+		if wrong.Field != "" {
+			where = fmt.Sprintf("%q in it", wrong.Field)
+		}
+		return fmt.Errorf("it is not the JSON that was asked for: %s cannot be a JSON %s", where, wrong.Value)
+	}
+	return fmt.Errorf("it is not valid JSON: %w", err)
 }
 
 func checklist(q grader.Question, r reply) (grader.Verdict, error) {
@@ -75,7 +88,7 @@ func checklist(q grader.Question, r reply) (grader.Verdict, error) {
 		}
 		check := grader.RubricCheck{Reasoning: c.Reasoning}
 		switch {
-		case hasRanges && (c.Score == nil || !between(*c.Score, 0, 10)):
+		case hasRanges && (c.Score == nil || !within(*c.Score, 10)):
 			return grader.Verdict{}, fmt.Errorf("the check %q needs a score from 0 to 10", c.ID)
 		case hasRanges:
 			check.Score = *c.Score
@@ -93,9 +106,9 @@ func checklist(q grader.Question, r reply) (grader.Verdict, error) {
 	return v, nil
 }
 
-func between(x, low, high float64) bool { return x >= low && x <= high }
+func within(x, high float64) bool { return x >= 0 && x <= high }
 
-// object finds the JSON object of a reply: the whole text, or a fenced block, possibly with words around it.
+// object finds the JSON object of a reply: the whole text, or a fenced block, either with words around it.
 func object(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if _, fenced, found := strings.Cut(text, "```"); found && !strings.HasPrefix(text, "{") {
@@ -105,8 +118,9 @@ func object(text string) (string, error) {
 	if text == "" {
 		return "", errors.New("it is empty")
 	}
-	if !strings.HasPrefix(text, "{") {
+	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if first < 0 || last < first {
 		return "", errors.New("it is not a JSON object")
 	}
-	return text, nil
+	return text[first : last+1], nil
 }

@@ -161,7 +161,7 @@ func schema(q grader.Question) *llm.Schema {
 }
 
 // cacheKey hashes everything that a verdict depends on, each part behind its length so that no two questions run together (X7).
-func cacheKey(model string, q grader.Question, request llm.Request, sample int) string {
+func cacheKey(scope string, m Named, q grader.Question, request llm.Request, sample int) string {
 	h := sha256.New()
 	part := func(s string) {
 		var length [8]byte
@@ -170,8 +170,10 @@ func cacheKey(model string, q grader.Question, request llm.Request, sample int) 
 		h.Write([]byte(s))
 	}
 	part(promptVersion)
+	part(scope)
 	part(string(q.Mode))
-	part(model)
+	part(m.Name)
+	part(m.Key)
 	part(strconv.Itoa(sample))
 	for _, m := range request.Messages {
 		part(m.Content.String())

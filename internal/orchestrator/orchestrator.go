@@ -10,7 +10,9 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/result"
+	"rehearse/internal/runner"
 	"rehearse/internal/suite"
 )
 
@@ -58,8 +60,16 @@ type Unit struct {
 
 // Outcome is what others need to know of a finished conversation.
 type Outcome struct {
-	Verdict result.Verdict
-	Score   float64
+	Verdict    result.Verdict
+	Score      float64
+	Usage      chat.Usage
+	CostUSD    float64
+	DurationMS float64
+}
+
+// OutcomeOf returns the outcome that a record holds.
+func OutcomeOf(t *result.Test) Outcome {
+	return Outcome{t.Verdict, t.Score, t.Usage, t.CostUSD, t.DurationMS}
 }
 
 // Progress is where a run stands.
@@ -143,6 +153,7 @@ func broken(j Job, message string) *result.Test {
 	return &result.Test{
 		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial,
 		Verdict: result.Error, ExecutionStatus: result.ExecutionError, Tags: j.Test.Tags, Metadata: j.Test.Metadata,
+		Threshold: runner.Threshold(j.Test), Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{},
 		Failures: []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: message}},
 	}
 }

@@ -151,7 +151,10 @@ func (s *scheduler) issueTrial(n *unit) error {
 	j := Job{Test: n.Test, Target: n.Target, Trial: n.issued}
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(j.Key()); ok {
-			return s.trialEnded(n, &result.Test{Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score})
+			return s.trialEnded(n, &result.Test{
+				Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score,
+				Usage: outcome.Usage, CostUSD: outcome.CostUSD, DurationMS: outcome.DurationMS,
+			})
 		}
 	}
 	s.ready = append(s.ready, j)
@@ -171,7 +174,7 @@ func (s *scheduler) finish(ctx context.Context, f finished) error {
 	}
 	n := s.units[result.Key{Suite: f.job.Test.Suite, TestID: f.job.Test.ID, Target: f.job.Target}]
 	if f.job.Trial == 0 {
-		s.end(n, Outcome{f.record.Verdict, f.record.Score})
+		s.end(n, OutcomeOf(f.record))
 	} else if err := s.trialEnded(n, f.record); err != nil {
 		return err
 	}
@@ -195,7 +198,7 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	if err := s.write(sum); err != nil {
 		return err
 	}
-	s.end(n, Outcome{sum.Verdict, sum.Score})
+	s.end(n, OutcomeOf(sum))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
@@ -13,8 +14,6 @@ import (
 func aggregate(n *unit) *result.Test {
 	t := broken(Job{Test: n.Test, Target: n.Target}, "")
 	t.Failures = []result.Failure{}
-	t.Scores, t.Turns = []result.Score{}, []result.Turn{}
-	t.Threshold = threshold(n.Test)
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
 	broke := 0
 	for _, trial := range n.trials {
@@ -24,7 +23,9 @@ func aggregate(n *unit) *result.Test {
 			sum.Passed++
 		case result.Error:
 			broke++
-			t.Failures = append(t.Failures, trial.Failures...)
+		}
+		if trial.Verdict != result.Pass {
+			t.Failures = addCodes(t.Failures, trial.Failures)
 		}
 		t.Usage = t.Usage.Add(trial.Usage)
 		t.CostUSD += trial.CostUSD
@@ -42,7 +43,7 @@ func aggregate(n *unit) *result.Test {
 	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
 	t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
 	switch {
-	case broke > 0 && !(n.strategy() == suite.PassAtK && passed):
+	case broke > 0 && (n.strategy() != suite.PassAtK || !passed):
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
 	case passed:
 		t.Verdict, t.ExecutionStatus = result.Pass, result.OK
@@ -53,7 +54,18 @@ func aggregate(n *unit) *result.Test {
 			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, sum.Count),
 		})
 	}
+	result.SortFailures(t.Failures)
 	return t
+}
+
+// addCodes adds those failures whose code is not there yet: over many trials, what can go wrong matters more than how often.
+func addCodes(failures, more []result.Failure) []result.Failure {
+	for _, f := range more {
+		if !slices.ContainsFunc(failures, func(g result.Failure) bool { return g.Code == f.Code }) {
+			failures = append(failures, f)
+		}
+	}
+	return failures
 }
 
 // combine returns the score of a strategy and whether it passes.
@@ -69,11 +81,4 @@ func combine(strategy suite.Strategy, t *result.Trials, threshold float64) (scor
 		score = suite.Mean.Of(t.Scores)
 	}
 	return score, score >= threshold-1e-9
-}
-
-func threshold(t *suite.Test) float64 {
-	if t.Execution.Threshold != nil {
-		return *t.Execution.Threshold
-	}
-	return suite.DefaultThreshold
 }

@@ -53,7 +53,13 @@ func (r *Redactor) Bytes(data []byte) []byte {
 
 // Text returns s without secrets.
 func (r *Redactor) Text(s string) string {
-	return string(r.Bytes([]byte(s)))
+	if r == nil {
+		return s
+	}
+	for _, p := range r.pairs {
+		s = strings.ReplaceAll(s, string(p.secret), string(p.mark))
+	}
+	return s
 }
 
 // Environ returns the entries of an environment that hold no secret.

@@ -74,11 +74,11 @@ func TestMemoryIsFlat(t *testing.T) {
 			}
 			return most
 		}
-		few, many := peak(8_000), peak(24_000)
-		t.Logf("%s: %.1f MB for 8,000 tests, %.1f MB for 24,000", name, float64(few)/1e6, float64(many)/1e6)
+		few, many := peak(7_000), peak(14_000)
+		t.Logf("%s: %.1f MB for 7,000 tests, %.1f MB for 14,000", name, float64(few)/1e6, float64(many)/1e6)
 		// What is remembered until the caps are reached may still grow a little: failing tests are a tenth.
-		if many > few+16<<20 {
-			t.Errorf("%s: %d MB in use for 8,000 tests, %d MB for 24,000", name, few>>20, many>>20)
+		if many > few+8<<20 {
+			t.Errorf("%s: %d MB in use for 7,000 tests, %d MB for 14,000", name, few>>20, many>>20)
 		}
 	}
 }

@@ -2,9 +2,7 @@ package report_test
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -51,13 +49,8 @@ func junit(t *testing.T, r *report.Report) junitSuites {
 	if err := xml.Unmarshal([]byte(data), &s); err != nil {
 		t.Fatalf("junit.xml does not parse: %v\n%s", err, data)
 	}
-	d := xml.NewDecoder(strings.NewReader(data))
-	for {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("junit.xml is not well-formed: %v", err)
-		}
+	if !strings.HasPrefix(data, xml.Header) || !strings.HasSuffix(data, "</testsuites>\n") {
+		t.Error("something stands before or after the document")
 	}
 	return s
 }
@@ -117,14 +110,14 @@ func TestJUnitNamesTargetsWhereThereAreSeveral(t *testing.T) {
 
 // TestJUnitSortsMoreThanFitsInMemory mixes suites whose cases are far over the bound, so that it takes several readings.
 func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
-	const suites, each = 5, 600
+	const suites, each = 3, 300
 	readings := 0
 	stream := func(yield func(*result.Test, error) bool) {
 		readings++
 		for i := range each {
 			for s := range suites {
 				x := failed(test(fmt.Sprint("suite ", s), fmt.Sprint("t", i), "q", strings.Repeat("a", 4_000)), 0)
-				fail(x, assert(x, 1, 0), result.Failure{Code: result.AssistantContent, Message: strings.Repeat("m", 12_000)})
+				fail(x, assert(x, 1, 0), result.Failure{Code: result.AssistantContent, Message: strings.Repeat("m", 32_000)})
 				if !yield(x, nil) {
 					return
 				}
@@ -143,8 +136,8 @@ func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
 		}
 	}
 	// One for the survey; then two suites at a time fit.
-	if readings != 4 {
-		t.Errorf("the stream was read %d times, want 4", readings)
+	if readings != 3 {
+		t.Errorf("the stream was read %d times, want 3", readings)
 	}
 }
 

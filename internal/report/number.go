@@ -69,6 +69,8 @@ func dollars(usd float64) string {
 func took(ms float64) string {
 	d := time.Duration(ms * float64(time.Millisecond)).Round(time.Millisecond)
 	switch {
+	case d == 0 && ms > 0:
+		return "<1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 59950*time.Millisecond:

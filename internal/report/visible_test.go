@@ -71,7 +71,7 @@ func TestNumbers(t *testing.T) {
 		{count(0), "0"}, {count(999), "999"}, {count(1234567), "1,234,567"}, {count(-1000), "-1,000"}, {count(-100), "-100"},
 		{many(1, "test"), "1 test"}, {many(1000, "test"), "1,000 tests"},
 		{dollars(0), "$0"}, {dollars(0.00412), "$0.0041"}, {dollars(0.512), "$0.512"}, {dollars(12.3), "$12.30"},
-		{took(0), "0 ms"}, {took(999.4), "999 ms"}, {took(1500), "1.5 s"}, {took(59_960), "1m 00s"}, {took(72_340), "1m 12s"}, {took(3_780_000), "1h 03m"},
+		{took(0), "0 ms"}, {took(0.2), "<1 ms"}, {took(999.4), "999 ms"}, {took(1500), "1.5 s"}, {took(59_960), "1m 00s"}, {took(72_340), "1m 12s"}, {took(3_780_000), "1h 03m"},
 		{signed(0.1), "+0.10"}, {signed(-0.256), "-0.26"},
 	} {
 		if tc.got != tc.want {

@@ -80,12 +80,8 @@ func prepare(c Conversation) (*held, error) {
 	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
 	anyAssertion := len(c.Test.Assertions) > 0
 	for _, turn := range c.Test.Turns {
-		assertions := turn.Assertions
-		anyAssertion = anyAssertion || len(assertions) > 0
-		if turn.Expected != "" && (c.Test.Conversation || len(assertions) == 0) {
-			assertions = append(slices.Clip(assertions), implicit("expected_output", c.Test))
-		}
-		checks, err := h.checks(assertions)
+		anyAssertion = anyAssertion || len(turn.Assertions) > 0
+		checks, err := h.turnChecks(turn)
 		if err != nil {
 			return nil, err
 		}
@@ -96,23 +92,36 @@ func prepare(c Conversation) (*held, error) {
 		if !c.Test.Conversation {
 			return h, h.addCriteria()
 		}
-		whole = []suite.Assertion{implicit("criteria", c.Test)}
+		whole = []suite.Assertion{implicit("criteria")}
 	}
 	var err error
 	h.whole, err = h.checks(whole)
 	return h, err
 }
 
+// turnChecks returns the checks of a turn. An expected output is graded by a judge call that sees it: that of the turn's own
+// criteria, or an implicit one where no assertion of the turn asks a judge (S2.16).
+// In a single-turn test with assertions it only serves them (S2.32).
+func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
+	checks, err := h.checks(turn.Assertions)
+	if err != nil || turn.Expected == "" || !h.Test.Conversation && len(checks) > 0 ||
+		slices.ContainsFunc(checks, func(c Check) bool { return c.Judged }) {
+		return checks, err
+	}
+	judged, err := h.checks([]suite.Assertion{implicit("expected_output")})
+	return append(checks, judged...), err
+}
+
 // addCriteria has the criteria of a single-turn test without assertions judged with the reply;
 // an expected output is seen by the same call.
 func (h *held) addCriteria() error {
-	checks, err := h.checks([]suite.Assertion{implicit("criteria", h.Test)})
+	checks, err := h.checks([]suite.Assertion{implicit("criteria")})
 	h.turns[0] = checks
 	return err
 }
 
 // implicit is a judge's assertion that no author wrote.
-func implicit(name string, _ *suite.Test) suite.Assertion {
+func implicit(name string) suite.Assertion {
 	return suite.Assertion{Type: "judge", Name: name, Weight: 1, Threshold: -1}
 }
 

@@ -140,8 +140,8 @@ id: travel-planning
 mode: conversation
 input: [{role: system, content: You are a travel planning assistant.}]
 turns:
-- {input: a, assertions: [Recommends specific regions, Acknowledges spring timing]}
-- {input: b, assertions: [Shifts to rural areas, Does not lead with cities, Builds on the previous turn]}
+- {input: a, expected_output: Kyoto and the Alps, assertions: [Recommends specific regions, Acknowledges spring timing]}
+- {input: b, expected_output: Koyasan, assertions: [Shifts to rural areas, Does not lead with cities, Builds on the previous turn]}
 - {input: c, assertions: [Advice within budget, Accounts for preferences, No luxury]}
 - {input: d, assertions: [Covers 14 days, Emphasises culture, Feasible, Includes locations from earlier turns]}
 assertions: [Remembers everything, Never contradicts itself, Each turn builds on the prior one]`
@@ -235,8 +235,7 @@ assertions: [whole]`, echo(), j)
 	}
 	want := []string{
 		"S,before,earlier,one | answer 1 |  | be good",
-		"S,one,answer 1,two | answer 2 | reference | be good", // the rubric sees the reference
-		"S,one,answer 1,two | answer 2 | reference | be good", // so does the implicit call of its own
+		"S,one,answer 1,two | answer 2 | reference | be good", // the criteria's call sees the reference
 		"S,two,answer 2,three | answer 3 |  | be good",
 		"S,before,earlier,one,answer 1,two,answer 2,three,answer 3 | answer 3 |  | be good",
 	}
@@ -316,6 +315,11 @@ func TestScoring(t *testing.T) {
 			"min_score counts a lower score as nothing",
 			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, min_score: 0.6, criteria: [yes, no]}]", []string{"no"},
 			[]string{"turn-1 fail 0"}, 0, 1,
+		},
+		{
+			"an expected output is judged by itself where no assertion asks a judge (S2.16)",
+			"id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r, assertions: [{type: contains, value: zebra}]}]", nil,
+			[]string{"turn-1 pass 1", "turn-2 fail 0.5"}, 0.75, 2,
 		},
 		{
 			"single turn with criteria and no assertion",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"rehearse/internal/result"
 )
@@ -32,7 +33,8 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 				continue
 			}
 			grades[i] = c.Settle(g)
-			failed = failed || !c.Passes(grades[i], threshold)
+			fails, _ := c.Fails(grades[i], threshold)
+			failed = failed || fails
 		}
 	}
 	for i, c := range checks {
@@ -42,8 +44,10 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 			}
 			item.Assertions = append(item.Assertions, a)
 		}
-		if g := grades[i]; g.Code != "" && !c.Passes(g, threshold) {
-			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: g.Reason})
+		g := grades[i]
+		if fails, why := c.Fails(g, threshold); fails && g.Code != "" {
+			message := strings.Trim(why+"; "+g.Reason, "; ")
+			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: message})
 		}
 	}
 	result.SortFailures(item.Failures)

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"fmt"
+
 	"rehearse/internal/result"
 )
 
@@ -30,19 +32,33 @@ func (c Check) Passes(g result.Grade, threshold float64) bool {
 	return reaches(g.Score, threshold)
 }
 
+// Fails reports whether a settled grade is a failure: it does not pass, or it is below what the check requires.
+// why says so in words where the grade's own reason does not.
+func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string) {
+	if needed, required := c.requires(threshold); required && !reaches(g.Score, needed) {
+		return true, fmt.Sprintf("scored %.2f, requires %.2f", g.Score, needed)
+	}
+	return !c.Passes(g, threshold), ""
+}
+
+// requires returns the score below which the whole turn scores 0.
+func (c Check) requires(threshold float64) (needed float64, required bool) {
+	switch {
+	case c.Required == nil:
+		return 0, false
+	case *c.Required < 0:
+		return threshold, true
+	}
+	return *c.Required, true
+}
+
 // Weigh returns the weighted mean of settled grades, or 0 when a required one is below what it requires.
 // Grades whose weights are all 0 count equally, so that a list of nothing but zero weights still says something.
 func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
 	var sum, weights, plain float64
 	for i, c := range checks {
-		if c.Required != nil {
-			needed := *c.Required
-			if needed < 0 {
-				needed = threshold
-			}
-			if !reaches(grades[i].Score, needed) {
-				return 0
-			}
+		if needed, required := c.requires(threshold); required && !reaches(grades[i].Score, needed) {
+			return 0
 		}
 		sum += c.Weight * grades[i].Score
 		weights += c.Weight

@@ -71,7 +71,7 @@ func TestHostileYAML(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, err := source.ParseYAML("f", []byte(yaml))
-			if err == nil && name != "bytes that are no text" {
+			if err == nil {
 				t.Fatalf("accepted as %v", v.Kind)
 			}
 			if problems, ok := err.(source.Problems); ok && (len(problems) != 1 || problems[0].Hint == "") { //nolint:errorlint // the value itself is promised

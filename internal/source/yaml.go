@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -27,6 +28,9 @@ func ParseYAML(file string, data []byte) (v Value, err error) {
 	}
 	if len(data) > MaxBytes {
 		return fault(0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
+	}
+	if line, column, broken := notUTF8(data); broken {
+		return fault(line, column, "the file is not UTF-8 text", "save it as UTF-8")
 	}
 	if line, deep := nestedTooDeep(data); deep {
 		return fault(line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
@@ -234,6 +238,26 @@ func nestedTooDeep(data []byte) (line int, deep bool) {
 		}
 	}
 	return 0, false
+}
+
+// notUTF8 finds the first byte that is no UTF-8 text.
+func notUTF8(data []byte) (line, column int, broken bool) {
+	if utf8.Valid(data) {
+		return 0, 0, false
+	}
+	line, column = 1, 1
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return line, column, true
+		case r == '\n':
+			line, column = line+1, 0
+		}
+		column++
+		data = data[size:]
+	}
+	return line, column, true
 }
 
 func firstLine(s string) string {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"iter"
 	"strings"
 
 	"rehearse/internal/source"
@@ -16,6 +17,7 @@ func checkShape(n source.Node, t *Test) {
 	}
 	conversation := n.Has("mode")
 	switch {
+	case conversation && !t.Conversation: // an unknown mode is reported already
 	case conversation && !n.Has("turns"):
 		n.Field("mode").Report("add `turns:` with at least one `- input:`", "mode: conversation needs turns")
 	case conversation && n.Field("turns").Kind == source.List && len(n.Field("turns").Items) == 0:
@@ -83,10 +85,10 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 		n := dependents[id]
 		reader.File = n.File()
 		n = n.To(reader)
-		for _, need := range n.Texts() {
+		for need, at := range eachText(n) {
 			s.Needed[need] = true
 			if !ids[need] {
-				n.Report(suggestID(need, ids), "depends on %q, which is no test of this suite", need)
+				at.Report(suggestID(need, ids), "depends on %q, which is no test of this suite", need)
 				continue
 			}
 			needs[id] = append(needs[id], need)
@@ -101,6 +103,21 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 		}
 	}
 	l.collect(reader.Problems)
+}
+
+// eachText yields the texts of a list, or a single one, with their places.
+func eachText(n source.Node) iter.Seq2[string, source.Node] {
+	return func(yield func(string, source.Node) bool) {
+		if n.Kind != source.List {
+			yield(n.Text(), n)
+			return
+		}
+		for _, item := range n.List() {
+			if !yield(item.Text(), item) {
+				return
+			}
+		}
+	}
 }
 
 func suggestID(id string, ids map[string]bool) string {

@@ -3,6 +3,7 @@ package suite
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rehearse/internal/source"
@@ -87,7 +88,7 @@ func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 	}
 	value, ok := s.vars, true
 	for part := range strings.SplitSeq(strings.TrimPrefix(name, "vars."), ".") {
-		if value, ok = value.Get(part); !ok {
+		if value, ok = step(value, part); !ok {
 			break
 		}
 	}
@@ -95,6 +96,18 @@ func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 		n.Report(source.Suggest(name, varPaths(s.vars, "")), "unknown variable {{ %s }}", name)
 	}
 	return value, ok
+}
+
+// step returns an entry of a mapping by its name or an element of a list by its number, from 0.
+func step(v source.Value, part string) (source.Value, bool) {
+	if v.Kind != source.List {
+		return v.Get(part)
+	}
+	i, err := strconv.Atoi(part)
+	if err != nil || i < 0 || i >= len(v.Items) {
+		return source.Value{}, false
+	}
+	return v.Items[i], true
 }
 
 func varPaths(v source.Value, prefix string) []string {

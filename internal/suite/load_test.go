@@ -189,7 +189,7 @@ func TestProblems(t *testing.T) {
 		}},
 		{"duplicate id", "tests:\n- {id: a, input: x}\n- {id: a, input: y}\n", []string{`tests[1].id 3:8 the id "a" is used twice`}},
 		{"missing id and input", "tests:\n- criteria: x\n", []string{`tests[0].id 2:3 a test needs an id`, `tests[0] 2:3 a test needs an input`}},
-		{"unknown dependency", "tests:\n- {id: alpha, input: x}\n- {id: b, input: y, depends_on: [alphq]}\n", []string{`tests[1].depends_on 3:21 depends on "alphq", which is no test of this suite did you mean alpha?`}},
+		{"unknown dependency", "tests:\n- {id: alpha, input: x}\n- {id: b, input: y, depends_on: [alphq]}\n", []string{`tests[1].depends_on[0] 3:34 depends on "alphq", which is no test of this suite did you mean alpha?`}},
 		{"cycle", "tests:\n- {id: a, input: x, depends_on: b}\n- {id: b, input: y, depends_on: a}\n", []string{`tests[0].depends_on 2:33 tests depend on each other in a circle: a → b → a`}},
 		{"self dependency", "tests:\n- {id: a, input: x, depends_on: [a]}\n", []string{`tests[0].depends_on 2:21 tests depend on each other in a circle: a → a`}},
 		{"criterion with a colon", "tests:\n- id: a\n  input: x\n  assertions:\n  - Agent: says hi\n", []string{`tests[0].assertions[0] 5:5 an assertion needs a type`}},

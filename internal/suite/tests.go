@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"unicode/utf8"
 
 	"rehearse/internal/source"
 )
@@ -194,6 +195,14 @@ func tableProblem(file string, err error) error {
 
 func tableTest(file string, header, row []string, rows *csv.Reader) (source.Value, error) {
 	line, _ := rows.FieldPos(0)
+	for i, cell := range row {
+		if !utf8.ValidString(cell) {
+			line, column := rows.FieldPos(i)
+			return source.Value{}, source.Problems{{
+				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text", Hint: "save the file as UTF-8",
+			}}
+		}
+	}
 	test := source.Value{Kind: source.Map, Line: line, Column: 1}
 	groups := map[string]*source.Value{}
 	for i, cell := range row {
