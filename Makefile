@@ -1,8 +1,7 @@
 # The targets of everyday work. `make` alone lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
-GOLANGCI_VERSION := v2.13.2
-GOFUMPT_VERSION := v0.9.2
+GOLANGCI_VERSION := v2.15.0
 
 .PHONY: help
 help: ## list the targets
@@ -10,7 +9,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/rehearse
-	go build -trimpath -o bin/rehearse ./cmd/rehearse
+	go build -trimpath -ldflags="-s -w" -o bin/rehearse ./cmd/rehearse
 
 .PHONY: test
 test: ## run every test with the race detector; needs nothing but Go and a C compiler
@@ -27,7 +26,7 @@ lint: ## check style and common mistakes
 
 .PHONY: fmt
 fmt: ## format the code
-	go run mvdan.cc/gofumpt@$(GOFUMPT_VERSION) -w cmd internal bench *.go
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) fmt ./...
 
 .PHONY: generate
 generate: build ## write what is generated: docs/graders.md
@@ -41,6 +40,8 @@ verify: build ## check that what is generated is current
 fuzz: ## fuzz the suite loader and the judge's reply parser, a minute each
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
+	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/grader
+	go test -run '^$$' -fuzz FuzzLoadScript -fuzztime 1m ./internal/llm
 
 .PHONY: cover
 cover: ## show the test coverage by package

@@ -42,6 +42,16 @@ func specs() []spec {
 	}
 }
 
+// floor measures the bare client in the cases that others are measured in too.
+func (b *bencher) floor(ctx context.Context) {
+	for _, c := range specs() {
+		if b.wants(c.id) && !c.long {
+			r := &row{Case: c.id, Tool: "bare client", What: c.what, Ideal: c.work.ideal()}
+			b.perform(ctx, task{row: r, tool: &bare{}, work: c.work, runs: b.runs, warm: true})
+		}
+	}
+}
+
 // ours measures rehearse.
 func (b *bencher) ours(ctx context.Context) {
 	var tenth int64

@@ -44,6 +44,7 @@ func (o options) wants(id string) bool {
 func main() {
 	var o options
 	serving := flag.Bool("serve", false, "be the endpoint (bench starts itself this way)")
+	asking := flag.String("bare", "", "be the bare client of this address (bench starts itself this way)")
 	latency := flag.Duration("latency", 0, "with -serve: answer after this time")
 	flag.StringVar(&o.rehearse, "rehearse", "bin/rehearse", "program to measure")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each case after one to warm up; long cases take at most 3")
@@ -58,8 +59,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := func() error { return bench(ctx, o) }
-	if *serving {
+	switch {
+	case *serving:
 		run = func() error { return serve(ctx, *latency) }
+	case *asking != "":
+		run = func() error { return holdBare(ctx, *asking, flag.Args()) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: "+err.Error())
@@ -85,6 +89,7 @@ func bench(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bencher{options: o, dir: dir, machine: describeMachine()}
 	fmt.Println(b.machine)
+	b.floor(ctx)
 	b.ours(ctx)
 	if o.peers {
 		b.peers(ctx)

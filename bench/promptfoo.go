@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -48,31 +47,21 @@ type promptfooRow struct {
 }
 
 func (p *promptfoo) write(dir string, w workload, url string) error {
-	f, err := os.Create(filepath.Join(dir, "promptfooconfig.yaml"))
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(f)
-	fmt.Fprintf(out, promptfooHead, url+"/v1", judgeModel, systemPrompt)
-	for i := 1; i <= w.conversations; i++ {
-		for j := 1; j <= w.turns; j++ {
-			data, err := json.Marshal(promptfooTurn(w, i, j))
-			if err != nil {
-				return err
+	return writeFile(filepath.Join(dir, "promptfooconfig.yaml"), func(out *bufio.Writer) {
+		fmt.Fprintf(out, promptfooHead, url+"/v1", judgeModel, systemPrompt)
+		for i := 1; i <= w.conversations; i++ {
+			for j := 1; j <= w.turns; j++ {
+				data, _ := json.Marshal(promptfooTurn(w, i, j)) // plain data never fails
+				fmt.Fprintf(out, "  - %s\n", data)
 			}
-			fmt.Fprintf(out, "  - %s\n", data)
 		}
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+	})
 }
 
 func promptfooTurn(w workload, i, j int) promptfooRow {
 	turn := promptfooRow{
 		Vars:     map[string]string{"question": said(i, j)},
-		Metadata: map[string]string{"conversationId": fmt.Sprintf("conversation-%06d", i)},
+		Metadata: map[string]string{"conversationId": name(i)},
 	}
 	for _, text := range wanted(i, j) {
 		turn.Assert = append(turn.Assert, contains{"contains", text})

@@ -93,7 +93,8 @@ func spreadOf(runs []usage, of func(usage) time.Duration) spread {
 }
 
 func (r *row) wall() spread { return spreadOf(r.Runs, func(u usage) time.Duration { return u.Wall }) }
-func (r *row) cpu() spread  { return spreadOf(r.Runs, func(u usage) time.Duration { return u.CPU }) }
+
+func (r *row) cpu() spread { return spreadOf(r.Runs, func(u usage) time.Duration { return u.CPU }) }
 
 // rss returns the median of the peaks in bytes.
 func (r *row) rss() int64 {

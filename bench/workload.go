@@ -23,28 +23,23 @@ type workload struct {
 }
 
 // requests is how many must reach the endpoint: fewer would be a cache, more a retry.
-func (w workload) requests() int {
-	n := w.conversations * w.turns
+func (w workload) requests() int { return w.conversations * w.calls() }
+
+// calls is how many requests one conversation takes.
+func (w workload) calls() int {
 	if w.judged {
-		n *= 2
+		return 2 * w.turns
 	}
-	return n
+	return w.turns
 }
 
-// ideal is the time that no client can beat which asks for one thing after the other in each conversation:
+// ideal is the time of a client that takes none itself and asks for one thing after the other in each conversation:
 // full waves of conversations, each with its turns, each turn with its verdict.
+// Whoever asks for the next reply while the last one is still being judged can beat it.
 func (w workload) ideal() time.Duration {
 	waves := (w.conversations + inFlight - 1) / inFlight
-	return time.Duration(waves*w.requests()/w.conversations) * w.latency
+	return time.Duration(waves*w.calls()) * w.latency
 }
-
-// The texts of turn j (from 1) of conversation i. The reply must hold both wanted texts: the first shows that it is the answer to this
-// message, the second that the conversation was carried forward.
-func said(i, j int) string {
-	return fmt.Sprintf("My parcel %06d has not come yet, and I have asked %d times now.", i, j)
-}
-
-func wanted(i, j int) [2]string { return [2]string{fmt.Sprintf("parcel %06d", i), ordinal(j)} }
 
 // systemPrompt stands before every conversation.
 const systemPrompt = "You are the assistant of a parcel service."
@@ -52,19 +47,61 @@ const systemPrompt = "You are the assistant of a parcel service."
 // criterion is what the judge is asked about each turn.
 const criterion = "Repeats which parcel it is about"
 
-// The shape of a suite; rehearse and AgentV read the same one.
+// said is what the user says in turn j (from 1) of conversation i.
+func said(i, j int) string {
+	return fmt.Sprintf("My parcel %06d has not come yet, and I have asked %d times now.", i, j)
+}
+
+// wanted are the texts that the reply must hold: the first shows that it answers this very message, the second that the conversation
+// was carried forward.
+func wanted(i, j int) [2]string { return [2]string{fmt.Sprintf("parcel %06d", i), ordinal(j)} }
+
+func name(i int) string { return fmt.Sprintf("conversation-%06d", i) }
+
+// writeSuite writes suite.yaml into dir, with tests.jsonl beside it for single-turn tests, in the form that rehearse and AgentV share.
+// Tests are written one at a time: a program's peak memory is never measured below that of the program which starts it.
+func (w workload) writeSuite(dir string) error {
+	if !w.single {
+		return writeFile(filepath.Join(dir, "suite.yaml"), w.writeYAML)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "suite.yaml"), []byte("name: bench\ntests: tests.jsonl\n"), 0o600); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, "tests.jsonl"), w.writeLines)
+}
+
+// writeFile creates a file that write fills. The writer keeps its first error, so write need not look at any.
+func writeFile(path string, write func(*bufio.Writer)) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	write(out)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// writeYAML writes conversations the way people do.
+func (w workload) writeYAML(out *bufio.Writer) {
+	fmt.Fprint(out, "name: bench\ndescription: Is the parcel service still fast?\ntests:\n")
+	for i := 1; i <= w.conversations; i++ {
+		fmt.Fprintf(out, "  - id: %s\n    mode: conversation\n    input:\n      - role: system\n        content: %s\n    turns:\n", name(i), systemPrompt)
+		for j := 1; j <= w.turns; j++ {
+			fmt.Fprintf(out, "      - input: %s\n        assertions:\n", said(i, j))
+			for _, text := range wanted(i, j) {
+				fmt.Fprintf(out, "          - type: contains\n            value: %s\n", text)
+			}
+			if w.judged {
+				fmt.Fprintf(out, "          - %s\n", criterion)
+			}
+		}
+	}
+}
+
 type (
-	suiteTest struct {
-		ID         string      `json:"id"`
-		Mode       string      `json:"mode,omitempty"`
-		Input      []message   `json:"input"`
-		Turns      []suiteTurn `json:"turns,omitempty"`
-		Assertions []any       `json:"assertions,omitempty"`
-	}
-	suiteTurn struct {
-		Input      string `json:"input"`
-		Assertions []any  `json:"assertions"`
-	}
 	message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
@@ -73,65 +110,21 @@ type (
 		Type  string `json:"type"`
 		Value string `json:"value"`
 	}
+	lineTest struct {
+		ID         string     `json:"id"`
+		Input      []message  `json:"input"`
+		Assertions []contains `json:"assertions"`
+	}
 )
 
-func (w workload) assertions(i, j int) []any {
-	list := []any{}
-	for _, text := range wanted(i, j) {
-		list = append(list, contains{"contains", text})
-	}
-	if w.judged {
-		list = append(list, criterion)
-	}
-	return list
-}
-
-func (w workload) test(i int) suiteTest {
-	t := suiteTest{ID: fmt.Sprintf("conversation-%06d", i), Input: []message{{"system", systemPrompt}}}
-	if w.single {
-		t.Input, t.Assertions = append(t.Input, message{"user", said(i, 1)}), w.assertions(i, 1)
-		return t
-	}
-	t.Mode = "conversation"
-	for j := 1; j <= w.turns; j++ {
-		t.Turns = append(t.Turns, suiteTurn{said(i, j), w.assertions(i, j)})
-	}
-	return t
-}
-
-// writeSuite writes suite.yaml into dir, with tests.jsonl beside it for single-turn tests.
-// Tests are written as JSON, which YAML includes, one at a time: what is measured must not be larger for what this program holds.
-func (w workload) writeSuite(dir string) error {
-	if w.single {
-		if err := writeLines(filepath.Join(dir, "tests.jsonl"), "", w); err != nil {
-			return err
+// writeLines writes single-turn tests, one on each line.
+func (w workload) writeLines(out *bufio.Writer) {
+	lines := json.NewEncoder(out)
+	for i := 1; i <= w.conversations; i++ {
+		t := lineTest{ID: name(i), Input: []message{{"system", systemPrompt}, {"user", said(i, 1)}}}
+		for _, text := range wanted(i, 1) {
+			t.Assertions = append(t.Assertions, contains{"contains", text})
 		}
-		return os.WriteFile(filepath.Join(dir, "suite.yaml"), []byte("name: bench\ntests: tests.jsonl\n"), 0o600)
+		_ = lines.Encode(t) // the writer keeps the error
 	}
-	return writeLines(filepath.Join(dir, "suite.yaml"), "name: bench\ndescription: speed\ntests:\n", w)
-}
-
-// writeLines writes a head and one test per line, as an item of a YAML list if there is a head.
-func writeLines(path, head string, w workload) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(f)
-	_, _ = out.WriteString(head) // Flush returns the first error
-	prefix := ""
-	if head != "" {
-		prefix = "  - "
-	}
-	for i := range w.conversations {
-		data, err := json.Marshal(w.test(i + 1))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s%s\n", prefix, data)
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
 }

@@ -173,10 +173,10 @@ func (w *wiring) index(ctx context.Context, h *held) {
 func (w *wiring) setAside(dir string) error {
 	before, err := report.ReadRun(dir)
 	if err != nil {
-		if _, statErr := os.Stat(filepath.Join(dir, report.LogFile)); statErr != nil {
-			return nil // an empty or new folder
-		}
 		before.ID = "unknown"
+	}
+	if _, logged := os.Stat(filepath.Join(dir, report.LogFile)); err != nil && logged != nil {
+		return nil //nolint:nilerr // an empty or new folder
 	}
 	aside := filepath.Join(dir, "earlier", before.ID)
 	fmt.Fprintln(w.env.Stderr, "rehearse: the earlier run in "+dir+" is moved to "+aside)

@@ -58,7 +58,7 @@ func writeStarter(env *Env, dir string, force bool) error {
 			return err
 		}
 		path := filepath.Join(dir, filepath.Base(name))
-		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // for the author and whoever shares the repository
+		if err := os.WriteFile(path, data, 0o644); err != nil {
 			return usage("cannot write: %w", err)
 		}
 		fmt.Fprintln(env.Stdout, "wrote "+path)

@@ -75,14 +75,12 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		return exitPassed
 	}
 	code := exitUsage // what cobra itself refuses
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
 		secrets := redact.New(env.Environ)
-		var problems source.Problems
-		if errors.As(err, &problems) {
+		if problems, ok := errors.AsType[source.Problems](err); ok {
 			printProblems(env.Stderr, problems, secrets)
 		} else {
 			fmt.Fprintln(env.Stderr, "rehearse: "+secrets.Text(err.Error()))

@@ -109,7 +109,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		f.resume = "latest"
 	}
 	if f.resume != "" {
-		restored, rest, err := f.restore(c, env, args)
+		restored, rest, err := f.restore(c, args)
 		if err != nil {
 			return err
 		}
@@ -217,8 +217,8 @@ func commandLine(c *cobra.Command, args []string) []string {
 }
 
 // restore returns the flags and suites of the run to be resumed, with what was said now on top.
-func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags, []string, error) {
-	dir, err := findRun(c.Context(), env, f.resume)
+func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string, error) {
+	dir, err := findRun(c.Context(), f.resume)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +261,7 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 }
 
 // findRun returns the folder of a run that was named by its folder, its id, the beginning of its id, or latest.
-func findRun(ctx context.Context, env *Env, name string) (string, error) {
+func findRun(ctx context.Context, name string) (string, error) {
 	if info, err := os.Stat(path.Join(name, report.RunFile)); err == nil && !info.IsDir() {
 		return name, nil
 	}

@@ -26,7 +26,7 @@ func newShow(env *Env) *cobra.Command {
 			if len(args) == 0 {
 				return listRuns(c, env)
 			}
-			dir, err := findRun(c.Context(), env, args[0])
+			dir, err := findRun(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -79,8 +79,7 @@ func (m *discreet) Generate(ctx context.Context, r llm.Request) (chat.Reply, err
 		call := &reply.ToolCalls[i]
 		call.Args, call.Result = m.secrets.Bytes(call.Args), m.secrets.Bytes(call.Result)
 	}
-	var fault *llm.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*llm.Error](err); ok {
 		clean := *fault
 		clean.Message = m.secrets.Text(clean.Message)
 		return reply, &clean

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -12,15 +13,16 @@ import (
 const release = "0.1.0"
 
 func version() string {
-	v := release
+	var v strings.Builder
+	v.WriteString(release)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				v += "+" + s.Value[:12]
+				v.WriteString("+" + s.Value[:12])
 			}
 		}
 	}
-	return v
+	return v.String()
 }
 
 func newVersion(env *Env) *cobra.Command {

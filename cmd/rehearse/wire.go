@@ -66,7 +66,7 @@ func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite
 	w.models = llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()}
 	var err error
 	if f.baseline != "" {
-		if w.baseline, err = findRun(ctx, env, f.baseline); err != nil {
+		if w.baseline, err = findRun(ctx, f.baseline); err != nil {
 			return nil, err
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // script writes an executable shell script into a folder and returns the check of a command that runs it.
 func script(t *testing.T, s *Set, dir, code, rest string) runner.Check {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("#!/bin/sh\n"+code), 0o700); err != nil { //nolint:gosec // a script must be executable
+	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("#!/bin/sh\n"+code), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	check, err := s.Check(read(t, "- {type: command, command: ./check.sh"+rest+"}", dir)[0])
@@ -91,7 +91,7 @@ func TestCommandSurroundings(t *testing.T) {
 	}
 	s := New(Config{Environ: []string{"PATH=" + os.Getenv("PATH"), "SEEN=yes"}})
 	code := "cat >in.json\nprintf '%s' \"$SEEN/$REHEARSE_SECRET\" >env.txt\necho '{\"score\": 1}'\n"
-	if err := os.WriteFile(filepath.Join(dir, "sub", "check.sh"), []byte("#!/bin/sh\n"+code), 0o700); err != nil { //nolint:gosec // a script must be executable
+	if err := os.WriteFile(filepath.Join(dir, "sub", "check.sh"), []byte("#!/bin/sh\n"+code), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	check := script(t, s, dir, code, ", cwd: sub, config: {strict: true, n: 2}")

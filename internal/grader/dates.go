@@ -18,8 +18,18 @@ func dateFormats() []string {
 // dateLayout translates a format made of YYYY, MMMM, MMM, MM, M, DD, D, HH, mm, ss and Z to a layout of package time.
 func dateLayout(format string) (layout string, err error) {
 	tokens := []struct{ token, layout string }{ // longer ones first
-		{"YYYY", "2006"}, {"MMMM", "January"}, {"MMM", "Jan"}, {"MM", "01"}, {"M", "1"}, {"DD", "02"}, {"D", "2"},
-		{"HH", "15"}, {"mm", "04"}, {"ss", "05"}, {"Z", "Z07:00"}, {"T", "T"},
+		{"YYYY", "2006"},
+		{"MMMM", "January"},
+		{"MMM", "Jan"},
+		{"MM", "01"},
+		{"M", "1"},
+		{"DD", "02"},
+		{"D", "2"},
+		{"HH", "15"},
+		{"mm", "04"},
+		{"ss", "05"},
+		{"Z", "Z07:00"},
+		{"T", "T"},
 	}
 	var b strings.Builder
 next:

@@ -77,8 +77,7 @@ func (a *Args) program(code string) *vm.Program {
 
 // compileError says in one line what is wrong and where in the expression.
 func compileError(err error) string {
-	var at *file.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*file.Error](err); ok {
 		return fmt.Sprintf("%s (line %d, column %d of the expression)", at.Message, at.Line, at.Column+1)
 	}
 	return oneLine(err.Error())

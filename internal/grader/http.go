@@ -89,8 +89,7 @@ func (s *service) post(ctx context.Context, body []byte) ([]byte, error) {
 
 // bare drops the address that net/http puts before an error, since the sentence names it already.
 func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -67,8 +67,12 @@ func TestIsJSONSchemaFile(t *testing.T) {
 	}
 	s := New(Config{})
 	for _, tc := range []struct{ schema, problem string }{
-		{"s.json", ""}, {"./s.yaml", ""}, {filepath.Join(dir, "s.json"), ""},
-		{"bad.json", "schema file bad.json, line 1, column 2: not valid JSON"}, {"wrong.yaml", "not a valid JSON Schema: at /type"}, {".", "not a file of reasonable size"},
+		{"s.json", ""},
+		{"./s.yaml", ""},
+		{filepath.Join(dir, "s.json"), ""},
+		{"bad.json", "schema file bad.json, line 1, column 2: not valid JSON"},
+		{"wrong.yaml", "not a valid JSON Schema: at /type"},
+		{".", "not a file of reasonable size"},
 		{"empty.yaml", "not a valid JSON Schema"},
 	} {
 		check, err := s.Check(read(t, "- {type: is_json, schema: '"+tc.schema+"'}", dir)[0])

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/singleflight"
 
@@ -183,7 +184,7 @@ func converse(ctx context.Context, m Named, q grader.Question, request llm.Reque
 		if repaired {
 			return grader.Verdict{Use: use}, fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
 		}
-		request.Messages = append(request.Messages[:len(request.Messages):len(request.Messages)],
+		request.Messages = append(slices.Clip(request.Messages),
 			chat.Say(chat.Assistant, reply.Text),
 			chat.Say(chat.User, "That reply cannot be used: "+err.Error()+". Answer the same question again with nothing but the JSON object "+shape(q)))
 	}

@@ -61,8 +61,7 @@ func parse(q grader.Question, text string) (grader.Verdict, error) {
 
 // plain says what is wrong with a reply's JSON in words for people and models alike.
 func plain(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		where := "it"
 		if wrong.Field != "" {
 			where = fmt.Sprintf("%q in it", wrong.Field)

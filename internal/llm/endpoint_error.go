@@ -47,7 +47,6 @@ func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
 func (e *endpoint) unreachable(cause error) *Error {
 	err := &Error{Fault: Unreachable, Err: e.secrets.cause(cause)}
 	var dns *net.DNSError
-	var link *url.Error
 	var timeout net.Error
 	switch {
 	case errors.As(cause, &dns):
@@ -62,7 +61,7 @@ func (e *endpoint) unreachable(cause error) *Error {
 		err.Message = "no connection in time"
 		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
 	default:
-		if errors.As(cause, &link) { // its text repeats the address
+		if link, ok := errors.AsType[*url.Error](cause); ok { // its text repeats the address
 			cause = link.Err
 		}
 		err.Message = "no connection: " + clip(e.secrets.scrub(oneLine(cause.Error())))

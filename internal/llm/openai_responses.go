@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
@@ -106,20 +107,20 @@ func decodeResponses(body []byte) (chat.Reply, error) {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
 	reply := chat.Reply{Usage: answer.Usage}
-	refusal := ""
+	var refusal strings.Builder
 	for _, item := range answer.Output {
 		switch item.Type {
 		case "message":
 			for _, part := range item.Content {
 				reply.Text += part.Text
-				refusal += part.Refusal
+				refusal.WriteString(part.Refusal)
 			}
 		case "function_call":
 			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: item.CallID, Name: item.Name, Args: ParseArgs(item.Arguments)})
 		}
 	}
 	if reply.Text == "" && len(reply.ToolCalls) == 0 {
-		reply.Text = refusal
+		reply.Text = refusal.String()
 	}
 	return reply, nil
 }

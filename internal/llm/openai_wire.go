@@ -77,8 +77,7 @@ func decodeJSON(body []byte, into any) error {
 	if err == nil {
 		return nil
 	}
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("the answer is not what the protocol says: %s is a %s", orElse(mistyped.Field, "it"), mistyped.Value)
 	}
 	return notJSON(body)

@@ -62,8 +62,7 @@ demo.yaml:19:26: default.when: unknown key "when" (known: delay, fault, json, re
 			if err == nil {
 				t.Fatalf("loaded %+v", s)
 			}
-			var problems source.Problems
-			if !errors.As(err, &problems) {
+			if _, ok := errors.AsType[source.Problems](err); !ok {
 				t.Errorf("the error is a %T", err)
 			}
 			diff(t, "problems", strings.Split(tc.want, "\n"), strings.Split(err.Error(), "\n"))

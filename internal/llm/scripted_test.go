@@ -168,11 +168,13 @@ func TestScriptedFaults(t *testing.T) {
 			Injected{InjectStatus, "slow down"},
 		},
 		{
-			"{status: 401}", Error{Fault: Unauthorized, Status: 401, Message: "refused the key (401): Unauthorized"},
+			"{status: 401}",
+			Error{Fault: Unauthorized, Status: 401, Message: "refused the key (401): Unauthorized"},
 			Injected{InjectStatus, "Unauthorized"},
 		},
 		{
-			`{status: 599, body: '{"error":{"message":"odd"}}'}`, Error{Fault: Unavailable, Status: 599, Message: "is not available (599): odd"},
+			`{status: 599, body: '{"error":{"message":"odd"}}'}`,
+			Error{Fault: Unavailable, Status: 599, Message: "is not available (599): odd"},
 			Injected{InjectStatus, `{"error":{"message":"odd"}}`},
 		},
 		{"malformed", Error{Fault: Malformed, Message: "the answer is not JSON: <html>this is not JSON</html>"}, Injected{InjectMalformed, "<html>this is not JSON</html>"}},

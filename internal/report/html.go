@@ -106,7 +106,7 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 	if err := page().ExecuteTemplate(&h.buffer, "conversation", conversationOf(t)); err != nil {
 		return err
 	}
-	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(e, t), bytes.Clone(h.buffer.Bytes())})
+	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(t), bytes.Clone(h.buffer.Bytes())})
 	h.size += h.buffer.Len()
 	return nil
 }

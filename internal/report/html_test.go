@@ -38,9 +38,12 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].State = attack, []string{attack}, attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
 	x.Verdict, x.Scores[0].Verdict = result.Verdict(attack), result.Verdict(attack)
 	x.Turns[0].Input.Blocks = []chat.Block{
-		{Type: "image", Value: "javascript:alert(15)"}, {Type: "image", Value: "data:image/svg+xml;base64,PHN2Zy8+"},
-		{Type: "image", Value: "data:image/png;base64,AAAA\" onerror=\"alert(16)"}, {Type: "image", Value: "data:text/html;base64,AAAA"},
-		{Type: "image", Value: "https://evil.example/x.png"}, {Type: attack, Value: attack},
+		{Type: "image", Value: "javascript:alert(15)"},
+		{Type: "image", Value: "data:image/svg+xml;base64,PHN2Zy8+"},
+		{Type: "image", Value: "data:image/png;base64,AAAA\" onerror=\"alert(16)"},
+		{Type: "image", Value: "data:text/html;base64,AAAA"},
+		{Type: "image", Value: "https://evil.example/x.png"},
+		{Type: attack, Value: attack},
 	}
 	fail(x, &x.Scores[0], result.Failure{Code: result.Code(attack), Source: attack, Message: attack})
 	run.Totals.Failures[result.Code(attack)] = 1

@@ -101,8 +101,10 @@ func topOf(run result.Run, s *survey, against *Diff) top {
 	totals := s.totals
 	t.Filters = append(t.Filters, filter{"all", "All", totals.Tests})
 	for _, f := range []filter{
-		{"fail", "Failed", totals.Failed}, {"error", "Errors", totals.Errors},
-		{"pass", "Passed", totals.Passed}, {"skip", "Skipped", totals.Skipped},
+		{"fail", "Failed", totals.Failed},
+		{"error", "Errors", totals.Errors},
+		{"pass", "Passed", totals.Passed},
+		{"skip", "Skipped", totals.Skipped},
 	} {
 		if f.Count > 0 {
 			t.Filters = append(t.Filters, f)

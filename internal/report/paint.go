@@ -38,9 +38,9 @@ func (p *paint) in(colour, s string) string {
 // line writes one line as it is.
 func (p *paint) line(parts ...string) {
 	for _, s := range parts {
-		p.WriteString(s)
+		_, _ = p.WriteString(s) // a bufio.Writer keeps its error for Flush
 	}
-	p.WriteByte('\n')
+	_ = p.WriteByte('\n')
 }
 
 // wrap writes text in as many lines as it takes. The first begins with lead, the others are indented as deep;
@@ -59,7 +59,7 @@ func (p *paint) wrap(lead, colour, text string) {
 func (p *paint) broken(text string, room int) []string {
 	var lines []string
 	line, used := "", 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		wide := p.cells.StringWidth(word)
 		if used > 0 && used+1+wide <= room {
 			line, used = line+" "+word, used+1+wide

@@ -33,7 +33,7 @@ func ReadLog(dir string) Tests {
 			yield(nil, fmt.Errorf("read results: %w", err))
 			return
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // nothing was written
 		old, end, err := superseded(file)
 		if err != nil {
 			yield(nil, fmt.Errorf("read results %s: %w", path, err))

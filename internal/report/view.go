@@ -66,7 +66,7 @@ func headOf(e *entry) head {
 }
 
 // headOfRecord returns the line of a record: of the test, or of one of its trials.
-func headOfRecord(e *entry, t *result.Test) head {
+func headOfRecord(t *result.Test) head {
 	h := headOf(glance(t))
 	if t.Trial > 0 {
 		h.Name, h.From = fmt.Sprintf("Trial %d", t.Trial), nil
@@ -247,8 +247,8 @@ func conversationFacts(t *result.Test) []fact {
 // earlier returns the messages before the first turn: what the test puts into the history.
 func earlier(t *result.Test) []chat.Message {
 	end := len(t.Output)
-	for i := len(t.Turns) - 1; i >= 0; i-- {
-		want := t.Turns[i].Input.String()
+	for _, v := range slices.Backward(t.Turns) {
+		want := v.Input.String()
 		for j := end - 1; j >= 0; j-- {
 			if m := t.Output[j]; m.Role == chat.User && m.Content.String() == want {
 				end = j

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +46,7 @@ type session struct {
 
 func (s *session) Send(_ context.Context, m chat.Content) (chat.Reply, error) {
 	s.turn++
-	history := append(s.history[:len(s.history):len(s.history)], chat.Message{Role: chat.User, Content: m})
+	history := append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: m})
 	s.mu.Lock()
 	s.seen = append(s.seen, history)
 	s.mu.Unlock()
@@ -254,90 +255,119 @@ func TestScoring(t *testing.T) {
 	}{
 		{
 			"a turn with nothing to grade scores 1 and asks nobody (S2.20)",
-			"id: x\nmode: conversation\nturns: [{input: a}, {input: b, assertions: [no]}]", []string{"no"},
-			[]string{"turn-1 pass 1", "turn-2 fail 0"}, 0.5, 1,
+			"id: x\nmode: conversation\nturns: [{input: a}, {input: b, assertions: [no]}]",
+			[]string{"no"},
+			[]string{"turn-1 pass 1", "turn-2 fail 0"},
+			0.5, 1,
 		},
 		{
 			"min is the weakest link (S2.4)",
-			"id: x\nmode: conversation\naggregation: min\nturns: [{input: a, assertions: [yes, no]}, {input: b}]", []string{"no"},
-			[]string{"turn-1 fail 0.5", "turn-2 pass 1"}, 0.5, 1,
+			"id: x\nmode: conversation\naggregation: min\nturns: [{input: a, assertions: [yes, no]}, {input: b}]",
+			[]string{"no"},
+			[]string{"turn-1 fail 0.5", "turn-2 pass 1"},
+			0.5, 1,
 		},
 		{
-			"max", "id: x\nmode: conversation\naggregation: max\nturns: [{input: a, assertions: [no]}, {input: b}]", []string{"no"},
-			[]string{"turn-1 fail 0", "turn-2 pass 1"}, 1, 1,
+			"max", "id: x\nmode: conversation\naggregation: max\nturns: [{input: a, assertions: [no]}, {input: b}]",
+			[]string{"no"},
+			[]string{"turn-1 fail 0", "turn-2 pass 1"},
+			1, 1,
 		},
 		{
 			"stop skips the rest, which scores 0; the whole is still graded (S2.21, X9)",
-			"id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a}, {input: b, assertions: [no]}, {input: c, assertions: [yes]}]\nassertions: [whole]", []string{"no"},
-			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"}, 0.5, 2,
+			"id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a}, {input: b, assertions: [no]}, {input: c, assertions: [yes]}]\nassertions: [whole]",
+			[]string{"no"},
+			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"},
+			0.5, 2,
 		},
 		{
 			"continue runs everything (S2.21)",
-			"id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [yes]}]", []string{"no"},
-			[]string{"turn-1 fail 0", "turn-2 pass 1"}, 0.5, 2,
+			"id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [yes]}]",
+			[]string{"no"},
+			[]string{"turn-1 fail 0", "turn-2 pass 1"},
+			0.5, 2,
 		},
 		{
 			"criteria is judged only without any assertion (S2.18)",
 			"id: x\nmode: conversation\ncriteria: good\nturns: [{input: a}, {input: b}]", nil,
-			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"}, 1, 1,
+			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"},
+			1, 1,
 		},
 		{
 			"criteria is not judged next to an assertion (S2.18)",
 			"id: x\nmode: conversation\ncriteria: good\nturns: [{input: a, assertions: [{type: contains, value: answer}]}]", nil,
-			[]string{"turn-1 pass 1"}, 1, 0,
+			[]string{"turn-1 pass 1"},
+			1, 0,
 		},
 		{
 			"strings and structured graders mix; the strings are one grader (S2.11)",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: answer, weight: 2}, no]", []string{"no"},
-			[]string{"turn-1 pass 0.8333"}, 5.0 / 6, 1,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: answer, weight: 2}, no]",
+			[]string{"no"},
+			[]string{"turn-1 pass 0.8333"},
+			5.0 / 6, 1,
 		},
 		{
 			"a failed required criterion makes its grader 0 (S2.13)",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, criteria: [{id: a, outcome: yes, weight: 3}, {id: b, outcome: no, required: true}]}]", []string{"no"},
-			[]string{"turn-1 fail 0"}, 0, 1,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, criteria: [{id: a, outcome: yes, weight: 3}, {id: b, outcome: no, required: true}]}]",
+			[]string{"no"},
+			[]string{"turn-1 fail 0"},
+			0, 1,
 		},
 		{
 			"a failed required grader makes the turn 0",
 			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: contains, value: zebra, required: true, weight: 0.01}, {type: contains, value: answer}]", nil,
-			[]string{"turn-1 fail 0"}, 0, 0,
+			[]string{"turn-1 fail 0"},
+			0, 0,
 		},
 		{
 			"a grader that needs less than the threshold",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, required: 0.5, criteria: [yes, no]}, {type: contains, value: answer, weight: 9}]", []string{"no"},
-			[]string{"turn-1 pass 0.95"}, 0.95, 1,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, required: 0.5, criteria: [yes, no]}, {type: contains, value: answer, weight: 9}]",
+			[]string{"no"},
+			[]string{"turn-1 pass 0.95"},
+			0.95, 1,
 		},
 		{
 			"negate and not_ undo each other",
 			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: not_contains, value: answer, negate: true}, {type: not-contains, value: zebra}]", nil,
-			[]string{"turn-1 pass 1"}, 1, 0,
+			[]string{"turn-1 pass 1"},
+			1, 0,
 		},
 		{
 			"min_score counts a lower score as nothing",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, min_score: 0.6, criteria: [yes, no]}]", []string{"no"},
-			[]string{"turn-1 fail 0"}, 0, 1,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, min_score: 0.6, criteria: [yes, no]}]",
+			[]string{"no"},
+			[]string{"turn-1 fail 0"},
+			0, 1,
 		},
 		{
 			"an expected output is judged by itself where no assertion asks a judge (S2.16)",
 			"id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r, assertions: [{type: contains, value: zebra}]}]", nil,
-			[]string{"turn-1 pass 1", "turn-2 fail 0.5"}, 0.75, 2,
+			[]string{"turn-1 pass 1", "turn-2 fail 0.5"},
+			0.75, 2,
 		},
 		{
 			"single turn with criteria and no assertion",
-			"id: x\ninput: a\ncriteria: good\nexpected_output: r", nil, []string{"turn-1 pass 1"}, 1, 1,
+			"id: x\ninput: a\ncriteria: good\nexpected_output: r", nil,
+			[]string{"turn-1 pass 1"},
+			1, 1,
 		},
 		{
 			"single turn whose expected output serves its own grader asks no judge (S2.32)",
-			"id: x\ninput: a\nexpected_output: answer 1\nassertions: [{type: levenshtein}]", nil, []string{"turn-1 pass 1"}, 1, 0,
+			"id: x\ninput: a\nexpected_output: answer 1\nassertions: [{type: levenshtein}]", nil,
+			[]string{"turn-1 pass 1"},
+			1, 0,
 		},
 		{
 			"conversation-level text graders see every reply",
 			"id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: contains, value: answer 1}, {type: contains, value: answer 2}]", nil,
-			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"}, 1, 0,
+			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"},
+			1, 0,
 		},
 		{
 			"short circuit spares the judge",
 			"id: x\nmode: conversation\nexecution: {short_circuit: true}\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: zebra}]", nil,
-			[]string{"turn-1 fail 0"}, 0, 0,
+			[]string{"turn-1 fail 0"},
+			0, 0,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

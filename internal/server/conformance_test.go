@@ -121,8 +121,7 @@ func diffErrors(t *testing.T, title string, want, got error) {
 		Deadline   bool
 	}
 	see := func(err error) (s seen) {
-		var e *llm.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*llm.Error](err); ok {
 			s = seen{e.Fault, e.Status, e.RetryAfter, e.Message, errors.Is(err, context.DeadlineExceeded)}
 		} else if err != nil {
 			t.Errorf("%v is not an *Error", err)

@@ -25,8 +25,7 @@ func ParseJSON(file string, data []byte, line int) (Value, error) {
 	}
 	if err != nil {
 		at, column := p.place(p.dec.InputOffset())
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at, column = p.place(max(0, syntax.Offset-1))
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

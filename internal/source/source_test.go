@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -103,9 +104,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 		)).Draw(t, "x")
 		want := map[string]any{}
-		for k, v := range x {
-			want[k] = v
-		}
+		maps.Copy(want, x)
 		v := source.FromAny(want)
 		if diff := cmp.Diff(any(want), v.Any()); diff != "" {
 			t.Fatalf("FromAny and Any are not inverse (-want +got):\n%s", diff)

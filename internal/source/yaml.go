@@ -23,21 +23,21 @@ const (
 // ParseYAML parses one YAML (or JSON) document. An empty document is Null.
 // The error is a Problems with one entry.
 func ParseYAML(file string, data []byte) (v Value, err error) {
-	fault := func(line, column int, message, hint string) (Value, error) {
-		return Value{}, Problems{{File: file, Line: line, Column: column, Message: message, Hint: hint}}
+	fault := func(line, column int, message, hint string) error {
+		return Problems{{File: file, Line: line, Column: column, Message: message, Hint: hint}}
 	}
 	if len(data) > MaxBytes {
-		return fault(0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
+		return Value{}, fault(0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
 	}
 	if line, column, broken := notUTF8(data); broken {
-		return fault(line, column, "the file is not UTF-8 text", "save it as UTF-8")
+		return Value{}, fault(line, column, "the file is not UTF-8 text", "save it as UTF-8")
 	}
 	if line, deep := nestedTooDeep(data); deep {
-		return fault(line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
+		return Value{}, fault(line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
 	}
 	defer func() {
 		if r := recover(); r != nil { // the parser is known to panic on some broken input
-			v, err = fault(1, 1, "not valid YAML", "check the quotes, brackets and indentation")
+			v, err = Value{}, fault(1, 1, "not valid YAML", "check the quotes, brackets and indentation")
 		}
 	}()
 	doc, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0)
@@ -45,9 +45,9 @@ func ParseYAML(file string, data []byte) (v Value, err error) {
 		var syntax *yaml.SyntaxError
 		if errors.As(err, &syntax) && syntax.Token != nil && syntax.Token.Position != nil {
 			at := syntax.Token.Position
-			return fault(at.Line, at.Column, "not valid YAML: "+syntax.Message, "check the quotes, brackets and indentation here")
+			return Value{}, fault(at.Line, at.Column, "not valid YAML: "+syntax.Message, "check the quotes, brackets and indentation here")
 		}
-		return fault(1, 1, "not valid YAML: "+firstLine(err.Error()), "check the quotes, brackets and indentation")
+		return Value{}, fault(1, 1, "not valid YAML: "+firstLine(err.Error()), "check the quotes, brackets and indentation")
 	}
 	c := converter{anchors: map[string]Value{}, sizes: map[string]int{}}
 	var found bool
@@ -57,13 +57,13 @@ func ParseYAML(file string, data []byte) (v Value, err error) {
 		}
 		if found {
 			second := c.value(d.Body, 0)
-			return fault(second.Line, second.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
+			return Value{}, fault(second.Line, second.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
 		}
 		found = true
 		v = c.value(d.Body, 0)
 	}
 	if c.problem != "" {
-		return fault(c.line, c.column, c.problem, c.hint)
+		return Value{}, fault(c.line, c.column, c.problem, c.hint)
 	}
 	return v, nil
 }

@@ -108,8 +108,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 
 // plainError says what a user can act on: "open x: no such file or directory" is already that, a folder is not.
 func plainError(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", pathError.Path, pathError.Err)
 	}
 	return err

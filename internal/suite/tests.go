@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -183,8 +184,7 @@ func tableProblem(file string, err error) error {
 		return problems
 	}
 	p := source.Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
 	}
 	if errors.Is(err, io.EOF) {
@@ -245,12 +245,7 @@ func addTo(groups map[string]*source.Value, name string, f source.Field) {
 }
 
 func isTableColumn(name string) bool {
-	for _, c := range tableColumns {
-		if c == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(tableColumns, name)
 }
 
 // tableCell gives the cell of a list column its structure.
