@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,8 @@ import (
 // print writes the table in Markdown, which is also how it is read in docs/speed.md, and what went wrong below it.
 func (b *bencher) print(w io.Writer) {
 	table := [][]string{{"case", "tool", "ideal", "goal", "wall median (min–max)", "CPU", "peak RSS", "requests/s", "in flight", ""}}
+	// One case after the other, rehearse and those beside it together.
+	slices.SortStableFunc(b.rows, func(x, y *row) int { return strings.Compare(x.Case, y.Case) })
 	for _, r := range b.rows {
 		table = append(table, cells(r))
 	}

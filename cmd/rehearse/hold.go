@@ -280,7 +280,9 @@ func (w *wiring) conclude(h *held) error {
 		return notRun(err)
 	}
 	colour := w.env.Colour && !w.flags.noColour && w.env.Getenv("NO_COLOR") == ""
-	style := report.TextOptions{Colour: colour, Verbose: w.flags.verbose, Quiet: w.flags.quiet, Dir: h.dir}
+	style := report.TextOptions{
+		Colour: colour, Verbose: w.flags.verbose || h.run.Totals.Tests <= fewTests, Quiet: w.flags.quiet, Dir: h.dir,
+	}
 	if err := r.Text(w.env.Stdout, style); err != nil {
 		return notRun(err)
 	}
@@ -292,6 +294,9 @@ func (w *wiring) conclude(h *held) error {
 	}
 	return nil
 }
+
+// fewTests is how many tests are listed on the terminal without being asked for.
+const fewTests = 20
 
 // writeReports writes the chosen formats, all at once: each reads the log for itself.
 func writeReports(r *report.Report, dir string, formats []string) error {

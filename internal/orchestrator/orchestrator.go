@@ -76,8 +76,6 @@ func OutcomeOf(t *result.Test) Outcome {
 type Progress struct {
 	Totals   result.Totals
 	InFlight int
-	// LastID is the test that ended last.
-	LastID string
 }
 
 // Orchestrator runs plans.
@@ -90,7 +88,7 @@ type Orchestrator struct {
 	// Hold holds one conversation. Its error means that there is no record because it was interrupted.
 	Hold    func(ctx context.Context, j Job) (*result.Test, error)
 	Results Results
-	// Observe, if set, is told of every finished conversation. It must return quickly.
+	// Observe, if set, is told whenever a conversation begins or has ended. It must return quickly.
 	Observe func(Progress)
 }
 

@@ -26,7 +26,6 @@ type scheduler struct {
 	waiting  []*unit
 	ended    map[result.Key]Outcome
 	inFlight int
-	lastID   string
 }
 
 // unit is one test with one target while its conversations are under way.
@@ -65,6 +64,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 				break
 			}
 			s.inFlight++
+			s.observe()
 		}
 		if s.inFlight == 0 {
 			return s.ending(ctx, stopped)
@@ -220,14 +220,17 @@ func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
 func (s *scheduler) write(t *result.Test) error {
 	t.RunID = s.RunID
 	s.tally.Add(t)
-	s.lastID = t.TestID
 	if err := s.Results.Append(t); err != nil {
 		return fmt.Errorf("write the result of %s: %w", t.TestID, err)
 	}
-	if s.Observe != nil {
-		s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight, LastID: s.lastID})
-	}
+	s.observe()
 	return nil
+}
+
+func (s *scheduler) observe() {
+	if s.Observe != nil {
+		s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight})
+	}
 }
 
 // end forgets a unit; only the outcomes that others wait for are kept.
