@@ -36,9 +36,9 @@ type options struct {
 	json     string
 }
 
-// wants reports whether the case was asked for.
+// wants reports whether the case was asked for, by its name or the letter that it begins with.
 func (o options) wants(id string) bool {
-	return o.cases == "" || slices.Contains(strings.Split(o.cases, ","), id)
+	return o.cases == "" || slices.ContainsFunc(strings.Split(o.cases, ","), func(c string) bool { return c == id || c == id[:1] })
 }
 
 func main() {
@@ -112,7 +112,6 @@ type bencher struct {
 	dir     string
 	machine machine
 	rows    []*row
-	servers int
 }
 
 // say prints a line of progress, since a table that comes at the end of ten minutes is a long wait.

@@ -18,7 +18,6 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/stats"
 	"rehearse/internal/store"
-	"rehearse/internal/suite"
 )
 
 // held is a run that has been held, whole or in part.
@@ -79,24 +78,13 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
 func (w *wiring) prepare(p *plan) error {
-	suites := map[string]*suite.Suite{}
+	for call, e := range p.calls {
+		if _, err := w.target(call.name, e); err != nil {
+			return err
+		}
+	}
 	for _, s := range w.suites {
-		suites[s.Name] = s
-	}
-	judged := map[string]bool{}
-	for u, err := range p.units() {
-		if err != nil {
-			return err
-		}
-		if _, err := w.target(u.Target, u.Test.Execution); err != nil {
-			return err
-		}
-		if !judged[u.Test.Suite] && p.judged > 0 {
-			judged[u.Test.Suite] = w.asksJudge(u.Test)
-		}
-	}
-	for name, s := range suites {
-		if _, err := w.gradingOf(s, w.settle(s, s.Execution), judged[name]); err != nil {
+		if err := w.prepareGrading(s, p.judges[s.Name]); err != nil {
 			return err
 		}
 	}

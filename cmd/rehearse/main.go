@@ -6,13 +6,20 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 )
 
+// gcPercent trades a little time for memory: a run waits for models most of the time, and shares its machine with what it tests.
+const gcPercent = 60
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	env := &Env{

@@ -21,7 +21,11 @@ type plan struct {
 	// conversations counts tests × targets × trials, turns the turns in them.
 	tests, conversations, turns int
 	targets                     []string
-	judged                      int
+	// judged counts the tests that need a judge, judges the suites that have one of them.
+	judged int
+	judges map[string]bool
+	// calls are the targets in the ways in which they are called.
+	calls map[targetKey]suite.Execution
 	// cost settings of the whole run: the largest that any suite asks for
 	workers int
 	budget  float64
@@ -31,7 +35,7 @@ type testKey struct{ suite, id string }
 
 // plan reads every test and says what will run.
 func (w *wiring) plan() (*plan, error) {
-	p := &plan{w: w, needed: map[testKey]bool{}}
+	p := &plan{w: w, needed: map[testKey]bool{}, judges: map[string]bool{}, calls: map[targetKey]suite.Execution{}}
 	for _, s := range w.suites {
 		for id := range s.Needed {
 			p.needed[testKey{s.Name, id}] = true
@@ -66,7 +70,9 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.turns += trials * len(u.Test.Turns)
 	if p.w.asksJudge(u.Test) {
 		p.judged++
+		p.judges[u.Test.Suite] = true
 	}
+	p.calls[callOf(u.Target, u.Test.Execution)] = u.Test.Execution
 }
 
 // choose applies --filter, --tag and --sample, and adds what the chosen tests depend on.

@@ -136,10 +136,7 @@ func (w *wiring) targetNames(t *suite.Test) ([]string, error) {
 
 // target returns the target of that name as a test calls it.
 func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
-	key := targetKey{name: name, retries: -1, timeout: e.Timeout}
-	if e.Retries != nil {
-		key.retries = *e.Retries
-	}
+	key := callOf(name, e)
 	if t, ok := w.targets[key]; ok {
 		return t, nil
 	}
@@ -160,6 +157,14 @@ func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
 	}}
 	w.targets[key] = t
 	return t, nil
+}
+
+func callOf(name string, e suite.Execution) targetKey {
+	key := targetKey{name: name, retries: -1, timeout: e.Timeout}
+	if e.Retries != nil {
+		key.retries = *e.Retries
+	}
+	return key
 }
 
 // modelNamed finds a model by the name of a target or model, or by PROVIDER:MODEL.
@@ -266,29 +271,25 @@ func (w *wiring) named(m config.Model, e suite.Execution) (judge.Named, error) {
 	return judge.Named{Name: m.String(), Key: key, Model: &withParameters{model, parameters}}, nil
 }
 
-// gradingOf returns the assertion engine of a suite.
-func (w *wiring) gradingOf(s *suite.Suite, e suite.Execution, needsJudge bool) (*grader.Set, error) {
-	if set, ok := w.grading[s.Name]; ok {
-		return set, nil
-	}
+// prepareGrading makes the assertion engine of a suite.
+func (w *wiring) prepareGrading(s *suite.Suite, needsJudge bool) error {
 	c := grader.Config{HTTP: &http.Client{Timeout: time.Minute}, Environ: redact.Environ(w.env.Environ)}
 	if needsJudge {
-		j, err := w.judgeFor(s, e)
+		j, err := w.judgeFor(s, w.settle(s, s.Execution))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c.Judge = j
 	}
 	if w.config.Embedder != nil {
 		embedder, err := llm.NewEmbedder(*w.config.Embedder, w.models)
 		if err != nil {
-			return nil, modelError(err)
+			return modelError(err)
 		}
 		c.Embedder = embedder
 	}
-	set := grader.New(c)
-	w.grading[s.Name] = set
-	return set, nil
+	w.grading[s.Name] = grader.New(c)
+	return nil
 }
 
 func sortedNames[V any](m map[string]V) []string {

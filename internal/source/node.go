@@ -29,24 +29,37 @@ func (r *Reader) add(problems ...Problem) {
 }
 
 // Node returns root as a node at the given path.
-func (r *Reader) Node(root Value, path string) Node { return Node{Value: root, reader: r, name: path} }
+func (r *Reader) Node(root Value, path string) Node {
+	return Node{Value: root, reader: r, path: &step{name: path}}
+}
 
 // Node is a Value that is being read: it knows its path and where to report.
 // Its typed methods return the zero value and report a problem when the value is of another kind.
 type Node struct {
 	Value
 	reader *Reader
-	parent *Node
-	name   string // with a parent: ".key" or "[3]"
+	path   *step
+}
+
+// step is one step of a path: ".key" or "[3]" below a parent, or a whole path without one.
+// Steps hold no values, so that a node keeps nothing alive but what stands below it.
+type step struct {
+	parent *step
+	name   string
+}
+
+func (s *step) String() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.parent == nil:
+		return s.name
+	}
+	return strings.TrimPrefix(s.parent.String()+s.name, ".")
 }
 
 // Path returns the place of the node in its document, like tests[0].turns[1].input.
-func (n Node) Path() string {
-	if n.parent == nil {
-		return n.name
-	}
-	return strings.TrimPrefix(n.parent.Path()+n.name, ".")
-}
+func (n Node) Path() string { return n.path.String() }
 
 // File returns the name of the node's document.
 func (n Node) File() string {
@@ -116,7 +129,7 @@ func (n Node) child(name string, v Value, line, column int) Node {
 	if v.Line == 0 || v.Kind == Null || v.Kind == Map || v.Kind == List {
 		v.Line, v.Column = line, column
 	}
-	return Node{Value: v, reader: n.reader, parent: &n, name: name}
+	return Node{Value: v, reader: n.reader, path: &step{n.path, name}}
 }
 
 // Read calls, for each entry of a mapping, the function registered under its name.

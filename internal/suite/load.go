@@ -14,7 +14,7 @@ import (
 )
 
 // Suite is one loaded and validated suite.
-// Its tests are read again whenever they are asked for, so that a file of a million tests costs no memory.
+// Tests that stand in files of their own are read again whenever they are asked for, so that a million of them cost no memory.
 type Suite struct {
 	File string
 	// Name is the author's, or the file's.
@@ -30,6 +30,8 @@ type Suite struct {
 	Needed map[string]bool
 
 	loader *loader
+	// inline are the tests that stand in the suite itself.
+	inline []*Test
 }
 
 // Judge is what a suite says about its judge. The zero value leaves it to the configuration.
@@ -71,15 +73,24 @@ func Load(path string, o Options) (*Suite, error) {
 		return nil, problems
 	}
 	l.options.Kinds = nil
+	l.tests = source.Node{} // the tests are kept in one form only
 	return s, nil
 }
 
 // Rename gives the suite another name, for a run with two suites of the same name.
 func (s *Suite) Rename(name string) { s.Name = name }
 
-// Tests yields the suite's tests in their order. An error means that a file has changed since it was validated.
+// Tests yields the suite's tests in their order. Each is a copy whose fields may be set; what they refer to is shared.
+// An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
+		for _, t := range s.inline {
+			own := *t
+			own.Suite = s.Name
+			if !yield(&own, nil) {
+				return
+			}
+		}
 		for node, err := range s.loader.nodes() {
 			if err != nil {
 				yield(nil, err)
