@@ -43,7 +43,8 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 	}
 	progress := startProgress(w.env, w.flags, p.tests-prior.tests)
 	o := &orchestrator.Orchestrator{
-		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: log, Observe: progress.observe, Hold: w.holdOne,
+		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: log, Observe: progress.observe,
+		Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) { return w.holdOne(ctx, j, p.workers == 1) },
 	}
 	working, stop, release := w.interruptible(ctx, progress)
 	totals, err := o.Run(working, orchestrator.Plan{
@@ -92,13 +93,13 @@ func (w *wiring) prepare(p *plan) error {
 }
 
 // holdOne holds the conversation of one job.
-func (w *wiring) holdOne(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+func (w *wiring) holdOne(ctx context.Context, j orchestrator.Job, inOrder bool) (*result.Test, error) {
 	t, err := w.target(j.Target, j.Test.Execution)
 	if err != nil {
 		return nil, err
 	}
 	return runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, Target: t, Grading: w.grading[j.Test.Suite], Now: w.env.Now,
+		Test: j.Test, Trial: j.Trial, Target: t, Grading: w.grading[j.Test.Suite], InOrder: inOrder, Now: w.env.Now,
 	})
 }
 

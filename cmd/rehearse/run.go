@@ -20,35 +20,35 @@ import (
 
 // runFlags is what can be said on the command line of run.
 type runFlags struct {
-	targets     []string
-	judge       string
-	config      string
-	workers     int
-	trials      int
-	threshold   float64
-	filters     []string
-	tags        []string
-	sample      int
-	out         string
-	formats     []string
-	resume      string
-	rerun       string
-	baseline    string
-	record      string
-	replay      string
-	timeout     time.Duration
-	retries     int
-	grace       time.Duration
-	noCache     bool
-	dryRun      bool
-	watch       bool
-	quiet       bool
-	verbose     bool
-	noColour    bool
-	hasTrials   bool
-	hasThresh   bool
-	hasRetries  bool
-	commandLine []string
+	targets      []string
+	judge        string
+	config       string
+	workers      int
+	trials       int
+	threshold    float64
+	filters      []string
+	tags         []string
+	sample       int
+	out          string
+	formats      []string
+	resume       string
+	rerun        string
+	baseline     string
+	record       string
+	replay       string
+	timeout      time.Duration
+	retries      int
+	grace        time.Duration
+	noCache      bool
+	dryRun       bool
+	watch        bool
+	quiet        bool
+	verbose      bool
+	noColour     bool
+	hasTrials    bool
+	hasThreshold bool
+	hasRetries   bool
+	commandLine  []string
 }
 
 func newRun(env *Env) *cobra.Command {
@@ -116,8 +116,8 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		f, args = restored, rest
 	} else {
 		f.commandLine = commandLine(c, args)
+		f.noteChanged(c.Flags())
 	}
-	f.hasTrials, f.hasThresh, f.hasRetries = c.Flags().Changed("trials"), c.Flags().Changed("threshold"), c.Flags().Changed("retries")
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -128,6 +128,11 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		return f.watching(c.Context(), env, args)
 	}
 	return f.run(c.Context(), env, args)
+}
+
+// noteChanged remembers which numbers were said at all, since 0 says something too.
+func (f *runFlags) noteChanged(flags *pflag.FlagSet) {
+	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"), flags.Changed("retries")
 }
 
 func (f *runFlags) check() error {
@@ -241,18 +246,16 @@ func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string
 			return
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			to, _ := flags.Lookup(flag.Name).Value.(pflag.SliceValue)
-			clash = errors.Join(clash, to.Replace(list.GetSlice()))
+			then, _ := flags.Lookup(flag.Name).Value.(pflag.SliceValue)
+			clash = errors.Join(clash, then.Replace(list.GetSlice()))
 		} else {
-			clash = errors.Join(clash, flags.Lookup(flag.Name).Value.Set(flag.Value.String()))
+			clash = errors.Join(clash, flags.Set(flag.Name, flag.Value.String()))
 		}
 	})
 	if clash != nil {
 		return nil, nil, usage("cannot resume %s: %w", dir, clash)
 	}
-	for _, name := range []string{"trials", "threshold", "retries"} { // so that start sees what was said then
-		c.Flags().Lookup(name).Changed = c.Flags().Changed(name) || flags.Changed(name)
-	}
+	then.noteChanged(flags)
 	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, run.Command
 	if len(args) == 0 {
 		args = flags.Args()
@@ -280,7 +283,7 @@ func findRun(ctx context.Context, name string) (string, error) {
 // settle returns the test's execution with the command line on top.
 func (f *runFlags) settle(e suite.Execution) suite.Execution {
 	said := suite.Execution{Targets: f.targets, Workers: f.workers, Timeout: f.timeout}
-	if f.hasThresh {
+	if f.hasThreshold {
 		said.Threshold = &f.threshold
 	}
 	if f.hasTrials {

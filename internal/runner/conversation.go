@@ -24,6 +24,8 @@ type Conversation struct {
 	Trial   int
 	Target  Target
 	Grading Grading
+	// InOrder grades each turn before the next one is asked, so that every call comes in the order of the conversation.
+	InOrder bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -31,8 +33,8 @@ type Conversation struct {
 // Hold holds the conversation and returns its record, in which an agent that fails is a result like any other.
 // The only error is ErrInterrupted, or a fault of the assertions that loading should have found.
 //
-// Turns go one after the other. Unless a failed turn stops the conversation, a turn is graded while the next one is already being asked;
-// turns are graded in their order.
+// Turns go one after the other. Unless a failed turn stops the conversation or InOrder is set, a turn is graded while the next one
+// is already being asked; turns are graded in their order.
 func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -175,12 +177,12 @@ func (h *held) talk(ctx context.Context) {
 			h.engineFailure(ctx, i, err)
 			return
 		}
-		if !h.Test.StopOnFailure {
+		if !h.Test.StopOnFailure && !h.InOrder {
 			spoken <- x
 			continue
 		}
 		h.gradeTurn(ctx, x)
-		if h.scores[i].Verdict == result.Fail {
+		if h.Test.StopOnFailure && h.scores[i].Verdict == result.Fail {
 			h.stopped = i+1 < len(h.turns)
 			return
 		}

@@ -450,6 +450,28 @@ func TestJudgeOverlapsTheNextTurn(t *testing.T) {
 	})
 }
 
+func TestInOrder(t *testing.T) {
+	var calls []string // no lock: in order means one at a time, which the race detector would notice
+	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
+		calls = append(calls, fmt.Sprintf("agent %d", turn))
+		return chat.Reply{Text: "x"}, nil
+	}}
+	j := &panel{answer: func(q grader.Question) (grader.Verdict, error) {
+		calls = append(calls, fmt.Sprintf("judge %d", (len(q.Input)+1)/2))
+		return grader.Verdict{}, nil
+	}}
+	_, err := runner.Hold(t.Context(), runner.Conversation{
+		Test:   loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [c]}, {input: b, assertions: [c]}]"),
+		Target: a, Grading: grader.New(grader.Config{Judge: j}), InOrder: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"agent 1", "judge 1", "agent 2", "judge 2"}, calls); diff != "" {
+		t.Errorf("calls mismatch (-want +got):\n%s", diff)
+	}
+}
+
 func TestConversationTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		test := loadOne(t, "id: x\nmode: conversation\nexecution: {conversation_timeout: 3}\nturns: [{input: a}, {input: b}]")
