@@ -44,7 +44,9 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 	progress := startProgress(w.env, w.flags, p.tests-prior.tests)
 	o := &orchestrator.Orchestrator{
 		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: log, Observe: progress.observe,
-		Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) { return w.holdOne(ctx, j, p.workers == 1) },
+		Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+			return w.holdOne(ctx, j, p.workers == 1)
+		},
 	}
 	working, stop, release := w.interruptible(ctx, progress)
 	totals, err := o.Run(working, orchestrator.Plan{
