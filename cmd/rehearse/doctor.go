@@ -88,7 +88,7 @@ func (d *doctor) checkFolder() {
 }
 
 func (d *doctor) checkStore(ctx context.Context) {
-	s, err := openStore(ctx, "")
+	s, err := openConfiguredStore(ctx, "", nil)
 	if err != nil {
 		d.bad("store", "%v", err)
 		return
@@ -101,7 +101,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 		d.bad("store", "%v", err)
 		return
 	}
-	d.well("store", "%s, %s", filepath.Join(stateDir, "rehearse.db"), plural(len(runs), "run"))
+	d.well("store", "%s, %s", s.Path(), plural(len(runs), "run"))
 }
 
 func (d *doctor) checkEndpoint(ctx context.Context) {

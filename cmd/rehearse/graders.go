@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,8 @@ func newGraders(env *Env) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 1 && format == "json":
+				return oneGrader(env.Stdout, args[0])
 			case len(args) == 1:
 				return explainGrader(env.Stdout, args[0])
 			case format == "json":
@@ -82,6 +85,17 @@ func explainGrader(w io.Writer, name string) error {
 		}
 	}
 	return usage("there is no grader called %q: %s", name, source.Suggest(plain, known))
+}
+
+// oneGrader writes the entry of one type as JSON.
+func oneGrader(w io.Writer, name string) error {
+	plain := strings.TrimPrefix(strings.ReplaceAll(name, "-", "_"), "not_")
+	for _, e := range graderReference() {
+		if e.Name == plain || slices.Contains(e.Aliases, plain) {
+			return json.NewEncoder(w).Encode(e)
+		}
+	}
+	return explainGrader(w, name) // which says what is known
 }
 
 type graderEntry struct {

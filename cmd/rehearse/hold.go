@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"rehearse/internal/config"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/report"
@@ -23,7 +25,9 @@ import (
 // held is a run that has been held, whole or in part.
 type held struct {
 	dir string
-	run result.Run
+	// began is when this part of the run began; a resumed run started earlier.
+	began time.Time
+	run   result.Run
 	// interrupted is true when the user stopped it, spent when the budget did.
 	interrupted, spent bool
 }
@@ -86,8 +90,8 @@ func (w *wiring) prepare(p *plan) error {
 			return err
 		}
 	}
-	for _, s := range w.suites {
-		if err := w.prepareGrading(s, p.judges[s.Name]); err != nil {
+	for key, judged := range p.gradings {
+		if err := w.prepareGrading(key, judged); err != nil {
 			return err
 		}
 	}
@@ -101,14 +105,14 @@ func (w *wiring) holdOne(ctx context.Context, j orchestrator.Job, inOrder bool) 
 		return nil, err
 	}
 	return runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, Target: t, Grading: w.grading[j.Test.Suite], InOrder: inOrder, Now: w.env.Now,
+		Test: j.Test, Trial: j.Trial, Target: t, Grading: w.grading[gradingOf(j.Test)], InOrder: inOrder, Now: w.env.Now,
 	})
 }
 
 // openRun makes the run's folder with its first run.json and opens its log.
 func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, error) {
 	now := w.env.Now()
-	h := &held{dir: w.flags.out, run: result.Run{
+	h := &held{dir: w.flags.out, began: now, run: result.Run{
 		Schema: result.Schema, ID: runID(now), Version: version(), Command: w.flags.commandLine, StartedAt: now.UTC(),
 		Targets: p.targets, ExitReason: "running",
 	}}
@@ -170,6 +174,9 @@ func (w *wiring) setAside(dir string) error {
 		return nil //nolint:nilerr // an empty or new folder
 	}
 	aside := filepath.Join(dir, "earlier", before.ID)
+	if sameFolder(w.baseline, dir) {
+		w.baseline = aside
+	}
 	fmt.Fprintln(w.env.Stderr, "rehearse: the earlier run in "+dir+" is moved to "+aside)
 	if err := os.MkdirAll(aside, 0o755); err != nil {
 		return fmt.Errorf("move the earlier results aside: %w", err)
@@ -180,6 +187,15 @@ func (w *wiring) setAside(dir string) error {
 		}
 	}
 	return nil
+}
+
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(b)
+	return err == nil && os.SameFile(one, two)
 }
 
 // priorRun is what a resumed run has already finished.
@@ -207,8 +223,10 @@ func (w *wiring) prior(dir string) (priorRun, error) {
 		p.outcomes[t.Key()] = orchestrator.OutcomeOf(t)
 		whole := t.Key()
 		whole.Trial = 0
-		failed := t.Verdict == result.Fail || t.Verdict == result.Skip
-		if t.Trial == 0 && (w.flags.rerun == "failed" && (failed || t.Verdict == result.Error) || w.flags.rerun == "errors" && t.Verdict == result.Error) {
+		// What was skipped waited for something that failed or broke, and may pass now.
+		failed := t.Verdict == result.Fail && w.flags.rerun == "failed"
+		broke := (t.Verdict == result.Error || t.Verdict == result.Skip) && w.flags.rerun != ""
+		if t.Trial == 0 && (failed || broke) {
 			again[whole] = true
 		}
 	}
@@ -239,7 +257,7 @@ func recount(dir string) (result.Totals, error) {
 func (h *held) close(now time.Time, totals result.Totals) {
 	h.run.Totals = totals
 	h.run.EndedAt = now.UTC()
-	h.run.DurationMS = float64(now.Sub(h.run.StartedAt).Microseconds()) / 1000
+	h.run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
 	h.run.ExitCode, h.run.ExitReason = exitCode(totals)
 	if h.spent {
 		h.run.ExitCode, h.run.ExitReason = max(h.run.ExitCode, exitFailed), "budget"
@@ -267,23 +285,35 @@ func (w *wiring) conclude(h *held) error {
 		}
 		r.Against = against
 	}
-	if err := writeReports(r, h.dir, w.flags.formats); err != nil {
-		return notRun(err)
-	}
+	writing := writeReports(r, h.dir, w.flags.formats)
 	colour := w.env.Colour && !w.flags.noColour && w.env.Getenv("NO_COLOR") == ""
 	style := report.TextOptions{
 		Colour: colour, Verbose: w.flags.verbose || h.run.Totals.Tests <= fewTests, Quiet: w.flags.quiet, Dir: h.dir,
 	}
-	if err := r.Text(w.env.Stdout, style); err != nil {
+	if err := errors.Join(r.Text(w.env.Stdout, style), writing); err != nil {
 		return notRun(err)
 	}
 	if h.interrupted {
-		fmt.Fprintf(w.env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s\n", h.dir)
+		again := ""
+		if w.flags.rerun != "" {
+			again = " --rerun " + w.flags.rerun
+		}
+		fmt.Fprintf(w.env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s%s\n", shellQuote(h.dir), again)
 	}
 	if h.run.ExitCode != exitPassed {
 		return &exitError{code: h.run.ExitCode}
 	}
 	return nil
+}
+
+// shellQuote returns s as one word of a shell.
+func shellQuote(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // fewTests is how many tests are listed on the terminal without being asked for.
@@ -314,6 +344,29 @@ func (w *wiring) compare(h *held) (*report.Diff, error) {
 
 // stateDir is where runs and the store are kept unless the configuration says otherwise.
 const stateDir = ".rehearse"
+
+// openConfiguredStore opens the store of a configuration file, or of the one that applies to the suites or to this folder.
+func openConfiguredStore(ctx context.Context, configFile string, suites []string) (*store.Store, error) {
+	if configFile == "" {
+		folder := "."
+		if len(suites) > 0 {
+			folder = filepath.Dir(suites[0])
+		}
+		configFile = config.Find(folder)
+	}
+	var c config.File
+	if configFile != "" {
+		var err error
+		if c, err = config.Load(configFile); err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+	}
+	s, err := openStore(ctx, c.Store)
+	if err != nil {
+		return nil, notRun(err)
+	}
+	return s, nil
+}
 
 func openStore(ctx context.Context, path string) (*store.Store, error) {
 	if path == "" {

@@ -21,9 +21,9 @@ type plan struct {
 	// conversations counts tests × targets × trials, turns the turns in them.
 	tests, conversations, turns int
 	targets                     []string
-	// judged counts the tests that need a judge, judges the suites that have one of them.
-	judged int
-	judges map[string]bool
+	// judged counts the tests that need a judge, gradings says which assertion engines do.
+	judged   int
+	gradings map[gradingKey]bool
 	// calls are the targets in the ways in which they are called.
 	calls map[targetKey]suite.Execution
 	// cost settings of the whole run: the largest that any suite asks for
@@ -35,7 +35,7 @@ type testKey struct{ suite, id string }
 
 // plan reads every test and says what will run.
 func (w *wiring) plan() (*plan, error) {
-	p := &plan{w: w, needed: map[testKey]bool{}, judges: map[string]bool{}, calls: map[targetKey]suite.Execution{}}
+	p := &plan{w: w, needed: map[testKey]bool{}, gradings: map[gradingKey]bool{}, calls: map[targetKey]suite.Execution{}}
 	for _, s := range w.suites {
 		for id := range s.Needed {
 			p.needed[testKey{s.Name, id}] = true
@@ -68,9 +68,12 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.tests++
 	p.conversations += trials
 	p.turns += trials * len(u.Test.Turns)
-	if p.w.asksJudge(u.Test) {
+	key := gradingOf(u.Test)
+	if asks := p.w.asksJudge(u.Test); asks {
 		p.judged++
-		p.judges[u.Test.Suite] = true
+		p.gradings[key] = true
+	} else {
+		p.gradings[key] = p.gradings[key]
 	}
 	p.calls[callOf(u.Target, u.Test.Execution)] = u.Test.Execution
 }

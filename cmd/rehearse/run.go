@@ -87,7 +87,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
 	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
-	flags.StringSliceVar(&f.formats, "format", []string{"html", "md", "junit"}, "reports to write: html, md, junit")
+	flags.StringSliceVar(&f.formats, "format", []string{"html", "md", "junit"}, "reports to write: html, md, junit, or none")
 	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
 	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
@@ -143,7 +143,7 @@ func (f *runFlags) check() error {
 	}
 	for _, format := range f.formats {
 		if !slices.Contains([]string{"html", "md", "junit", "none"}, format) {
-			return usage("unknown format %q: use html, md or junit; results.jsonl and run.json are always written", format)
+			return usage("unknown format %q: use html, md, junit or none; results.jsonl and run.json are always written", format)
 		}
 	}
 	switch {
@@ -151,14 +151,14 @@ func (f *runFlags) check() error {
 		return usage("unknown --rerun %q: use failed or errors", f.rerun)
 	case f.record != "" && f.replay != "":
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
-	case f.threshold < 0 || f.threshold > 1:
+	case !(f.threshold >= 0 && f.threshold <= 1): // also what is no number
 		return usage("--threshold %g is out of range: use a score between 0 and 1", f.threshold)
 	case f.trials < 0 || f.trials > 10_000 || f.hasTrials && f.trials == 0:
 		return usage("--trials %d is out of range: use 1 to 10000", f.trials)
 	case f.workers < 0 || f.workers > 10_000:
 		return usage("--workers %d is out of range: use 1 to 10000", f.workers)
-	case f.sample < 0 || f.retries < 0 || f.timeout < 0:
-		return usage("--sample, --retries and --timeout cannot be negative")
+	case f.sample < 0 || f.retries < 0 || f.timeout < 0 || f.grace < 0:
+		return usage("--sample, --retries, --timeout and --grace cannot be negative")
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func commandLine(c *cobra.Command, args []string) []string {
 
 // restore returns the flags and suites of the run to be resumed, with what was said now on top.
 func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string, error) {
-	dir, err := findRun(c.Context(), f.resume)
+	dir, err := findRun(c.Context(), f.resume, f.config, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -264,13 +264,14 @@ func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string
 }
 
 // findRun returns the folder of a run that was named by its folder, its id, the beginning of its id, or latest.
-func findRun(ctx context.Context, name string) (string, error) {
+// Names of runs are looked up in the store of the configuration that applies to the suites, or to this folder.
+func findRun(ctx context.Context, name, configFile string, suites []string) (string, error) {
 	if info, err := os.Stat(path.Join(name, report.RunFile)); err == nil && !info.IsDir() {
 		return name, nil
 	}
-	index, err := openStore(ctx, "")
+	index, err := openConfiguredStore(ctx, configFile, suites)
 	if err != nil {
-		return "", notRun(err)
+		return "", err
 	}
 	defer func() { _ = index.Close() }() // nothing was written
 	entry, err := index.Run(ctx, name)
@@ -282,12 +283,15 @@ func findRun(ctx context.Context, name string) (string, error) {
 
 // settle returns the test's execution with the command line on top.
 func (f *runFlags) settle(e suite.Execution) suite.Execution {
-	said := suite.Execution{Targets: f.targets, Workers: f.workers, Timeout: f.timeout}
+	said := suite.Execution{Targets: slices.Compact(slices.Sorted(slices.Values(f.targets))), Workers: f.workers, Timeout: f.timeout}
 	if f.hasThreshold {
 		said.Threshold = &f.threshold
 	}
 	if f.hasTrials {
 		said.Trials.Count = f.trials
+		if e.Trials.Strategy == "" { // every trial is wanted, so none may be spared by an early pass
+			said.Trials.Strategy = suite.MeanScore
+		}
 	}
 	if f.hasRetries {
 		said.Retries = &f.retries
@@ -295,11 +299,7 @@ func (f *runFlags) settle(e suite.Execution) suite.Execution {
 	if f.noCache {
 		said.Cache = new(false)
 	}
-	said = said.Over(e)
-	if f.hasTrials {
-		said.Trials.Count = f.trials
-	}
-	return said
+	return said.Over(e)
 }
 
 // matches reports whether the test was selected by --filter and --tag.

@@ -12,7 +12,12 @@ func newSchema(env *Env) *cobra.Command {
 		Short: "Print the JSON Schema of suites, for editors and other tools",
 		Example: `  rehearse schema suite > suite.schema.json
   # yaml-language-server: $schema=suite.schema.json      as the first line of a suite`,
-		Args:      cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("say which schema: `rehearse schema suite`")
+			}
+			return nil
+		},
 		ValidArgs: []string{"suite"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] != "suite" {

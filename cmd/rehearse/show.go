@@ -26,7 +26,7 @@ func newShow(env *Env) *cobra.Command {
 			if len(args) == 0 {
 				return listRuns(c, env)
 			}
-			dir, err := findRun(c.Context(), args[0])
+			dir, err := findRun(c.Context(), args[0], "", nil)
 			if err != nil {
 				return err
 			}
@@ -37,6 +37,9 @@ func newShow(env *Env) *cobra.Command {
 			tests := report.ReadLog(dir)
 			if test != "" {
 				tests = onlyTest(tests, test)
+				if empty(tests) {
+					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
+				}
 			}
 			r := report.New(run, tests)
 			switch {
@@ -60,6 +63,13 @@ func newShow(env *Env) *cobra.Command {
 	return c
 }
 
+func empty(tests report.Tests) bool {
+	for range tests {
+		return false
+	}
+	return true
+}
+
 func onlyTest(tests report.Tests, id string) report.Tests {
 	return func(yield func(*result.Test, error) bool) {
 		for t, err := range tests {
@@ -71,9 +81,9 @@ func onlyTest(tests report.Tests, id string) report.Tests {
 }
 
 func listRuns(c *cobra.Command, env *Env) error {
-	index, err := openStore(c.Context(), "")
+	index, err := openConfiguredStore(c.Context(), "", nil)
 	if err != nil {
-		return notRun(err)
+		return err
 	}
 	defer func() { _ = index.Close() }() // nothing was written
 	runs, err := index.Runs(c.Context(), 20)

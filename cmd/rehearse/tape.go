@@ -33,7 +33,11 @@ func openTape(f *runFlags) (*tape, error) {
 			return nil, &exitError{exitUsage, err}
 		}
 	case f.record != "" && !f.dryRun:
-		file, err := os.OpenFile(f.record, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+		mode := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+		if f.resume != "" { // the recording of a resumed run goes on too
+			mode = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+		}
+		file, err := os.OpenFile(f.record, mode, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			return nil, usage("the recording %s exists already: name another file, or remove it", f.record)
 		}

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/config"
 	"rehearse/internal/grader"
 	"rehearse/internal/redact"
 	"rehearse/internal/source"
@@ -46,6 +48,16 @@ func validate(env *Env, args []string, format string) error {
 	if err != nil {
 		return err
 	}
+	if len(suites) > 0 {
+		if path := config.Find(filepath.Dir(suites[0].File)); path != "" {
+			_, err := config.Load(path)
+			found, isProblem := suite.Problems(err)
+			if err != nil && !isProblem {
+				return &exitError{exitUsage, err}
+			}
+			problems = append(problems, found...)
+		}
+	}
 	secrets := redact.New(env.Environ)
 	if format == "json" {
 		if problems == nil {
@@ -74,14 +86,20 @@ func validate(env *Env, args []string, format string) error {
 // Suites whose names are the same are told apart by their files.
 func loadSuites(env *Env, args []string) (suites []*suite.Suite, problems source.Problems, err error) {
 	kinds := grader.New(grader.Config{})
-	seen := map[string]bool{}
+	names, files := map[string]bool{}, map[string]bool{}
 	for _, arg := range args {
-		files, err := suite.Find(arg)
+		found, err := suite.Find(arg)
 		if err != nil {
 			problems = append(problems, source.Problem{File: arg, Message: err.Error(), Hint: "name a file, a folder or a glob"})
 			continue
 		}
-		for _, file := range files {
+		for _, file := range found {
+			if path, err := filepath.Abs(file); err == nil {
+				if files[path] { // named twice, or by its folder as well
+					continue
+				}
+				files[path] = true
+			}
 			s, err := suite.Load(file, suite.Options{Kinds: kinds, Getenv: env.LookupEnv})
 			if found, ok := suite.Problems(err); ok {
 				problems = append(problems, found...)
@@ -90,10 +108,10 @@ func loadSuites(env *Env, args []string) (suites []*suite.Suite, problems source
 			if err != nil {
 				return nil, nil, err
 			}
-			if seen[s.Name] {
+			if names[s.Name] {
 				s.Rename(s.File)
 			}
-			seen[s.Name] = true
+			names[s.Name] = true
 			suites = append(suites, s)
 		}
 	}

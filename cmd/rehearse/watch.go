@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"rehearse/internal/report"
 	"rehearse/internal/suite"
 )
 
@@ -46,6 +49,18 @@ func (f *runFlags) watching(ctx context.Context, env *Env, args []string) error 
 	}
 }
 
+// isRun reports whether a folder holds the results of a run.
+func isRun(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, report.RunFile))
+	return err == nil
+}
+
+// isInput reports whether a run may read a file of this kind; logs, for one, must not start another run.
+func isInput(path string) bool {
+	extension := filepath.Ext(strings.TrimSuffix(path, ".gz"))
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv", ".md", ".sh", ".py", ".js"}, extension)
+}
+
 // snapshot sums up names, sizes and times of the files beside the suites, results left out.
 func (f *runFlags) snapshot(args []string) string {
 	var b strings.Builder
@@ -67,7 +82,10 @@ func (f *runFlags) snapshot(args []string) string {
 			if d.IsDir() && path != folder && strings.HasPrefix(d.Name(), ".") {
 				return filepath.SkipDir
 			}
-			if info, err := d.Info(); err == nil && !d.IsDir() {
+			if d.IsDir() && isRun(path) {
+				return filepath.SkipDir
+			}
+			if info, err := d.Info(); err == nil && !d.IsDir() && isInput(path) {
 				fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
 			}
 			return nil

@@ -31,9 +31,9 @@ type wiring struct {
 	config  config.File
 	secrets *redact.Redactor
 	store   *store.Store // nil when it could not be opened
-	// kinds validates assertions; grading holds the assertion engine of each suite, with its judge.
+	// kinds validates assertions; grading holds the assertion engines, each with its judge.
 	kinds   *grader.Set
-	grading map[string]*grader.Set
+	grading map[gradingKey]*grader.Set
 	targets map[targetKey]runner.Target
 	models  llm.Options
 	tape    *tape
@@ -48,10 +48,22 @@ type targetKey struct {
 	timeout time.Duration
 }
 
+// gradingKey tells assertion engines apart whose judges are asked differently: those of different suites, and of tests of one suite
+// that want other retries, time limits or no cache.
+type gradingKey struct {
+	suite  string
+	call   targetKey
+	cached bool
+}
+
+func gradingOf(t *suite.Test) gradingKey {
+	return gradingKey{t.Suite, callOf("", t.Execution), t.Execution.Cache == nil || *t.Execution.Cache}
+}
+
 func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite) (*wiring, error) {
 	w := &wiring{
 		env: env, flags: f, suites: suites, secrets: redact.New(env.Environ), kinds: grader.New(grader.Config{}),
-		grading: map[string]*grader.Set{}, targets: map[targetKey]runner.Target{},
+		grading: map[gradingKey]*grader.Set{}, targets: map[targetKey]runner.Target{},
 	}
 	path := f.config
 	if path == "" {
@@ -66,7 +78,7 @@ func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite
 	w.models = llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()}
 	var err error
 	if f.baseline != "" {
-		if w.baseline, err = findRun(ctx, f.baseline); err != nil {
+		if w.baseline, err = findRun(ctx, f.baseline, path, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -197,8 +209,9 @@ func (w *wiring) open(m config.Model) (llm.Model, error) {
 	return w.tape.record(m.String(), &discreet{model, w.secrets}), nil
 }
 
-// judgeFor returns the judge of a suite: by flag, suite, configuration, or the default models.
-func (w *wiring) judgeFor(s *suite.Suite, e suite.Execution) (*judge.Judge, error) {
+// judgeFor returns the judge of an assertion engine: by flag, suite, configuration, or the default models.
+func (w *wiring) judgeFor(key gradingKey) (*judge.Judge, error) {
+	s := w.suites[slices.IndexFunc(w.suites, func(s *suite.Suite) bool { return s.Name == key.suite })]
 	primary, secondary, samples, complexity, err := w.judgeModels(s)
 	if err != nil {
 		return nil, err
@@ -207,15 +220,15 @@ func (w *wiring) judgeFor(s *suite.Suite, e suite.Execution) (*judge.Judge, erro
 	if c.Scope, err = filepath.Abs(s.File); err != nil {
 		return nil, notRun(err)
 	}
-	if c.Primary, err = w.named(primary, e); err != nil {
+	if c.Primary, err = w.named(primary, key.call); err != nil {
 		return nil, err
 	}
 	if secondary != nil {
-		if c.Secondary, err = w.named(*secondary, e); err != nil {
+		if c.Secondary, err = w.named(*secondary, key.call); err != nil {
 			return nil, err
 		}
 	}
-	if (e.Cache == nil || *e.Cache) && w.tape.off() && w.store != nil {
+	if key.cached && w.tape.off() && w.store != nil {
 		c.Cache = w.store
 	}
 	return judge.New(c), nil
@@ -253,11 +266,11 @@ func (w *wiring) judgeName() string {
 }
 
 // named opens a judging model. Its address, parameters and script tell its verdicts apart in the cache.
-func (w *wiring) named(m config.Model, e suite.Execution) (judge.Named, error) {
-	if e.Retries != nil {
-		m.Retries = e.Retries
+func (w *wiring) named(m config.Model, call targetKey) (judge.Named, error) {
+	if call.retries >= 0 {
+		m.Retries = &call.retries
 	}
-	m.Timeout = cmp.Or(e.Timeout, m.Timeout)
+	m.Timeout = cmp.Or(call.timeout, m.Timeout)
 	model, err := w.open(m)
 	if err != nil {
 		return judge.Named{}, err
@@ -271,11 +284,11 @@ func (w *wiring) named(m config.Model, e suite.Execution) (judge.Named, error) {
 	return judge.Named{Name: m.String(), Key: key, Model: &withParameters{model, parameters}}, nil
 }
 
-// prepareGrading makes the assertion engine of a suite.
-func (w *wiring) prepareGrading(s *suite.Suite, needsJudge bool) error {
+// prepareGrading makes an assertion engine.
+func (w *wiring) prepareGrading(key gradingKey, needsJudge bool) error {
 	c := grader.Config{HTTP: &http.Client{Timeout: time.Minute}, Environ: redact.Environ(w.env.Environ)}
 	if needsJudge {
-		j, err := w.judgeFor(s, w.settle(s, s.Execution))
+		j, err := w.judgeFor(key)
 		if err != nil {
 			return err
 		}
@@ -288,7 +301,7 @@ func (w *wiring) prepareGrading(s *suite.Suite, needsJudge bool) error {
 		}
 		c.Embedder = embedder
 	}
-	w.grading[s.Name] = grader.New(c)
+	w.grading[key] = grader.New(c)
 	return nil
 }
 

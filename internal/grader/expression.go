@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -75,10 +76,16 @@ func (a *Args) program(code string) *vm.Program {
 	return program
 }
 
+// viewType matches a Go type of the environment in a message of the compiler, where the author knows the field's name only.
+var viewType = regexp.MustCompile(`(?:type )?\*?grader\.view(\w+)`)
+
 // compileError says in one line what is wrong and where in the expression.
 func compileError(err error) string {
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		return fmt.Sprintf("%s (line %d, column %d of the expression)", at.Message, at.Line, at.Column+1)
+		message := viewType.ReplaceAllStringFunc(at.Message, func(found string) string {
+			return strings.ToLower(viewType.FindStringSubmatch(found)[1])
+		})
+		return fmt.Sprintf("%s (line %d, column %d of the expression)", message, at.Line, at.Column+1)
 	}
 	return oneLine(err.Error())
 }

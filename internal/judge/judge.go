@@ -38,7 +38,7 @@ type Config struct {
 	Complexity int
 	// Samples is how often each question is asked; the majority and the median count. 0 means once.
 	Samples int
-	// Cache may be nil: verdicts are then shared only while they are being fetched.
+	// Cache may be nil: every question is then asked, also one that was answered before or is being asked.
 	Cache Cache
 	// Scope keeps the verdicts of one suite apart from those of others.
 	Scope string
@@ -113,6 +113,9 @@ func complexity(q grader.Question) int {
 // cached returns a remembered verdict, or asks; a question that is being asked already is waited for.
 func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
+	if j.config.Cache == nil {
+		return converse(ctx, m, q, request)
+	}
 	key := cacheKey(j.config.Scope, m, q, request, sample)
 	for {
 		asked := false
@@ -142,23 +145,19 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 }
 
 func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (grader.Verdict, error) {
-	if j.config.Cache != nil {
-		data, found, err := j.config.Cache.Verdict(ctx, key)
-		if err != nil {
-			return grader.Verdict{}, fmt.Errorf("look up the verdict cache: %w", err)
-		}
-		var v grader.Verdict
-		if found && json.Unmarshal(data, &v) == nil {
-			v.Use = result.JudgeUse{CacheHits: 1}
-			return v, nil
-		}
+	data, found, err := j.config.Cache.Verdict(ctx, key)
+	if err != nil {
+		return grader.Verdict{}, fmt.Errorf("look up the verdict cache: %w", err)
 	}
-	v, err := converse(ctx, m, q, request)
-	if err != nil || j.config.Cache == nil {
+	var v grader.Verdict
+	if found && json.Unmarshal(data, &v) == nil {
+		v.Use = result.JudgeUse{CacheHits: 1}
+		return v, nil
+	}
+	if v, err = converse(ctx, m, q, request); err != nil {
 		return v, err
 	}
-	data, err := json.Marshal(v)
-	if err == nil {
+	if data, err = json.Marshal(v); err == nil {
 		err = j.config.Cache.PutVerdict(ctx, key, data)
 	}
 	if err != nil {

@@ -273,7 +273,7 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 func TestOneCallInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &script{replies: []string{`{"score":1}`}, wait: time.Second}
-		j := judge.New(judge.Config{Primary: named("m", m)})
+		j := judge.New(judge.Config{Primary: named("m", m), Cache: &shelf{m: map[string][]byte{}}})
 		var all sync.WaitGroup
 		uses := make([]result.JudgeUse, 8)
 		for i := range uses {

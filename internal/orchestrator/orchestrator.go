@@ -9,6 +9,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
@@ -62,14 +63,20 @@ type Unit struct {
 type Outcome struct {
 	Verdict    result.Verdict
 	Score      float64
+	Failures   []result.Failure
+	StartedAt  time.Time
 	Usage      chat.Usage
 	CostUSD    float64
 	DurationMS float64
+	Judge      result.JudgeUse
 }
 
 // OutcomeOf returns the outcome that a record holds.
 func OutcomeOf(t *result.Test) Outcome {
-	return Outcome{t.Verdict, t.Score, t.Usage, t.CostUSD, t.DurationMS}
+	return Outcome{
+		Verdict: t.Verdict, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
+		Usage: t.Usage, CostUSD: t.CostUSD, DurationMS: t.DurationMS, Judge: t.Judge,
+	}
 }
 
 // Progress is where a run stands.

@@ -26,6 +26,8 @@ type scheduler struct {
 	waiting  []*unit
 	ended    map[result.Key]Outcome
 	inFlight int
+	// ends counts what has ended, so that waiting units are only looked at when that may matter.
+	ends, seen int
 }
 
 // unit is one test with one target while its conversations are under way.
@@ -55,7 +57,14 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 				if err := s.admit(u); err != nil {
 					stopped = err
 				}
+				if err := s.releaseWaiting(); err != nil && stopped == nil {
+					stopped = err
+				}
 				continue
+			}
+			if spent := s.tally.Totals().CostUSD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
+				stopped = fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
+				break
 			}
 			j := s.ready[0]
 			s.ready = s.ready[1:]
@@ -102,7 +111,7 @@ func (s *scheduler) admit(u Unit) error {
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(key); ok {
 			s.end(n, outcome)
-			return s.releaseWaiting()
+			return nil
 		}
 	}
 	return s.start(n)
@@ -152,8 +161,8 @@ func (s *scheduler) issueTrial(n *unit) error {
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(j.Key()); ok {
 			return s.trialEnded(n, &result.Test{
-				Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score,
-				Usage: outcome.Usage, CostUSD: outcome.CostUSD, DurationMS: outcome.DurationMS,
+				Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
+				Usage: outcome.Usage, CostUSD: outcome.CostUSD, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
 			})
 		}
 	}
@@ -177,9 +186,6 @@ func (s *scheduler) finish(ctx context.Context, f finished) error {
 		s.end(n, OutcomeOf(f.record))
 	} else if err := s.trialEnded(n, f.record); err != nil {
 		return err
-	}
-	if budget := s.plan.BudgetUSD; budget > 0 && s.tally.Totals().CostUSD >= budget {
-		return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, s.tally.Totals().CostUSD, budget)
 	}
 	return s.releaseWaiting()
 }
@@ -236,6 +242,7 @@ func (s *scheduler) observe() {
 // end forgets a unit; only the outcomes that others wait for are kept.
 func (s *scheduler) end(n *unit, o Outcome) {
 	delete(s.units, n.key)
+	s.ends++
 	if s.plan.Needed != nil && s.plan.Needed(n.key.Suite, n.key.TestID) {
 		s.ended[n.key] = o
 	}
@@ -243,7 +250,8 @@ func (s *scheduler) end(n *unit, o Outcome) {
 
 // releaseWaiting starts the units whose dependencies have all ended by now; a skipped one may release others.
 func (s *scheduler) releaseWaiting() error {
-	for progress := true; progress; {
+	for s.seen < s.ends {
+		s.seen = s.ends
 		held := s.waiting
 		s.waiting = nil
 		for _, n := range held {
@@ -251,7 +259,6 @@ func (s *scheduler) releaseWaiting() error {
 				return err
 			}
 		}
-		progress = len(s.waiting) < len(held)
 	}
 	return nil
 }

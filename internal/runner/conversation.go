@@ -248,13 +248,17 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 	}
 	if errors.Is(context.Cause(ctx), errTooLong) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
-		f.Message = fmt.Sprintf("%v (%s)", errTooLong, h.Test.Execution.ConversationTimeout)
+		f.Message = tooLong(h.Test)
 	}
 	h.failed = &f
 	if i < len(h.scores) {
 		h.scores[i].Verdict = result.Fail
 		h.scores[i].Failures = []result.Failure{f}
 	}
+}
+
+func tooLong(t *suite.Test) string {
+	return fmt.Sprintf("%v (%s)", errTooLong, t.Execution.ConversationTimeout)
 }
 
 func (h *held) gradeTurn(ctx context.Context, x *Exchange) {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 			use = use.Add(g.Judge)
 			if err != nil {
 				decided = false
-				item.Failures = append(item.Failures, undecidedBy(c, x, err))
+				item.Failures = append(item.Failures, undecidedBy(ctx, c, x, err))
 				continue
 			}
 			grades[i] = c.Settle(g)
@@ -72,7 +73,10 @@ func notAsked(c Check) result.Grade {
 	}}}
 }
 
-func undecidedBy(c Check, x *Exchange, err error) result.Failure {
+func undecidedBy(ctx context.Context, c Check, x *Exchange, err error) result.Failure {
+	if errors.Is(context.Cause(ctx), errTooLong) {
+		return result.Failure{Code: result.Timeout, Source: "orchestrator", Turn: x.Turn, Message: tooLong(x.Test)}
+	}
 	return result.Failure{
 		Code: result.JudgeError, Source: label(c), Turn: x.Turn,
 		Message: fmt.Sprintf("%s could not decide: %v", label(c), err),

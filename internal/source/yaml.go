@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used.
@@ -113,6 +114,10 @@ func (c *converter) value(n ast.Node, depth int) Value {
 	case *ast.SequenceNode:
 		v.Kind, v.Items = List, make([]Value, 0, len(n.Values))
 		for _, item := range n.Values {
+			if text, at, ok := tightText(item); ok && n.IsFlowStyle {
+				v.Items = append(v.Items, Value{Kind: String, Scalar: text, Line: at.Line, Column: at.Column})
+				continue
+			}
 			v.Items = append(v.Items, c.value(item, depth+1))
 		}
 	case *ast.MappingNode:
@@ -147,6 +152,33 @@ func (c *converter) value(n ast.Node, depth int) Value {
 		return c.fail(n, "write a plain value", "unsupported YAML %s", n.Type())
 	}
 	return v
+}
+
+// tightText gives back the text of an element such as a:b or 12:30, which the parser takes for a mapping although YAML 1.2 wants
+// a blank behind the colon of one.
+func tightText(n ast.Node) (text string, at *token.Position, ok bool) {
+	pair, isPair := n.(*ast.MappingValueNode)
+	if m, isMap := n.(*ast.MappingNode); isMap && !m.IsFlowStyle && len(m.Values) == 1 {
+		pair, isPair = m.Values[0], true
+	}
+	if !isPair || pair.Start == nil || pair.Value == nil {
+		return "", nil, false
+	}
+	key, colon := pair.Key.GetToken(), pair.Start.Position
+	rest, next, nested := tightText(pair.Value)
+	if !nested {
+		switch pair.Value.(type) {
+		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+			rest, next = pair.Value.GetToken().Value, pair.Value.GetToken().Position
+		default:
+			return "", nil, false
+		}
+	}
+	quoted := key.Type == token.DoubleQuoteType || key.Type == token.SingleQuoteType
+	if quoted || next.Line != colon.Line || next.Column != colon.Column+1 {
+		return "", nil, false
+	}
+	return key.Value + ":" + rest, key.Position, true
 }
 
 func (c *converter) tagged(n *ast.TagNode, depth int) Value {

@@ -20,7 +20,7 @@ func Find(arg string) ([]string, error) {
 		if matches, globErr := filepath.Glob(arg); globErr == nil && len(matches) > 0 {
 			return matches, nil
 		}
-		return nil, fmt.Errorf("no suite at %s: check the path (a file, a folder or a glob)", arg)
+		return nil, fmt.Errorf("there is no suite at %s", arg)
 	}
 	if !info.IsDir() {
 		return []string{arg}, nil

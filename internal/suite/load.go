@@ -167,7 +167,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		n.Report("a suite starts with `tests:` and a list of tests", "the file is empty")
 		return
 	}
-	n = n.With(scope{getenv: l.options.Getenv, vars: source.Value{}, prompts: true}.expand(n))
+	n = n.With(l.expandTop(n))
 	n.Read(map[string]func(source.Node){
 		"name": func(n source.Node) {
 			if s.Name = n.Text(); blank(s.Name) {
@@ -181,8 +181,8 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		"input":       func(n source.Node) { l.input = n },
 		"assertions":  func(n source.Node) { l.assertions = n },
 		"tests":       func(n source.Node) { l.tests = n },
-		"target":      func(n source.Node) { s.Execution.Targets = append(s.Execution.Targets, n.Text()) },
-		"targets":     func(n source.Node) { s.Execution.Targets = append(s.Execution.Targets, n.Texts()...) },
+		"target":      func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Text()) },
+		"targets":     func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Texts()...) },
 		"execution":   func(n source.Node) { s.Execution = readExecution(n).Over(s.Execution) },
 		"judge":       func(n source.Node) { s.Judge = readJudge(n) },
 	})
@@ -197,6 +197,20 @@ func (l *loader) suite(n source.Node, s *Suite) {
 	case len(l.tests.Items) == 0:
 		l.tests.Report("add a test: `- id: hello`", "the list of tests is empty")
 	}
+}
+
+// expandTop fills the environment variables of a suite but for what is filled test by test, so that no value is looked at twice.
+func (l *loader) expandTop(n source.Node) source.Value {
+	v := n.Value
+	v.Fields = slices.Clone(v.Fields)
+	s := scope{getenv: l.options.Getenv, prompts: true}
+	for i, f := range v.Fields {
+		perTest := f.Name == "input" || f.Name == "assertions" || f.Name == "tests" && f.Value.Kind == source.List
+		if !perTest {
+			v.Fields[i].Value = s.expand(n.Field(f.Name))
+		}
+	}
+	return v
 }
 
 func (l *loader) findExternal(n source.Node) {
@@ -236,8 +250,8 @@ func readJudge(n source.Node) Judge {
 func readExecution(n source.Node) Execution {
 	e := Execution{}
 	n.Read(map[string]func(source.Node){
-		"target":    func(n source.Node) { e.Targets = append(e.Targets, n.Text()) },
-		"targets":   func(n source.Node) { e.Targets = append(e.Targets, n.Texts()...) },
+		"target":    func(n source.Node) { e.Targets = addTargets(e.Targets, n.Text()) },
+		"targets":   func(n source.Node) { e.Targets = addTargets(e.Targets, n.Texts()...) },
 		"workers":   func(n source.Node) { e.Workers = n.Int(1) },
 		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
 		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
@@ -252,6 +266,16 @@ func readExecution(n source.Node) Execution {
 		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
 	})
 	return e
+}
+
+// addTargets adds names that are not there yet: a test runs with each target once.
+func addTargets(targets []string, names ...string) []string {
+	for _, name := range names {
+		if !slices.Contains(targets, name) {
+			targets = append(targets, name)
+		}
+	}
+	return targets
 }
 
 // readTrials reads {count, strategy}, or just the count.

@@ -142,7 +142,7 @@ func readTable(file string) iter.Seq2[source.Value, error] {
 		header, err := rows.Read()
 		if err == nil {
 			header[0] = strings.TrimPrefix(header[0], "\ufeff")
-			err = checkHeader(file, header)
+			err = checkHeader(file, header, rows).Err()
 		}
 		if err != nil {
 			yield(source.Value{}, tableProblem(file, err))
@@ -167,16 +167,25 @@ func readTable(file string) iter.Seq2[source.Value, error] {
 }
 
 // checkHeader refuses columns that look like a misspelt key, since any other name would silently be a variable.
-func checkHeader(file string, header []string) error {
+func checkHeader(file string, header []string, rows *csv.Reader) source.Problems {
+	var problems source.Problems
 	for i, name := range header {
+		line, column := rows.FieldPos(i)
+		if slices.Index(header, name) < i {
+			problems = append(problems, source.Problem{
+				File: file, Path: name, Line: line, Column: column,
+				Message: fmt.Sprintf("the column %q stands twice", name), Hint: "keep one of the two",
+			})
+			continue
+		}
 		if near, ok := source.Nearest(name, tableColumns); ok && near != name && !strings.Contains(name, ".") && source.EditDistance(name, near) <= 2 {
-			return source.Problems{{
-				File: file, Path: name, Line: 1, Column: i + 1,
+			problems = append(problems, source.Problem{
+				File: file, Path: name, Line: line, Column: column,
 				Message: fmt.Sprintf("unknown column %q", name), Hint: fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
-			}}
+			})
 		}
 	}
-	return nil
+	return problems
 }
 
 func tableProblem(file string, err error) error {
