@@ -11,6 +11,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"rehearse/internal/result"
 )
@@ -21,12 +23,13 @@ type Tests = iter.Seq2[*result.Test, error]
 
 // ReadLog returns the records of the log in dir as they are when an iteration begins, in the order of the file.
 // Of records with the same Key only the last is yielded. Each record is the caller's own.
-// Memory is one record and some 50 bytes per line, whatever the size of the file.
+// Memory is one record and, while the first iteration begins, some 50 bytes per line, whatever the size of the file.
 //
 // A line that cannot be read is yielded as an error that names it, and reading goes on after it;
 // a last line without an end, as a crash or a writer at work leaves it, is not there yet.
 func ReadLog(dir string) Tests {
 	path := filepath.Join(dir, LogFile)
+	seen := &replaced{}
 	return func(yield func(*result.Test, error) bool) {
 		file, err := os.Open(path)
 		if err != nil {
@@ -34,7 +37,7 @@ func ReadLog(dir string) Tests {
 			return
 		}
 		defer func() { _ = file.Close() }() // nothing was written
-		old, end, err := superseded(file)
+		old, end, err := seen.in(file)
 		if err != nil {
 			yield(nil, fmt.Errorf("read results %s: %w", path, err))
 			return
@@ -70,6 +73,31 @@ func decode(line []byte, err error) (*result.Test, error) {
 		return nil, fmt.Errorf("schema %d was written by a newer rehearse; this program knows %d", t.Schema, result.Schema)
 	}
 	return t, nil
+}
+
+// replaced remembers what superseded found in a log that has not grown since: its keys take more memory than anything else here,
+// and several renderers read the same log at once.
+type replaced struct {
+	mu      sync.Mutex
+	size    int64
+	changed time.Time
+	old     map[int64]struct{}
+	end     int64
+}
+
+func (r *replaced) in(file *os.File) (old map[int64]struct{}, end int64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if r.old != nil && r.size == info.Size() && r.changed.Equal(info.ModTime()) {
+		return r.old, r.end, nil
+	}
+	r.old, r.end, err = superseded(file)
+	r.size, r.changed = info.Size(), info.ModTime()
+	return r.old, r.end, err
 }
 
 // superseded returns where the lines begin that a later line with the same key replaces, and where the last whole line ends.
