@@ -271,3 +271,10 @@ func place(line, column int) string {
 	}
 	return strconv.Itoa(line) + ":" + strconv.Itoa(column)
 }
+
+func TestColumnsThatAreVariables(t *testing.T) {
+	tests := mustLoad(t, map[string]string{"suite.yaml": "tests: t.csv", "t.csv": "id,input,age,code,model\na,{{age}} {{code}} {{model}},7,x,y\n"})
+	if got := tests[0].Turns[0].Input.Text; got != "7 x y" {
+		t.Errorf("input = %q", got)
+	}
+}

@@ -178,7 +178,7 @@ func checkHeader(file string, header []string, rows *csv.Reader) source.Problems
 			})
 			continue
 		}
-		if near, ok := source.Nearest(name, tableColumns); ok && near != name && !strings.Contains(name, ".") && source.EditDistance(name, near) <= 2 {
+		if near, ok := source.Nearest(name, tableColumns); ok && misspelt(name, near) {
 			problems = append(problems, source.Problem{
 				File: file, Path: name, Line: line, Column: column,
 				Message: fmt.Sprintf("unknown column %q", name), Hint: fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
@@ -186,6 +186,21 @@ func checkHeader(file string, header []string, rows *csv.Reader) source.Problems
 		}
 	}
 	return problems
+}
+
+// misspelt reports whether a column is a slip of the pen for a key rather than a variable of its own:
+// its letters in another order, or one letter off a longer key, two off a long one. So age and code are variables, tgas is not.
+func misspelt(name, key string) bool {
+	if name == key || strings.Contains(name, ".") {
+		return false
+	}
+	letters := func(s string) string {
+		sorted := []byte(s)
+		slices.Sort(sorted)
+		return string(sorted)
+	}
+	d := source.EditDistance(name, key)
+	return letters(name) == letters(key) || len(key) >= 5 && d <= 1 || len(key) >= 8 && d <= 2
 }
 
 func tableProblem(file string, err error) error {
