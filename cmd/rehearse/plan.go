@@ -68,13 +68,12 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.tests++
 	p.conversations += trials
 	p.turns += trials * len(u.Test.Turns)
-	key := gradingOf(u.Test)
-	if asks := p.w.asksJudge(u.Test); asks {
+	asks := p.w.asksJudge(u.Test)
+	if asks {
 		p.judged++
-		p.gradings[key] = true
-	} else {
-		p.gradings[key] = p.gradings[key]
 	}
+	key := gradingOf(u.Test)
+	p.gradings[key] = p.gradings[key] || asks
 	p.calls[callOf(u.Target, u.Test.Execution)] = u.Test.Execution
 }
 

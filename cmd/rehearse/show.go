@@ -37,7 +37,9 @@ func newShow(env *Env) *cobra.Command {
 			tests := report.ReadLog(dir)
 			if test != "" {
 				tests = onlyTest(tests, test)
-				if empty(tests) {
+				if found, err := holdsAny(tests); err != nil {
+					return notRun(err)
+				} else if !found {
 					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
 				}
 			}
@@ -63,11 +65,11 @@ func newShow(env *Env) *cobra.Command {
 	return c
 }
 
-func empty(tests report.Tests) bool {
-	for range tests {
-		return false
+func holdsAny(tests report.Tests) (bool, error) {
+	for _, err := range tests {
+		return err == nil, err
 	}
-	return true
+	return false, nil
 }
 
 func onlyTest(tests report.Tests, id string) report.Tests {
