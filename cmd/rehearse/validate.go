@@ -63,7 +63,7 @@ func validate(env *Env, args []string, format string) error {
 		if problems == nil {
 			problems = source.Problems{}
 		}
-		data, err := json.MarshalIndent(map[string]any{"valid": len(problems) == 0, "errors": problems}, "", "  ")
+		data, err := json.MarshalIndent(validity{len(problems) == 0, problems}, "", "  ")
 		if err != nil {
 			return err
 		}
@@ -80,6 +80,12 @@ func validate(env *Env, args []string, format string) error {
 		return &exitError{code: exitUsage}
 	}
 	return nil
+}
+
+// validity is what validate prints as JSON.
+type validity struct {
+	Valid  bool            `json:"valid"`
+	Errors source.Problems `json:"errors"`
 }
 
 // loadSuites loads every suite that the arguments name and gathers the problems of all of them.
