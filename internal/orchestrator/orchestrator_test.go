@@ -100,6 +100,7 @@ func TestDependencies(t *testing.T) {
 		{"a failure skips dependents, and theirs", []*suite.Test{test("a"), test("b", "a"), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "d skip"}},
 		{"an error skips dependents", []*suite.Test{test("b", "a"), test("a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"}},
 		{"run anyway", []*suite.Test{test("a"), anyway}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "c pass"}},
+		{"one that is skipped as it comes releases who waited", []*suite.Test{test("c", "b"), test("a"), test("b", "a")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "c skip"}},
 		{"several", []*suite.Test{test("c", "a", "b"), test("a"), test("b", "a")}, nil, []string{"a pass", "b pass", "c pass"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

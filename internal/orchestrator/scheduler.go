@@ -38,42 +38,12 @@ type unit struct {
 	trials []*result.Test
 }
 
-func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan struct{}) error {
+func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan struct{}) (stopped error) {
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
-	more, stopped := true, error(nil)
 	for {
-		for stopped == nil && s.inFlight < s.Workers && (more || len(s.ready) > 0) {
-			if len(s.ready) == 0 {
-				u, err, ok := next()
-				if !ok {
-					more = false
-					continue
-				}
-				if err != nil {
-					stopped = err
-					break
-				}
-				if err := s.admit(u); err != nil {
-					stopped = err
-				}
-				if err := s.releaseWaiting(); err != nil && stopped == nil {
-					stopped = err
-				}
-				continue
-			}
-			if spent := s.tally.Totals().CostUSD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
-				stopped = fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
-				break
-			}
-			j := s.ready[0]
-			s.ready = s.ready[1:]
-			if err := s.Queue.Push(ctx, j); err != nil {
-				stopped = err
-				break
-			}
-			s.inFlight++
-			s.observe()
+		if stopped == nil {
+			stopped = s.feed(ctx, next)
 		}
 		if s.inFlight == 0 {
 			return s.ending(ctx, stopped)
@@ -91,6 +61,35 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 			}
 		}
 	}
+}
+
+// feed pushes jobs until every worker has one or nothing is left that may start now.
+func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) error {
+	for s.inFlight < s.Workers {
+		if len(s.ready) == 0 {
+			u, err, ok := next()
+			if err != nil || !ok {
+				return err
+			}
+			if err := s.admit(u); err != nil {
+				return err
+			}
+			if err := s.releaseWaiting(); err != nil {
+				return err
+			}
+			continue
+		}
+		if spent := s.tally.Totals().CostUSD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
+			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
+		}
+		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {
+			return err
+		}
+		s.ready = s.ready[1:]
+		s.inFlight++
+		s.observe()
+	}
+	return nil
 }
 
 // ending says why the run is over.
