@@ -23,50 +23,62 @@ const (
 
 // ParseYAML parses one YAML (or JSON) document. An empty document is Null.
 // The error is a Problems with one entry.
-func ParseYAML(file string, data []byte) (v Value, err error) {
+func ParseYAML(file string, data []byte) (Value, error) {
+	docs, err := ParseYAMLStream(file, data)
+	switch {
+	case err != nil:
+		return Value{}, err
+	case len(docs) == 0:
+		return Value{}, nil
+	case len(docs) > 1:
+		at := docs[1]
+		return Value{}, Problems{{
+			File: file, Line: at.Line, Column: at.Column, Message: "a second document starts here",
+			Hint: "keep one YAML document per file; remove the `---` line",
+		}}
+	}
+	return docs[0], nil
+}
+
+// ParseYAMLStream parses every document of a YAML stream; empty documents are left out.
+// The error is a Problems with one entry.
+func ParseYAMLStream(file string, data []byte) (docs []Value, err error) {
 	fault := func(line, column int, message, hint string) error {
 		return Problems{{File: file, Line: line, Column: column, Message: message, Hint: hint}}
 	}
 	if len(data) > MaxBytes {
-		return Value{}, fault(0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
+		return nil, fault(0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
 	}
 	if line, column, broken := notUTF8(data); broken {
-		return Value{}, fault(line, column, "the file is not UTF-8 text", "save it as UTF-8")
+		return nil, fault(line, column, "the file is not UTF-8 text", "save it as UTF-8")
 	}
 	if line, deep := nestedTooDeep(data); deep {
-		return Value{}, fault(line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
+		return nil, fault(line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
 	}
 	defer func() {
 		if r := recover(); r != nil { // the parser is known to panic on some broken input
-			v, err = Value{}, fault(1, 1, "not valid YAML", "check the quotes, brackets and indentation")
+			docs, err = nil, fault(1, 1, "not valid YAML", "check the quotes, brackets and indentation")
 		}
 	}()
-	doc, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0)
+	stream, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
 		if errors.As(err, &syntax) && syntax.Token != nil && syntax.Token.Position != nil {
 			at := syntax.Token.Position
-			return Value{}, fault(at.Line, at.Column, "not valid YAML: "+syntax.Message, "check the quotes, brackets and indentation here")
+			return nil, fault(at.Line, at.Column, "not valid YAML: "+syntax.Message, "check the quotes, brackets and indentation here")
 		}
-		return Value{}, fault(1, 1, "not valid YAML: "+firstLine(err.Error()), "check the quotes, brackets and indentation")
+		return nil, fault(1, 1, "not valid YAML: "+firstLine(err.Error()), "check the quotes, brackets and indentation")
 	}
 	c := converter{anchors: map[string]Value{}, sizes: map[string]int{}}
-	var found bool
-	for _, d := range doc.Docs {
-		if d.Body == nil || d.Body.Type() == ast.CommentType {
-			continue
+	for _, d := range stream.Docs {
+		if d.Body != nil && d.Body.Type() != ast.CommentType {
+			docs = append(docs, c.value(d.Body, 0))
 		}
-		if found {
-			second := c.value(d.Body, 0)
-			return Value{}, fault(second.Line, second.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
-		}
-		found = true
-		v = c.value(d.Body, 0)
 	}
 	if c.problem != "" {
-		return Value{}, fault(c.line, c.column, c.problem, c.hint)
+		return nil, fault(c.line, c.column, c.problem, c.hint)
 	}
-	return v, nil
+	return docs, nil
 }
 
 type converter struct {
