@@ -37,8 +37,8 @@ type Provider struct {
 	Name, Doc string
 	// open returns the bare model and its address or file for errors and limits.
 	open func(m config.Model, o Options) (model Model, at string, err error)
-	// recorded answers are final: nothing is retried or limited.
-	recorded bool
+	// final answers cannot come out differently: nothing is retried or limited.
+	final bool
 }
 
 // Providers returns the table of what Open can open, in the order in which it is shown.
@@ -47,6 +47,7 @@ func Providers() []Provider {
 		{"openai", "any OpenAI-compatible endpoint: OPENAI_BASE_URL and OPENAI_API_KEY, or base_url and api_key_env", openOpenAI, false},
 		{"ollama", "a local Ollama server at " + ollamaBaseURL + ", without a key", openOpenAI, false},
 		{"scripted", "a model played from a YAML file of rules; FILE#NAME says as whom", openScripted, false},
+		{"lexical", "a small deterministic model inside the program, for flows and classifiers: it chooses by the words of a message", openLexical, true},
 		{"cassette", "recorded exchanges, played back; FILE#NAME says whose", openCassette, true},
 	}
 }
@@ -80,7 +81,7 @@ func Open(m config.Model, o Options) (Model, error) {
 		return nil, err
 	}
 	model, at, err := p.open(m, o)
-	if err != nil || p.recorded {
+	if err != nil || p.final {
 		return model, err
 	}
 	limits := o.Limits
@@ -151,7 +152,11 @@ type priced struct {
 }
 
 func (p *priced) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	reply, err := p.model.Generate(ctx, r)
+	return p.Stream(ctx, r, nil)
+}
+
+func (p *priced) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
+	reply, err := ask(ctx, p.model, r, token)
 	reply.CostUSD = cost(p.of, reply.Usage)
 	return reply, err
 }

@@ -59,7 +59,12 @@ type recorded struct {
 }
 
 func (m *recorded) Generate(ctx context.Context, q Request) (chat.Reply, error) {
-	reply, err := m.model.Generate(ctx, q)
+	return m.Stream(ctx, q, nil)
+}
+
+// Stream records the whole reply; played back, it comes in one piece.
+func (m *recorded) Stream(ctx context.Context, q Request, token func(string)) (chat.Reply, error) {
+	reply, err := ask(ctx, m.model, q, token)
 	e := entry{Model: m.name, Request: &q}
 	var failure *Error
 	switch {

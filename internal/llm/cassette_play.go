@@ -117,6 +117,6 @@ func (c *Cassette) unrecorded(name string, r Request, played int) *Error {
 	}
 	return &Error{
 		Fault: Unrecorded, Model: name, At: c.file,
-		Message: fmt.Sprintf("%s, with the user message %q", message, clip(newScene(name, r).user)), Hint: hint,
+		Message: fmt.Sprintf("%s, with the user message %q", message, clip(newScene(name, &r, nil).user)), Hint: hint,
 	}
 }

@@ -1,11 +1,7 @@
 package llm
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -87,49 +83,27 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 
 // post sends one request and returns the body of a good answer. The error is an *Error or the context's.
 func (e *endpoint) post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	var res *http.Response
-	err := e.client.Post(ctx, path, body, &res)
-	if res == nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, e.unreachable(err)
+	res, err := e.open(ctx, path, body)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := readAll(res)
+	return e.read(ctx, res)
+}
+
+// open sends one request and returns a good answer, of which the caller reads and closes the body.
+func (e *endpoint) open(ctx context.Context, path string, body []byte, how ...option.RequestOption) (*http.Response, error) {
+	var res *http.Response
+	err := e.client.Post(ctx, path, body, &res, how...)
 	switch {
+	case res == nil:
+		return nil, e.broken(ctx, err)
 	case res.StatusCode >= http.StatusMultipleChoices:
+		defer func() { _ = res.Body.Close() }()
+		data, _ := readAll(res) // what there is of the reason is better than none
 		return nil, e.refusal(res, data)
-	case err == nil && cutSilently(res, data):
-		err = io.ErrUnexpectedEOF
 	}
-	switch {
-	case err == nil:
-		return data, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, errTooLarge):
-		return nil, e.malformed(err)
-	}
-	return nil, e.unreachable(err)
-}
-
-func readAll(res *http.Response) ([]byte, error) {
-	var b bytes.Buffer
-	if n := res.ContentLength; n > 0 && n <= maxBody {
-		b.Grow(int(n) + bytes.MinRead)
-	}
-	_, err := b.ReadFrom(res.Body)
-	return b.Bytes(), err
-}
-
-// cutSilently reports whether a body that only the end of the connection delimits stops inside of its JSON.
-func cutSilently(res *http.Response, data []byte) bool {
-	if res.ContentLength >= 0 || len(res.TransferEncoding) > 0 {
-		return false
-	}
-	err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage))
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return res, nil
 }
 
 func orElse(choices ...string) string {

@@ -75,6 +75,17 @@ func (e *endpoint) malformed(cause error) *Error {
 	return e.fail(&Error{Fault: Malformed, Message: clip(e.secrets.scrub(oneLine(cause.Error())))})
 }
 
+// undecoded is the error of an answer that is complete but cannot be used; nil stays nil.
+func (e *endpoint) undecoded(err error) error {
+	if err == nil {
+		return nil
+	}
+	if said, ok := asError(err); ok {
+		return e.fail(said)
+	}
+	return e.malformed(err)
+}
+
 // statusError classifies a status; message is what the server said about it, in full.
 func statusError(status int, wait time.Duration, message string) *Error {
 	err := &Error{Fault: Refused, Status: status, RetryAfter: wait}

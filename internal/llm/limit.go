@@ -82,11 +82,15 @@ type limited struct {
 }
 
 func (m *limited) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	return m.Stream(ctx, r, nil)
+}
+
+func (m *limited) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	done, err := m.limit.begin(ctx)
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply, err := m.model.Generate(ctx, r)
+	reply, err := ask(ctx, m.model, r, token)
 	done(reply.Usage.Total())
 	return reply, err
 }
@@ -119,15 +123,11 @@ func wait(ctx context.Context, l *rate.Limiter) error {
 	if pause == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	err := Sleep(ctx, pause)
+	if err != nil {
 		turn.Cancel()
-		return ctx.Err()
 	}
+	return err
 }
 
 // settle takes tokens that were used already; later calls wait until they are paid off.

@@ -21,7 +21,7 @@ func (s *slow) Generate(ctx context.Context, _ Request) (chat.Reply, error) {
 		s.most.Store(n)
 	}
 	defer s.now.Add(-1)
-	return chat.Reply{Usage: chat.Usage{InputTokens: 60, OutputTokens: 40}}, sleep(ctx, time.Second)
+	return chat.Reply{Usage: chat.Usage{InputTokens: 60, OutputTokens: 40}}, Sleep(ctx, time.Second)
 }
 
 // together makes n calls at once and returns how long they took.

@@ -34,6 +34,8 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	// Menu is what one of the arguments is chosen from, for models that don't read the parameters. It stays inside the program.
+	Menu *Menu `json:"-"`
 }
 
 // Schema asks for a reply that is JSON of this shape, where the provider can promise that.

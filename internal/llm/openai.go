@@ -1,9 +1,7 @@
 package llm
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +12,10 @@ import (
 	"rehearse/internal/config"
 )
 
-var _ Model = (*OpenAI)(nil)
+var (
+	_ Model    = (*OpenAI)(nil)
+	_ Streamer = (*OpenAI)(nil)
+)
 
 // OpenAI is a model behind an OpenAI-compatible endpoint: chat completions or, with config.Model.API "responses", responses.
 // A request carries what it was given and nothing else; parameters that it leaves open come from the configuration, if set there.
@@ -31,6 +32,8 @@ type protocol struct {
 	path   string
 	encode func(m config.Model, r Request, public bool) (any, error)
 	decode func(body []byte) (chat.Reply, error)
+	// streamed encodes a request for a reply that is told while it comes; nil where that is not supported.
+	streamed func(m config.Model, r Request, public bool) (any, error)
 }
 
 // NewOpenAI returns the model that m describes; o's Getenv finds the address and the key.
@@ -40,11 +43,11 @@ func NewOpenAI(m config.Model, o Options) (*OpenAI, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &OpenAI{endpoint: e, protocol: protocol{"chat/completions", encodeChat, decodeChat}}
+	c := &OpenAI{endpoint: e, protocol: protocol{"chat/completions", encodeChat, decodeChat, encodeChatStream}}
 	switch m.API {
 	case "", "chat_completions":
 	case "responses":
-		c.protocol = protocol{"responses", encodeResponses, decodeResponses}
+		c.protocol = protocol{"responses", encodeResponses, decodeResponses, nil}
 	default:
 		return nil, e.fail(&Error{
 			Fault: Refused, Message: fmt.Sprintf("unknown API %q", m.API), Hint: "use chat_completions or responses",
@@ -58,16 +61,21 @@ func (c *OpenAI) At() string { return c.endpoint.at }
 
 // Generate asks the endpoint once.
 func (c *OpenAI) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) { return c.ask(ctx, r, c.protocol.encode, c.whole) })
+}
+
+// orWithoutSchema leaves the schema out for a server that does not know it.
+func (c *OpenAI) orWithoutSchema(r Request, ask func(Request) (chat.Reply, error)) (chat.Reply, error) {
 	if c.schemaless.Load() {
 		r.Schema = nil
 	}
-	reply, err := c.ask(ctx, r)
+	reply, err := ask(r)
 	if r.Schema == nil || !refused(err) {
 		return reply, err
 	}
 	// The refusal may be about something else, so only an answer without the schema settles it.
 	r.Schema = nil
-	reply, err = c.ask(ctx, r)
+	reply, err = ask(r)
 	if err == nil {
 		c.schemaless.Store(true)
 	}
@@ -79,9 +87,13 @@ func refused(err error) bool {
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-func (c *OpenAI) ask(ctx context.Context, r Request) (chat.Reply, error) {
+// ask sends a request as encode writes it and takes the reply that send returns.
+func (c *OpenAI) ask(
+	ctx context.Context, r Request,
+	encode func(config.Model, Request, bool) (any, error), send func(context.Context, []byte) (chat.Reply, error),
+) (chat.Reply, error) {
 	m := c.endpoint.model
-	body, err := c.protocol.encode(m, withDefaults(r, m), c.endpoint.public)
+	body, err := encode(m, withDefaults(r, m), c.endpoint.public)
 	var data []byte
 	if err == nil {
 		data, err = encodeJSON(body)
@@ -93,18 +105,21 @@ func (c *OpenAI) ask(ctx context.Context, r Request) (chat.Reply, error) {
 		})
 	}
 	start := time.Now()
-	answer, err := c.endpoint.post(ctx, c.protocol.path, data)
+	reply, err := send(ctx, data)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	reply.Latency, reply.Attempts, reply.CostUSD = time.Since(start), 1, cost(m, reply.Usage)
+	return reply, nil
+}
+
+func (c *OpenAI) whole(ctx context.Context, body []byte) (chat.Reply, error) {
+	answer, err := c.endpoint.post(ctx, c.protocol.path, body)
 	if err != nil {
 		return chat.Reply{}, err
 	}
 	reply, err := c.protocol.decode(answer)
-	if e, ok := asError(err); ok {
-		return chat.Reply{}, c.endpoint.fail(e)
-	} else if err != nil {
-		return chat.Reply{}, c.endpoint.malformed(err)
-	}
-	reply.Latency, reply.Attempts, reply.CostUSD = time.Since(start), 1, cost(m, reply.Usage)
-	return reply, nil
+	return reply, c.endpoint.undecoded(err)
 }
 
 // withDefaults fills the parameters that a request leaves open from the configuration.
@@ -127,13 +142,4 @@ func withDefaults(r Request, m config.Model) Request {
 // cost returns the price of a reply in US dollars; 0 when no price is configured.
 func cost(m config.Model, u chat.Usage) float64 {
 	return (float64(u.InputTokens)*m.InputPrice + float64(u.OutputTokens)*m.OutputPrice) / 1e6
-}
-
-// encodeJSON writes text as it is, without the HTML escapes of json.Marshal.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -55,7 +55,7 @@ const responsesJSON = `[
 func everything() Request {
 	r := conversation
 	r.Temperature, r.TopP, r.Seed, r.MaxTokens = new(0.0), new(0.5), new(7), 100
-	r.Tools = []Tool{{Name: "weather", Description: "tells", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "clock"}}
+	r.Tools = []Tool{{Menu: NewMenu("x", []Option{{ID: "a"}}, ""), Name: "weather", Description: "tells", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "clock"}}
 	r.ToolChoice = "weather"
 	r.Schema = &Schema{Name: "verdict", JSON: json.RawMessage(`{"type":"object","properties":{}}`)}
 	return r
@@ -88,6 +88,12 @@ func TestRequestBody(t *testing.T) {
 			Request{Messages: say("hi").Messages, ToolChoice: "required"},
 			"/v1/chat/completions",
 			`{"model":"agent","messages":[{"role":"user","content":"hi"}],"tool_choice":"required"}`,
+		},
+		{
+			"no tools this time", func(m *config.Model) { m.API = "responses" },
+			Request{Messages: say("hi").Messages, ToolChoice: "none", Seed: new(3)},
+			"/v1/responses",
+			`{"model":"agent","input":[{"role":"user","content":"hi"}],"tool_choice":"none"}`,
 		},
 		{"no messages", func(*config.Model) {}, Request{}, "/v1/chat/completions", `{"model":"agent","messages":[]}`},
 		{"responses, only what is set", responses, conversation, "/v1/responses", `{"model":"agent","input":` + responsesJSON + `}`},

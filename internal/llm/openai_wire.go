@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,6 +70,15 @@ func FormatArgs(args json.RawMessage) string {
 		return text
 	}
 	return string(args)
+}
+
+// encodeJSON writes text as it is, without the HTML escapes of json.Marshal.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // decodeJSON decodes an answer; the error says in a few words what is wrong with it.

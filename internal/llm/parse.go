@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own.
+// ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own; lexical needs none.
 // The error is an *Error that says how to write it.
 func ParseModel(text string) (config.Model, error) {
 	names := providerNames()
@@ -27,6 +27,8 @@ func ParseModel(text string) (config.Model, error) {
 		return fail("write PROVIDER:MODEL, such as openai:"+name, "there is no provider")
 	case unknown != nil:
 		return fail(source.Suggest(name, names), "unknown provider %q", name)
+	case m.Name == "" && name == "lexical":
+		m.Name = "default"
 	case m.Name == "":
 		return fail("write "+name+":MODEL", "the provider %s is named without a model", name)
 	}

@@ -42,11 +42,7 @@ type retried struct {
 }
 
 func (m *retried) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	reply, attempts, err := m.retrier.do(ctx, func(ctx context.Context) (chat.Reply, error) { return m.model.Generate(ctx, r) })
-	if err == nil {
-		reply.Attempts = attempts
-	}
-	return reply, err
+	return m.Stream(ctx, r, nil)
 }
 
 // retrier is the part of Retry that is the same for every kind of result.
@@ -58,7 +54,7 @@ type retrier[T any] struct {
 
 func newRetrier[T any](p Policy) *retrier[T] {
 	retries := retrypolicy.NewBuilder[T]().
-		HandleIf(func(_ T, err error) bool { e, ok := asError(err); return ok && e.Transient() }).
+		HandleIf(func(_ T, err error) bool { return transient(err) }).
 		AbortIf(func(_ T, err error) bool { e, ok := asError(err); return ok && e.RetryAfter > waitMost }).
 		WithMaxRetries(max(0, p.Retries)).
 		WithDelayFunc(func(x failsafe.ExecutionAttempt[T]) time.Duration { return delay(x.LastError(), x.Retries()) }).

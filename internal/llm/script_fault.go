@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"rehearse/internal/source"
@@ -75,8 +76,11 @@ func requestKey(model string, r Request) ([sha256.Size]byte, error) {
 	return sha256.Sum256(append([]byte(model+"\n"), encoded...)), nil
 }
 
-// breakOff returns the error that an HTTP client would give for the fault.
-func (s *Scripted) breakOff(ctx context.Context, name string, f *fault) error {
+// CutText is the text of an answer that a script cuts.
+const CutText = "This answer breaks off before its end, because the script that plays this model says so."
+
+// breakOff returns the error that an HTTP client would give for the fault. Of an answer that is cut, half of the words are given out.
+func (s *Scripted) breakOff(ctx context.Context, name string, f *fault, token func(string)) error {
 	var e *Error
 	switch f.Kind {
 	case InjectTimeout:
@@ -87,12 +91,22 @@ func (s *Scripted) breakOff(ctx context.Context, name string, f *fault) error {
 	case InjectMalformed:
 		e = &Error{Fault: Malformed, Message: clip(notJSON([]byte(f.Body)).Error())}
 	case InjectCut:
+		if token != nil {
+			if err := giveWords(ctx, firstHalf(CutText), token); err != nil {
+				return err
+			}
+		}
 		e = &Error{Fault: Unreachable, Message: brokenOff}
 	default:
 		e = &Error{Fault: Unreachable, Message: "the connection was refused"}
 	}
 	e.Err = &f.Injected
 	return s.fail(name, e)
+}
+
+func firstHalf(text string) string {
+	words := strings.SplitAfter(text, " ")
+	return strings.Join(words[:(len(words)+1)/2], "")
 }
 
 func readFault(n source.Node) *fault {

@@ -2,8 +2,8 @@ package llm
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"rehearse/internal/source"
 )
@@ -17,9 +17,9 @@ type part struct {
 	template *text
 }
 
-func readTree(n source.Node, user *regexp.Regexp) tree {
+func readTree(n source.Node, from captures) tree {
 	var t tree
-	t.add(n, user)
+	t.add(n, from)
 	return t
 }
 
@@ -31,7 +31,7 @@ func (t *tree) write(raw string) {
 	t.parts = append(t.parts, part{raw: raw})
 }
 
-func (t *tree) add(n source.Node, user *regexp.Regexp) {
+func (t *tree) add(n source.Node, from captures) {
 	switch n.Kind {
 	case source.Null:
 		t.write("null")
@@ -40,7 +40,7 @@ func (t *tree) add(n source.Node, user *regexp.Regexp) {
 	case source.Number:
 		t.write(jsonNumber(n))
 	case source.String:
-		filled := readText(n, user)
+		filled := readText(n, from)
 		if strings.Contains(n.Scalar, "$") {
 			t.parts = append(t.parts, part{template: &filled})
 			return
@@ -52,7 +52,7 @@ func (t *tree) add(n source.Node, user *regexp.Regexp) {
 			if i > 0 {
 				t.write(",")
 			}
-			t.add(item, user)
+			t.add(item, from)
 		}
 		t.write("]")
 	case source.Map:
@@ -66,7 +66,7 @@ func (t *tree) add(n source.Node, user *regexp.Regexp) {
 				t.write(",")
 			}
 			t.write(jsonString(f.Name) + ":")
-			t.add(n.Field(f.Name), user)
+			t.add(n.Field(f.Name), from)
 		}
 		t.write("}")
 	}
@@ -88,6 +88,10 @@ func (t tree) fill(v *scene) json.RawMessage {
 }
 
 func jsonString(s string) string {
+	special := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }
+	if strings.IndexFunc(s, special) < 0 { // most texts
+		return `"` + s + `"`
+	}
 	encoded, _ := encodeJSON(s) // a string always encodes
 	return string(encoded)
 }

@@ -3,7 +3,6 @@ package llm
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"rehearse/internal/source"
@@ -20,18 +19,27 @@ const (
 //
 //	name: shop                     # what the model is called; the file's name by default
 //	rules:                         # the first rule that matches answers
-//	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, tools: get_weather, turn: 1, call: 1}
-//	    tool_calls: [{name: get_weather, args: {city: "${city}"}}]
+//	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, assistant: …, tools: get_weather, turn: 1, call: 1, after: user}
+//	    tool_calls: [{name: get_weather, args: {city: "${city}", unit: "${tool.unit}"}}]
+//	  - when: {after: get_weather, result: '"sky":"(\w+)"', choice: auto, args: {unit: celsius}}
+//	    reply: The sky is $1.
 //	  - when: {user: hello}
 //	    reply: Hello!
 //	    fault: {status: 429, retry_after: 1s, body: slow down, times: 2}
 //	default: {json: {intent: other}, delay: 50ms}
 //
-// Conditions may all be left out: user, system and model are regular expressions as Go writes them, on the last user message, the system messages and the model that is asked;
-// tools are names that must be offered; turn is the number of user messages in the request, call that of requests to this model so far, from 1.
+// Conditions may all be left out. User, system, model and assistant are regular expressions as Go writes them: on the last user message,
+// the system messages, the model that is asked and what the assistant said last. Tools are names that must be offered;
+// turn is the number of user messages in the request, call that of requests to this model so far, from 1.
+//
+// In a loop of tools, after says how the request ends: user (with the user's message), tool (with results of tools), or the name of a tool
+// (a result of that tool is among those at the end); result is a regular expression on such a result. Choice is the tool choice:
+// a tool's name, auto, none or required. Args are parameters for which an offered tool's schema has a `const`, with a regular expression
+// that the whole constant must match: {current_node_id: triage} is the rule for one node of a flow.
 //
 // An answer is reply, tool_calls (or both), json, verdicts or fault, after a delay if there is one.
-// In its texts $1 and ${name} stand for the groups of when.user.
+// In its texts $1 and ${name} stand for the groups of when.user or, if that has none, of when.result;
+// ${tool.NAME} stands for the constant of the parameter NAME of an offered tool.
 // Verdicts answer a judge's request, whose user message is a JSON object: [{criterion: PATTERN, output: PATTERN, score: 0..10}];
 // the first entry that matches a rubric's outcome decides by whether the output matches, and no entry means not satisfied.
 // A fault is timeout, malformed, cut_stream, refuse_connection, or {status or kind, retry_after, body, times};
@@ -50,7 +58,7 @@ func LoadScript(file string, data []byte) (*Scripted, error) {
 	}
 	s := &Scripted{
 		file: file, name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)),
-		calls: map[string]int{}, faults: map[faultKey]int{},
+		calls: map[string]int{}, faults: map[faultKey]int{}, constants: &constants{},
 	}
 	reader := &source.Reader{File: file}
 	node := reader.Node(root, "")
@@ -59,7 +67,7 @@ func LoadScript(file string, data []byte) (*Scripted, error) {
 		"rules": s.readRules,
 		"default": func(n source.Node) {
 			s.fallback = &answer{}
-			s.fallback.read(n, nil, false)
+			s.fallback.read(n, captures{nil, "user"}, false)
 		},
 	})
 	if len(reader.Problems) == 0 && s.rules == nil && s.fallback == nil {
@@ -82,22 +90,22 @@ func (s *Scripted) readRules(n source.Node) {
 		if item.Has("when") { // before the answer, whose templates refer to it
 			r.when.read(item.Field("when"))
 		}
-		r.answer.read(item, r.when.user, true)
+		r.answer.read(item, r.when.captures(), true)
 		s.rules = append(s.rules, r)
 	}
 }
 
 // read reads an answer; in a rule the conditions stand beside it and were read before.
-func (a *answer) read(n source.Node, user *regexp.Regexp, inRule bool) {
+func (a *answer) read(n source.Node, from captures, inRule bool) {
 	a.line = n.Line
 	fields := map[string]func(source.Node){
 		"reply": func(n source.Node) {
-			t := readText(n, user)
+			t := readText(n, from)
 			a.reply = &t
 		},
-		"tool_calls": func(n source.Node) { a.readCalls(n, user) },
+		"tool_calls": func(n source.Node) { a.readCalls(n, from) },
 		"json": func(n source.Node) {
-			t := readTree(n, user)
+			t := readTree(n, from)
 			a.json = &t
 		},
 		"verdicts": func(n source.Node) { a.verdicts = readVerdicts(n) },
@@ -127,13 +135,13 @@ func (a *answer) read(n source.Node, user *regexp.Regexp, inRule bool) {
 	}
 }
 
-func (a *answer) readCalls(n source.Node, user *regexp.Regexp) {
+func (a *answer) readCalls(n source.Node, from captures) {
 	a.calls = []scriptedCall{}
 	for _, item := range n.List() {
 		c := scriptedCall{args: tree{[]part{{raw: "{}"}}}}
 		item.Read(map[string]func(source.Node){
 			"name": func(n source.Node) { c.name = n.Text() },
-			"args": func(n source.Node) { c.args = readTree(n, user) },
+			"args": func(n source.Node) { c.args = readTree(n, from) },
 		})
 		if item.Kind == source.Map && c.name == "" {
 			item.Report("write {name: TOOL, args: {…}}", "a tool call needs a name")

@@ -89,6 +89,7 @@ func TestScriptBounds(t *testing.T) {
 func FuzzLoadScript(f *testing.F) {
 	f.Add([]byte(shop))
 	f.Add([]byte(verdicts))
+	f.Add([]byte(loop))
 	f.Add([]byte("default: {fault: {status: 429, retry_after: 1s, times: 1}, delay: 1h, reply: x}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := LoadScript("fuzz.yaml", data)

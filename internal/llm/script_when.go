@@ -1,115 +1,108 @@
 package llm
 
-import (
-	"regexp"
-	"slices"
-	"strings"
-	"unicode"
+import "regexp"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+// The words of `after` that are not names of tools.
+const (
+	afterUser = "user"
+	afterTool = "tool"
 )
-
-// scene is what the conditions of a rule look at, and what templates are filled from.
-type scene struct {
-	model, user, system string
-	tools               []string
-	turn, call          int
-	messages            int
-	request             []chat.Message
-	// groups are the captures of the matching rule's user pattern; groups[0] is what it matched.
-	groups []string
-}
-
-func newScene(model string, r Request) *scene {
-	v := &scene{model: model, messages: len(r.Messages), request: r.Messages}
-	for _, m := range r.Messages {
-		switch m.Role {
-		case chat.User:
-			v.turn++
-			v.user = m.Content.String()
-		case chat.System:
-			if v.system != "" {
-				v.system += "\n"
-			}
-			v.system += m.Content.String()
-		}
-	}
-	for _, t := range r.Tools {
-		v.tools = append(v.tools, t.Name)
-	}
-	return v
-}
-
-// words estimates the tokens of the request.
-func (v *scene) words() int {
-	n := 0
-	for _, m := range v.request {
-		n += countWords(m.Content.String())
-	}
-	return n
-}
-
-func countWords(text string) int {
-	n, inside := 0, false
-	for _, r := range text {
-		space := unicode.IsSpace(r)
-		if !space && !inside {
-			n++
-		}
-		inside = !space
-	}
-	return n
-}
 
 // condition is a rule's `when`; what is unset matches everything.
 type condition struct {
-	user, system, model *regexp.Regexp
-	tools               []string
-	turn, call          int
+	user, system, model, result, assistant *regexp.Regexp
+	tools                                  []string
+	turn, call                             int
+	after, choice                          string
+	args                                   []argument
 }
 
-// matches also stores the captures of the user pattern.
+// argument is what the constant of a tool's parameter has to be: a text, or what a whole pattern matches.
+type argument struct {
+	name, text string
+	pattern    *regexp.Regexp
+}
+
+func (a *argument) matches(v *scene) bool {
+	value, ok := v.constant(a.name)
+	switch {
+	case !ok:
+		return false
+	case a.pattern == nil:
+		return value == a.text
+	}
+	return a.pattern.MatchString(value)
+}
+
+// matches also stores the captures for the templates. What costs least is asked first.
 func (c *condition) matches(v *scene) bool {
-	if c.turn != 0 && c.turn != v.turn || c.call != 0 && c.call != v.call {
+	return c.fits(v) && c.offered(v) && c.said(v) && c.capture(v)
+}
+
+func (c *condition) fits(v *scene) bool {
+	switch {
+	case c.turn != 0 && c.turn != v.turn, c.call != 0 && c.call != v.call:
+		return false
+	case c.choice != "" && c.choice != orElse(v.request.ToolChoice, "auto"):
 		return false
 	}
-	if c.model != nil && !c.model.MatchString(v.model) || c.system != nil && !c.system.MatchString(v.system) {
-		return false
-	}
+	return v.ends(c.after)
+}
+
+func (c *condition) offered(v *scene) bool {
 	for _, tool := range c.tools {
-		if !slices.Contains(v.tools, tool) {
+		if !v.offers(tool) {
 			return false
 		}
 	}
-	if c.user == nil {
-		v.groups = []string{v.user}
-		return true
+	for i := range c.args {
+		if !c.args[i].matches(v) {
+			return false
+		}
 	}
-	if !c.user.MatchString(v.user) { // cheaper than finding the groups, and most rules don't match
-		return false
-	}
-	v.groups = c.user.FindStringSubmatch(v.user)
 	return true
 }
 
-func (c *condition) read(n source.Node) {
-	n.Read(map[string]func(source.Node){
-		"user":   func(n source.Node) { c.user = pattern(n) },
-		"system": func(n source.Node) { c.system = pattern(n) },
-		"model":  func(n source.Node) { c.model = pattern(n) },
-		"tools":  func(n source.Node) { c.tools = n.Texts() },
-		"turn":   func(n source.Node) { c.turn = n.Int(1) },
-		"call":   func(n source.Node) { c.call = n.Int(1) },
-	})
+func (c *condition) said(v *scene) bool {
+	return (c.model == nil || c.model.MatchString(v.model)) &&
+		(c.system == nil || c.system.MatchString(v.systemText())) &&
+		(c.assistant == nil || c.assistant.MatchString(v.assistantText()))
 }
 
-// pattern reads a regular expression; a broken one is reported and matches everything.
-func pattern(n source.Node) *regexp.Regexp {
-	re, err := regexp.Compile(n.Text())
-	if err != nil {
-		n.Report("write a Go regular expression (RE2); quote special characters with \\", "bad pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return nil
+// capture matches the patterns of user and result and keeps the groups of the one that fills the templates.
+func (c *condition) capture(v *scene) bool {
+	result, found := c.findResult(v)
+	if !found || c.user != nil && !c.user.MatchString(v.user) { // cheaper than finding the groups, and most rules don't match
+		return false
 	}
-	return re
+	switch from := c.captures(); {
+	case from.pattern == nil:
+		v.groups = []string{v.user}
+	case from.pattern == c.result:
+		v.groups = c.result.FindStringSubmatch(result)
+	default:
+		v.groups = c.user.FindStringSubmatch(v.user)
+	}
+	return true
+}
+
+// findResult returns the last result of a tool that matches, of the tool that after names.
+func (c *condition) findResult(v *scene) (string, bool) {
+	if c.result == nil {
+		return "", true
+	}
+	for i := len(v.request.Messages) - 1; i >= v.results; i-- {
+		if text := v.request.Messages[i].Content.String(); v.isResult(i, c.after) && c.result.MatchString(text) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// captures says which pattern's groups the templates of a rule use: that of user or, if it has no groups, that of result.
+func (c *condition) captures() captures {
+	if c.result != nil && (c.user == nil || c.user.NumSubexp() == 0) {
+		return captures{c.result, "result"}
+	}
+	return captures{c.user, "user"}
 }

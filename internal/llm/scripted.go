@@ -16,21 +16,24 @@ type Cast interface {
 }
 
 var (
-	_ Model = (*Scripted)(nil)
-	_ Cast  = (*Scripted)(nil)
+	_ Model    = (*Scripted)(nil)
+	_ Streamer = (*Scripted)(nil)
+	_ Cast     = (*Scripted)(nil)
+	_ Streamer = role{}
 )
 
 // Scripted is a model played from a file of rules (LoadScript). The same requests in the same order get the same answers.
 // It is safe for concurrent use; only rules on `call` and limited faults depend on what was asked before.
 type Scripted struct {
 	// name is what the rules' `model` patterns see when nobody asks for another.
-	name     string
-	file     string
-	rules    []rule
-	fallback *answer
-	mu       sync.Mutex
-	calls    map[string]int
-	faults   map[faultKey]int
+	name      string
+	file      string
+	rules     []rule
+	fallback  *answer
+	constants *constants
+	mu        sync.Mutex
+	calls     map[string]int
+	faults    map[faultKey]int
 }
 
 // rule answers the requests that its conditions match.
@@ -48,7 +51,11 @@ type role struct {
 }
 
 func (r role) Generate(ctx context.Context, q Request) (chat.Reply, error) {
-	return r.script.generate(ctx, r.name, q)
+	return r.script.play(ctx, r.name, q, nil)
+}
+
+func (r role) Stream(ctx context.Context, q Request, token func(string)) (chat.Reply, error) {
+	return r.script.play(ctx, r.name, q, token)
 }
 
 // Name returns the name that the script gives itself, or that of its file.
@@ -56,12 +63,18 @@ func (s *Scripted) Name() string { return s.name }
 
 // Generate answers as the first rule that matches says.
 func (s *Scripted) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	return s.generate(ctx, s.name, r)
+	return s.play(ctx, s.name, r, nil)
 }
 
-func (s *Scripted) generate(ctx context.Context, name string, r Request) (chat.Reply, error) {
+// Stream is Generate with the text given word by word. An answer that is cut gives some words before it fails.
+func (s *Scripted) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
+	return s.play(ctx, s.name, r, token)
+}
+
+// play answers; token is nil when nobody takes the text piece by piece.
+func (s *Scripted) play(ctx context.Context, name string, r Request, token func(string)) (chat.Reply, error) {
 	start := time.Now()
-	v := newScene(name, r)
+	v := newScene(name, &r, s.constants)
 	s.mu.Lock()
 	s.calls[name]++
 	v.call = s.calls[name]
@@ -76,18 +89,22 @@ func (s *Scripted) generate(ctx context.Context, name string, r Request) (chat.R
 			Hint: "add a rule or a default to " + s.file,
 		})
 	}
-	if err := sleep(ctx, chosen.delay); err != nil {
+	if err := Sleep(ctx, chosen.delay); err != nil {
 		return chat.Reply{}, err
 	}
 	if broken {
-		return chat.Reply{}, s.breakOff(ctx, name, chosen.fault)
+		return chat.Reply{}, s.breakOff(ctx, name, chosen.fault, token)
 	}
-	reply, err := chosen.render(v)
-	if err != nil {
-		return chat.Reply{}, s.fail(name, &Error{
-			Fault: Refused, Message: fmt.Sprintf("the rule at %s:%d cannot answer: %v", s.file, chosen.line, err),
-			Hint: "`verdicts` answer a judge's request; narrow `when`",
-		})
+	reply, failure := chosen.render(v)
+	if failure != nil {
+		failure.Fault = Refused
+		failure.Message = fmt.Sprintf("the rule at %s:%d cannot answer: %s", s.file, chosen.line, failure.Message)
+		return chat.Reply{}, s.fail(name, failure)
+	}
+	if token != nil {
+		if err := giveWords(ctx, reply.Text, token); err != nil {
+			return chat.Reply{}, err
+		}
 	}
 	reply.Usage.InputTokens, reply.Latency, reply.Attempts = v.words(), time.Since(start), 1
 	return reply, nil
@@ -119,19 +136,4 @@ func (s *Scripted) choose(v *scene, r Request) (*answer, bool, error) {
 func (s *Scripted) fail(name string, e *Error) *Error {
 	e.Model, e.At, e.Attempts = "scripted:"+name, s.file, 1
 	return e
-}
-
-// sleep waits, or returns the context's error when that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Timeout returns model with each call bounded by after; 0 bounds nothing.
-// A call that takes longer is an *Error of fault TimedOut, which is also context.DeadlineExceeded; name and at say of whom.
+// A streamed reply has to be complete within that time. A call that takes longer is an *Error of fault TimedOut, which is also context.DeadlineExceeded; name and at say of whom.
 // The end of the caller's own context is returned as it is.
 func Timeout(model Model, after time.Duration, name, at string) Model {
 	if after <= 0 {
@@ -25,7 +25,11 @@ type timed struct {
 }
 
 func (t *timed) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	return within(ctx, t.limit, func(ctx context.Context) (chat.Reply, error) { return t.model.Generate(ctx, r) })
+	return t.Stream(ctx, r, nil)
+}
+
+func (t *timed) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
+	return within(ctx, t.limit, func(ctx context.Context) (chat.Reply, error) { return ask(ctx, t.model, r, token) })
 }
 
 type callTimeout struct {

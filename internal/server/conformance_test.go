@@ -19,6 +19,11 @@ import (
 
 const everyAnswer = `
 rules:
+  - when: {after: process_node, result: '"prompt":"(\w+)"'}
+    reply: "after the tool: $1, called for ${tool.current_node_id}"
+  - when: {choice: process_node, args: {current_node_id: triage}, after: user}
+    tool_calls: [{name: process_node, args: {current_node_id: "${tool.current_node_id}", option_id: "-1"}}]
+  - {when: {choice: none}, reply: no tools}
   - when: {user: '^hello (?P<name>\w+)', system: brief}
     reply: "Hello, ${name}: <&> \"quoted\"\nline"
   - when: {user: weather, tools: get_weather}
@@ -74,7 +79,18 @@ func TestConformance(t *testing.T) {
 	answered.Messages = append(answered.Messages,
 		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Args: json.RawMessage(`"{broken"`)}}},
 		chat.Message{Role: chat.Tool, ToolCallID: "1", Content: chat.Content{Text: "done"}})
+	step := talk("hello")
+	step.ToolChoice = "process_node"
+	step.Tools = []llm.Tool{{Name: "process_node", Parameters: json.RawMessage(`{"type":"object","properties":{"current_node_id":{"const":"triage"}}}`)}}
+	stepped := step
+	stepped.ToolChoice = "auto"
+	stepped.Messages = append(stepped.Messages[:2:2],
+		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "process_node", Args: json.RawMessage(`{}`)}}},
+		chat.Message{Role: chat.Tool, ToolCallID: "1", Content: chat.Content{Text: `{"prompt":"Which"}`}})
+	off := talk("hello")
+	off.ToolChoice = "none"
 	requests := map[string]llm.Request{
+		"step": step, "after the step": stepped, "tools off": off,
 		"text": talk("hello Ann"), "tools": tools, "both": talk("both"), "tool results": answered, "JSON": talk("data"),
 		"judge":   talk(`{"output":"Hello","rubrics":[{"id":"a","outcome":"greets"},{"id":"b","outcome":"sings"}]}`),
 		"picture": picture, "turn": talk("x", "y", "later"), "model": talk("model"), "empty": talk(""), "limited": talk("limited"),
@@ -105,6 +121,19 @@ func TestConformance(t *testing.T) {
 						t.Errorf("round %d: replies differ (-in process +HTTP):\n%s", round, d)
 					}
 					diffErrors(t, title, wantErr, gotErr)
+				}
+				if title == "limited" {
+					return // both are beyond its fault
+				}
+				said := []string{"", ""}
+				want, wantErr := llm.Stream(t.Context(), played, request, func(token string) { said[0] += token })
+				got, gotErr := llm.Stream(t.Context(), served, request, func(token string) { said[1] += token })
+				if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency")); d != "" {
+					t.Errorf("streamed replies differ (-in process +HTTP):\n%s", d)
+				}
+				diffErrors(t, title, wantErr, gotErr)
+				if wantErr == nil && (said[0] != want.Text || said[1] != want.Text) {
+					t.Errorf("streamed %q in process and %q over HTTP, want %q", said[0], said[1], want.Text)
 				}
 			})
 		}

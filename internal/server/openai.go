@@ -3,7 +3,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -73,7 +72,7 @@ func (s *openAI) complete(w http.ResponseWriter, r *http.Request) {
 		model = cast.As(asked.Model)
 	}
 	reply, err := model.Generate(r.Context(), request)
-	if wait(r.Context(), s.options.Latency) != nil {
+	if llm.Sleep(r.Context(), s.options.Latency) != nil {
 		return // the client left
 	}
 	if err != nil {
@@ -133,19 +132,4 @@ func encode(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return b.Bytes(), err
-}
-
-// wait returns when d is over or with the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -98,8 +98,7 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 
 // cut sends the first half of an answer that announces its whole length.
 func (s *openAI) cut(w http.ResponseWriter, asked *chatRequest) {
-	reply := chat.Reply{Text: "This answer breaks off before its end, because the script that plays this model says so."}
-	contentType, body := raw(s.completion(asked.Model, reply), asked.Stream)
+	contentType, body := raw(s.completion(asked.Model, chat.Reply{Text: llm.CutText}), asked.Stream)
 	hangUp(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(body), body[:len(body)/2]))
 }
 

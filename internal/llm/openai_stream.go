@@ -1,0 +1,119 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/openai/openai-go/v3/option"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+)
+
+// The body of POST /chat/completions for a reply in pieces, whose last one tells the usage.
+type chatStreamBody struct {
+	chatBody
+	Stream  bool   `json:"stream"`
+	Options object `json:"stream_options"`
+}
+
+func encodeChatStream(m config.Model, r Request, public bool) (any, error) {
+	body, err := encodeChat(m, r, public)
+	if err != nil {
+		return nil, err
+	}
+	plain, ok := body.(chatBody)
+	if !ok {
+		return nil, errors.New("not a chat completion")
+	}
+	return chatStreamBody{plain, true, object{"include_usage": true}}, nil
+}
+
+// Stream asks the endpoint once, for a reply as server-sent events. Of the responses API it gives the text in one piece.
+// A stream that breaks off is an *Error of fault Unreachable. A server that answers as a whole nevertheless is understood.
+func (c *OpenAI) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
+	if c.protocol.streamed == nil {
+		reply, err := c.Generate(ctx, r)
+		return inOnePiece(reply, err, token)
+	}
+	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) {
+		return c.ask(ctx, r, c.protocol.streamed, func(ctx context.Context, body []byte) (chat.Reply, error) {
+			return c.inPieces(ctx, body, token)
+		})
+	})
+}
+
+func (c *OpenAI) inPieces(ctx context.Context, body []byte, token func(string)) (chat.Reply, error) {
+	res, err := c.endpoint.open(ctx, c.protocol.path, body, option.WithHeader("Accept", "text/event-stream"))
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if !isEventStream(res) {
+		answer, err := c.endpoint.read(ctx, res)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		reply, err := c.protocol.decode(answer)
+		return inOnePiece(reply, c.endpoint.undecoded(err), token)
+	}
+	assembled := assembly{token: token}
+	// It is read to its end, beyond the last event, because only then the connection can be used again.
+	for data, err := range events(res.Body) {
+		switch {
+		case err != nil && assembled.complete():
+			return assembled.reply(), nil
+		case err != nil:
+			return chat.Reply{}, c.endpoint.broken(ctx, err)
+		}
+		if err := assembled.add(data); err != nil {
+			return chat.Reply{}, c.endpoint.undecoded(err)
+		}
+	}
+	if !assembled.complete() {
+		return chat.Reply{}, c.endpoint.broken(ctx, io.ErrUnexpectedEOF)
+	}
+	return assembled.reply(), nil
+}
+
+func isEventStream(res *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return err == nil && kind == "text/event-stream"
+}
+
+// chunk is one event of a streamed chat completion (https://platform.openai.com/docs/api-reference/chat-streaming).
+type chunk struct {
+	Choices []struct {
+		Index int `json:"index"`
+		Delta struct {
+			Content   any         `json:"content"`
+			Refusal   string      `json:"refusal"`
+			ToolCalls []callDelta `json:"tool_calls"`
+		} `json:"delta"`
+		Finish string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		Input  int `json:"prompt_tokens"`
+		Output int `json:"completion_tokens"`
+	} `json:"usage"`
+	Error *answerError `json:"error"`
+}
+
+// callDelta is a piece of a tool call; its index says of which. Some servers leave it out and send each call at once.
+type callDelta struct {
+	Index *int `json:"index"`
+	answerCall
+}
+
+// text returns the piece of the arguments, which some servers send as an object.
+func (d *callDelta) text() string {
+	var text string
+	if json.Unmarshal(d.Function.Arguments, &text) != nil {
+		text = string(d.Function.Arguments)
+	}
+	return text
+}
