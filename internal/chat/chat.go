@@ -133,9 +133,13 @@ type Reply struct {
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// Message returns the reply as an assistant's message.
+// Message returns the reply as an assistant's message: with the tool calls that were asked for, but not what came of them.
 func (r Reply) Message() Message {
-	return Message{Role: Assistant, Content: Content{Text: r.Text}, ToolCalls: r.ToolCalls}
+	m := Message{Role: Assistant, Content: Content{Text: r.Text}}
+	for _, call := range r.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: call.ID, Name: call.Name, Args: call.Args})
+	}
+	return m
 }
 
 // Format writes a conversation as readable text: each message behind its role, with a blank line between two.

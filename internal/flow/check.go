@@ -1,0 +1,166 @@
+package flow
+
+import (
+	"fmt"
+
+	"rehearse/internal/source"
+)
+
+// connect resolves the targets of all options.
+func (r *reader) connect(n source.Node) {
+	for _, node := range r.flow.Nodes {
+		for _, o := range node.Options {
+			if o.target == "" {
+				continue
+			}
+			next, ok := r.flow.byID[o.target]
+			if !ok {
+				report(n, o.line, o.column, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
+				continue
+			}
+			o.Next = next
+		}
+	}
+}
+
+// optionPlace names a node and its option for an error.
+func optionPlace(n *Node, o *Option) string {
+	if n.Type == Start {
+		return fmt.Sprintf("node %q", n.ID)
+	}
+	return fmt.Sprintf("node %q, option %q", n.ID, o.ID)
+}
+
+// report reports a problem at a line of the document.
+func report(n source.Node, line, column int, hint, format string, args ...any) {
+	n.Line, n.Column = line, column
+	n.Report(hint, format, args...)
+}
+
+func (r *reader) ids() []string {
+	ids := make([]string, 0, len(r.flow.Nodes))
+	for _, n := range r.flow.Nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// findStart finds the one start node.
+func (r *reader) findStart(n, named source.Node) {
+	var starts []*Node
+	for _, node := range r.flow.Nodes {
+		if node.Type == Start {
+			starts = append(starts, node)
+		}
+	}
+	switch {
+	case len(starts) == 0:
+		n.Report("give the first node `type: start`", "the flow has no start node")
+		return
+	case len(starts) > 1:
+		report(n, starts[1].line, starts[1].column, "keep one; make the others conversation nodes",
+			"nodes %q and %q are both start nodes", starts[0].ID, starts[1].ID)
+	}
+	r.flow.Start = starts[0]
+	if named.Kind == source.Null {
+		return
+	}
+	if id := named.Text(); id != "" && id != starts[0].ID {
+		named.Report(fmt.Sprintf("write `start: %s`", starts[0].ID), "start names %q, but the start node is %q", id, starts[0].ID)
+	}
+}
+
+// checkNodeFlow reports what keeps a conversation from getting through (flow-engine.md 3.1).
+func (r *reader) checkNodeFlow(n source.Node) {
+	if r.flow.Start == nil || len(r.Problems) > 0 {
+		return
+	}
+	reached := r.flow.reachable()
+	ending := r.flow.ending()
+	for _, node := range r.flow.Nodes {
+		for _, o := range node.Options {
+			if o.Next == r.flow.Start {
+				report(n, o.line, o.column, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
+			}
+		}
+		switch {
+		case !reached[node]:
+			report(n, node.line, node.column, "add an option that leads here, or remove the node", "node %q cannot be reached from the start", node.ID)
+		case !ending[node]:
+			report(n, node.line, node.column, "add an option that leads to a stop, or one with `next: null`", "node %q is a dead end: no way leads from it to an end", node.ID)
+		}
+	}
+}
+
+// reachable returns the nodes that a conversation can get to.
+func (f *Flow) reachable() map[*Node]bool {
+	reached := map[*Node]bool{f.Start: true}
+	queue := []*Node{f.Start}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		for _, next := range n.successors() {
+			if !reached[next] {
+				reached[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return reached
+}
+
+// ending returns the nodes from which a conversation can get to an end.
+func (f *Flow) ending() map[*Node]bool {
+	before := map[*Node][]*Node{}
+	ending := map[*Node]bool{}
+	var queue []*Node
+	for _, n := range f.Nodes {
+		ends := n.Ends()
+		for _, o := range n.Options {
+			ends = ends || o.Next == nil
+		}
+		for _, next := range n.successors() {
+			before[next] = append(before[next], n)
+		}
+		if ends {
+			ending[n] = true
+			queue = append(queue, n)
+		}
+	}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		for _, previous := range before[n] {
+			if !ending[previous] {
+				ending[previous] = true
+				queue = append(queue, previous)
+			}
+		}
+	}
+	return ending
+}
+
+// successors are the nodes that a turn at n may lead to, redirects included.
+func (n *Node) successors() []*Node {
+	var next []*Node
+	for _, o := range n.Options {
+		if o.Next != nil {
+			next = append(next, o.Next)
+		}
+		next = append(next, redirects(o.Actions)...)
+	}
+	if n.State != nil {
+		next = append(next, redirects(n.State.Actions)...)
+	}
+	return next
+}
+
+func redirects(actions []Action) []*Node {
+	var next []*Node
+	for _, a := range actions {
+		if a.Type == Redirect && a.node != nil {
+			next = append(next, a.node)
+		}
+	}
+	return next
+}

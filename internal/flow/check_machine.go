@@ -1,0 +1,43 @@
+package flow
+
+import "rehearse/internal/source"
+
+// connectRedirects resolves the states that redirect actions name.
+func (r *reader) connectRedirects(n source.Node) {
+	resolve := func(owner *Node, actions []Action) {
+		for i, a := range actions {
+			if a.Type != Redirect {
+				continue
+			}
+			next, ok := r.flow.byID[a.Target]
+			if !ok {
+				report(n, owner.line, owner.column, source.Suggest(a.Target, r.ids()),
+					"state %q redirects to %q, which does not exist", owner.ID, a.Target)
+				continue
+			}
+			actions[i].node = next
+		}
+	}
+	for _, node := range r.flow.Nodes {
+		resolve(node, node.State.Actions)
+		for _, o := range node.Options {
+			resolve(node, o.Actions)
+		}
+	}
+}
+
+// checkMachine warns of states that no conversation reaches, and of those that it cannot leave.
+func (r *reader) checkMachine(n source.Node) {
+	if r.flow.Start == nil || len(r.Problems) > 0 {
+		return
+	}
+	reached, ending := r.flow.reachable(), r.flow.ending()
+	for _, node := range r.flow.Nodes {
+		switch {
+		case !reached[node]:
+			r.warnAt(n.Path(), node.line, node.column, "add a transition that leads here", "state %q cannot be reached from %q", node.ID, r.flow.Start.ID)
+		case !ending[node]:
+			r.warnAt(n.Path(), node.line, node.column, "add a transition that leads to an end", "no way leads from state %q to an end", node.ID)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package flow
+
+import (
+	"context"
+	"slices"
+
+	"rehearse/internal/chat"
+)
+
+// close makes the result of a turn whose answer is there, and the two messages that it adds to the history.
+// It never fails: what goes wrong with the memory is a warning.
+func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
+	r := &Result{
+		AssistantMessage: text, PreviousNodeID: t.node.ID, Transition: Transition{Kind: t.step.kind},
+		FlowCompleted: t.step.ends(), DryRun: t.in.DryRun, ToolCalls: t.trace, TraceID: t.traceID,
+	}
+	if o := t.step.option; o != nil && t.node.Type != Start {
+		r.Transition.OptionID = &o.ID
+	}
+	at := t.node.ID
+	if next := t.step.next; next != nil {
+		at = next.ID
+		r.NextNodeID, r.CurrentNodeID, r.NextNodeDescriptor = &next.ID, &next.ID, next.descriptor
+	}
+	exchange := t.exchange(text, at)
+	t.remember(ctx, r, exchange)
+	if t.in.DryRun {
+		r.CurrentNodeID, r.Memory = &t.node.ID, t.in.Memory
+	}
+	t.usage.LatencyMS = float64(t.Now().Sub(t.started).Microseconds()) / 1000
+	r.Usage = t.usage
+	r.Warnings = append([]Warning{}, t.warnings...)
+	if r.ToolCalls == nil {
+		r.ToolCalls = []ToolTrace{}
+	}
+	if t.options.Trusted && t.in.Model != nil && t.in.Model.EnableTracing {
+		r.PromptSnapshot = t.messages
+	}
+	return r, exchange
+}
+
+func (t *turn) exchange(text, node string) []Message {
+	debug := &Debug{TraceID: t.traceID, ConversationID: t.in.ConversationID, TestCaseID: t.in.TestCaseID}
+	return []Message{
+		{Role: chat.User, Content: t.in.LatestUserMessage, Turn: t.number},
+		{Role: chat.Assistant, Content: text, Turn: t.number, NodeID: node, Debug: debug},
+	}
+}
+
+// remember advances the memory by the turn and runs the memory pipeline.
+func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
+	memory := t.in.Memory
+	memory.raw, memory.TurnIndex = nil, t.number
+	var collected MemoryDelta
+	if len(t.collected) > 0 {
+		memory.Facts, collected = mergeFacts(memory.Facts, t.collected, t.number)
+	}
+	in := rememberInput{
+		Model: t.model, Parameters: t.params, Pipeline: t.pipeline(), Memory: memory,
+	}
+	in.History = append(unsummarised(t.in.History, memory, in.Pipeline), exchange...)
+	var took memoryUsage
+	var faults []error
+	r.Memory, r.MemoryDelta, took, faults = remember(ctx, in)
+	r.MemoryDelta.FactsAdded = slices.Insert(r.MemoryDelta.FactsAdded, 0, collected.FactsAdded...)
+	r.MemoryDelta.FactsUpdated = slices.Insert(r.MemoryDelta.FactsUpdated, 0, collected.FactsUpdated...)
+	r.MemoryDelta.FactsDeleted = slices.Insert(r.MemoryDelta.FactsDeleted, 0, collected.FactsDeleted...)
+	t.usage.LLMCalls += took.Calls
+	t.usage.PromptTokens += took.Usage.InputTokens
+	t.usage.CompletionTokens += took.Usage.OutputTokens
+	t.usage.CostUSD += took.CostUSD
+	if t.in.DryRun && t.in.MemoryPipeline == nil {
+		for stage := range r.MemoryDelta.Stages {
+			r.MemoryDelta.Stages[stage] = StageSkipped
+		}
+	}
+	for _, err := range faults {
+		t.warn(MemoryFailed)
+		t.Log.WarnContext(ctx, "memory pipeline", "error", err, "trace_id", t.traceID, "conversation_id", t.in.ConversationID)
+	}
+}
+
+// pipeline returns what the memory pipeline may do in this turn.
+// A dry run, and a state machine, whose rules collect what there is to know, run it only when the context turns it on itself.
+func (t *turn) pipeline() *MemoryPipeline {
+	if t.in.MemoryPipeline == nil && (t.in.DryRun || t.flow.Machine) {
+		return &MemoryPipeline{Enabled: true, Stages: []Stage{}}
+	}
+	return t.in.MemoryPipeline
+}
+
+// unsummarised returns a copy of the end of the history that the memory pipeline may need: the turns since the last summary,
+// with room to spare. The whole history would make a turn as expensive as the conversation is long.
+func unsummarised(history []Message, m Memory, p *MemoryPipeline) []Message {
+	gap := 0
+	if p.runs(SummarizeStage) {
+		gap = m.TurnIndex
+		if m.Summary != nil {
+			gap -= m.Summary.LastSummarizedTurn
+		}
+	}
+	const perTurn, spare = 4, 8
+	wanted := perTurn*min(max(gap, 0), len(history)) + spare // a seeded memory may claim any number of turns
+	return slices.Clone(history[max(0, len(history)-wanted):])
+}

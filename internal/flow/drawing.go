@@ -1,0 +1,90 @@
+package flow
+
+import (
+	"strings"
+
+	"rehearse/internal/draw"
+)
+
+// Drawing returns the flow as a graph to draw. What no conversation reaches, or cannot leave, is marked;
+// what a model decides is a solid line, what a rule decides a dashed one.
+func (f *Flow) Drawing() draw.Graph {
+	g := draw.Graph{Title: f.ID}
+	reached, ending := f.reachable(), f.ending()
+	for _, n := range f.Nodes {
+		shown := draw.Node{ID: n.ID, Label: n.ID, Note: n.Prompt, Shape: shape(f, n)}
+		switch {
+		case !reached[n]:
+			shown.Tone = draw.Muted
+		case !ending[n]:
+			shown.Tone = draw.Warn
+		case n == f.Start:
+			shown.Tone = draw.Accent
+		case n.Ends():
+			shown.Tone = draw.Good
+		}
+		g.Nodes = append(g.Nodes, shown)
+		for _, o := range n.Options {
+			g.Edges = append(g.Edges, edge(n, o))
+		}
+		for _, next := range redirected(n) {
+			g.Edges = append(g.Edges, draw.Edge{From: n.ID, To: next.ID, Label: string(Redirect), Style: draw.Dashed})
+		}
+	}
+	return g
+}
+
+func shape(f *Flow, n *Node) draw.Shape {
+	switch {
+	case n == f.Start:
+		return draw.Start
+	case n.Ends():
+		return draw.End
+	case len(n.Options) > 1:
+		return draw.Decision
+	}
+	return draw.Step
+}
+
+func edge(n *Node, o *Option) draw.Edge {
+	e := draw.Edge{From: n.ID, To: o.target, Label: o.Label}
+	if o.Rule != nil {
+		e.Style = draw.Dashed
+		e.Label = o.Rule.String()
+	}
+	if n.Type == Start || e.Label == o.target {
+		e.Label = ""
+	}
+	return e
+}
+
+// redirected are the nodes that a node's own actions lead to.
+func redirected(n *Node) []*Node {
+	if n.State == nil {
+		return nil
+	}
+	return redirects(n.State.Actions)
+}
+
+// String returns the condition in a few words; what always holds says nothing.
+func (c *Condition) String() string {
+	switch c.Type {
+	case Always:
+		return ""
+	case And, Or, Not:
+		parts := make([]string, 0, len(c.Of))
+		for _, of := range c.Of {
+			parts = append(parts, of.String())
+		}
+		joined := strings.Join(parts, " "+string(c.Type)+" ")
+		if c.Type == Not {
+			return "not (" + strings.Join(parts, " and ") + ")"
+		}
+		return joined
+	}
+	what := string(c.Type)
+	if c.Operator != "" {
+		what = string(c.Operator)
+	}
+	return strings.TrimSpace(c.Field + " " + what + " " + strings.Join(c.Values, " | "))
+}

@@ -1,0 +1,153 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/llm"
+	"rehearse/internal/source"
+)
+
+// Config is what an Engine works with. Only Model is needed.
+type Config struct {
+	Model llm.Model
+	// Named returns the model of another name, for contexts that ask for one; nil leaves Model to answer.
+	Named func(name string) (llm.Model, error)
+	// Parameters are the sampling parameters of every request; the rest of the request is ignored.
+	Parameters llm.Request
+	// Flows are what contexts may refer to.
+	Flows *Library
+	// Knowledge is what search_knowledge_bases asks.
+	Knowledge Knowledge
+	// API carries out call_api actions of state machines; nil records the call only.
+	API func(ctx context.Context, name string, fields map[string]string) (json.RawMessage, error)
+	// Log gets what went wrong without failing a turn; nil discards it.
+	Log *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Engine takes turns. It keeps nothing between them and is safe for concurrent use.
+type Engine struct{ Config }
+
+// New returns an engine.
+func New(c Config) *Engine {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Engine{c}
+}
+
+// Options say how one turn is taken.
+type Options struct {
+	// Trusted honours the context's model parameters and its wish for tracing.
+	Trusted bool
+	// Sink gets what happens while it happens: tool calls and the pieces of the answer. It is called by one goroutine at a time.
+	Sink func(Event)
+}
+
+// Event is something that happened during a turn: a piece of the answer, or a tool call that is done.
+type Event struct {
+	Token string
+	Tool  *ToolTrace
+}
+
+// Bounds of the limits that a context may set.
+const (
+	defaultIterations  = 8
+	maxIterations      = 64
+	defaultTurnTimeout = time.Minute
+	maxTurnTimeout     = 10 * time.Minute
+)
+
+// Execute takes one turn. The context is not changed, and after an error nothing has happened; the error is an *Error.
+func (e *Engine) Execute(ctx context.Context, c *Context, o Options) (*Result, error) {
+	f, err := e.resolve(c.Flow)
+	if err != nil {
+		return nil, err
+	}
+	r, exchange, err := e.turn(ctx, f, c, o)
+	if err != nil {
+		return nil, err
+	}
+	r.History = c.History
+	if !c.DryRun {
+		r.History = slices.Concat(c.History, exchange)
+	}
+	return r, nil
+}
+
+// turn takes one turn and returns the two messages that it adds; the result's history is left to the caller.
+func (e *Engine) turn(ctx context.Context, f *Flow, c *Context, o Options) (*Result, []Message, error) {
+	t, err := e.begin(f, c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := turnTimeout(c.Limits)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
+	defer cancel()
+	text, err := t.talk(ctx)
+	if err != nil {
+		return nil, nil, turnError(ctx, limit, err)
+	}
+	r, exchange := t.close(ctx, text)
+	return r, exchange, nil
+}
+
+var errTurnTimeout = errors.New("the turn took too long")
+
+func turnTimeout(l Limits) time.Duration {
+	if l.TurnTimeoutMS <= 0 {
+		return defaultTurnTimeout
+	}
+	return min(time.Duration(l.TurnTimeoutMS)*time.Millisecond, maxTurnTimeout)
+}
+
+// turnError says what ended the turn.
+func turnError(ctx context.Context, limit time.Duration, err error) error {
+	var failed *llm.Error
+	switch {
+	case errors.Is(context.Cause(ctx), errTurnTimeout):
+		return &Error{Fault: TimedOut, Message: fmt.Sprintf("the turn took longer than %s", limit), Hint: "raise limits.turn_timeout_ms", Err: err}
+	case errors.As(err, &failed) && failed.Fault == llm.TimedOut:
+		return &Error{Fault: TimedOut, Message: "the model did not answer in time", Err: err}
+	}
+	return &Error{Fault: Model, Message: "the model failed", Err: err}
+}
+
+// resolve finds or loads the context's flow.
+func (e *Engine) resolve(s Source) (*Flow, error) {
+	if s.Inline == nil {
+		return e.Flows.Find(s.Ref)
+	}
+	f, err := LoadInline(s.Inline)
+	var problems source.Problems
+	if errors.As(err, &problems) && len(problems) > 0 {
+		p := problems[0]
+		return nil, &Error{Fault: Invalid, Pointer: pointer(p.Path), Message: p.Message, Hint: p.Hint}
+	}
+	return f, err
+}
+
+// pointer writes a path such as flow.nodes[3].options[1] as a JSON pointer.
+func pointer(path string) string {
+	if path == "" {
+		return ""
+	}
+	return "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
+}
+
+// traceID returns 16 random bytes in hexadecimal, as W3C Trace Context writes them.
+func traceID() string {
+	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) //nolint:gosec // it names a turn, it guards nothing
+}

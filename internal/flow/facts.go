@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"cmp"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// The bounds of what is known of a user. Most of it comes from a model and is sent with every prompt.
+const (
+	maxFacts      = 100
+	maxFactOps    = 100 // different keys of one merge; must not exceed maxFacts, see evict
+	maxFactKey    = 100 // characters
+	maxFactValue  = 2000
+	maxPastValues = 20
+)
+
+// factOp changes one fact.
+type factOp struct {
+	Op, Key, Value string
+	// SourceTurn is the turn in which it was said; 0 means this turn.
+	SourceTurn int
+	// Confidence is between 0 and 1; nil means that nobody doubts it.
+	Confidence *float64
+}
+
+// What an operation does. An add of a known key and an update of an unknown one do the same: the key has that value now.
+const (
+	opAdd    = "add"
+	opUpdate = "update"
+	opDelete = "delete"
+)
+
+// NormalKey writes a key as facts and fields have it: lower case, with _ for white space and hyphens, and of what remains
+// only letters of ASCII, digits, _ and dots. It may be empty.
+func NormalKey(key string) string {
+	normal := strings.Map(func(r rune) rune {
+		switch {
+		case r == '-' || unicode.IsSpace(r):
+			return '_'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '.':
+			return r
+		}
+		return -1
+	}, strings.ToLower(strings.TrimSpace(key)))
+	return normal[:min(len(normal), maxFactKey)]
+}
+
+// normal returns the operation with its parts in normal form, or false when it means nothing.
+func (o factOp) normal(turn int) (factOp, bool) {
+	o.Key, o.Value = NormalKey(o.Key), oneLine(o.Value, maxFactValue)
+	if o.SourceTurn < 1 || o.SourceTurn > turn {
+		o.SourceTurn = turn
+	}
+	if c := o.Confidence; c != nil && math.IsNaN(*c) {
+		o.Confidence = nil
+	} else if c != nil && (*c < 0 || *c > 1) {
+		within := math.Min(math.Max(*c, 0), 1)
+		o.Confidence = &within
+	}
+	switch o.Op {
+	case opAdd, opUpdate:
+		return o, o.Key != "" && o.Value != ""
+	case opDelete:
+		return o, o.Key != ""
+	}
+	return o, false
+}
+
+// lastOps returns the last operation on each key, in the order in which the keys appear.
+func lastOps(ops []factOp, turn int) []factOp {
+	last := make([]factOp, 0, min(len(ops), maxFactOps))
+	at := make(map[string]int, cap(last))
+	for _, op := range ops {
+		op, ok := op.normal(turn)
+		if !ok {
+			continue
+		}
+		i, known := at[op.Key]
+		switch {
+		case known:
+			last[i] = op
+		case len(last) < maxFactOps:
+			at[op.Key] = len(last)
+			last = append(last, op)
+		}
+	}
+	return last
+}
+
+// normalFacts returns a copy with normal keys. Of a key that stands there twice, which only a seeded memory has, the newest value
+// is kept, in the first place; a fact whose key comes to nothing is left out.
+func normalFacts(facts []Fact) []Fact {
+	var normal []Fact
+	at := make(map[string]int, len(facts))
+	for _, f := range facts {
+		if f.Key = NormalKey(f.Key); f.Key == "" {
+			continue
+		}
+		i, known := at[f.Key]
+		switch {
+		case !known:
+			at[f.Key] = len(normal)
+			normal = append(normal, f)
+		case f.SourceTurn >= normal[i].SourceTurn:
+			normal[i] = f
+		}
+	}
+	return normal
+}
+
+// compareWorth orders facts by what is given up first: the least certain, then the oldest. The key decides the rest, and not the
+// place in the list, so that a fact that is given up and learned again ranks as before.
+func compareWorth(a, b Fact) int {
+	return cmp.Or(cmp.Compare(certainty(a), certainty(b)), cmp.Compare(a.SourceTurn, b.SourceTurn), cmp.Compare(a.Key, b.Key))
+}
+
+// certainty counts a fact without confidence as certain: it was written by a person, or by a model that saw no doubt.
+func certainty(f Fact) float64 {
+	if f.Confidence == nil {
+		return 1
+	}
+	return *f.Confidence
+}

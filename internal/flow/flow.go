@@ -1,0 +1,118 @@
+// Package flow runs conversations along a flow: a graph of nodes, each with a prompt and options that lead on.
+//
+// Two kinds of flow have one normal form. In a node flow a model chooses the option, through the tool process_node.
+// In a state machine rules choose, and the model is asked only where no rule decides.
+// The engine is stateless: a Context goes in, a Result comes out. It knows nothing of evaluation.
+package flow
+
+import (
+	"rehearse/internal/llm"
+	"rehearse/internal/source"
+)
+
+// Flow is a loaded flow. It is immutable and safe for concurrent use.
+type Flow struct {
+	ID string
+	// Version is as written: 1, or 1.0.0.
+	Version      string
+	Description  string
+	SystemPrompt string
+	// Machine is true for a state machine.
+	Machine bool
+	Start   *Node
+	// Nodes are in the order of the file.
+	Nodes []*Node
+	// File and Warnings say where the flow came from, and what was strange but does not keep it from running.
+	File     string
+	Warnings source.Problems
+
+	byID map[string]*Node
+}
+
+// Node returns the node with that id.
+func (f *Flow) Node(id string) (*Node, bool) {
+	n, ok := f.byID[id]
+	return n, ok
+}
+
+// Type is a node's type, as the published schemas name it.
+type Type string
+
+// The node types. Every state of a state machine that does not end is a Conversation.
+const (
+	Start        Type = "start"
+	Conversation Type = "conversation"
+	Stop         Type = "stop"
+)
+
+// Node is one step of a flow.
+type Node struct {
+	ID   string
+	Type Type
+	// Prompt tells the model how to talk here; in a state machine it is the message itself.
+	Prompt string
+	// Options lead on. Those of a start node have their target's id; a stop has none.
+	Options []*Option
+	// State is what only a state machine has; nil in a node flow.
+	State *State
+
+	line, column int
+	descriptor   *Descriptor
+	// system is the first message of every prompt at this node, tool is process_node as it is bound here.
+	system string
+	tool   llm.Tool
+}
+
+// Ends reports whether the node is terminal.
+func (n *Node) Ends() bool { return n.Type == Stop }
+
+// Descriptor returns the node as it is shown to the model and the caller. It is shared: do not change it.
+func (n *Node) Descriptor() *Descriptor { return n.descriptor }
+
+// Stay is the hidden option of every conversation node: none fits yet.
+const Stay = "-1"
+
+// Option leads from a node to the next.
+type Option struct {
+	ID, Label string
+	// When and Examples say when the option fits.
+	When     string
+	Examples []string
+	// Next is nil where the flow ends.
+	Next *Node
+	// Rule decides without a model; nil leaves the choice to the model. Only state machines have rules.
+	Rule *Condition
+	// Priority orders rules: the greatest is tried first, then the order of the file.
+	Priority int
+	// Actions run when the option is taken.
+	Actions []Action
+
+	target       string
+	line, column int
+}
+
+// Target returns the id of the next node, empty where the flow ends.
+func (o *Option) Target() string { return o.target }
+
+// finish prepares what every turn at a node needs, once.
+func (f *Flow) finish() {
+	for _, n := range f.Nodes {
+		n.descriptor = describe(n)
+		n.system = systemText(f, n)
+		n.tool = processNode(n)
+	}
+}
+
+func describe(n *Node) *Descriptor {
+	d := &Descriptor{ID: n.ID, Type: n.Type, Prompt: n.Prompt}
+	if n.Type == Start {
+		return d
+	}
+	for _, o := range n.Options {
+		d.Options = append(d.Options, DescriptorOption{o.ID, o.Label})
+	}
+	if n.State != nil {
+		d.QuickReplies, d.Buttons = n.State.QuickReplies, n.State.Buttons
+	}
+	return d
+}

@@ -1,0 +1,176 @@
+package flow
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// maxFlowBytes bounds a file of flows.
+const maxFlowBytes = 16 << 20
+
+// LoadFile reads every flow of a YAML or JSON file; a file may hold several documents.
+// The error is a source.Problems with every fault of the file, or says why it cannot be read.
+func LoadFile(path string) ([]*Flow, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("flow: %w", err)
+	}
+	if info.Size() > maxFlowBytes {
+		return nil, source.Problems{{File: path, Message: fmt.Sprintf("the file is larger than %d MB", maxFlowBytes>>20), Hint: "split it by flow"}}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("flow: %w", err)
+	}
+	return Load(path, data)
+}
+
+// Load reads every flow of a YAML or JSON document, or of a stream of YAML documents.
+// The error is a source.Problems with every fault; warnings are kept in the flows.
+func Load(file string, data []byte) ([]*Flow, error) {
+	docs, err := source.ParseYAMLStream(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, source.Problems{{File: file, Line: 1, Message: "there is no flow", Hint: hintShape}}
+	}
+	var flows []*Flow
+	var problems source.Problems
+	for i, doc := range docs {
+		path := ""
+		if len(docs) > 1 {
+			path = fmt.Sprintf("document[%d]", i)
+		}
+		f, faults := read(file, path, doc)
+		problems = append(problems, faults...)
+		flows = append(flows, f)
+	}
+	seen := map[string]bool{}
+	for _, f := range flows {
+		if seen[f.ID] && f.ID != "" {
+			problems = append(problems, source.Problem{
+				File: file, Message: fmt.Sprintf("two flows are called %q", f.ID), Hint: "give each flow a name of its own",
+			})
+		}
+		seen[f.ID] = true
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return flows, nil
+}
+
+// LoadInline reads one node flow that stands in a request.
+func LoadInline(data []byte) (*Flow, error) {
+	v, err := source.ParseJSON("flow", data, 1)
+	if err != nil {
+		return nil, err
+	}
+	f, problems := read("flow", "flow", v)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+const hintShape = "write a node flow (id, start, nodes) or a state machine (flow: name, initial_state, states, transitions)"
+
+// read reads one document of either kind.
+func read(file, path string, doc source.Value) (*Flow, source.Problems) {
+	r := &reader{Reader: source.Reader{File: file}, flow: &Flow{File: file, byID: map[string]*Node{}}}
+	n := r.Node(doc, path)
+	switch {
+	case n.Kind != source.Map:
+		n.Report(hintShape, "expected a flow, got %s", n.Kind)
+	case n.Has("flow"):
+		r.machine(n.Field("flow"))
+	case n.Has("states"):
+		r.machine(n)
+	case n.Has("nodes"):
+		r.nodeFlow(n)
+	default:
+		n.Report(hintShape, "there are neither nodes nor states")
+	}
+	r.flow.Warnings = r.warnings
+	if len(r.Problems) == 0 {
+		r.flow.finish()
+	}
+	return r.flow, r.Problems
+}
+
+// reader reads one flow.
+type reader struct {
+	source.Reader
+	flow     *Flow
+	warnings source.Problems
+}
+
+// warn notes something strange that does not keep the flow from running.
+func (r *reader) warn(n source.Node, hint, format string, args ...any) {
+	r.warnAt(n.Path(), n.Line, n.Column, hint, format, args...)
+}
+
+func (r *reader) warnAt(path string, line, column int, hint, format string, args ...any) {
+	r.warnings = append(r.warnings, source.Problem{
+		File: r.File, Path: path, Line: line, Column: column, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// ignored are keys that may stand anywhere in a flow for its readers; the engine has no use for them.
+var ignored = []string{"description", "metadata", "title", "tags", "comment"}
+
+// fields reads the keys that are known and warns of the others: a flow may carry more than this engine reads.
+func (r *reader) fields(n source.Node, known map[string]func(source.Node)) {
+	if n.Kind != source.Map {
+		n.Read(known) // reports what it got instead
+		return
+	}
+	v := n.Value
+	v.Fields = nil
+	for _, f := range n.Fields {
+		if known[f.Name] != nil {
+			v.Fields = append(v.Fields, f)
+			continue
+		}
+		if !slices.Contains(ignored, f.Name) {
+			r.warn(n.Field(f.Name), source.Suggest(f.Name, keysOf(known)), "unknown key %q is ignored", f.Name)
+		}
+	}
+	n.With(v).Read(known)
+}
+
+func keysOf(m map[string]func(source.Node)) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// add files a node under its id.
+func (r *reader) add(at source.Node, n *Node) {
+	n.line, n.column = at.Line, at.Column
+	if first, taken := r.flow.byID[n.ID]; taken {
+		at.Report("give each node an id of its own", "node %q stands here and in line %d", n.ID, first.line)
+		return
+	}
+	if n.ID != "" {
+		r.flow.byID[n.ID] = n
+		r.flow.Nodes = append(r.flow.Nodes, n)
+	}
+}
+
+// Extensions are the names of files that may hold flows.
+var extensions = []string{".yaml", ".yml", ".json"}
+
+// flowFile reports whether a file of a folder is read as flows. Other documents live beside flows, under these names.
+func flowFile(name string) bool {
+	return slices.Contains(extensions, filepath.Ext(name)) && !strings.HasPrefix(name, ".")
+}

@@ -1,0 +1,151 @@
+package flow
+
+import (
+	"regexp"
+
+	"rehearse/internal/source"
+)
+
+var nodeID = regexp.MustCompile(`^[a-z0-9_]+$`)
+
+// nodeFlow reads a flow whose options a model chooses.
+func (r *reader) nodeFlow(n source.Node) {
+	var start source.Node
+	r.fields(n, map[string]func(source.Node){
+		"id":            func(n source.Node) { r.flow.ID = n.Text() },
+		"version":       func(n source.Node) { r.flow.Version = plain(n) },
+		"start":         func(n source.Node) { start = n },
+		"system_prompt": func(n source.Node) { r.flow.SystemPrompt = n.Text() },
+		"nodes": func(n source.Node) {
+			for _, item := range n.List() {
+				r.node(item)
+			}
+		},
+	})
+	if r.flow.ID == "" {
+		n.Field("id").Report("add `id:` with the flow's name", "a flow needs an id")
+	}
+	r.connect(n)
+	r.findStart(n, start)
+	r.checkNodeFlow(n)
+}
+
+func (r *reader) node(n source.Node) {
+	node := &Node{}
+	known := map[string]func(source.Node){
+		"id":     func(n source.Node) { node.ID = r.id(n, "node") },
+		"type":   func(n source.Node) { node.Type = Type(n.OneOf(string(Start), string(Conversation), string(Stop))) },
+		"prompt": func(n source.Node) { node.Prompt = optionalText(n) },
+		"next": func(n source.Node) {
+			for _, item := range n.List() {
+				target := item.Text()
+				node.Options = append(node.Options, &Option{
+					ID: target, Label: target, target: target, line: item.Line, column: item.Column,
+				})
+			}
+		},
+		"options": func(n source.Node) {
+			for _, item := range n.List() {
+				node.Options = append(node.Options, r.option(item))
+			}
+		},
+	}
+	r.fields(n, known)
+	if n.Kind != source.Map {
+		return
+	}
+	if !n.Has("id") {
+		n.Report("add `id:` in lower case", "a node needs an id")
+	}
+	r.checkNode(n, node)
+	r.add(n, node)
+}
+
+func optionalText(n source.Node) string {
+	if n.Kind == source.Null {
+		return ""
+	}
+	return n.Text()
+}
+
+// id reads the name of a node or option.
+func (r *reader) id(n source.Node, what string) string {
+	id := n.Text()
+	if !nodeID.MatchString(id) {
+		n.Report("use lower-case letters, digits and _", "%s id %q is not a valid name", what, id)
+	}
+	return id
+}
+
+func (r *reader) option(n source.Node) *Option {
+	o := &Option{line: n.Line, column: n.Column}
+	r.fields(n, map[string]func(source.Node){
+		"id": func(n source.Node) {
+			o.ID = plain(n)
+			switch {
+			case o.ID == Stay:
+				n.Report("choose another id; \"-1\" always means that no option fits yet", "the option id \"-1\" is reserved")
+			case o.ID == "":
+				n.Report("write a short name", "the option id is empty")
+			}
+		},
+		"label":    func(n source.Node) { o.Label = n.Text() },
+		"when":     func(n source.Node) { o.When = optionalText(n) },
+		"examples": func(n source.Node) { o.Examples = optionalTexts(n) },
+		"next":     func(n source.Node) { o.target = optionalText(n) },
+	})
+	if n.Kind == source.Map {
+		for _, name := range []string{"id", "label", "next"} {
+			if _, given := n.Get(name); !given {
+				n.Report("write {id: …, label: …, next: NODE or null}", "an option needs %q", name)
+			}
+		}
+	}
+	return o
+}
+
+func optionalTexts(n source.Node) []string {
+	if n.Kind == source.Null {
+		return nil
+	}
+	return n.Texts()
+}
+
+// checkNode reports what a node's type does not allow.
+func (r *reader) checkNode(n source.Node, node *Node) {
+	switch node.Type {
+	case "":
+		if !n.Has("type") {
+			n.Report("add `type: start`, conversation or stop", "node %q has no type", node.ID)
+		}
+	case Start:
+		if n.Has("options") && len(n.Field("options").Items) > 0 {
+			n.Field("options").Report("list the next nodes in `next:`", "start node %q has options", node.ID)
+		}
+		if len(node.Options) == 0 {
+			n.Report("add `next:` with at least one node", "start node %q leads nowhere", node.ID)
+		}
+	case Conversation:
+		if n.Has("next") {
+			n.Field("next").Report("put next into the options", "conversation node %q has a next of its own", node.ID)
+		}
+		if len(node.Options) == 0 {
+			n.Report("add `options:`, or make it a stop", "conversation node %q is a dead end: it has no options", node.ID)
+		}
+	case Stop:
+		for _, name := range []string{"options", "next"} {
+			if n.Has(name) && len(n.Field(name).Items) > 0 {
+				n.Field(name).Report("remove it: the flow ends here", "stop node %q has %s", node.ID, name)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, o := range node.Options {
+		if seen[o.ID] && o.ID != "" {
+			at := n
+			at.Line, at.Column = o.line, o.column
+			at.Report("give each option an id of its own", "node %q has two options %q", node.ID, o.ID)
+		}
+		seen[o.ID] = true
+	}
+}

@@ -1,0 +1,78 @@
+package flow
+
+import "encoding/json"
+
+// Memory is what the flow remembers of a conversation besides its history.
+type Memory struct {
+	// TurnIndex counts the assistant's turns that are done.
+	TurnIndex int      `json:"turn_index"`
+	Facts     []Fact   `json:"facts,omitempty"`
+	Summary   *Summary `json:"summary,omitempty"`
+
+	// raw is the JSON that the memory was read from; it stands for the memory as long as nothing has changed.
+	raw json.RawMessage
+}
+
+type plainMemory Memory
+
+// MarshalJSON writes the memory, or the JSON that it was read from.
+func (m Memory) MarshalJSON() ([]byte, error) {
+	if m.raw != nil {
+		return m.raw, nil
+	}
+	return json.Marshal(plainMemory(m))
+}
+
+// UnmarshalJSON reads a memory.
+func (m *Memory) UnmarshalJSON(data []byte) error {
+	*m = Memory{}
+	return json.Unmarshal(data, (*plainMemory)(m))
+}
+
+// Fact is one durable statement of the user's. Key is lower case with _ and dots.
+type Fact struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// SourceTurn is the turn, from 1, in which the value was said.
+	SourceTurn int      `json:"source_turn,omitempty"`
+	Confidence *float64 `json:"confidence,omitempty"`
+	// Previous holds the values that corrections have replaced, oldest first.
+	Previous []PastValue `json:"previous,omitempty"`
+	// Deleted facts are kept, but hidden from the prompt.
+	Deleted bool `json:"deleted,omitempty"`
+}
+
+// PastValue is a value that a fact used to have.
+type PastValue struct {
+	Value      string `json:"value"`
+	SourceTurn int    `json:"source_turn"`
+}
+
+// Summary is the conversation in fewer words, in chunks whose spans are contiguous and disjoint.
+type Summary struct {
+	// Level is the highest level of any chunk.
+	Level              int     `json:"level"`
+	LastSummarizedTurn int     `json:"last_summarized_turn"`
+	Chunks             []Chunk `json:"chunks,omitempty"`
+}
+
+// Chunk summarises the turns FromTurn to ToTurn, both included.
+// Level 0 is made of messages; a higher level folds the chunks of the level below.
+type Chunk struct {
+	ID       string `json:"id"`
+	Level    int    `json:"level"`
+	FromTurn int    `json:"from_turn"`
+	ToTurn   int    `json:"to_turn"`
+	Text     string `json:"text"`
+	// Sources are the ids of the chunks that were folded into this one.
+	Sources []string `json:"sources,omitempty"`
+}
+
+// MemoryDelta says what the memory pipeline did in a turn.
+type MemoryDelta struct {
+	FactsAdded   []Fact                `json:"facts_added"`
+	FactsUpdated []Fact                `json:"facts_updated"`
+	FactsDeleted []Fact                `json:"facts_deleted"`
+	ChunksAdded  []Chunk               `json:"chunks_added"`
+	Stages       map[Stage]StageStatus `json:"stages"`
+}

@@ -1,0 +1,112 @@
+package flow
+
+import (
+	"bytes"
+	_ "embed" // the published schemas
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+//go:embed schema/execution_context.schema.json
+var contextSchema []byte
+
+//go:embed schema/execution_result.schema.json
+var resultSchema []byte
+
+// ContextSchema returns the published JSON Schema of a Context.
+func ContextSchema() []byte { return bytes.Clone(contextSchema) }
+
+// ResultSchema returns the published JSON Schema of a Result.
+func ResultSchema() []byte { return bytes.Clone(resultSchema) }
+
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(contextSchema))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("ExecutionContext.v1", doc); err != nil {
+		return nil, err
+	}
+	return compiler.Compile("ExecutionContext.v1")
+})
+
+// ReadContext checks JSON against the published schema and reads it. The error is an *Error with a JSON pointer.
+func ReadContext(data []byte) (*Context, error) {
+	schema, err := compiled()
+	if err != nil {
+		return nil, fmt.Errorf("execution context schema: %w", err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, &Error{Fault: Invalid, Message: "the body is not JSON", Hint: "send one JSON object", Err: err}
+	}
+	if err := schema.Validate(doc); err != nil {
+		return nil, violation(err)
+	}
+	var c Context
+	if err := json.Unmarshal(data, &c); err != nil {
+		var typed *json.UnmarshalTypeError
+		if errors.As(err, &typed) {
+			return nil, &Error{Fault: Invalid, Pointer: "/" + strings.ReplaceAll(typed.Field, ".", "/"), Message: "the number does not fit", Err: err}
+		}
+		return nil, &Error{Fault: Invalid, Message: "the body cannot be read", Err: err}
+	}
+	c.keepMemory(data)
+	return &c, nil
+}
+
+// keepMemory keeps the memory's JSON, so that a dry run can return it as it came.
+func (c *Context) keepMemory(data []byte) {
+	var raw struct {
+		Memory json.RawMessage `json:"memory"`
+	}
+	if json.Unmarshal(data, &raw) == nil {
+		c.Memory.raw = raw.Memory
+	}
+}
+
+// violation returns the deepest thing that the schema does not allow.
+func violation(err error) error {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return &Error{Fault: Invalid, Message: "the body does not follow the schema", Err: err}
+	}
+	leaf := deepest(invalid)
+	return &Error{
+		Fault: Invalid, Pointer: "/" + strings.Join(escaped(leaf.InstanceLocation), "/"),
+		Message: leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English)),
+		Hint:    "see execution_context.schema.json",
+	}
+}
+
+// deepest follows the alternatives of the schema to the one that came furthest.
+func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return e
+	}
+	best := deepest(e.Causes[0])
+	for _, cause := range e.Causes[1:] {
+		if leaf := deepest(cause); len(leaf.InstanceLocation) > len(best.InstanceLocation) {
+			best = leaf
+		}
+	}
+	return best
+}
+
+// escaped writes the parts of a JSON pointer (RFC 6901).
+func escaped(parts []string) []string {
+	parts = slices.Clone(parts)
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1")
+	}
+	return parts
+}

@@ -1,0 +1,76 @@
+package flow
+
+import (
+	"context"
+	"slices"
+)
+
+// Seed is where a conversation begins. The zero value is the flow's own beginning.
+type Seed struct {
+	Node    string
+	Memory  Memory
+	History []Message
+
+	ConversationID, TestCaseID string
+	KnowledgeBases             []string
+	Pipeline                   *MemoryPipeline
+	Limits                     Limits
+	// Model holds sampling parameters; nil leaves them to the engine.
+	Model *ModelParams
+}
+
+// Session is one conversation kept in the process. It carries the state from turn to turn, at a cost that does not grow with the conversation.
+// It is used by one goroutine at a time.
+type Session struct {
+	engine *Engine
+	flow   *Flow
+	next   Context
+	done   bool
+}
+
+// Begin opens a conversation along a flow. The error is an *Error.
+func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
+	if s.Node == "" {
+		s.Node = f.Start.ID
+	}
+	if _, ok := f.Node(s.Node); !ok {
+		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q", f.ID, s.Node)
+	}
+	return &Session{engine: e, flow: f, next: Context{
+		ConversationID: s.ConversationID, TestCaseID: s.TestCaseID, CurrentNodeID: s.Node,
+		History: slices.Clone(s.History), Memory: s.Memory, MemoryPipeline: s.Pipeline,
+		KnowledgeBases: s.KnowledgeBases, Limits: s.Limits, Model: s.Model,
+	}}, nil
+}
+
+// Flow returns the flow of the conversation.
+func (s *Session) Flow() *Flow { return s.flow }
+
+// Context returns the state before the next turn. It is shared: do not change it.
+func (s *Session) Context() Context { return s.next }
+
+// Completed reports whether the flow has come to its end.
+func (s *Session) Completed() bool { return s.done }
+
+// Say takes one turn. After an error the conversation is as it was before.
+// The result's history is the session's own: read it, and before the next turn.
+func (s *Session) Say(ctx context.Context, message string, o Options) (*Result, error) {
+	if s.done {
+		return nil, &Error{Fault: Over, Message: "the flow is already completed", Hint: "start a new conversation"}
+	}
+	c := s.next
+	c.LatestUserMessage = message
+	o.Trusted = true // the parameters are the session's owner's
+	r, exchange, err := s.engine.turn(ctx, s.flow, &c, o)
+	if err != nil {
+		return nil, err
+	}
+	s.next.History = append(s.next.History, exchange...)
+	s.next.Memory = r.Memory
+	s.done = r.FlowCompleted
+	if r.CurrentNodeID != nil {
+		s.next.CurrentNodeID = *r.CurrentNodeID
+	}
+	r.History = slices.Clip(s.next.History)
+	return r, nil
+}

@@ -1,0 +1,76 @@
+package flow
+
+import "context"
+
+const (
+	// summaryEvery is after how many turns a chunk is due, keptVerbatim how many of them it leaves to the history window.
+	summaryEvery = 6
+	keptVerbatim = 2
+	// maxSummary bounds a chunk's text, in characters.
+	maxSummary = 4000
+	// maxFolds bounds the folds of one turn: one for each level, and one of the highest in place.
+	maxFolds = maxLevel + 1
+)
+
+// summarize makes one chunk of the turns since the last one, when there are enough of them.
+func (p *pipeline) summarize(ctx context.Context) (due bool, err error) {
+	summary := p.Memory.Summary
+	if summary == nil {
+		summary = &Summary{}
+	}
+	turns, due := dueTurns(p.Memory.TurnIndex, summary.LastSummarizedTurn)
+	if !due {
+		return false, nil
+	}
+	messages, turns := messagesOf(p.History, p.Memory.TurnIndex, turns)
+	if len(messages) == 0 {
+		return false, nil // the history does not hold these turns
+	}
+	text, err := p.askSummary(ctx, summarizeInstructions, chunkQuestion{turns.from, turns.to, messages})
+	if err != nil {
+		return true, err
+	}
+	c := newChunk(0, turns, text)
+	p.keepChunk(c, placeChunk(tidy(summary.Chunks), c), turns.to)
+	return true, nil
+}
+
+// dueTurns returns the turns that a chunk is due for.
+func dueTurns(turnIndex, lastSummarized int) (due span, ok bool) {
+	turn, last := max(turnIndex, 0), max(lastSummarized, 0) // whatever the memory says, so that the difference cannot overflow
+	return span{last + 1, turn - keptVerbatim}, turn-last >= summaryEvery
+}
+
+// resummarize folds chunks as long as a level has too many.
+func (p *pipeline) resummarize(ctx context.Context) (due bool, err error) {
+	if p.Memory.Summary == nil {
+		return false, nil
+	}
+	for range maxFolds {
+		chunks := tidy(p.Memory.Summary.Chunks)
+		first, found := foldable(chunks)
+		if !found {
+			break
+		}
+		due = true
+		children := chunks[first : first+foldWidth]
+		turns := span{children[0].FromTurn, children[foldWidth-1].ToTurn}
+		question := foldQuestion{FromTurn: turns.from, ToTurn: turns.to}
+		for _, c := range children {
+			question.Summaries = append(question.Summaries, foldedOne{c.FromTurn, c.ToTurn, oneLine(c.Text, maxSummary)})
+		}
+		text, err := p.askSummary(ctx, foldInstructions, question)
+		if err != nil {
+			return true, err
+		}
+		c := folded(children, text)
+		p.keepChunk(c, placeChunk(chunks, c), p.Memory.Summary.LastSummarizedTurn)
+	}
+	return due, nil
+}
+
+// keepChunk makes chunks, of which c is new, those of the memory.
+func (p *pipeline) keepChunk(c Chunk, chunks []Chunk, lastSummarized int) {
+	p.delta.ChunksAdded = append(p.delta.ChunksAdded, c)
+	p.Memory.Summary = &Summary{Level: topLevel(chunks), LastSummarizedTurn: lastSummarized, Chunks: chunks}
+}

@@ -1,0 +1,98 @@
+package flow
+
+import (
+	"slices"
+
+	"rehearse/internal/chat"
+)
+
+// The bounds of one chunk. A conversation that comes with many turns and no summary catches up by one chunk a turn.
+const (
+	maxChunkTurns = 20
+	// No further turn is begun from here on; four turns of the longest messages are below.
+	fullMessages = 2 * maxChunkTurns
+	fullTokens   = 20_000
+	// Messages beyond these are left out. Only a turn that is long by itself gets there.
+	maxChunkMessages = 60
+	maxChunkTokens   = 30_000
+)
+
+// messagesOf returns the messages of as many of the wanted turns as fit into one chunk, the oldest first, and the turns that they
+// stand for. These begin where the wanted ones do, even where the history does not, so that the chunks leave no gap.
+// The history is looked at from its end to the wanted turns and no further.
+func messagesOf(history []Message, lastTurn int, wanted span) ([]quoted, span) {
+	start, turn, found := firstOf(history, lastTurn, wanted)
+	if !found {
+		return nil, wanted
+	}
+	covered := span{wanted.from, wanted.to}
+	if covered.to-turn >= maxChunkTurns {
+		covered.to = turn + maxChunkTurns - 1
+	}
+	var messages []quoted
+	used := 0
+	for i := start; i < len(history); i++ {
+		m := history[i]
+		next := turn
+		switch {
+		case m.Turn > 0:
+			next = m.Turn
+		case i > start && isUser(m) && !isUser(history[i-1]):
+			next++
+		}
+		if next > covered.to {
+			break
+		}
+		if next > turn && (len(messages) >= fullMessages || used >= fullTokens) {
+			covered.to = next - 1
+			break
+		}
+		turn = next
+		if len(messages) < maxChunkMessages && used < maxChunkTokens {
+			messages = append(messages, quote(m, turn))
+			used += tokens(messages[len(messages)-1].Content)
+		}
+	}
+	return messages, covered
+}
+
+// firstOf returns the place and turn of the oldest message of the wanted turns.
+func firstOf(history []Message, lastTurn int, wanted span) (place, turn int, found bool) {
+	turns := turnsBack{turn: lastTurn}
+	for i, m := range slices.Backward(history) {
+		n := turns.of(m)
+		if n < wanted.from {
+			break
+		}
+		if n <= wanted.to {
+			place, turn, found = i, n, true
+		}
+	}
+	return place, turn, found
+}
+
+// turnsBack numbers messages from the newest to the oldest. A message that knows its turn has that; others are counted from the
+// message after them: an exchange is the user's messages and then the assistant's, and the last answer belongs to the first turn
+// given. The count goes below 1 where a history is longer than its memory says: those messages belong to no turn.
+type turnsBack struct {
+	turn     int
+	started  bool
+	userNext bool // the message after this one was the user's
+}
+
+func (t *turnsBack) of(m Message) int {
+	user := isUser(m)
+	switch {
+	case m.Turn > 0:
+		t.turn = m.Turn
+	case !t.started && user: // not answered yet
+		t.turn++
+	case t.userNext && !user:
+		t.turn--
+	}
+	t.started, t.userNext = true, user
+	return t.turn
+}
+
+// isUser tells whose side a message is on; a history should have no roles but user and assistant.
+func isUser(m Message) bool { return m.Role == chat.User }

@@ -1,0 +1,145 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"rehearse/internal/chat"
+)
+
+// maxCalls bounds how many tools a model may call in one message.
+const maxCalls = 32
+
+// run carries out the calls of one message and appends them and their results to the conversation.
+// process_node goes first, since the answer depends on it; the others run side by side. The trace keeps the order of the calls.
+func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
+	calls := reply.ToolCalls
+	for i := range calls {
+		if calls[i].ID == "" {
+			calls[i].ID = fmt.Sprintf("call_%d_%d", iteration, i+1)
+		}
+	}
+	t.messages = append(t.messages, chat.Message{
+		Role: chat.Assistant, Content: chat.Content{Text: reply.Text}, ToolCalls: calls,
+	})
+	traces := make([]ToolTrace, len(calls))
+	var side sync.WaitGroup
+	for _, moving := range []bool{true, false} {
+		for i, call := range calls {
+			if (call.Name == ProcessNode) != moving {
+				continue
+			}
+			traces[i] = ToolTrace{ID: call.ID, Iteration: iteration, Name: call.Name, Args: object(call.Args)}
+			if i >= maxCalls {
+				traces[i].fill(nil, fmt.Errorf("more than %d calls in one message", maxCalls))
+				continue
+			}
+			if moving {
+				t.timed(&traces[i], func() (any, error) { return t.move(ctx, call) })
+				continue
+			}
+			side.Go(func() {
+				t.timed(&traces[i], func() (any, error) { return t.use(ctx, call) })
+			})
+		}
+	}
+	side.Wait()
+	for i := range traces {
+		t.record(traces[i])
+		t.messages = append(t.messages, chat.Message{
+			Role: chat.Tool, Content: chat.Content{Text: string(traces[i].Result)}, ToolCallID: calls[i].ID,
+		})
+	}
+	t.flushNotes()
+}
+
+// record keeps a trace and tells of it.
+func (t *turn) record(trace ToolTrace) {
+	if trace.Error != nil && trace.Name != ProcessNode {
+		if offered(t.tools, trace.Name) {
+			t.warn(ToolFailed)
+		} else {
+			t.warn(UnknownTool)
+		}
+	}
+	t.trace = append(t.trace, trace)
+	if t.options.Sink != nil {
+		t.options.Sink(Event{Tool: &trace})
+	}
+}
+
+// timed fills a trace with what f returns and how long it took.
+func (t *turn) timed(trace *ToolTrace, f func() (any, error)) {
+	start := t.Now()
+	result, err := f()
+	trace.LatencyMS = float64(t.Now().Sub(start).Microseconds()) / 1000
+	trace.fill(result, err)
+}
+
+func (trace *ToolTrace) fill(result any, err error) {
+	if err != nil {
+		message := err.Error()
+		trace.Error = &message
+		if result == nil {
+			result = toolError{message}
+		}
+	}
+	trace.Result = compact(result)
+}
+
+// maxInvalid is how many invalid calls of process_node a turn bears.
+const maxInvalid = 2
+
+// move carries out a call of process_node. The first valid one of the turn holds.
+func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
+	if t.settled {
+		if t.invalid < maxInvalid {
+			t.warn(SecondTransition)
+		}
+		return nil, fmt.Errorf("already processed in this turn; answer the user now")
+	}
+	s, wrong := choose(t.node, call.Args)
+	if wrong == nil && s.option != nil {
+		var problem string
+		if s, problem = t.follow(ctx, s.option); problem != "" {
+			wrong = &invalidCall{Error: problem}
+		}
+	}
+	if wrong == nil {
+		t.settle(s)
+		return outcome(s), nil
+	}
+	t.invalid++
+	if t.invalid == maxInvalid {
+		t.settle(stay(t.node))
+		t.warn(InvalidTransition)
+		wrong.Instructions = instructions(t.step)
+	}
+	return wrong, fmt.Errorf("%s", wrong.Error)
+}
+
+// use carries out a call of any other tool.
+func (t *turn) use(ctx context.Context, call chat.ToolCall) (any, error) {
+	switch {
+	case call.Name == fullHistory:
+		return lookBack(t.in.History, call.Args)
+	case call.Name == searchKnowledge && len(t.in.KnowledgeBases) > 0:
+		return search(ctx, t.Knowledge, t.in.KnowledgeBases, call.Args)
+	}
+	return nil, fmt.Errorf("there is no tool %q; there are: %s", clip(call.Name, 100), toolNames(t.tools))
+}
+
+// object returns arguments as a JSON object, so that a trace always holds one.
+func object(args json.RawMessage) json.RawMessage {
+	trimmed := bytes.TrimSpace(args)
+	switch {
+	case len(trimmed) == 0:
+		return json.RawMessage("{}")
+	case trimmed[0] == '{' && json.Valid(trimmed):
+		return trimmed
+	}
+	return compact(map[string]string{"_raw": clip(string(args), 2000)})
+}

@@ -1,0 +1,191 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+)
+
+// The tools that look things up.
+const (
+	fullHistory     = "get_full_history"
+	searchKnowledge = "search_knowledge_bases"
+)
+
+// Bounds of what the tools return.
+const (
+	maxHistoryMessages = 200
+	maxHistoryBytes    = 32 << 10
+	defaultTopK        = 5
+	maxTopK            = 20
+)
+
+var historyTool = llm.Tool{
+	Name:        fullHistory,
+	Description: "Returns what was said earlier, word for word, beyond the messages that you see.",
+	Parameters: json.RawMessage(`{"type":"object","properties":{` +
+		`"from_turn":{"type":"integer","description":"first turn, from 1"},` +
+		`"to_turn":{"type":"integer","description":"last turn, included"},` +
+		`"contains":{"type":"string","description":"only messages that hold this text; case is ignored"}},` +
+		`"additionalProperties":false}`),
+}
+
+var knowledgeTool = llm.Tool{
+	Name:        searchKnowledge,
+	Description: "Searches the knowledge bases for passages that help to answer.",
+	Parameters: json.RawMessage(`{"type":"object","properties":{` +
+		`"query":{"type":"string","description":"words to look for"},` +
+		`"kb_ids":{"type":"array","items":{"type":"string"},"description":"knowledge bases to look into; all of them by default"},` +
+		`"top_k":{"type":"integer","minimum":1,"maximum":20,"description":"how many passages; 5 by default"}},` +
+		`"required":["query"],"additionalProperties":false}`),
+}
+
+// toolError is a tool's failure as the model reads it; it never ends the turn.
+type toolError struct {
+	Error string `json:"error"`
+}
+
+// said is a message as get_full_history returns it.
+type said struct {
+	Turn    int       `json:"turn"`
+	Role    chat.Role `json:"role"`
+	Content string    `json:"content"`
+}
+
+// historyResult is what get_full_history returns once something was left out.
+type historyResult struct {
+	Messages  []said `json:"messages"`
+	Truncated bool   `json:"truncated"`
+}
+
+// lookBack returns the messages asked for, the newest ones when there are too many.
+func lookBack(history []Message, args json.RawMessage) (any, error) {
+	var want struct {
+		From     int    `json:"from_turn"`
+		To       int    `json:"to_turn"`
+		Contains string `json:"contains"`
+	}
+	if err := json.Unmarshal(orEmpty(args), &want); err != nil {
+		return nil, fmt.Errorf("the arguments are not as described: %w", err)
+	}
+	part := strings.ToLower(want.Contains)
+	var found []said
+	size, truncated := 0, false
+	turn := turnsBack{turn: lastTurn(history)}
+	if n := len(history); n > 0 && isUser(history[n-1]) {
+		turn.started = true // lastTurn has counted the message that is not answered yet
+	}
+	for i := len(history) - 1; i >= 0; i-- {
+		m := history[i]
+		n := turn.of(m)
+		if want.To > 0 && n > want.To || n < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
+			continue
+		}
+		size += len(m.Content)
+		if len(found) == maxHistoryMessages || size > maxHistoryBytes {
+			truncated = true
+			if len(found) == 0 { // one message that is too long by itself
+				found = append(found, said{n, m.Role, clipBytes(m.Content, maxHistoryBytes)})
+			}
+			break
+		}
+		found = append(found, said{n, m.Role, m.Content})
+	}
+	slices.Reverse(found)
+	if truncated {
+		return historyResult{found, true}, nil
+	}
+	if found == nil {
+		found = []said{}
+	}
+	return found, nil
+}
+
+// lastTurn returns the turn of the newest answer, from what the messages know, or counted from the beginning.
+func lastTurn(history []Message) int {
+	turn := 0
+	for i, m := range history {
+		switch {
+		case m.Turn > 0:
+			turn = m.Turn
+		case turn == 0, isUser(m) && !isUser(history[i-1]):
+			turn++
+		}
+	}
+	return turn
+}
+
+// search asks the knowledge bases that the context allows.
+func search(ctx context.Context, k Knowledge, bases []string, args json.RawMessage) (any, error) {
+	var want struct {
+		Query string   `json:"query"`
+		Bases []string `json:"kb_ids"`
+		TopK  int      `json:"top_k"`
+	}
+	if err := json.Unmarshal(orEmpty(args), &want); err != nil {
+		return nil, fmt.Errorf("the arguments are not as described: %w", err)
+	}
+	if strings.TrimSpace(want.Query) == "" {
+		return nil, fmt.Errorf("query is missing")
+	}
+	if k == nil {
+		return nil, fmt.Errorf("no knowledge base is connected")
+	}
+	for _, name := range want.Bases {
+		if !slices.Contains(bases, name) {
+			return nil, fmt.Errorf("there is no knowledge base %q here; there are: %s", clip(name, 100), strings.Join(bases, ", "))
+		}
+	}
+	if len(want.Bases) == 0 {
+		want.Bases = bases
+	}
+	if want.TopK == 0 {
+		want.TopK = defaultTopK
+	}
+	passages, err := k.Search(ctx, Query{Text: want.Query, Bases: want.Bases, TopK: min(max(want.TopK, 1), maxTopK)})
+	if passages == nil {
+		passages = []Passage{}
+	}
+	return passages, err
+}
+
+func orEmpty(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage("{}")
+	}
+	return args
+}
+
+// clip shortens a text for a message to at most n characters.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n]) + "…"
+}
+
+// clipBytes shortens a text to at most n bytes, at the end of a character.
+func clipBytes(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func offered(tools []llm.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+func toolNames(tools []llm.Tool) string {
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, ", ")
+}

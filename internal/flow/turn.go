@@ -1,0 +1,221 @@
+package flow
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+)
+
+// turn is one turn while it is taken.
+type turn struct {
+	*Engine
+	in      *Context
+	options Options
+	flow    *Flow
+	node    *Node
+	model   llm.Model
+	params  llm.Request
+	tools   []llm.Tool
+	started time.Time
+	number  int // of this turn, from 1
+	traceID string
+
+	messages []chat.Message
+	// step is where the turn leads; it counts once settled.
+	step    step
+	settled bool
+	invalid int
+	// streamed is true while the answer goes to the sink in pieces.
+	streamed bool
+	// collected are the fields that this turn has set, of a state machine.
+	collected []factOp
+
+	trace []ToolTrace
+	// notes are the actions of a state machine that are not in the trace yet.
+	notes    []ToolTrace
+	usage    Usage
+	warnings []Warning
+}
+
+// begin checks the context and prepares the turn.
+func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
+	node, ok := f.Node(c.CurrentNodeID)
+	if !ok {
+		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q", f.ID, c.CurrentNodeID)
+	}
+	if node.Ends() {
+		return nil, &Error{
+			Fault: Over, Pointer: "/current_node_id", Message: "the flow is already completed",
+			Hint: "start a new conversation at node " + f.Start.ID,
+		}
+	}
+	t := &turn{
+		Engine: e, in: c, options: o, flow: f, node: node, model: e.Model, params: e.Parameters,
+		started: e.Now(), number: c.Memory.TurnIndex + 1, traceID: traceID(), step: stay(node),
+	}
+	if o.Trusted && c.Model != nil {
+		if err := t.override(c.Model); err != nil {
+			return nil, err
+		}
+	}
+	t.tools = []llm.Tool{node.tool, historyTool}
+	if len(c.KnowledgeBases) > 0 {
+		t.tools = append(t.tools, knowledgeTool)
+	}
+	t.messages = prompt(node, c.Memory, window(c.History, c.Limits), c.LatestUserMessage)
+	return t, nil
+}
+
+// override uses the sampling parameters of a trusted context.
+func (t *turn) override(m *ModelParams) error {
+	if m.Name != "" && t.Named != nil {
+		model, err := t.Named(m.Name)
+		if err != nil {
+			return &Error{Fault: Invalid, Pointer: "/model/name", Message: "the model cannot be used", Err: err}
+		}
+		t.model = model
+	}
+	if m.Temperature != nil {
+		t.params.Temperature = m.Temperature
+	}
+	if m.TopP != nil {
+		t.params.TopP = m.TopP
+	}
+	if m.Seed != nil {
+		t.params.Seed = m.Seed
+	}
+	if m.MaxTokens > 0 {
+		t.params.MaxTokens = m.MaxTokens
+	}
+	return nil
+}
+
+// talk decides where the turn leads and returns the answer.
+func (t *turn) talk(ctx context.Context) (string, error) {
+	text, done := t.decide(ctx)
+	if !done {
+		var err error
+		if text, err = t.loop(ctx); err != nil {
+			return "", err
+		}
+	}
+	if !t.streamed {
+		t.token(text)
+	}
+	return text, nil
+}
+
+// loop asks the model until it answers without calling a tool (flow-engine.md 3.5).
+func (t *turn) loop(ctx context.Context) (string, error) {
+	most := t.in.Limits.MaxToolIterations
+	if most <= 0 {
+		most = defaultIterations
+	}
+	most = min(most, maxIterations)
+	choice, forcedAgain, askedAgain := ProcessNode, false, false
+	if t.settled {
+		choice = "auto"
+	}
+	for iteration := 1; iteration <= most; iteration++ {
+		reply, err := t.ask(ctx, t.tools, choice)
+		if err != nil {
+			return "", err
+		}
+		if len(reply.ToolCalls) > 0 {
+			t.run(ctx, reply, iteration)
+			if text, fixed := t.fixedText(); fixed {
+				return text, nil
+			}
+			choice = "auto"
+			continue
+		}
+		if !t.settled {
+			if !forcedAgain && iteration < most {
+				choice, forcedAgain = ProcessNode, true
+				continue
+			}
+			t.settle(stay(t.node))
+			t.warn(NotProcessed)
+		}
+		if !blank(reply.Text) {
+			return reply.Text, nil
+		}
+		if askedAgain {
+			return t.standIn(), nil
+		}
+		askedAgain = true
+	}
+	return t.lastCall(ctx)
+}
+
+// lastCall asks once more without tools, when the model used up its calls.
+func (t *turn) lastCall(ctx context.Context) (string, error) {
+	t.warn(ToolLoopLimit)
+	if !t.settled {
+		t.settle(stay(t.node))
+		t.warn(NotProcessed)
+	}
+	reply, err := t.ask(ctx, nil, "")
+	if err != nil {
+		return "", err
+	}
+	if !blank(reply.Text) {
+		return reply.Text, nil
+	}
+	return t.standIn(), nil
+}
+
+// sorry stands in where a node has no prompt either.
+const sorry = "I am sorry, could you say that again?"
+
+// standIn is the text when the model has none: the prompt of the node that the answer is about.
+func (t *turn) standIn() string {
+	t.warn(EmptyText)
+	t.streamed = false
+	if next := t.step.next; next != nil && !blank(next.Prompt) {
+		return next.Prompt
+	}
+	return sorry
+}
+
+// ask calls the model. The pieces of its answer go to the sink once it is clear where the turn leads.
+func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.Reply, error) {
+	request := t.params
+	request.Messages, request.Tools, request.ToolChoice = t.messages, tools, choice
+	var reply chat.Reply
+	var err error
+	if t.streamed = t.options.Sink != nil && t.settled; t.streamed {
+		reply, err = llm.Stream(ctx, t.model, request, t.token)
+	} else {
+		reply, err = t.model.Generate(ctx, request)
+	}
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	t.usage.LLMCalls++
+	t.usage.PromptTokens += reply.Usage.InputTokens
+	t.usage.CompletionTokens += reply.Usage.OutputTokens
+	t.usage.CostUSD += reply.CostUSD
+	return reply, nil
+}
+
+func (t *turn) token(text string) {
+	if t.options.Sink != nil && text != "" {
+		t.options.Sink(Event{Token: text})
+	}
+}
+
+func (t *turn) settle(s step) { t.step, t.settled = s, true }
+
+// warn notes a warning once.
+func (t *turn) warn(w Warning) {
+	if !slices.Contains(t.warnings, w) {
+		t.warnings = append(t.warnings, w)
+	}
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

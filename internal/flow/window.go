@@ -1,0 +1,87 @@
+package flow
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/chat"
+)
+
+// Defaults of the history window (flow-engine.md 3.4).
+const (
+	defaultWindowMessages = 12
+	defaultWindowTokens   = 3000
+	// maxMessageTokens is where a message of the last pair, which is always there, is cut.
+	maxMessageTokens = 2000
+)
+
+// tokens estimates a message's tokens: a quarter of its characters, and 4 for the frame.
+func tokens(text string) int { return (utf8.RuneCountInString(text)+3)/4 + 4 }
+
+// window returns the newest messages that fit, at least the last exchange, beginning with a user's.
+// It looks at no more of the history than it returns, so its cost does not grow with the conversation.
+func window(history []Message, l Limits) []Message {
+	most, budget := defaultWindowMessages, defaultWindowTokens
+	if l.WindowMessages != nil {
+		most = *l.WindowMessages
+	}
+	if l.WindowTokens != nil {
+		budget = *l.WindowTokens
+	}
+	pair := lastPair(history)
+	chosen := make([]Message, 0, min(most, len(history))+2)
+	used := 0
+	for i := len(history) - 1; i >= 0; i-- { // newest first
+		m := history[i]
+		if i >= pair {
+			m.Content = cutMiddle(m.Content)
+		}
+		cost := tokens(m.Content)
+		if i < pair && (len(chosen) >= most || used+cost > budget) {
+			break
+		}
+		used += cost
+		chosen = append(chosen, m)
+	}
+	for i, j := 0, len(chosen)-1; i < j; i, j = i+1, j-1 {
+		chosen[i], chosen[j] = chosen[j], chosen[i]
+	}
+	for len(chosen) > 0 && chosen[0].Role == chat.Assistant {
+		chosen = chosen[1:]
+	}
+	return chosen
+}
+
+// maxPairSearch bounds how far back the last exchange is looked for; a history without users has none.
+const maxPairSearch = 8
+
+// lastPair returns the index of the user message that opens the last exchange.
+func lastPair(history []Message) int {
+	answered := false
+	for i := len(history) - 1; i >= 0 && i >= len(history)-maxPairSearch; i-- {
+		switch history[i].Role {
+		case chat.Assistant:
+			answered = true
+		case chat.User:
+			if answered {
+				return i
+			}
+		}
+	}
+	return max(0, len(history)-2)
+}
+
+// cutMiddle shortens a text that is longer than a message of the last pair may be; its beginning and end say most.
+func cutMiddle(text string) string {
+	if tokens(text) <= maxMessageTokens {
+		return text
+	}
+	const mark = "\n[…]\n"
+	keep := (maxMessageTokens-4)*4 - utf8.RuneCountInString(mark)
+	runes := []rune(text)
+	var b strings.Builder
+	b.WriteString(string(runes[:keep/2]))
+	b.WriteString(mark)
+	b.WriteString(string(runes[len(runes)-(keep-keep/2):]))
+	return b.String()
+}
