@@ -4,7 +4,7 @@ import "slices"
 
 // Builtin lists every kind of grader in the order of the reference.
 func Builtin() []Kind {
-	return slices.Concat(textKinds(), structureKinds(), budgetKinds(), modelKinds(), combinationKinds())
+	return slices.Concat(textKinds(), structureKinds(), flowKinds(), budgetKinds(), modelKinds(), combinationKinds())
 }
 
 // Text graders look at the reply of a turn, or at all replies of the conversation joined by blank lines.
@@ -38,6 +38,22 @@ func structureKinds() []Kind {
 		{Name: "json_path", Group: StructureGroup, New: newJSONPath, Doc: "the reply is JSON, bare or in a code fence, and every value at path is as wanted; case counts; 1 or 0"},
 		{Name: "field_accuracy", Group: StructureGroup, New: newFieldAccuracy, Doc: "the reply is JSON, bare or in a code fence; score = weighted share of fields that agree with expected or expected_output; case counts"},
 		{Name: "expression", Group: StructureGroup, New: newExpression, Doc: "the expr-lang expression value over the exchange is true (1), false (0) or the score itself; case counts"},
+	}
+}
+
+// Graders of tools and flow look at the tool calls of a turn and at the state that the agent shows after it,
+// or at all tool calls of the conversation and its last state. What an agent does not show fails.
+func flowKinds() []Kind {
+	return []Kind{
+		{Name: "tool_call", Group: FlowGroup, New: newToolCall, Doc: "the first tool call (or any, or the last) has this name and these args; names and texts count exactly, 1 equals 1.0; 1 or 0"},
+		{Name: "tool_calls", Aliases: []string{"tool_trajectory"}, Group: FlowGroup, New: newToolCalls, Doc: "the tool calls are those of calls, in the way that match says; names and texts count exactly, 1 equals 1.0; 1 or 0"},
+		{Name: "next_node", Group: FlowGroup, New: newNextNode, Doc: "the flow stands at node value after the reply, null: at none because it has ended; case counts; 1 or 0"},
+		{Name: "options_contains", Group: FlowGroup, New: newOptionsContains, Doc: "the node where the flow stands offers every option of value, compared by the fields that are given; case counts; 1 or 0"},
+		{Name: "facts", Group: FlowGroup, New: newFacts, Doc: "the turn added and updated these facts, or at conversation level they are live at its end; keys count exactly, values in any case; 1 or 0"},
+		{Name: "forbidden_facts", Group: FlowGroup, New: newForbiddenFacts, Doc: "no live fact has this key or value; case is ignored; 1 or 0"},
+		{Name: "flow_completed", Group: FlowGroup, New: newFlowCompleted, Doc: "the flow has ended after the reply, or with value: false has not; 1 or 0"},
+		{Name: "state", Group: FlowGroup, New: newState, Doc: "every value at path in the agent's state is as wanted; case counts; 1 or 0"},
+		{Name: "marker", Group: FlowGroup, New: newMarker, Doc: "the reply holds the marker 👉, 👇 or 💌, at conversation level any reply does; 1 or 0"},
 	}
 }
 

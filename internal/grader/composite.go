@@ -97,6 +97,11 @@ func (c *composite) Judged() bool {
 	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Judged })
 }
 
+// Always reports whether a child is asked even where the judge is spared.
+func (c *composite) Always() bool {
+	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Always })
+}
+
 // Grade asks the children, those that ask a model last, and combines what they found.
 // If one of them cannot decide, nor can the composite; the grade then holds only what the judge has cost so far.
 func (c *composite) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {

@@ -37,15 +37,11 @@ func quoteEnd(s string) string {
 
 // quoteAll quotes the texts of a list, the first few of a long one.
 func quoteAll(texts []string) string {
-	quoted := make([]string, 0, maxListed)
-	for _, t := range texts[:min(len(texts), maxListed)] {
-		quoted = append(quoted, quote(t))
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = quote(t)
 	}
-	list := strings.Join(quoted, ", ")
-	if rest := len(texts) - maxListed; rest > 0 {
-		list += fmt.Sprintf(" and %d more", rest)
-	}
-	return list
+	return fewOf(quoted)
 }
 
 // runeStart returns the offset, or the one shortly before it, at which a character of the text starts; it stays inside the text.
@@ -81,4 +77,13 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// fewOf joins texts that are short already, the first few of many.
+func fewOf(texts []string) string {
+	list := strings.Join(texts[:min(len(texts), maxListed)], ", ")
+	if rest := len(texts) - maxListed; rest > 0 {
+		list += fmt.Sprintf(" and %d more", rest)
+	}
+	return list
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // letterCase says whether upper and lower case are different letters.
@@ -16,11 +17,12 @@ const (
 
 // of returns the text in the form in which it is compared.
 // Ignoring case is full Unicode case folding (The Unicode Standard 5.18), not lower case:
-// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇".
+// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇". Letters are composed (NFC) before and after, since folding can take
+// them apart: "é" is one letter however it was typed.
 func (c letterCase) of(s string) string {
 	if c == caseIgnored {
 		// The table swaps the two cases of Cherokee; lower case makes them one.
-		return strings.ToLower(cases.Fold().String(s))
+		return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFC.String(s))))
 	}
 	return s
 }

@@ -100,7 +100,7 @@ func (a *Args) valueCheck() valueCheck {
 
 	given := a.given("equals", "contains", "matches", "exists", "min", "max")
 	if len(given) > 1 && !slices.Equal(given, []string{"min", "max"}) {
-		a.Report(given[1], "write a second json_path assertion", "%s cannot stand beside %s", given[1], given[0])
+		a.Report(given[1], "write a second "+a.Assertion.Type+" assertion", "%s cannot stand beside %s", given[1], given[0])
 	}
 	if low > high {
 		a.Report("min", "swap min and max", "min %g is greater than max %g", low, high)

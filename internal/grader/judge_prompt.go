@@ -13,7 +13,6 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
-	"rehearse/internal/source"
 )
 
 const maxPromptBytes = 256 << 10
@@ -108,70 +107,6 @@ func fillPrompt(prompt string, q Question) string {
 		}
 		return q.Expected
 	})
-}
-
-// newJudgeCriteria makes the judge of named qualities, each with the score that it needs.
-func newJudgeCriteria(a *Args) runner.Grader {
-	n, ok := a.Node("criteria", "mapping", "quality: least score, such as helpfulness: 0.7; a list of names needs 0.7 each", true)
-	g := &criteriaJudge{judge: a.set.Judge, least: map[string]float64{}}
-	if !ok {
-		return g
-	}
-	if n.Kind == source.Map {
-		for _, f := range n.Fields {
-			name := strings.TrimSuffix(f.Name, "_min")
-			g.least[name] = n.Field(f.Name).Number(0, 1)
-			g.names = append(g.names, name)
-		}
-	} else {
-		for _, name := range n.Texts() {
-			g.least[name] = 0.7
-			g.names = append(g.names, name)
-		}
-	}
-	if len(g.names) == 0 {
-		n.Report("write `helpfulness: 0.7`", "no criterion is named")
-	}
-	return g
-}
-
-type criteriaJudge struct {
-	judge Judge
-	names []string
-	least map[string]float64
-}
-
-// Grade passes when every quality reaches its least score; a quality that the judge left out scores 0.
-func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
-	q := question(Criteria, x)
-	q.Names = g.names
-	q.Context = chat.Format(x.Input)
-	verdict, err := ask(ctx, g.judge, q)
-	if err != nil {
-		return result.Grade{Judge: verdict.Use}, err
-	}
-	grade := result.Grade{Score: 1, Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use}
-	var missed []string
-	for _, name := range g.names {
-		score, answered := verdict.Scores[name]
-		passed := answered && score >= g.least[name]
-		evidence := fmt.Sprintf("scored %.2f, needs %.2f", score, g.least[name])
-		if !answered {
-			evidence = "the judge did not score this criterion"
-		}
-		grade.Assertions = append(grade.Assertions, result.Assertion{Text: name, Passed: passed, Evidence: evidence})
-		if !passed {
-			missed = append(missed, name+" "+evidence)
-			grade.Score = 0
-		}
-	}
-	if len(missed) > 0 {
-		grade.Reason = strings.Join(missed, "; ")
-		if verdict.Reasoning != "" {
-			grade.Reason += ": " + verdict.Reasoning
-		}
-	}
-	return grade, nil
 }
 
 func question(m Mode, x *runner.Exchange) Question {

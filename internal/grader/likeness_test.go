@@ -38,6 +38,8 @@ func TestLikeness(t *testing.T) {
 		{"{type: similar, method: lexical, value: green tea}", "Tea, green!", 1, ""},
 		{"{type: similar, method: lexical, value: green tea}", "black tea", 0.5, "lexical similarity of at least 0.8"},
 		{"{type: similar, method: lexical, value: tea}", "", 0, ""},
+		{"{type: similar, method: lexical, min: 0.5, value: green tea}", "black tea", 1, "0.5 for"},
+		{"{type: similar, method: lexical, min: 0.51, value: green tea}", "black tea", 0, "wanted: lexical similarity of at least 0.51 with \"green tea\"; got: 0.5"},
 		{"{type: similar, method: lexical, value: 100 %}", "100 percent", 1 / math.Sqrt2, ""},
 	})
 }

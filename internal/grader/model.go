@@ -12,8 +12,8 @@ func modelKinds() []Kind {
 			Doc: "a judge scores the reply between 0 and 1 by your prompt, or by the criteria and the expected output",
 		},
 		{
-			Name: "judge_criteria", Group: ModelGroup, Judged: true, New: newJudgeCriteria,
-			Doc: "a judge scores named qualities between 0 and 1; each must reach its least score; 1 or 0",
+			Name: "judge_criteria", Group: ModelGroup, Judged: true, Always: true, New: newJudgeCriteria,
+			Doc: "a judge scores named qualities between 0 and 1; each must reach its least score; asked even where short_circuit spares the judge; 1 or 0",
 		},
 	}
 	return append(kinds, presetKinds()...)

@@ -24,6 +24,8 @@ type Kind struct {
 	Doc string
 	// Judged is true when the grader asks a model.
 	Judged bool
+	// Always is true when it is asked even where execution.short_circuit spares the judge.
+	Always bool
 	// OwnThreshold is true when the key threshold means something of the type's own.
 	OwnThreshold bool
 	// New reads the parameters and returns the grader; problems are reported on Args.
@@ -37,6 +39,7 @@ type Group string
 const (
 	TextGroup        Group = "text"
 	StructureGroup   Group = "structure"
+	FlowGroup        Group = "tools and flow"
 	BudgetGroup      Group = "budget"
 	ModelGroup       Group = "model"
 	CombinationGroup Group = "combination"
@@ -114,13 +117,21 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 		args.Report("threshold", "use a score between 0 and 1", "threshold %g is out of range", a.Threshold)
 	}
 	// The constructor may have set the threshold: to the type's default, or away because it meant something of its own.
-	return runner.Check{Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g)}, reader.Problems
+	return runner.Check{
+		Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g), Always: kind.Always || alwaysAsks(g),
+	}, reader.Problems
 }
 
 // asksModel finds graders, such as a composite, that ask a model only because of what they hold.
 func asksModel(g runner.Grader) bool {
 	j, ok := g.(interface{ Judged() bool })
 	return ok && j.Judged()
+}
+
+// alwaysAsks finds graders that hold one that is always asked.
+func alwaysAsks(g runner.Grader) bool {
+	j, ok := g.(interface{ Always() bool })
+	return ok && j.Always()
 }
 
 // Params returns the reference of a kind's parameters, in the order in which the kind reads them.
@@ -154,7 +165,12 @@ func textCheck(want string, check func(text string) (passed bool, evidence strin
 
 // yesNo returns a grade of 1 or 0 with one assertion that says what was wanted and, if it failed, what was got.
 func yesNo(want string, passed bool, evidence string) result.Grade {
-	g := result.Grade{Assertions: []result.Assertion{{Text: want, Passed: passed, Evidence: evidence}}, Code: result.AssistantContent}
+	return coded(result.AssistantContent, want, passed, evidence)
+}
+
+// coded is yesNo with the code that a failure gets.
+func coded(code result.Code, want string, passed bool, evidence string) result.Grade {
+	g := result.Grade{Assertions: []result.Assertion{{Text: want, Passed: passed, Evidence: evidence}}, Code: code}
 	if passed {
 		g.Score = 1
 	} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"rehearse/internal/result"
 	"rehearse/internal/runner"
 )
 
@@ -15,14 +16,38 @@ const maxEmbedded = 30_000
 func newSimilar(a *Args) runner.Grader {
 	reference := a.reference()
 	method := a.OneOf("method", "embedding asks the configured embeddings endpoint, lexical compares word counts", "embedding", "lexical")
-	if method == "lexical" {
-		return likeness(a, reference, "lexical similarity", 0.8, func(_ context.Context, text, reference string) (float64, error) {
-			return lexical(text, reference), nil
-		})
+	least := a.NumberOr("min", -1, 0, 1, "makes the score 1 from this similarity upwards, else 0, in place of the similarity itself")
+	if least >= 0 && a.node.Has("threshold") {
+		a.Report("threshold", "keep min", "min and threshold are the same here")
 	}
 	embedder := a.set.Embedder
-	return likeness(a, reference, "embedding similarity", 0.8, func(ctx context.Context, text, reference string) (float64, error) {
+	name, compare := method+" similarity", func(ctx context.Context, text, reference string) (float64, error) {
+		if method == "lexical" {
+			return lexical(text, reference), nil
+		}
 		return embedded(ctx, embedder, text, reference)
+	}
+	if least < 0 {
+		return likeness(a, reference, name, 0.8, compare)
+	}
+	a.PassFrom(least)
+	graded := likeness(a, reference, name, least, compare)
+	a.Assertion.Threshold = -1 // what is 1 or 0 needs none
+	return wholly(graded)
+}
+
+// wholly makes the score of a grader 1 where it passes by its own mark, else 0.
+func wholly(g runner.Grader) runner.Grader {
+	return gradeFunc(func(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+		grade, err := g.Grade(ctx, x)
+		if err != nil {
+			return grade, err
+		}
+		grade.Score = 0
+		if grade.Assertions[0].Passed {
+			grade.Score = 1
+		}
+		return grade, nil
 	})
 }
 

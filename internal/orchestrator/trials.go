@@ -48,9 +48,9 @@ func aggregate(n *unit) *result.Test {
 	case passed:
 		t.Verdict, t.ExecutionStatus = result.Pass, result.OK
 	}
-	if sum.Passed > 0 && sum.Passed < sum.Count && broke == 0 {
+	if sum.Passed > 0 && sum.Passed < sum.Count {
 		t.Failures = append(t.Failures, result.Failure{
-			Code: result.Flaky, Source: "orchestrator",
+			Code: result.Flaky, Source: "post-processing",
 			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, sum.Count),
 		})
 	}

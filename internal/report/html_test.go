@@ -35,7 +35,7 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 	run.ID, run.Version, run.Judge, run.ExitReason = attack, attack, attack, attack
 	run.Command, run.Suites, run.Targets = []string{attack}, []string{attack}, []string{attack}
 	x := failed(test(attack, attack, attack, attack), 0)
-	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].State = attack, []string{attack}, attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
+	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].TurnID, x.Turns[0].State = attack, []string{attack}, attack, attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
 	x.Verdict, x.Scores[0].Verdict = result.Verdict(attack), result.Verdict(attack)
 	x.Turns[0].Input.Blocks = []chat.Block{
 		{Type: "image", Value: "javascript:alert(15)"},
@@ -78,6 +78,19 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 	// The text itself is there to be read.
 	if !strings.Contains(html.UnescapeString(page), attack) {
 		t.Error("the hostile text is not shown")
+	}
+}
+
+// What a v1 test says of its turns and of the target's sampling is shown.
+func TestHTMLShowsTurnIDAndSampling(t *testing.T) {
+	run, tests := sample()
+	tests[0].Turns[0].TurnID = "greeting"
+	tests[0].Sampling = &result.Sampling{Temperature: new(0.0), TopP: new(1.0), Seed: new(42)}
+	page := htmlOf(t, report.New(run, each(tests...)))
+	for _, want := range []string{"id greeting", "temperature 0, top_p 1, seed 42"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -174,6 +174,9 @@ func (t *turn) hold(x result.Turn) {
 		t.Calls = append(t.Calls, callOf(c))
 	}
 	t.State = pretty(x.State)
+	if x.TurnID != "" {
+		t.Facts = append(t.Facts, "id "+oneLine(x.TurnID, 100))
+	}
 	if x.LatencyMS > 0 {
 		t.Facts = append(t.Facts, took(x.LatencyMS))
 	}
@@ -241,7 +244,26 @@ func conversationFacts(t *result.Test) []fact {
 	}
 	add("judge", judged(result.Totals{Judge: t.Judge}))
 	add("threshold", score(t.Threshold))
+	add("sampling", sampling(t.Sampling))
 	return facts
+}
+
+// sampling says how the target was asked to choose its words.
+func sampling(s *result.Sampling) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	if s.Temperature != nil {
+		parts = append(parts, fmt.Sprintf("temperature %g", *s.Temperature))
+	}
+	if s.TopP != nil {
+		parts = append(parts, fmt.Sprintf("top_p %g", *s.TopP))
+	}
+	if s.Seed != nil {
+		parts = append(parts, fmt.Sprintf("seed %d", *s.Seed))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // earlier returns the messages before the first turn: what the test puts into the history.

@@ -27,10 +27,29 @@ var Codes = []Code{
 	JudgeError, SpecInvalid, SeedMismatch, Budget,
 }
 
+// Source returns who notices a failure of this code (S1.63 to S1.70), empty for a code that anyone may notice.
+func (c Code) Source() string {
+	switch c {
+	case NodeMismatch, ToolArgsMismatch, AssistantContent:
+		return "structured"
+	case FactDrift:
+		return "memory"
+	case QualityJudgeFail:
+		return "judge"
+	case EngineError:
+		return "transport"
+	case Timeout:
+		return "orchestrator"
+	case Flaky:
+		return "post-processing"
+	}
+	return ""
+}
+
 // Failure says what went wrong, where, and who noticed.
 type Failure struct {
 	Code Code `json:"code"`
-	// Source is who noticed: a grader's name, "judge", "transport" or "orchestrator".
+	// Source is who noticed: that of its code, else a grader's name.
 	Source string `json:"source"`
 	// Turn counts from 1; 0 stands for the whole conversation.
 	Turn int `json:"turn,omitempty"`

@@ -80,7 +80,9 @@ type Score struct {
 
 // Turn is what happened in one exchange. Index counts from 1.
 type Turn struct {
-	Index     int             `json:"index"`
+	Index int `json:"index"`
+	// TurnID is the author's name of the turn, if it has one.
+	TurnID    string          `json:"turn_id,omitempty"`
 	Input     chat.Content    `json:"input"`
 	Output    string          `json:"output"`
 	LatencyMS float64         `json:"latency_ms"`
@@ -91,6 +93,13 @@ type Turn struct {
 	Usage     chat.Usage      `json:"usage"`
 	CostUSD   float64         `json:"cost_usd,omitempty"`
 	TraceID   string          `json:"trace_id,omitempty"`
+}
+
+// Sampling says how the target was asked to choose its words.
+type Sampling struct {
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	Seed        *int     `json:"seed,omitempty"`
 }
 
 // Test is the record of one conversation, or the aggregate over its trials when Trials is set.
@@ -117,6 +126,7 @@ type Test struct {
 	StartedAt       time.Time      `json:"started_at"`
 	Judge           JudgeUse       `json:"judge"`
 	Trials          *Trials        `json:"trials,omitempty"`
+	Sampling        *Sampling      `json:"sampling,omitempty"`
 	Tags            []string       `json:"tags,omitempty"`
 	Metadata        map[string]any `json:"metadata,omitempty"`
 }

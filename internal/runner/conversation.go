@@ -199,7 +199,7 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 	}
 	reply.Attempts = max(1, reply.Attempts)
 	h.log = append(h.log, result.Turn{
-		Index: i + 1, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
+		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
 		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, CostUSD: reply.CostUSD, TraceID: reply.TraceID,
 	})
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})

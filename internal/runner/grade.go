@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 			if c.Judged != judged {
 				continue
 			}
-			if judged && failed && shortCircuit(x) {
+			if judged && failed && !c.Always && shortCircuit(x) {
 				grades[i] = notAsked(c)
 				continue
 			}
@@ -47,8 +48,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 		}
 		g := grades[i]
 		if fails, why := c.Fails(g, threshold); fails && g.Code != "" {
-			message := strings.Trim(why+"; "+g.Reason, "; ")
-			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: message})
+			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: sentence(c, why, g)})
 		}
 	}
 	result.SortFailures(item.Failures)
@@ -91,14 +91,22 @@ func label(c Check) string {
 	return c.Type
 }
 
+// source is who noticed a failure: for most codes that is settled, else the grader, the judge or the check itself.
 func source(c Check, g result.Grade) string {
-	if g.Source != "" {
-		return g.Source
+	byCode := g.Code.Source()
+	if c.Judged && byCode == "" {
+		byCode = "judge"
 	}
-	if c.Judged {
-		return "judge"
+	return cmp.Or(g.Source, byCode, label(c))
+}
+
+// sentence says what was wanted and got, behind the name that the author gave the check.
+func sentence(c Check, why string, g result.Grade) string {
+	message := strings.Trim(why+"; "+g.Reason, "; ")
+	if c.Name == "" {
+		return message
 	}
-	return label(c)
+	return c.Name + ": " + message
 }
 
 // itemType is the type that all checks share; rubrics where there are none; composite for a mixture.

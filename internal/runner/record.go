@@ -11,7 +11,7 @@ func (h *held) record() *result.Test {
 		Schema: result.Schema, Suite: h.Test.Suite, TestID: h.Test.ID, Trial: h.Trial, Threshold: h.threshold,
 		Scores: h.scores, Output: transcript(h.history), Turns: h.log, Failures: []result.Failure{}, Judge: h.judge,
 		StartedAt: h.started.UTC(), DurationMS: milliseconds(h.Now().Sub(h.started)),
-		Tags: h.Test.Tags, Metadata: h.Test.Metadata,
+		Sampling: (*result.Sampling)(h.Test.Sampling), Tags: h.Test.Tags, Metadata: h.Test.Metadata,
 	}
 	if t.Turns == nil {
 		t.Turns = []result.Turn{}

@@ -66,6 +66,8 @@ type Check struct {
 	Grader Grader
 	// Judged is true when a model is asked; deterministic checks of a turn run first.
 	Judged bool
+	// Always is true when the model is asked even if a deterministic check has failed and execution.short_circuit is set.
+	Always bool
 }
 
 // Grading makes checks of assertions.

@@ -15,13 +15,23 @@ func (c Check) Settle(g result.Grade) result.Grade {
 			g.Assertions[i].Text = "not: " + g.Assertions[i].Text
 		}
 		if g.Reason == "" {
-			g.Reason = "got what was not wanted"
+			g.Reason = unwanted(g.Assertions)
 		}
 	}
 	if g.Score < c.MinScore {
 		g.Score = 0
 	}
 	return g
+}
+
+// unwanted says of a negated grade what was got that was not wanted.
+func unwanted(settled []result.Assertion) string {
+	for _, a := range settled {
+		if !a.Passed {
+			return "wanted: " + a.Text + "; got: " + a.Evidence
+		}
+	}
+	return "got what was not wanted"
 }
 
 // Passes reports whether a settled grade counts as passed: it reaches the check's own threshold, or the test's.
@@ -35,10 +45,14 @@ func (c Check) Passes(g result.Grade, threshold float64) bool {
 // Fails reports whether a settled grade is a failure: it does not pass, or it is below what the check requires.
 // why says so in words where the grade's own reason does not.
 func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string) {
+	passes := c.Passes(g, threshold)
 	if needed, required := c.requires(threshold); required && !reaches(g.Score, needed) {
+		if !passes && g.Reason != "" {
+			return true, ""
+		}
 		return true, fmt.Sprintf("scored %.2f, requires %.2f", g.Score, needed)
 	}
-	return !c.Passes(g, threshold), ""
+	return !passes, ""
 }
 
 // requires returns the score below which the whole turn scores 0.

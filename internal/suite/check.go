@@ -57,7 +57,7 @@ func (l *loader) validate(s *Suite) {
 		}
 		if t.ID != "" {
 			if ids[t.ID] {
-				node.Field("id").Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
+				node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
 			}
 			ids[t.ID] = true
 		}
@@ -71,6 +71,14 @@ func (l *loader) validate(s *Suite) {
 		l.reader.Node(source.Value{}, "").Report("add at least one test", "the suite has no tests")
 	}
 	l.checkDependencies(s, ids, dependents, order)
+}
+
+// idKey is what a test's id is called in the suite's dialect.
+func (l *loader) idKey() string {
+	if l.v1 != nil {
+		return "test_id"
+	}
+	return "id"
 }
 
 func (l *loader) collect(problems source.Problems) {

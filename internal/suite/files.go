@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rehearse/internal/source"
 )
 
 // Find returns the suites that an argument of a command names: the file itself, the matches of a glob,
-// or the suites below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .jsonl and .gz), in order of name.
+// or the suites below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .json, .jsonl and .gz), in order of name.
 func Find(arg string) ([]string, error) {
 	info, err := os.Stat(arg)
 	if err != nil {
@@ -44,7 +47,7 @@ func Find(arg string) ([]string, error) {
 func looksLikeSuite(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	extension := filepath.Ext(name)
-	if !slices.Contains([]string{".yaml", ".yml", ".jsonl"}, extension) {
+	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, extension) {
 		return false
 	}
 	name = strings.TrimSuffix(name, extension)
@@ -104,6 +107,34 @@ func readBounded(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d MB", path, most>>20)
 	}
 	return data, nil
+}
+
+// maxCommas bounds the values of a JSON file, each of which takes a good deal more memory than text.
+const maxCommas = 4_000_000
+
+// parse reads one document by its file's extension. What calls itself JSON may also be the wider JSON that YAML reads,
+// with comments for example; if it is neither, the fault is JSON's.
+func parse(file string, data []byte) (source.Value, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if format(file) != ".json" || len(bytes.TrimSpace(data)) == 0 {
+		return source.ParseYAML(file, data)
+	}
+	if bytes.Count(data, []byte(",")) > maxCommas {
+		return source.Value{}, source.Problems{{
+			File: file, Message: fmt.Sprintf("the file has more than %d values", maxCommas), Hint: "split it, or keep the tests in a .jsonl file",
+		}}
+	}
+	v, err := source.ParseJSON(file, data, 1)
+	if err == nil {
+		return v, nil
+	}
+	if wider, err := source.ParseYAML(file, data); err == nil {
+		return wider, nil
+	}
+	if problems, ok := Problems(err); ok {
+		problems[0].Hint = "check the quotes, commas and brackets here"
+	}
+	return source.Value{}, err
 }
 
 // plainError says what a user can act on: "open x: no such file or directory" is already that, a folder is not.

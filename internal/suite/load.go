@@ -37,8 +37,10 @@ type Suite struct {
 // Judge is what a suite says about its judge. The zero value leaves it to the configuration.
 type Judge struct {
 	Model, Secondary string
-	Samples          int
-	Complexity       int
+	// Provider serves a Model that names none and that the configuration does not know; empty means that it must know it.
+	Provider   string
+	Samples    int
+	Complexity int
 }
 
 // Kinds knows the types of assertions.
@@ -119,6 +121,8 @@ type loader struct {
 	input      source.Node
 	assertions source.Node
 	tests      source.Node
+	// v1 is set in a v1 suite.
+	v1 *defaultsV1
 	// external are the files that hold the tests; without any they stand in tests.
 	external []string
 	problems source.Problems
@@ -145,7 +149,7 @@ func (l *loader) open(s *Suite) error {
 	if err != nil {
 		return fileProblem(s.File, err)
 	}
-	root, err := source.ParseYAML(s.File, data)
+	root, err := parse(s.File, data)
 	if err != nil {
 		return err
 	}
@@ -159,8 +163,8 @@ func fileProblem(path string, err error) error {
 
 // suite reads the top level of a suite file.
 func (l *loader) suite(n source.Node, s *Suite) {
-	if n.Kind == source.Map && n.Has("version") && n.Field("version").Scalar == "v1" {
-		n.Field("version").Report("write it as a conversation suite (see `rehearse schema suite`)", "v1 suites cannot be run yet")
+	if n.Has("version") || n.Has("suite_id") {
+		l.suiteV1(n, s)
 		return
 	}
 	if n.Kind == source.Null {

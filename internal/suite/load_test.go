@@ -209,7 +209,11 @@ func TestProblems(t *testing.T) {
 		{"unreadable tests", "tests: nowhere.jsonl\n", []string{`tests 1:8 cannot read the tests`}},
 		{"unreadable attachment", "tests:\n- id: a\n  input: [{role: user, content: [{type: file, value: no.txt}]}]\n", []string{`tests[0].input[0].content[0].value 3:54 cannot read the attached file`}},
 		{"two documents", "tests:\n- {id: a, input: x}\n---\nb: 1\n", []string{`4:1 a second document starts here`}},
-		{"v1 suite", "version: v1\nsuite_id: s\ntests: []\n", []string{`version 1:10 v1 suites cannot be run yet`}},
+		{"bad state", "tests:\n- id: a\n  input: x\n  state: {node: '', memory: {turn_index: -1, facts: [{key: A b, value: x}, {key: a}], fact: []}}\n", []string{
+			`tests[0].state.node 4:17 the node has no id`, `tests[0].state.memory.turn_index 4:42 -1 is too small`,
+			`tests[0].state.memory.facts[0].key 4:60 "A b" is not the key of a fact use small letters`,
+			`tests[0].state.memory.facts[1] 4:77 a fact needs a key and a value`, `tests[0].state.memory.fact 4:87 unknown key "fact" did you mean "facts"?`,
+		}},
 		{"all at once", "nam: x\ntests:\n- {id: a}\n- {id: a, input: x, window_size: 1}\n", []string{
 			`nam 1:1 unknown key`, `tests[0] 3:4 a test needs an input`, `tests[1].id 4:8 the id "a" is used twice`, `tests[1].window_size 4:34 window_size needs`,
 		}},

@@ -37,8 +37,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 // TestSchemaKnowsTheSameKeys holds the schema against what the loader says it knows.
 func TestSchemaKnowsTheSameKeys(t *testing.T) {
 	var schema struct {
-		Properties map[string]any `json:"properties"`
-		Defs       map[string]struct {
+		Defs map[string]struct {
 			Properties map[string]any `json:"properties"`
 		} `json:"$defs"`
 	}
@@ -47,11 +46,20 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 	}
 	const nonsense = "qqqqqqqqqqqqqqqq"
 	for _, tc := range []struct{ name, yaml string }{
-		{"", nonsense + ": 1\ntests: [{id: a, input: x}]"},
+		{"suite", nonsense + ": 1\ntests: [{id: a, input: x}]"},
 		{"test", "tests: [{id: a, input: x, " + nonsense + ": 1}]"},
 		{"turn", "tests: [{id: a, mode: conversation, turns: [{input: x, " + nonsense + ": 1}]}]"},
 		{"execution", "execution: {" + nonsense + ": 1}\ntests: [{id: a, input: x}]"},
 		{"message", "tests: [{id: a, input: [{role: user, content: x, " + nonsense + ": 1}]}]"},
+		{"memory", "tests: [{id: a, input: x, state: {memory: {" + nonsense + ": 1}}}]"},
+		{"fact", "tests: [{id: a, input: x, state: {memory: {facts: [{key: a, value: b, " + nonsense + ": 1}]}}}]"},
+		{"chunk", "tests: [{id: a, input: x, state: {memory: {summary: {chunks: [{id: a, level: 0, from_turn: 1, to_turn: 1, text: x, " + nonsense + ": 1}]}}}}]"},
+		{"v1_suite", "version: v1\n" + nonsense + ": 1\ntests: [{test_id: a, turns: [{user_input: x}]}]"},
+		{"v1_defaults", "version: v1\ndefaults: {" + nonsense + ": 1}\ntests: [{test_id: a, turns: [{user_input: x}]}]"},
+		{"v1_test", "version: v1\ntests: [{test_id: a, " + nonsense + ": 1, turns: [{user_input: x}]}]"},
+		{"v1_turn", "version: v1\ntests: [{test_id: a, turns: [{user_input: x, " + nonsense + ": 1}]}]"},
+		{"v1_expected", "version: v1\ntests: [{test_id: a, turns: [{user_input: x, expected: {" + nonsense + ": 1}}]}]"},
+		{"v1_final", "version: v1\ntests: [{test_id: a, turns: [{user_input: x}], final_assertions: {" + nonsense + ": 1}}]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := load(t, map[string]string{"suite.yaml": tc.yaml})
@@ -60,11 +68,7 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 				t.Fatalf("problems = %v", problems)
 			}
 			known := strings.Split(strings.TrimPrefix(problems[0].Hint, "known: "), ", ")
-			properties := schema.Properties
-			if tc.name != "" {
-				properties = schema.Defs[tc.name].Properties
-			}
-			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(properties))); diff != "" {
+			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(schema.Defs[tc.name].Properties))); diff != "" {
 				t.Errorf("keys mismatch (-loader +schema):\n%s", diff)
 			}
 		})

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"encoding/json"
 	"math"
 	"time"
 
@@ -23,6 +24,10 @@ type Test struct {
 	ID    string
 	// Conversation is true for mode: conversation; it decides what Assertions look at.
 	Conversation bool
+	// Start is the state in which the conversation begins.
+	Start Start
+	// Sampling is nil, or how the target should choose its words; its own settings else.
+	Sampling *Sampling
 	// Criteria is shared by all turns and judged by itself only if the test has no assertion at all.
 	Criteria string
 	// Input stands before the first turn: the system prompt and earlier messages.
@@ -43,8 +48,25 @@ type Test struct {
 	Execution Execution
 }
 
+// Start is the state in which a conversation begins. The zero value is the target's own beginning.
+type Start struct {
+	// Node is where a flow stands before the first turn.
+	Node string
+	// Memory is what the agent remembers then: {turn_index, facts, summary} as JSON.
+	Memory json.RawMessage
+}
+
+// Sampling says how a model chooses its words, as far as it can be told. What is nil is left to the target.
+type Sampling struct {
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	Seed        *int     `json:"seed,omitempty"`
+}
+
 // Turn is one user message and what is expected of the reply.
 type Turn struct {
+	// ID is the author's name of the turn, if it has one.
+	ID    string
 	Input chat.Content
 	// Expected is a reference answer for the judge; it never enters the conversation.
 	Expected   string

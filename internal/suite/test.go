@@ -7,6 +7,9 @@ import (
 
 // test reads one test. Placeholders are filled in first, so that everything after reads plain values.
 func (l *loader) test(n source.Node, s *Suite) *Test {
+	if l.v1 != nil {
+		return l.testV1(n, s)
+	}
 	t := &Test{Suite: s.Name, Aggregation: Mean}
 	if n.Kind != source.Map {
 		n.Report("a test is a mapping with an id, an input or turns, and assertions", "expected a test, got %s", n.Kind)
@@ -24,6 +27,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"mode":            func(n source.Node) { t.Conversation = n.OneOf("conversation") != "" },
 		"criteria":        func(n source.Node) { t.Criteria = n.Text() },
 		"input":           func(n source.Node) { input = l.messages(n) },
+		"state":           func(n source.Node) { t.Start = readStart(n) },
 		"expected_output": func(n source.Node) { expected = l.reference(n) },
 		"assertions":      func(n source.Node) { assertions = n },
 		"turns":           func(n source.Node) { t.Turns = l.turns(n) },
@@ -132,7 +136,7 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 		switch f.Name {
 		case "vars":
 			continue
-		case "input", "expected_output", "criteria":
+		case "input", "state", "expected_output", "criteria":
 			s.vars = vars
 		case "turns":
 			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)

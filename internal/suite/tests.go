@@ -63,7 +63,7 @@ func readList(file string) iter.Seq2[source.Value, error] {
 			yield(source.Value{}, fileProblem(file, err))
 			return
 		}
-		root, err := source.ParseYAML(file, data)
+		root, err := parse(file, data)
 		if err != nil {
 			yield(source.Value{}, err)
 			return

@@ -1,0 +1,24 @@
+package grader
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"rehearse/internal/runner"
+)
+
+// noFlow says why an agent without a state fails what is asked of it.
+const noFlow = "the agent shows no flow state; ask this of a flow, or of a target that returns its state"
+
+// stateOf decodes of the agent's state what T names. A problem says in words why there is none.
+func stateOf[T any](x *runner.Exchange) (shown T, problem string) {
+	raw := bytes.TrimSpace(x.Reply.State)
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return shown, noFlow
+	}
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return shown, fmt.Sprintf("the agent's state cannot be read: %s", oneLine(err.Error()))
+	}
+	return shown, ""
+}

@@ -1,0 +1,44 @@
+package grader
+
+import (
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/runner"
+)
+
+// excerpt is what a judge of criteria is told beside the reply (S1.78): of an agent that shows its state, the prompt of the node
+// where it stands, its live facts and the user's last message; of any other, the conversation as graders see it.
+func excerpt(x *runner.Exchange) string {
+	shown, problem := stateOf[struct {
+		Node *struct {
+			Prompt string `json:"prompt"`
+		} `json:"next_node_descriptor"`
+		Memory *memory `json:"memory"`
+	}](x)
+	if problem != "" || shown.Node == nil && shown.Memory == nil {
+		return chat.Format(x.Input)
+	}
+	var lines []string
+	if shown.Node != nil && shown.Node.Prompt != "" {
+		lines = append(lines, "node prompt: "+shown.Node.Prompt)
+	}
+	if shown.Memory != nil {
+		for _, f := range shown.Memory.live() {
+			lines = append(lines, "fact: "+f.Key+" = "+plainText(f.Value))
+		}
+	}
+	if said, ok := lastUser(x.Input); ok {
+		lines = append(lines, "user: "+said)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func lastUser(messages []chat.Message) (said string, ok bool) {
+	for _, m := range messages {
+		if m.Role == chat.User {
+			said, ok = m.Content.String(), true
+		}
+	}
+	return said, ok
+}

@@ -1,0 +1,129 @@
+package grader
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+)
+
+// overall is the quality that stands for the mean of several criteria, by default of these (S1.42, S1.52).
+const overall = "assistant_quality"
+
+// listedLeast is the score that a quality needs when only its name is given.
+const listedLeast = 0.7
+
+func overallCriteria() []string { return []string{"helpfulness", "faithfulness", "style"} }
+
+// quality is one threshold: the mean score of its criteria, mostly a single one, must reach the least.
+type quality struct {
+	name     string
+	criteria []string
+	least    float64
+}
+
+// newJudgeCriteria makes the judge of named qualities, each with the score that it needs.
+func newJudgeCriteria(a *Args) runner.Grader {
+	n, ok := a.Node("criteria", "mapping", "quality: least score, such as helpfulness: 0.7 or helpfulness_min: 0.7; "+
+		"assistant_quality is the mean over average_of; a list of names needs 0.7 each", true)
+	averageOf := a.TextsOr("average_of", "the criteria that assistant_quality is the mean of; default: "+listed(overallCriteria()))
+	if len(averageOf) == 0 {
+		averageOf = overallCriteria()
+	}
+	g := &criteriaJudge{judge: a.set.Judge}
+	if !ok {
+		return g
+	}
+	if n.Kind == source.Map {
+		for _, f := range n.Fields {
+			g.need(f.Name, averageOf, n.Field(f.Name).Number(0, 1))
+		}
+	} else {
+		for _, name := range n.Texts() {
+			g.need(name, averageOf, listedLeast)
+		}
+	}
+	if len(g.qualities) == 0 {
+		n.Report("write `helpfulness: 0.7`", "no criterion is named")
+	}
+	return g
+}
+
+// criteriaJudge asks for every criterion in one call.
+type criteriaJudge struct {
+	judge     Judge
+	qualities []quality
+	// names are the criteria of all qualities, each once.
+	names []string
+}
+
+func (g *criteriaJudge) need(key string, averageOf []string, least float64) {
+	q := quality{name: strings.TrimSuffix(key, "_min"), least: least}
+	q.criteria = []string{q.name}
+	if q.name == overall {
+		q.criteria = averageOf
+	}
+	g.qualities = append(g.qualities, q)
+	for _, name := range q.criteria {
+		if !slices.Contains(g.names, name) {
+			g.names = append(g.names, name)
+		}
+	}
+}
+
+// Grade passes when every quality reaches its least score; a criterion that the judge left out scores 0.
+func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	q := question(Criteria, x)
+	q.Names = g.names
+	q.Context = excerpt(x)
+	verdict, err := ask(ctx, g.judge, q)
+	if err != nil {
+		return result.Grade{Judge: verdict.Use}, err
+	}
+	grade := result.Grade{Score: 1, Code: result.QualityJudgeFail, Judge: verdict.Use}
+	var missed []string
+	for _, q := range g.qualities {
+		passed, evidence := q.settle(verdict.Scores)
+		grade.Assertions = append(grade.Assertions, result.Assertion{Text: q.name, Passed: passed, Evidence: evidence})
+		if !passed {
+			missed = append(missed, q.name+" "+evidence)
+			grade.Score = 0
+		}
+	}
+	if len(missed) > 0 {
+		grade.Reason = strings.Join(missed, "; ")
+		if verdict.Reasoning != "" {
+			grade.Reason += ": " + verdict.Reasoning
+		}
+	}
+	return grade, nil
+}
+
+// settle reports whether the scores suffice, and what they are.
+func (q quality) settle(scores map[string]float64) (passed bool, evidence string) {
+	sum, answered := 0.0, 0
+	parts := make([]string, 0, len(q.criteria))
+	for _, name := range q.criteria {
+		score, ok := scores[name]
+		if !ok {
+			parts = append(parts, name+" not scored")
+			continue
+		}
+		answered++
+		sum += score
+		parts = append(parts, fmt.Sprintf("%s %.2f", name, score))
+	}
+	if answered == 0 {
+		return false, "the judge did not score this criterion"
+	}
+	mean := sum / float64(len(q.criteria))
+	evidence = fmt.Sprintf("scored %.2f, needs %.2f", mean, q.least)
+	if len(q.criteria) > 1 {
+		evidence = fmt.Sprintf("scored %.2f on average (%s), needs %.2f", mean, strings.Join(parts, ", "), q.least)
+	}
+	return mean >= q.least-1e-9, evidence // a mean is rounded
+}

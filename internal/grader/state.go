@@ -1,0 +1,43 @@
+package grader
+
+import (
+	"context"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+func newState(a *Args) runner.Grader {
+	path := a.Text("path", "a JSONPath into the agent's state, such as $.cart.items[0].sku")
+	expr := a.jsonPath(path)
+	check := a.valueCheck()
+	want, code := "state "+path+" "+check.want, stateCode(path)
+	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		doc, problem := wholeState(x)
+		if problem != "" {
+			return coded(code, want, false, problem), nil
+		}
+		passed, evidence := check.all(expr.Get(doc))
+		return coded(code, want, passed, evidence), nil
+	})
+}
+
+func wholeState(x *runner.Exchange) (doc any, problem string) {
+	if len(x.Reply.State) == 0 {
+		return nil, "the agent shows no state"
+	}
+	doc, err := parseJSON(string(x.Reply.State))
+	if err != nil {
+		problem = "a state that is not JSON: " + err.Error()
+	}
+	return doc, problem
+}
+
+// stateCode says what has gone wrong when the state is not as wanted: what the agent remembers, or where it stands.
+func stateCode(path string) result.Code {
+	if strings.HasPrefix(strings.TrimLeft(path, "$.['\""), "memory") {
+		return result.FactDrift
+	}
+	return result.NodeMismatch
+}

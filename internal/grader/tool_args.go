@@ -1,0 +1,121 @@
+package grader
+
+import (
+	"rehearse/internal/chat"
+	"rehearse/internal/source"
+)
+
+// The ways in which the args of a tool call are compared.
+const (
+	argsExact   = "exact"
+	argsPartial = "partial"
+	argsIgnored = "ignore"
+)
+
+// wantedCall is a tool call as an author describes it.
+type wantedCall struct {
+	name string
+	args any
+	// match is one of the ways above.
+	match string
+}
+
+// actualCall is a tool call as the agent made it.
+type actualCall struct {
+	name string
+	args any
+}
+
+func actualCalls(calls []chat.ToolCall) []actualCall {
+	actual := make([]actualCall, len(calls))
+	for i, c := range calls {
+		actual[i] = actualCall{c.Name, parsed(c.Args)}
+		if actual[i].args == nil { // a call without args has none, whether or not it says so
+			actual[i].args = map[string]any{}
+		}
+	}
+	return actual
+}
+
+func (w wantedCall) fits(c actualCall) bool {
+	if w.name != c.name {
+		return false
+	}
+	switch w.match {
+	case argsExact:
+		return sameJSON(w.args, c.args)
+	case argsPartial:
+		return holds(c.args, w.args)
+	}
+	return true
+}
+
+// holds reports whether a JSON value holds what is wanted: a mapping every key that is wanted, with a value that holds the wanted one;
+// a list as many elements, each holding the wanted one at its place; anything else by value, 1 being 1.0.
+func holds(got, wanted any) bool {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, value := range wanted {
+			found, ok := got[key]
+			if !ok || !holds(found, value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(wanted) {
+			return false
+		}
+		for i := range wanted {
+			if !holds(got[i], wanted[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return sameJSON(got, wanted)
+}
+
+// String writes the call with the args that count.
+func (w wantedCall) String() string {
+	if w.match == argsIgnored {
+		return callName(w.name)
+	}
+	return callName(w.name) + " " + show(w.args)
+}
+
+// String writes the call with its args.
+func (c actualCall) String() string {
+	if args, ok := c.args.(map[string]any); ok && len(args) == 0 {
+		return callName(c.name)
+	}
+	return callName(c.name) + " " + show(c.args)
+}
+
+// callName shortens a name that a model may have made up.
+func callName(name string) string { return cutRunes(oneLine(name), maxQuoted) }
+
+func callsText[T interface{ String() string }](calls []T) string {
+	if len(calls) == 0 {
+		return "no tool call"
+	}
+	texts := make([]string, len(calls))
+	for i, c := range calls {
+		texts[i] = c.String()
+	}
+	return fewOf(texts)
+}
+
+// readArgs reads the args of a wanted call, a mapping.
+func readArgs(n source.Node) any {
+	if n.Kind != source.Map {
+		n.Report("write {name of the arg: value}", "expected args, got %s", n.Kind)
+		return map[string]any{}
+	}
+	return n.Any()
+}

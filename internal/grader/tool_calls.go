@@ -1,0 +1,111 @@
+package grader
+
+import (
+	"context"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+)
+
+// Bounds of one list of tool calls, since every wanted call is held against every actual one.
+const (
+	maxWantedCalls = 200
+	maxActualCalls = 2_000
+)
+
+// trajectory is how wanted and actual calls are held against each other.
+type trajectory struct {
+	doc string
+	// compare returns what is wrong, or nothing.
+	compare func(wanted []wantedCall, actual []actualCall) string
+	// vacuous is true when no wanted call at all would say nothing.
+	vacuous bool
+}
+
+// trajectories are the ways to match, in words that continue "the tool calls are".
+func trajectories() map[string]trajectory {
+	return map[string]trajectory{
+		"exact":     {"these and no others in this order: ", sameSequence, false},
+		"in_order":  {"these in this order, with others between: ", inOrder, true},
+		"any_order": {"these and no others in any order: ", sameBag, false},
+		"superset":  {"at least these: ", noneMissing, true},
+		"subset":    {"none but these: ", noneExtra, false},
+	}
+}
+
+func newToolCalls(a *Args) runner.Grader {
+	match := a.OneOf("match", "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
+		"any_order: these calls and no others, in any order; superset: at least these calls; subset: no call but these. "+
+		"A call counts once: one that is made twice must be listed twice", "exact", "in_order", "any_order", "superset", "subset")
+	list, ok := a.Node("calls", "list of calls", "names of tools, or {name, args, args_match}", true)
+	argsMatch := a.OneOf("args_match", "how args are compared unless a call says otherwise: partial: they hold what is named, as in tool_call; "+
+		"exact: they are the same; ignore: not at all", argsPartial, argsExact, argsIgnored)
+	how := trajectories()[match]
+	var wanted []wantedCall
+	if ok {
+		wanted = readCalls(list, argsMatch)
+		if list.Kind == source.List && len(list.Items) == 0 && how.vacuous {
+			list.Report("add a call, or write match: exact for no call at all", "no call is wanted, and every conversation has that")
+		}
+	}
+	want := "tool calls are " + how.doc + callsText(wanted)
+	if len(wanted) == 0 {
+		want = "no tool call"
+	}
+	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		if n := len(x.Reply.ToolCalls); n > maxActualCalls {
+			return coded(result.ToolArgsMismatch, want, false, counted(n, "tool call")+", more than are compared"), nil
+		}
+		actual := actualCalls(x.Reply.ToolCalls)
+		wrong := how.compare(wanted, actual)
+		evidence := callsText(actual)
+		if wrong != "" {
+			evidence += "; " + wrong
+		}
+		return coded(result.ToolArgsMismatch, want, wrong == "", evidence), nil
+	})
+}
+
+func readCalls(list source.Node, argsMatch string) []wantedCall {
+	if len(list.Items) > maxWantedCalls {
+		list.Report("split it by turns", "more than %d calls", maxWantedCalls)
+		return nil
+	}
+	var wanted []wantedCall
+	for _, n := range list.List() {
+		w := wantedCall{match: argsMatch}
+		if n.Kind != source.Map {
+			w.name, w.match = n.Text(), argsIgnored
+		} else {
+			readCall(n, &w)
+		}
+		if n.Kind == source.String && strings.TrimSpace(w.name) == "" {
+			n.Report("write the name of the tool", "a call needs a name")
+		}
+		wanted = append(wanted, w)
+	}
+	return wanted
+}
+
+func readCall(n source.Node, w *wantedCall) {
+	said := ""
+	n.Read(map[string]func(source.Node){
+		"name":       func(n source.Node) { w.name = n.Text() },
+		"args":       func(n source.Node) { w.args = readArgs(n) },
+		"args_match": func(n source.Node) { said = n.OneOf(argsPartial, argsExact, argsIgnored) },
+	})
+	switch {
+	case said != "":
+		w.match = said
+	case w.args == nil: // nothing was said about them
+		w.match = argsIgnored
+	}
+	if w.args == nil {
+		w.args = map[string]any{}
+	}
+	if strings.TrimSpace(w.name) == "" {
+		n.Report("write {name: TOOL, args: {…}}", "a call needs a name")
+	}
+}

@@ -1,0 +1,146 @@
+package suite
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"rehearse/internal/source"
+)
+
+// readStart reads {node, memory}.
+func readStart(n source.Node) Start {
+	s := Start{}
+	n.Read(map[string]func(source.Node){
+		"node":   func(n source.Node) { s.Node = readNodeID(n) },
+		"memory": func(n source.Node) { s.Memory = readMemory(n) },
+	})
+	return s
+}
+
+func readNodeID(n source.Node) string {
+	id := n.Text()
+	if n.Kind == source.String && blank(id) {
+		n.Report("write the id of a node, or leave the key out", "the node has no id")
+	}
+	return id
+}
+
+// memory is what an agent may be made to remember before the first turn; its JSON form is that of a flow's execution context.
+type memory struct {
+	TurnIndex int         `json:"turn_index"`
+	Facts     []fact      `json:"facts,omitempty"`
+	Summary   *recounting `json:"summary,omitempty"`
+}
+
+type fact struct {
+	Key        string    `json:"key"`
+	Value      string    `json:"value"`
+	SourceTurn *int      `json:"source_turn,omitempty"`
+	Confidence *float64  `json:"confidence,omitempty"`
+	Previous   []earlier `json:"previous,omitempty"`
+	Deleted    bool      `json:"deleted,omitempty"`
+}
+
+// earlier is a value that a fact used to have.
+type earlier struct {
+	Value      string `json:"value"`
+	SourceTurn int    `json:"source_turn"`
+}
+
+// recounting is the summary of what was said before.
+type recounting struct {
+	Level              int     `json:"level"`
+	LastSummarizedTurn int     `json:"last_summarized_turn"`
+	Chunks             []chunk `json:"chunks"`
+}
+
+type chunk struct {
+	ID       string   `json:"id"`
+	Level    int      `json:"level"`
+	FromTurn int      `json:"from_turn"`
+	ToTurn   int      `json:"to_turn"`
+	Text     string   `json:"text"`
+	Sources  []string `json:"sources,omitempty"`
+}
+
+// readMemory reads a seeded memory and returns it as JSON in its full form.
+func readMemory(n source.Node) json.RawMessage {
+	m := memory{}
+	n.Read(map[string]func(source.Node){
+		"turn_index": func(n source.Node) { m.TurnIndex = n.Int(0) },
+		"facts": func(n source.Node) {
+			for _, item := range n.List() {
+				m.Facts = append(m.Facts, readFact(item))
+			}
+		},
+		"summary": func(n source.Node) { m.Summary = readSummary(n) },
+	})
+	data, err := json.Marshal(m)
+	if err != nil { // it holds texts and whole numbers, and confidence is between 0 and 1
+		return nil
+	}
+	return data
+}
+
+var factKey = regexp.MustCompile(`^[a-z0-9_.]+$`)
+
+func readFact(n source.Node) fact {
+	f := fact{}
+	n.Read(map[string]func(source.Node){
+		"key":         func(n source.Node) { f.Key = n.Text() },
+		"value":       func(n source.Node) { f.Value = n.Text() },
+		"source_turn": func(n source.Node) { f.SourceTurn = new(n.Int(0)) },
+		"confidence":  func(n source.Node) { f.Confidence = new(n.Number(0, 1)) },
+		"deleted":     func(n source.Node) { f.Deleted = n.Bool() },
+		"previous": func(n source.Node) {
+			for _, item := range n.List() {
+				var e earlier
+				item.Read(map[string]func(source.Node){
+					"value":       func(n source.Node) { e.Value = n.Text() },
+					"source_turn": func(n source.Node) { e.SourceTurn = n.Int(0) },
+				})
+				f.Previous = append(f.Previous, e)
+			}
+		},
+	})
+	switch {
+	case n.Kind != source.Map:
+	case !n.Has("key") || !n.Has("value"):
+		n.Report("write {key: …, value: …}", "a fact needs a key and a value")
+	case !factKey.MatchString(f.Key):
+		n.Field("key").Report("use small letters, digits, _ and .", "%q is not the key of a fact", f.Key)
+	}
+	return f
+}
+
+func readSummary(n source.Node) *recounting {
+	r := recounting{Chunks: []chunk{}}
+	n.Read(map[string]func(source.Node){
+		"level":                func(n source.Node) { r.Level = n.Int(0) },
+		"last_summarized_turn": func(n source.Node) { r.LastSummarizedTurn = n.Int(0) },
+		"chunks": func(n source.Node) {
+			for _, item := range n.List() {
+				r.Chunks = append(r.Chunks, readChunk(item))
+			}
+		},
+	})
+	return &r
+}
+
+func readChunk(n source.Node) chunk {
+	c := chunk{}
+	n.Read(map[string]func(source.Node){
+		"id":        func(n source.Node) { c.ID = n.Text() },
+		"level":     func(n source.Node) { c.Level = n.Int(0) },
+		"from_turn": func(n source.Node) { c.FromTurn = n.Int(1) },
+		"to_turn":   func(n source.Node) { c.ToTurn = n.Int(1) },
+		"text":      func(n source.Node) { c.Text = n.Text() },
+		"sources":   func(n source.Node) { c.Sources = n.Texts() },
+	})
+	for _, key := range []string{"id", "level", "from_turn", "to_turn", "text"} {
+		if n.Kind == source.Map && !n.Has(key) {
+			n.Report("write {id, level, from_turn, to_turn, text}", "a chunk of the summary needs %s", key)
+		}
+	}
+	return c
+}
