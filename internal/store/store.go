@@ -1,6 +1,7 @@
-// Package store keeps what outlives a run: the index of runs and the judge's cached verdicts.
+// Package store keeps what outlives a run: the index of runs, the judge's cached verdicts and knowledge bases.
 //
 // Results themselves live in the folder of their run; a lost store costs the list of runs and some judge calls, no finding.
+// Knowledge bases can be filled again from their files.
 package store
 
 import (
@@ -66,17 +67,19 @@ func Open(ctx context.Context, path string) (*Store, error) {
 
 func connect(path string) (*sql.DB, error) {
 	// As a URI, so that a path may hold "?" and "%"; EscapedPath keeps the slashes.
-	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + url.Values{
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
-			"journal_mode(WAL)",
-			"synchronous(NORMAL)",
-		},
-		// A transaction that reads first and writes later could not wait for another writer.
-		"_txlock": {"immediate"},
-		// Else a failed open is reported as "out of memory".
-		"_error_rc": {"true"},
-	}.Encode()
+	return connectTo("file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), url.Values{
+		"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)"},
+	})
+}
+
+func connectTo(uri string, options url.Values) (*sql.DB, error) {
+	// First, as the other settings may have to wait as well.
+	options["_pragma"] = append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, options["_pragma"]...)
+	// A transaction that reads first and writes later could not wait for another writer.
+	options.Set("_txlock", "immediate")
+	// Else a failed open is reported as "out of memory".
+	options.Set("_error_rc", "true")
+	name := uri + "?" + options.Encode()
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+func newKB(env *Env) *cobra.Command {
+	var location string
+	c := &cobra.Command{
+		Use:   "kb",
+		Short: "Keep knowledge bases for agents to search",
+		Long: `Keep passages of files in the store, where agents find them by their words.
+Markdown is cut at its headings and paragraphs, plain text at its paragraphs, to at most about 1,200 characters; a .jsonl file has a
+passage {"id", "text", "title"} on each line. Adding a file again replaces its passages.`,
+		Example: `  rehearse kb add --kb returns policy.md faq/
+  rehearse kb list
+  rehearse kb search --kb returns how do I return a broken lamp
+  rehearse kb remove --kb returns`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var known []string
+			for _, sub := range c.Commands() {
+				known = append(known, sub.Name())
+			}
+			return usage("unknown command %q for %q: %s", args[0], c.CommandPath(), source.Suggest(args[0], known))
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentFlags().StringVar(&location, "store", "", "the store: PATH or sqlite:PATH (default: that of rehearse.yaml, or .rehearse/rehearse.db)")
+	c.AddCommand(newKBAdd(env, &location), newKBList(env, &location), newKBSearch(env, &location), newKBRemove(env, &location))
+	return c
+}
+
+// neededKB refuses a command line without a knowledge base, or without arguments that it needs.
+func neededKB(c *cobra.Command, base, args bool, hint string) error {
+	switch {
+	case !base:
+		return usage("--kb is missing: add --kb NAME, the knowledge base (see `%s --help`)", c.CommandPath())
+	case !args:
+		return usage("%s (see `%s --help`)", hint, c.CommandPath())
+	}
+	return nil
+}
+
+func textOrJSON(format string) error {
+	if format != "text" && format != "json" {
+		return usage("unknown format %q: use text or json", format)
+	}
+	return nil
+}
+
+// writeJSON writes a line of JSON that people can read as well.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// withKnowledge opens the store, does something with its knowledge bases, and says by the exit code whose fault an error is.
+func withKnowledge(ctx context.Context, location string, do func(context.Context, *store.Knowledge) error) error {
+	s, err := openKBStore(ctx, location)
+	if err != nil {
+		return err
+	}
+	err = do(ctx, s.Knowledge())
+	_, unknown := errors.AsType[*store.UnknownBaseError](err)
+	_, faulty := errors.AsType[source.Problems](err)
+	switch closeErr := s.Close(); {
+	case unknown || faulty:
+		return &exitError{exitUsage, err}
+	case err != nil:
+		return notRun(err)
+	case closeErr != nil:
+		return notRun(closeErr)
+	}
+	return nil
+}
+
+// openKBStore opens the store that a command line names, or else the configured one.
+func openKBStore(ctx context.Context, location string) (*store.Store, error) {
+	if location == "" {
+		return openConfiguredStore(ctx, "", nil)
+	}
+	path, _ := strings.CutPrefix(location, "sqlite:")
+	if scheme, _, ok := strings.Cut(path, "://"); ok || path == "" {
+		if ok {
+			return nil, usage("--store: knowledge bases cannot be kept in a %s store: use sqlite:PATH", scheme)
+		}
+		return nil, usage("--store names no file: use sqlite:PATH")
+	}
+	s, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, notRun(err)
+	}
+	return s, nil
+}
+
+// harmless returns a text without characters that could steer a terminal.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

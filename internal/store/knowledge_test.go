@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rehearse/internal/flow"
+	"rehearse/internal/store"
+	"rehearse/internal/store/storetest"
+)
+
+func TestKnowledgeOfAFolder(t *testing.T) {
+	storetest.RunKnowledge(t, func(t *testing.T, files storetest.Files) flow.Knowledge {
+		return folder(t, write(t, t.TempDir(), files))
+	})
+}
+
+func TestKnowledgeOfAStore(t *testing.T) {
+	storetest.RunKnowledge(t, func(t *testing.T, files storetest.Files) flow.Knowledge {
+		k, dir := kept(t), write(t, t.TempDir(), files)
+		t.Chdir(dir)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			add(t, k, e.Name(), e.Name())
+		}
+		return k
+	})
+}
+
+// write writes files and returns their folder.
+func write(t testing.TB, dir string, files map[string]string) string {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func folder(t testing.TB, dir string) *store.Knowledge {
+	t.Helper()
+	k, err := store.OpenKnowledge(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return k
+}
+
+func kept(t testing.TB) *store.Knowledge {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	t.Cleanup(func() { s.Close() })
+	return s.Knowledge()
+}
+
+func add(t testing.TB, k *store.Knowledge, base string, paths ...string) store.Added {
+	t.Helper()
+	done, err := k.Add(t.Context(), base, paths...)
+	if err != nil {
+		t.Fatalf("Add(%s, %v): %v", base, paths, err)
+	}
+	return done
+}
+
+func find(t testing.TB, k *store.Knowledge, text string, bases ...string) string {
+	t.Helper()
+	found, err := k.Search(t.Context(), flow.Query{Text: text, Bases: bases, TopK: 20})
+	if err != nil {
+		t.Fatalf("Search(%q): %v", text, err)
+	}
+	var ids []string
+	for _, p := range found {
+		ids = append(ids, p.ID)
+	}
+	return strings.Join(ids, " ")
+}
