@@ -21,8 +21,54 @@ type File struct {
 
 // Target is a named system under test.
 type Target struct {
-	Kind  string // model
+	// Kind says which of the others counts; for a flow, Model is the model inside.
+	Kind  Kind
 	Model Model
+	Flow  Flow
+	HTTP  HTTP
+}
+
+// Kind is a kind of target.
+type Kind string
+
+// The kinds of target.
+const (
+	ModelTarget Kind = "model"
+	FlowTarget  Kind = "flow"
+	HTTPTarget  Kind = "http"
+)
+
+// Flow is a flow as a target, run in the process or, with an HTTP target, by a server.
+type Flow struct {
+	// Path is a file of flows or a folder of them; ID chooses one, and may be empty when there is only one.
+	// A server may know the flow itself; Path is empty then.
+	Path, ID string
+	// Start is the node where tests begin that do not say; empty means the flow's own start.
+	Start string
+	// Knowledge is a folder of knowledge bases, KnowledgeBases those that the flow may search.
+	Knowledge      string
+	KnowledgeBases []string
+	// Memory is nil, or says whether the memory pipeline runs and which of its stages (nil: all of them).
+	Memory *Memory
+	// Limits of a turn; 0 means the engine's own.
+	MaxToolIterations, WindowMessages, WindowTokens int
+	TurnTimeout                                     time.Duration
+}
+
+// Memory turns the stages of a flow's memory pipeline on and off.
+type Memory struct {
+	Enabled bool
+	Stages  []string
+}
+
+// HTTP is an agent behind an address.
+type HTTP struct {
+	URL string
+	// TokenEnv names the environment variable with a bearer token; empty sends none.
+	TokenEnv string
+	Headers  map[string]string
+	Retries  *int
+	Timeout  time.Duration
 }
 
 // Model is one model of one provider, with how to reach and limit it.

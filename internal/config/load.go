@@ -83,18 +83,6 @@ func (f *File) read(n source.Node) {
 	}
 }
 
-func (f *File) target(n source.Node) Target {
-	if n.Kind == source.String {
-		return Target{Kind: "model", Model: f.Model(n, n.Scalar)}
-	}
-	t := Target{Kind: "model"}
-	if n.Has("kind") {
-		t.Kind = n.Field("kind").OneOf("model")
-	}
-	t.Model = f.model(n)
-	return t
-}
-
 // model reads {provider, model, …} or "provider:model"; the short form also names an entry of models.
 func (f *File) model(n source.Node) Model {
 	if n.Kind == source.String {
@@ -151,8 +139,14 @@ func (f *File) Model(n source.Node, short string) Model {
 	return m
 }
 
-// parseModel reads "PROVIDER:MODEL".
+// Lexical is the provider of the model inside the program. There is only one, so it needs no name.
+const Lexical = "lexical"
+
+// parseModel reads "PROVIDER:MODEL", or "lexical".
 func parseModel(short string) (Model, error) {
+	if short == Lexical {
+		return Model{Provider: Lexical, Name: "default"}, nil
+	}
 	provider, name, ok := strings.Cut(short, ":")
 	if !ok || provider == "" || name == "" {
 		return Model{}, fmt.Errorf("%q is not PROVIDER:MODEL", short)

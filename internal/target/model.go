@@ -1,7 +1,8 @@
-// Package target adapts systems under test to the runner: here a plain language model.
+// Package target adapts systems under test to the runner: language models, flows in the process, and flows behind HTTP.
 package target
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -19,19 +20,26 @@ type Model struct {
 
 var _ runner.Target = (*Model)(nil)
 
-// Open returns a session whose history starts with the test's input.
+// Open returns a session whose history starts with the test's input. What the test says about sampling holds over Parameters.
 func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
-	return &modelSession{Model: m, history: slices.Clip(o.Test.Input)}, nil
+	parameters := m.Parameters
+	if s := o.Test.Sampling; s != nil {
+		parameters.Temperature = cmp.Or(s.Temperature, parameters.Temperature)
+		parameters.TopP = cmp.Or(s.TopP, parameters.TopP)
+		parameters.Seed = cmp.Or(s.Seed, parameters.Seed)
+	}
+	return &modelSession{Model: m, parameters: parameters, history: slices.Clip(o.Test.Input)}, nil
 }
 
 type modelSession struct {
 	*Model
-	history []chat.Message
+	parameters llm.Request
+	history    []chat.Message
 }
 
 // Send asks the model with the whole history and keeps what it really answered.
 func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	request := s.Parameters
+	request := s.parameters
 	request.Messages = append(s.history, chat.Message{Role: chat.User, Content: message})
 	reply, err := s.Model.Model.Generate(ctx, request)
 	if err != nil {

@@ -1,0 +1,264 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/flow"
+	"rehearse/internal/runner"
+)
+
+// Execute is a flow behind HTTP as a target: a server that answers POST /execute or /internal/agent/test
+// with an ExecutionResult (flow-engine.md 3.8). The server keeps nothing; the session sends the whole state with every turn.
+// It gives the same results as Flow does for the same flow.
+type Execute struct {
+	URL string
+	// Flow is sent as it is: a reference or a whole flow. Start is the node where tests begin that do not say.
+	Flow  flow.Source
+	Start string
+	FlowSettings
+	// Header is sent with every request, such as an Authorization.
+	Header http.Header
+	// Client carries the requests.
+	Client *http.Client
+	// Timeout bounds one call; 0 means two minutes. Retries is how often a failed call is tried again.
+	Timeout time.Duration
+	Retries int
+}
+
+var _ runner.Target = (*Execute)(nil)
+
+// maxResult bounds the body of an answer.
+const maxResult = 64 << 20
+
+// Open begins a conversation where the test says.
+func (e *Execute) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+	memory, err := seededMemory(o.Test)
+	if err != nil {
+		return nil, err
+	}
+	s := &executeSession{Execute: e}
+	s.next = executeRequest{
+		Flow: e.Flow, ConversationID: conversationID(o), TestCaseID: o.Test.ID, CurrentNodeID: o.Test.Start.Node,
+		MemoryPipeline: e.Pipeline, KnowledgeBases: e.KnowledgeBases, Limits: e.Limits, Model: modelParams(o.Test.Sampling),
+	}
+	if s.next.CurrentNodeID == "" {
+		s.next.CurrentNodeID = e.Start
+	}
+	history := flowHistory(o.Test.Input)
+	if history == nil {
+		history = []flow.Message{}
+	}
+	if s.next.History, err = json.Marshal(history); err != nil {
+		return nil, err
+	}
+	s.next.Memory, err = json.Marshal(memory)
+	return s, err
+}
+
+// executeRequest is an ExecutionContext whose history and memory go back to the server exactly as they came from it.
+type executeRequest struct {
+	Flow              flow.Source          `json:"flow"`
+	ConversationID    string               `json:"conversation_id,omitempty"`
+	TestCaseID        string               `json:"test_case_id,omitempty"`
+	CurrentNodeID     string               `json:"current_node_id"`
+	LatestUserMessage string               `json:"latest_user_message"`
+	History           json.RawMessage      `json:"history"`
+	Memory            json.RawMessage      `json:"memory"`
+	MemoryPipeline    *flow.MemoryPipeline `json:"memory_pipeline,omitempty"`
+	KnowledgeBases    []string             `json:"knowledge_bases,omitempty"`
+	Model             *flow.ModelParams    `json:"model,omitempty"`
+	Limits            flow.Limits          `json:"limits,omitzero"`
+}
+
+type executeSession struct {
+	*Execute
+	next executeRequest
+	done bool
+}
+
+// Send posts the state with the user's message and keeps what came back.
+func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	if s.done {
+		return chat.Reply{}, &flow.Error{Fault: flow.Over, Message: "the flow is already completed", Hint: "remove the turns after its end"}
+	}
+	request := s.next
+	request.LatestUserMessage = message.String()
+	body, err := json.Marshal(request)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	attempts := 0
+	started := time.Now()
+	answer, err := s.retry(ctx, func() ([]byte, error) {
+		attempts++
+		started = time.Now()
+		return s.post(ctx, body)
+	})
+	if err != nil {
+		return chat.Reply{}, &executeError{err, attempts}
+	}
+	reply, err := s.keep(answer)
+	if err != nil {
+		return chat.Reply{}, &executeError{err, attempts}
+	}
+	reply.Latency, reply.Attempts = time.Since(started), attempts
+	return reply, nil
+}
+
+// keep reads a result and makes its state that of the next request.
+func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
+	var r flow.Result
+	var state struct {
+		History json.RawMessage `json:"history"`
+		Memory  json.RawMessage `json:"memory"`
+	}
+	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
+		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.URL, err)
+	}
+	if state.History == nil || state.Memory == nil {
+		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.URL)
+	}
+	reply, err := flowReply(&r)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	s.next.History, s.next.Memory, s.done = state.History, state.Memory, r.FlowCompleted
+	if r.CurrentNodeID != nil {
+		s.next.CurrentNodeID = *r.CurrentNodeID
+	}
+	return reply, nil
+}
+
+// Close does nothing: the server keeps no session.
+func (s *executeSession) Close() error { return nil }
+
+// executeError is a failed call with the attempts that it took.
+type executeError struct {
+	err      error
+	attempts int
+}
+
+func (e *executeError) Error() string { return e.err.Error() }
+func (e *executeError) Unwrap() error { return e.err }
+
+// Tries returns the number of attempts.
+func (e *executeError) Tries() int { return e.attempts }
+
+// retry repeats calls that another attempt may mend; the request carries the whole state, so a repeat changes nothing.
+func (s *executeSession) retry(ctx context.Context, call func() ([]byte, error)) ([]byte, error) {
+	policy := retrypolicy.NewBuilder[[]byte]().
+		HandleIf(func(_ []byte, err error) bool { return transient(err) && ctx.Err() == nil }).
+		WithMaxRetries(s.Retries).
+		WithBackoff(200*time.Millisecond, 5*time.Second).
+		WithJitterFactor(0.2).
+		ReturnLastFailure().
+		Build()
+	return failsafe.With[[]byte](policy).WithContext(ctx).Get(call)
+}
+
+func transient(err error) bool {
+	var answered *httpError
+	if errors.As(err, &answered) {
+		switch answered.status {
+		case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	}
+	return err != nil
+}
+
+// httpError is an answer with another status than 200. A 504 is a timeout like any other.
+type httpError struct {
+	url    string
+	status int
+	detail string
+}
+
+func (e *httpError) Error() string {
+	return fmt.Sprintf("%s answered %d %s%s", e.url, e.status, http.StatusText(e.status), e.detail)
+}
+
+func (e *httpError) Unwrap() error {
+	if e.status == http.StatusGatewayTimeout {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// defaultTimeout bounds a call when nobody says otherwise, as it does for models.
+const defaultTimeout = 2 * time.Minute
+
+func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) {
+	limit := s.Timeout
+	if limit == 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = s.Header.Clone()
+	if request.Header == nil {
+		request.Header = http.Header{}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("X-Test-Case-Id", headerSafe(s.next.TestCaseID))
+	request.Header.Set("X-Conversation-Id", headerSafe(s.next.ConversationID))
+	answer, err := s.Client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read to its end, or is given up
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: the answer broke off: %w", s.URL, err)
+	case len(data) > maxResult:
+		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.URL, maxResult>>20)
+	case answer.StatusCode != http.StatusOK:
+		return nil, &httpError{s.URL, answer.StatusCode, problemDetail(data)}
+	}
+	return data, nil
+}
+
+// problemDetail returns what a problem document (RFC 9457) says, behind a colon.
+func problemDetail(data []byte) string {
+	var p struct {
+		Detail string `json:"detail"`
+		Title  string `json:"title"`
+	}
+	_ = json.Unmarshal(data, &p) // anything else has no detail to show
+	for _, text := range []string{p.Detail, p.Title} {
+		if text != "" {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
+// headerSafe makes any text fit for a header.
+func headerSafe(text string) string {
+	for _, r := range text {
+		if r < ' ' || r > '~' {
+			return strconv.QuoteToASCII(text)
+		}
+	}
+	return text
+}

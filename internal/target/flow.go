@@ -1,0 +1,133 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/flow"
+	"rehearse/internal/runner"
+	"rehearse/internal/suite"
+)
+
+// Flow is a flow, run by the built-in engine, as a target. A test may say at which node and with which memory it begins.
+// A flow has its own system prompt: system messages of a suite's input are left out, earlier turns become its history.
+type Flow struct {
+	Engine *flow.Engine
+	Flow   *flow.Flow
+	FlowSettings
+}
+
+// FlowSettings are what a configuration says about the turns of a flow, wherever it runs.
+type FlowSettings struct {
+	KnowledgeBases []string
+	Pipeline       *flow.MemoryPipeline
+	Limits         flow.Limits
+}
+
+var _ runner.Target = (*Flow)(nil)
+
+// Open begins a conversation where the test says.
+func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+	memory, err := seededMemory(o.Test)
+	if err != nil {
+		return nil, err
+	}
+	session, err := f.Engine.Begin(f.Flow, flow.Seed{
+		Node: o.Test.Start.Node, Memory: memory, History: flowHistory(o.Test.Input),
+		ConversationID: conversationID(o), TestCaseID: o.Test.ID,
+		KnowledgeBases: f.KnowledgeBases, Pipeline: f.Pipeline, Limits: f.Limits, Model: modelParams(o.Test.Sampling),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &flowSession{session}, nil
+}
+
+func seededMemory(t *suite.Test) (flow.Memory, error) {
+	var memory flow.Memory
+	if len(t.Start.Memory) == 0 {
+		return memory, nil
+	}
+	if err := json.Unmarshal(t.Start.Memory, &memory); err != nil {
+		return flow.Memory{}, fmt.Errorf("the memory of test %s: %w", t.ID, err)
+	}
+	return memory, nil
+}
+
+// flowHistory returns what was said before the first turn as a flow remembers it.
+func flowHistory(input []chat.Message) []flow.Message {
+	var history []flow.Message
+	for _, m := range input {
+		if m.Role == chat.User || m.Role == chat.Assistant {
+			history = append(history, flow.Message{Role: m.Role, Content: m.Content.String()})
+		}
+	}
+	return history
+}
+
+func conversationID(o runner.Opening) string {
+	if o.Trial > 0 {
+		return fmt.Sprintf("%s/%s/%d", o.Test.Suite, o.Test.ID, o.Trial)
+	}
+	return o.Test.Suite + "/" + o.Test.ID
+}
+
+func modelParams(s *suite.Sampling) *flow.ModelParams {
+	if s == nil {
+		return nil
+	}
+	return &flow.ModelParams{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed}
+}
+
+type flowSession struct{ session *flow.Session }
+
+// Send takes one turn of the flow.
+func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	r, err := s.session.Say(ctx, message.String(), flow.Options{})
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	return flowReply(r)
+}
+
+// Close does nothing: the engine keeps no state.
+func (s *flowSession) Close() error { return nil }
+
+// flowState is what graders see of a flow after a turn: the result without the conversation itself.
+type flowState struct {
+	PreviousNodeID     string           `json:"previous_node_id"`
+	CurrentNodeID      *string          `json:"current_node_id"`
+	NextNodeID         *string          `json:"next_node_id"`
+	Transition         flow.Transition  `json:"transition"`
+	NextNodeDescriptor *flow.Descriptor `json:"next_node_descriptor"`
+	FlowCompleted      bool             `json:"flow_completed"`
+	Memory             flow.Memory      `json:"memory"`
+	MemoryDelta        flow.MemoryDelta `json:"memory_delta"`
+	Warnings           []flow.Warning   `json:"warnings"`
+	Usage              flow.Usage       `json:"usage"`
+}
+
+// flowReply returns a turn of a flow as a target's reply.
+func flowReply(r *flow.Result) (chat.Reply, error) {
+	reply := chat.Reply{
+		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD,
+		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens},
+	}
+	if r.NextNodeID != nil {
+		reply.Node = *r.NextNodeID
+	}
+	for _, call := range r.ToolCalls {
+		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+			ID: call.ID, Name: call.Name, Args: call.Args, Result: call.Result, LatencyMS: call.LatencyMS,
+		})
+	}
+	var err error
+	reply.State, err = json.Marshal(flowState{
+		PreviousNodeID: r.PreviousNodeID, CurrentNodeID: r.CurrentNodeID, NextNodeID: r.NextNodeID, Transition: r.Transition,
+		NextNodeDescriptor: r.NextNodeDescriptor, FlowCompleted: r.FlowCompleted, Memory: r.Memory, MemoryDelta: r.MemoryDelta,
+		Warnings: r.Warnings, Usage: r.Usage,
+	})
+	return reply, err
+}
