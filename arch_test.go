@@ -14,8 +14,8 @@ import (
 // floors lists the packages from the ground up. A package imports from lower floors, or from those to its left on its own floor.
 var floors = [][]string{
 	{"source", "chat", "suite", "result"},
-	{"stats", "redact", "config"},
-	{"llm"},
+	{"stats", "redact", "draw", "config"},
+	{"llm", "flow"},
 	{"runner", "grader", "judge", "target"},
 	{"orchestrator", "queue", "store", "report"},
 	{"server"},
@@ -28,6 +28,7 @@ var forbidden = map[string]struct {
 	why     string
 }{
 	"llm":          {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
+	"flow":         {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
 	"grader":       {[]string{"judge", "llm"}, "graders ask through grader.Judge"},
 	"orchestrator": {[]string{"grader", "target", "judge", "llm"}, "the orchestrator gets functions from cmd/rehearse"},
 	"config":       {[]string{"suite"}, "configuration does not know what is tested"},

@@ -21,6 +21,7 @@ import (
 // runFlags is what can be said on the command line of run.
 type runFlags struct {
 	targets      []string
+	model        string
 	judge        string
 	config       string
 	workers      int
@@ -64,6 +65,7 @@ from the suite, or from the nearest rehearse.yaml above the first suite.
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse run examples/quickstart/suite.yaml
   rehearse run evals/ --target openai:gpt-5-mini --judge openai:gpt-5 --workers 16
+  rehearse run suite.json --target flow:support.flow.yaml --model openai:gpt-5-mini
   rehearse run suite.yaml --filter 'refund-*' --trials 5
   rehearse run suite.yaml --record calls.jsonl     then --replay calls.jsonl needs no model
   rehearse run --resume latest                     go on with an interrupted run
@@ -77,7 +79,8 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, or PROVIDER:MODEL; several run each test with each")
+	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, or flow:FILE; several run each test with each")
+	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the first suite)")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")

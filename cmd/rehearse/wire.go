@@ -20,7 +20,6 @@ import (
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 	"rehearse/internal/suite"
-	"rehearse/internal/target"
 )
 
 // wiring joins the parts of one run. It is the only place that knows them all.
@@ -35,8 +34,10 @@ type wiring struct {
 	kinds   *grader.Set
 	grading map[gradingKey]*grader.Set
 	targets map[targetKey]runner.Target
-	models  llm.Options
-	tape    *tape
+	// libraries are the knowledge bases that flows search, by folder.
+	libraries map[string]*store.Knowledge
+	models    llm.Options
+	tape      *tape
 	// baseline is the folder of the run to compare with, if any.
 	baseline string
 }
@@ -63,7 +64,7 @@ func gradingOf(t *suite.Test) gradingKey {
 func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite) (*wiring, error) {
 	w := &wiring{
 		env: env, flags: f, suites: suites, secrets: redact.New(env.Environ), kinds: grader.New(grader.Config{}),
-		grading: map[gradingKey]*grader.Set{}, targets: map[targetKey]runner.Target{},
+		grading: map[gradingKey]*grader.Set{}, targets: map[targetKey]runner.Target{}, libraries: map[string]*store.Knowledge{},
 	}
 	path := f.config
 	if path == "" {
@@ -102,6 +103,11 @@ func (w *wiring) close() {
 			fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
 		}
 	}
+	for _, library := range w.libraries {
+		if err := library.Close(); err != nil {
+			fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
+		}
+	}
 }
 
 // settle puts the command line around what a test of a suite says.
@@ -113,18 +119,6 @@ func (w *wiring) settle(s *suite.Suite, e suite.Execution) suite.Execution {
 		}
 	}
 	return w.flags.settle(e)
-}
-
-// local makes the file of a model that a suite names itself start from the suite's folder.
-func (w *wiring) local(s *suite.Suite, name string) string {
-	provider, file, ok := strings.Cut(name, ":")
-	if !ok || provider != "scripted" && provider != "cassette" || filepath.IsAbs(file) {
-		return name
-	}
-	if _, configured := w.config.Models[name]; configured {
-		return name
-	}
-	return provider + ":" + filepath.Join(filepath.Dir(s.File), file)
 }
 
 // targetNames returns the targets that a test runs with.
@@ -146,31 +140,6 @@ func (w *wiring) targetNames(t *suite.Test) ([]string, error) {
 	return nil, usage("test %s does not say what to talk to: %s", t.ID, hint)
 }
 
-// target returns the target of that name as a test calls it.
-func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
-	key := callOf(name, e)
-	if t, ok := w.targets[key]; ok {
-		return t, nil
-	}
-	m, err := w.modelNamed(name, "target", sortedNames(w.config.Targets))
-	if err != nil {
-		return nil, err
-	}
-	if e.Retries != nil {
-		m.Retries = e.Retries
-	}
-	m.Timeout = cmp.Or(e.Timeout, m.Timeout)
-	model, err := w.open(m)
-	if err != nil {
-		return nil, err
-	}
-	t := &target.Model{Model: model, Parameters: llm.Request{
-		Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens,
-	}}
-	w.targets[key] = t
-	return t, nil
-}
-
 func callOf(name string, e suite.Execution) targetKey {
 	key := targetKey{name: name, retries: -1, timeout: e.Timeout}
 	if e.Retries != nil {
@@ -181,9 +150,6 @@ func callOf(name string, e suite.Execution) targetKey {
 
 // modelNamed finds a model by the name of a target or model, or by PROVIDER:MODEL.
 func (w *wiring) modelNamed(name, what string, known []string) (config.Model, error) {
-	if t, ok := w.config.Targets[name]; ok && what == "target" {
-		return t.Model, nil
-	}
 	if m, ok := w.config.Models[name]; ok {
 		return m, nil
 	}
@@ -243,7 +209,7 @@ func (w *wiring) judgeModels(s *suite.Suite) (primary config.Model, secondary *c
 	case w.flags.judge != "":
 		primary, err = w.modelNamed(w.flags.judge, "judge", models)
 	case s.Judge.Model != "":
-		if primary, err = w.modelNamed(w.local(s, s.Judge.Model), "judge", models); err == nil && s.Judge.Secondary != "" {
+		if primary, err = w.modelNamed(w.local(s, w.provided(s.Judge)), "judge", models); err == nil && s.Judge.Secondary != "" {
 			var second config.Model
 			second, err = w.modelNamed(w.local(s, s.Judge.Secondary), "judge", models)
 			secondary = &second
@@ -255,6 +221,14 @@ func (w *wiring) judgeModels(s *suite.Suite) (primary config.Model, secondary *c
 		secondary = &config.Model{Provider: "openai", Name: "gpt-4.1"}
 	}
 	return primary, secondary, samples, complexity, err
+}
+
+// provided returns the name of a suite's judge, with its provider where the configuration does not know the bare name.
+func (w *wiring) provided(j suite.Judge) string {
+	if _, known := w.config.Models[j.Model]; known || j.Provider == "" || strings.Contains(j.Model, ":") {
+		return j.Model
+	}
+	return j.Provider + ":" + j.Model
 }
 
 func (w *wiring) judgeName() string {
@@ -275,7 +249,7 @@ func (w *wiring) named(m config.Model, call targetKey) (judge.Named, error) {
 	if err != nil {
 		return judge.Named{}, err
 	}
-	parameters := llm.Request{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens}
+	parameters := parametersOf(m)
 	key := cmp.Or(m.BaseURL, w.env.Getenv("OPENAI_BASE_URL")) + " " + describeParameters(parameters)
 	if m.Provider == "scripted" {
 		file, _, _ := strings.Cut(m.Name, "#")

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/config"
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+	"rehearse/internal/redact"
+)
+
+func newFlowChat(env *Env) *cobra.Command {
+	var model, node string
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "chat FILE[#ID]",
+		Short: "Talk to a flow in the terminal",
+		Long: `Talk to a flow in the terminal, or send it the lines of standard input.
+/state shows where the flow stands and what it remembers, /reset starts again, /quit ends; the end of the flow ends it too.`,
+		Example: `  rehearse flow chat support.flow.yaml
+  rehearse flow chat support.flow.yaml --model openai:gpt-5-mini --verbose
+  printf 'hello\nwhere is my parcel?\n' | rehearse flow chat support.flow.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f, err := flowNamed(args[0])
+			if err != nil {
+				return err
+			}
+			m, err := chatModel(env, model)
+			if err != nil {
+				return err
+			}
+			talk := &flowChat{env: env, engine: flow.New(flow.Config{Model: m}), flow: f, node: node, verbose: verbose}
+			return talk.run(c.Context())
+		},
+	}
+	c.Flags().StringVar(&model, "model", config.Lexical, "model that chooses and answers: a name from rehearse.yaml, or PROVIDER:MODEL")
+	c.Flags().StringVar(&node, "node", "", "node to begin at (default: the flow's start)")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show how the flow moves, and its tool calls")
+	return c
+}
+
+// chatModel opens a model by its name in the nearest configuration, or by PROVIDER:MODEL.
+func chatModel(env *Env, name string) (llm.Model, error) {
+	w := &wiring{env: env, flags: &runFlags{}, secrets: redact.New(env.Environ), tape: &tape{}}
+	if path := config.Find("."); path != "" {
+		var err error
+		if w.config, err = config.Load(path); err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+	}
+	w.models = llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()}
+	m, err := w.modelNamed(name, "model", sortedNames(w.config.Models))
+	if err != nil {
+		return nil, err
+	}
+	return w.open(m)
+}
+
+// flowChat is one conversation in a terminal.
+type flowChat struct {
+	env     *Env
+	engine  *flow.Engine
+	flow    *flow.Flow
+	node    string
+	verbose bool
+	session *flow.Session
+}
+
+// maxLine bounds one message.
+const maxLine = 64 << 10
+
+func (c *flowChat) run(ctx context.Context) error {
+	if err := c.reset(); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(c.env.Stdin)
+	lines.Buffer(nil, maxLine)
+	for c.prompt(); lines.Scan(); c.prompt() {
+		over, err := c.line(ctx, strings.TrimSpace(lines.Text()))
+		if err != nil || over {
+			return err
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return usage("a message is longer than %d KB", maxLine>>10)
+	} else if err != nil {
+		return notRun(err)
+	}
+	return nil
+}
+
+func (c *flowChat) prompt() {
+	if c.env.Interactive {
+		fmt.Fprint(c.env.Stderr, "> ")
+	}
+}
+
+func (c *flowChat) reset() error {
+	var err error
+	if c.session, err = c.engine.Begin(c.flow, flow.Seed{Node: c.node}); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	// A state machine speaks first: its state is a message already.
+	if at, _ := c.flow.Node(c.session.Context().CurrentNodeID); c.flow.Machine && at.Prompt != "" {
+		fmt.Fprintln(c.env.Stdout, at.Prompt)
+	}
+	return nil
+}
+
+// line answers one line of the user's; over is true when the conversation ends.
+func (c *flowChat) line(ctx context.Context, text string) (over bool, err error) {
+	switch text {
+	case "":
+		return false, nil
+	case "/quit", "/exit":
+		return true, nil
+	case "/reset":
+		return false, c.reset()
+	case "/state":
+		return false, c.state()
+	}
+	r, err := c.session.Say(ctx, text, flow.Options{Sink: c.show})
+	if err != nil {
+		return false, notRun(err)
+	}
+	fmt.Fprintln(c.env.Stdout)
+	if c.verbose {
+		fmt.Fprintf(c.env.Stderr, "  [%s %s → %s]\n", r.Transition.Kind, r.PreviousNodeID, nodeName(r.NextNodeID))
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(c.env.Stderr, "  [warning: %s]\n", w)
+	}
+	if r.FlowCompleted {
+		fmt.Fprintln(c.env.Stderr, "  [the flow is completed]")
+	}
+	return r.FlowCompleted, nil
+}
+
+func nodeName(id *string) string {
+	if id == nil {
+		return "end"
+	}
+	return *id
+}
+
+// show prints the answer while it is given.
+func (c *flowChat) show(e flow.Event) {
+	if e.Tool == nil {
+		fmt.Fprint(c.env.Stdout, e.Token)
+		return
+	}
+	if c.verbose {
+		fmt.Fprintf(c.env.Stderr, "  [%s %s]\n", e.Tool.Name, e.Tool.Args)
+	}
+}
+
+func (c *flowChat) state() error {
+	at := c.session.Context()
+	return printJSON(c.env.Stderr, map[string]any{"node": at.CurrentNodeID, "memory": at.Memory})
+}
+
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
