@@ -50,6 +50,8 @@ func emptyDelta() MemoryDelta {
 // pipeline is one run. Its Memory becomes the new one: stages replace its lists and never write into them.
 type pipeline struct {
 	rememberInput
+	// stage is the one that runs.
+	stage  Stage
 	delta  MemoryDelta
 	usage  memoryUsage
 	faults []error
@@ -61,6 +63,7 @@ func (p *pipeline) run(ctx context.Context, name Stage, stage func(context.Conte
 		p.delta.Stages[name] = StageDisabled
 		return
 	}
+	p.stage = name
 	due, err := stage(ctx)
 	switch {
 	case err != nil:
@@ -93,7 +96,7 @@ func (p *pipeline) ask(ctx context.Context, instructions string, data any, schem
 	}
 	r := p.Parameters
 	r.Messages = []chat.Message{chat.Say(chat.System, instructions), chat.Say(chat.User, string(compact(data)))}
-	r.Tools, r.ToolChoice, r.Schema = nil, "", schema
+	r.Tools, r.ToolChoice, r.Schema, r.Node = nil, "", schema, string(p.stage)
 	p.usage.Calls++
 	reply, err := p.Model.Generate(ctx, r)
 	if err != nil {

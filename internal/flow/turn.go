@@ -185,7 +185,7 @@ func (t *turn) standIn() string {
 // ask calls the model. The pieces of its answer go to the sink once it is clear where the turn leads.
 func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.Reply, error) {
 	request := t.params
-	request.Messages, request.Tools, request.ToolChoice = t.messages, tools, choice
+	request.Messages, request.Tools, request.ToolChoice, request.Node = t.messages, tools, choice, t.node.ID
 	var reply chat.Reply
 	var err error
 	if t.streamed = t.options.Sink != nil && t.settled; t.streamed {

@@ -82,8 +82,8 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 }
 
 // post sends one request and returns the body of a good answer. The error is an *Error or the context's.
-func (e *endpoint) post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	res, err := e.open(ctx, path, body)
+func (e *endpoint) post(ctx context.Context, path string, body []byte, how ...option.RequestOption) ([]byte, error) {
+	res, err := e.open(ctx, path, body, how...)
 	if err != nil {
 		return nil, err
 	}

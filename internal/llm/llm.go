@@ -27,7 +27,12 @@ type Request struct {
 	TopP        *float64       `json:"top_p,omitempty"`
 	Seed        *int           `json:"seed,omitempty"`
 	MaxTokens   int            `json:"max_tokens,omitempty"`
+	// Node names the part of an agent that asks. It goes over the wire as a header beside the request, not in it.
+	Node string `json:"-"`
 }
+
+// NodeHeader is the header that carries Request.Node, percent-encoded where a header cannot hold it.
+const NodeHeader = "X-Rehearse-Node"
 
 // Tool is a function that a model may call. Parameters is a JSON Schema.
 type Tool struct {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
+
+	"github.com/openai/openai-go/v3/option"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
@@ -90,7 +93,7 @@ func refused(err error) bool {
 // ask sends a request as encode writes it and takes the reply that send returns.
 func (c *OpenAI) ask(
 	ctx context.Context, r Request,
-	encode func(config.Model, Request, bool) (any, error), send func(context.Context, []byte) (chat.Reply, error),
+	encode func(config.Model, Request, bool) (any, error), send sender,
 ) (chat.Reply, error) {
 	m := c.endpoint.model
 	body, err := encode(m, withDefaults(r, m), c.endpoint.public)
@@ -105,7 +108,7 @@ func (c *OpenAI) ask(
 		})
 	}
 	start := time.Now()
-	reply, err := send(ctx, data)
+	reply, err := send(ctx, data, nodeHeader(r.Node)...)
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -113,8 +116,19 @@ func (c *OpenAI) ask(
 	return reply, nil
 }
 
-func (c *OpenAI) whole(ctx context.Context, body []byte) (chat.Reply, error) {
-	answer, err := c.endpoint.post(ctx, c.protocol.path, body)
+// sender sends a body and reads the reply.
+type sender func(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error)
+
+// nodeHeader says which part of an agent asks.
+func nodeHeader(node string) []option.RequestOption {
+	if node == "" {
+		return nil
+	}
+	return []option.RequestOption{option.WithHeader(NodeHeader, url.PathEscape(node))}
+}
+
+func (c *OpenAI) whole(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error) {
+	answer, err := c.endpoint.post(ctx, c.protocol.path, body, how...)
 	if err != nil {
 		return chat.Reply{}, err
 	}

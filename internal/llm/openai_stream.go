@@ -41,14 +41,14 @@ func (c *OpenAI) Stream(ctx context.Context, r Request, token func(string)) (cha
 		return inOnePiece(reply, err, token)
 	}
 	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) {
-		return c.ask(ctx, r, c.protocol.streamed, func(ctx context.Context, body []byte) (chat.Reply, error) {
-			return c.inPieces(ctx, body, token)
+		return c.ask(ctx, r, c.protocol.streamed, func(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error) {
+			return c.inPieces(ctx, body, token, how...)
 		})
 	})
 }
 
-func (c *OpenAI) inPieces(ctx context.Context, body []byte, token func(string)) (chat.Reply, error) {
-	res, err := c.endpoint.open(ctx, c.protocol.path, body, option.WithHeader("Accept", "text/event-stream"))
+func (c *OpenAI) inPieces(ctx context.Context, body []byte, token func(string), how ...option.RequestOption) (chat.Reply, error) {
+	res, err := c.endpoint.open(ctx, c.protocol.path, body, append(how, option.WithHeader("Accept", "text/event-stream"))...)
 	if err != nil {
 		return chat.Reply{}, err
 	}

@@ -21,7 +21,7 @@ const (
 //	rules:                         # the first rule that matches answers
 //	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, assistant: …, tools: get_weather, turn: 1, call: 1, after: user}
 //	    tool_calls: [{name: get_weather, args: {city: "${city}", unit: "${tool.unit}"}}]
-//	  - when: {after: get_weather, result: '"sky":"(\w+)"', choice: auto, args: {unit: celsius}}
+//	  - when: {after: get_weather, result: '"sky":"(\w+)"', choice: auto, args: {unit: celsius}, node: intent}
 //	    reply: The sky is $1.
 //	  - when: {user: hello}
 //	    reply: Hello!
@@ -35,7 +35,8 @@ const (
 // In a loop of tools, after says how the request ends: user (with the user's message), tool (with results of tools), or the name of a tool
 // (a result of that tool is among those at the end); result is a regular expression on such a result. Choice is the tool choice:
 // a tool's name, auto, none or required. Args are parameters for which an offered tool's schema has a `const`, with a regular expression
-// that the whole constant must match: {current_node_id: triage} is the rule for one node of a flow.
+// that the whole constant must match: {current_node_id: triage} is the rule for one node of a flow. Node is a regular expression on the
+// part of an agent that asks (Request.Node).
 //
 // An answer is reply, tool_calls (or both), json, verdicts or fault, after a delay if there is one.
 // In its texts $1 and ${name} stand for the groups of when.user or, if that has none, of when.result;

@@ -10,11 +10,11 @@ const (
 
 // condition is a rule's `when`; what is unset matches everything.
 type condition struct {
-	user, system, model, result, assistant *regexp.Regexp
-	tools                                  []string
-	turn, call                             int
-	after, choice                          string
-	args                                   []argument
+	user, system, model, result, assistant, node *regexp.Regexp
+	tools                                        []string
+	turn, call                                   int
+	after, choice                                string
+	args                                         []argument
 }
 
 // argument is what the constant of a tool's parameter has to be: a text, or what a whole pattern matches.
@@ -65,6 +65,7 @@ func (c *condition) offered(v *scene) bool {
 
 func (c *condition) said(v *scene) bool {
 	return (c.model == nil || c.model.MatchString(v.model)) &&
+		(c.node == nil || c.node.MatchString(v.request.Node)) &&
 		(c.system == nil || c.system.MatchString(v.systemText())) &&
 		(c.assistant == nil || c.assistant.MatchString(v.assistantText()))
 }

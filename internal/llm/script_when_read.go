@@ -16,6 +16,7 @@ func (c *condition) read(n source.Node) {
 		"result":    func(n source.Node) { c.result = pattern(n) },
 		"after":     func(n source.Node) { c.after = n.Text() },
 		"choice":    func(n source.Node) { c.choice = n.Text() },
+		"node":      func(n source.Node) { c.node = pattern(n) },
 		"args":      func(n source.Node) { c.args = readArguments(n) },
 		"tools":     func(n source.Node) { c.tools = n.Texts() },
 		"turn":      func(n source.Node) { c.turn = n.Int(1) },

@@ -63,6 +63,7 @@ func (s *openAI) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked, request, err := decodeRequest(body)
+	request.Node = nodeOf(r)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
@@ -128,4 +130,13 @@ func wordOrName(v any, path ...string) string {
 	}
 	text, _ := v.(string)
 	return text
+}
+
+// nodeOf returns which part of an agent asks, as llm clients say it.
+func nodeOf(r *http.Request) string {
+	node, err := url.PathUnescape(r.Header.Get(llm.NodeHeader))
+	if err != nil {
+		return r.Header.Get(llm.NodeHeader)
+	}
+	return node
 }
