@@ -13,7 +13,7 @@ import (
 
 // floors lists the packages from the ground up. A package imports from lower floors, or from those to its left on its own floor.
 var floors = [][]string{
-	{"source", "chat", "suite", "result"},
+	{"source", "marker", "chat", "suite", "result"},
 	{"stats", "redact", "draw", "config"},
 	{"llm", "flow"},
 	{"runner", "grader", "judge", "target"},
@@ -29,6 +29,8 @@ var forbidden = map[string]struct {
 }{
 	"llm":          {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
 	"flow":         {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
+	"graph":        {[]string{"suite", "result", "llm"}, "engines do not know that they are evaluated, nor a runtime what its nodes do"},
+	"sitebot":      {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
 	"grader":       {[]string{"judge", "llm"}, "graders ask through grader.Judge"},
 	"orchestrator": {[]string{"grader", "target", "judge", "llm"}, "the orchestrator gets functions from cmd/rehearse"},
 	"config":       {[]string{"suite"}, "configuration does not know what is tested"},

@@ -125,7 +125,7 @@ and says what passed, what failed and why.`),
 		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
 	root.AddCommand(
-		newRun(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newMock(env),
+		newRun(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newMock(env), newServe(env),
 		newKB(env), newDoctor(env), newFlow(env), newVersion(env),
 	)
 	return root

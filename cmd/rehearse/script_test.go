@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 //	exits CODE rehearse …   runs the program and compares its exit code
 //	serve SCRIPT            starts a scripted OpenAI-compatible server and points OPENAI_BASE_URL at it
 //	requests FILE           writes the bodies of the requests that it has had since, one JSON object a line, keys sorted
+//	listening FILE          waits until a server that was started in the background has written its address there; sets $SERVER
+//	http STATUS METHOD URL [FILE] [NAME:VALUE…]  sends a file as JSON and prints the answer, whose status it compares
 //	jsonl FILE PATH…        prints the values at the paths (a.b.0) of each line of a JSON Lines file, separated by a blank
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
@@ -47,6 +49,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl,
+			"listening": listening, "http": call,
 		},
 	})
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // connect resolves the targets of all options.
-func (r *reader) connect(n source.Node) {
+func (r *reader) connect() {
 	for _, node := range r.flow.Nodes {
 		for _, o := range node.Options {
 			if o.target == "" {
@@ -15,7 +15,7 @@ func (r *reader) connect(n source.Node) {
 			}
 			next, ok := r.flow.byID[o.target]
 			if !ok {
-				report(n, o.line, o.column, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
+				r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
 				continue
 			}
 			o.Next = next
@@ -29,12 +29,6 @@ func optionPlace(n *Node, o *Option) string {
 		return fmt.Sprintf("node %q", n.ID)
 	}
 	return fmt.Sprintf("node %q, option %q", n.ID, o.ID)
-}
-
-// report reports a problem at a line of the document.
-func report(n source.Node, line, column int, hint, format string, args ...any) {
-	n.Line, n.Column = line, column
-	n.Report(hint, format, args...)
 }
 
 func (r *reader) ids() []string {
@@ -58,7 +52,7 @@ func (r *reader) findStart(n, named source.Node) {
 		n.Report("give the first node `type: start`", "the flow has no start node")
 		return
 	case len(starts) > 1:
-		report(n, starts[1].line, starts[1].column, "keep one; make the others conversation nodes",
+		r.report(starts[1].at, "keep one; make the others conversation nodes",
 			"nodes %q and %q are both start nodes", starts[0].ID, starts[1].ID)
 	}
 	r.flow.Start = starts[0]
@@ -71,7 +65,7 @@ func (r *reader) findStart(n, named source.Node) {
 }
 
 // checkNodeFlow reports what keeps a conversation from getting through (flow-engine.md 3.1).
-func (r *reader) checkNodeFlow(n source.Node) {
+func (r *reader) checkNodeFlow() {
 	if r.flow.Start == nil || len(r.Problems) > 0 {
 		return
 	}
@@ -80,14 +74,14 @@ func (r *reader) checkNodeFlow(n source.Node) {
 	for _, node := range r.flow.Nodes {
 		for _, o := range node.Options {
 			if o.Next == r.flow.Start {
-				report(n, o.line, o.column, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
+				r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
 			}
 		}
 		switch {
 		case !reached[node]:
-			report(n, node.line, node.column, "add an option that leads here, or remove the node", "node %q cannot be reached from the start", node.ID)
+			r.report(node.at, "add an option that leads here, or remove the node", "node %q cannot be reached from the start", node.ID)
 		case !ending[node]:
-			report(n, node.line, node.column, "add an option that leads to a stop, or one with `next: null`", "node %q is a dead end: no way leads from it to an end", node.ID)
+			r.report(node.at, "add an option that leads to a stop, or one with `next: null`", "node %q is a dead end: no way leads from it to an end", node.ID)
 		}
 	}
 }

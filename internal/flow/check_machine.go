@@ -3,7 +3,7 @@ package flow
 import "rehearse/internal/source"
 
 // connectRedirects resolves the states that redirect actions name.
-func (r *reader) connectRedirects(n source.Node) {
+func (r *reader) connectRedirects() {
 	resolve := func(owner *Node, actions []Action) {
 		for i, a := range actions {
 			if a.Type != Redirect {
@@ -11,7 +11,7 @@ func (r *reader) connectRedirects(n source.Node) {
 			}
 			next, ok := r.flow.byID[a.Target]
 			if !ok {
-				report(n, owner.line, owner.column, source.Suggest(a.Target, r.ids()),
+				r.report(owner.at, source.Suggest(a.Target, r.ids()),
 					"state %q redirects to %q, which does not exist", owner.ID, a.Target)
 				continue
 			}
@@ -27,7 +27,7 @@ func (r *reader) connectRedirects(n source.Node) {
 }
 
 // checkMachine warns of states that no conversation reaches, and of those that it cannot leave.
-func (r *reader) checkMachine(n source.Node) {
+func (r *reader) checkMachine() {
 	if r.flow.Start == nil || len(r.Problems) > 0 {
 		return
 	}
@@ -35,9 +35,9 @@ func (r *reader) checkMachine(n source.Node) {
 	for _, node := range r.flow.Nodes {
 		switch {
 		case !reached[node]:
-			r.warnAt(n.Path(), node.line, node.column, "add a transition that leads here", "state %q cannot be reached from %q", node.ID, r.flow.Start.ID)
+			r.warnOf(node.at, "add a transition that leads here", "state %q cannot be reached from %q", node.ID, r.flow.Start.ID)
 		case !ending[node]:
-			r.warnAt(n.Path(), node.line, node.column, "add a transition that leads to an end", "no way leads from state %q to an end", node.ID)
+			r.warnOf(node.at, "add a transition that leads to an end", "no way leads from state %q to an end", node.ID)
 		}
 	}
 }

@@ -52,6 +52,8 @@ func New(c Config) *Engine {
 type Options struct {
 	// Trusted honours the context's model parameters and its wish for tracing.
 	Trusted bool
+	// TraceID names the turn in results and logs: 32 hexadecimal digits, as in W3C Trace Context. Empty means a random one.
+	TraceID string
 	// Sink gets what happens while it happens: tool calls and the pieces of the answer. It is called by one goroutine at a time.
 	Sink func(Event)
 }
@@ -147,7 +149,7 @@ func pointer(path string) string {
 	return "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
 }
 
-// traceID returns 16 random bytes in hexadecimal, as W3C Trace Context writes them.
-func traceID() string {
+// NewTraceID returns 16 random bytes in hexadecimal, as W3C Trace Context writes them.
+func NewTraceID() string {
 	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) //nolint:gosec // it names a turn, it guards nothing
 }

@@ -309,11 +309,11 @@ func TestTurnErrors(t *testing.T) {
 func TestReadContextFaults(t *testing.T) {
 	for _, tc := range []struct{ body, pointer string }{
 		{`{`, ""},
-		{`[]`, "/"},
+		{`[]`, ""},
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"","history":[],"memory":{"turn_index":0}}`, "/latest_user_message"},
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[{"role":"system","content":"x"}],"memory":{"turn_index":0}}`, "/history/0/role"},
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":-1}}`, "/memory/turn_index"},
-		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":0},"more":1}`, "/"},
+		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":0},"more":1}`, ""},
 	} {
 		_, err := flow.ReadContext([]byte(tc.body))
 		var failed *flow.Error

@@ -3,7 +3,6 @@ package flow
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -31,7 +30,7 @@ func parseFacts(reply string) ([]factOp, error) {
 		}
 		rest = after
 	}
-	return nil, fmt.Errorf("%w; it begins with %q", errNoFacts, firstRunes(reply, 80))
+	return nil, errNoFacts
 }
 
 func readOps(entries []json.RawMessage) []factOp {

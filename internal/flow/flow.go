@@ -56,8 +56,8 @@ type Node struct {
 	// State is what only a state machine has; nil in a node flow.
 	State *State
 
-	line, column int
-	descriptor   *Descriptor
+	at         source.Problem // where the node stands
+	descriptor *Descriptor
 	// system is the first message of every prompt at this node, tool is process_node as it is bound here.
 	system string
 	tool   llm.Tool
@@ -87,8 +87,8 @@ type Option struct {
 	// Actions run when the option is taken.
 	Actions []Action
 
-	target       string
-	line, column int
+	target string
+	at     source.Problem // where the option stands
 }
 
 // Target returns the id of the next node, empty where the flow ends.

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,9 @@ func read(file, path string, doc source.Value) (*Flow, source.Problems) {
 	default:
 		n.Report(hintShape, "there are neither nodes nor states")
 	}
+	byPlace := func(a, b source.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) }
+	slices.SortStableFunc(r.Problems, byPlace)
+	slices.SortStableFunc(r.warnings, byPlace)
 	r.flow.Warnings = r.warnings
 	if len(r.Problems) == 0 {
 		r.flow.finish()
@@ -113,13 +117,7 @@ type reader struct {
 
 // warn notes something strange that does not keep the flow from running.
 func (r *reader) warn(n source.Node, hint, format string, args ...any) {
-	r.warnAt(n.Path(), n.Line, n.Column, hint, format, args...)
-}
-
-func (r *reader) warnAt(path string, line, column int, hint, format string, args ...any) {
-	r.warnings = append(r.warnings, source.Problem{
-		File: r.File, Path: path, Line: line, Column: column, Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	r.warnOf(standing(n), hint, format, args...)
 }
 
 // ignored are keys that may stand anywhere in a flow for its readers; the engine has no use for them.
@@ -154,11 +152,28 @@ func keysOf(m map[string]func(source.Node)) []string {
 	return names
 }
 
+// standing returns where a node of the document stands, as a problem without words.
+func standing(n source.Node) source.Problem {
+	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
+}
+
+// report reports a problem of something that was read before.
+func (r *reader) report(at source.Problem, hint, format string, args ...any) {
+	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
+	r.Problems = append(r.Problems, at)
+}
+
+// warnOf warns of something that was read before.
+func (r *reader) warnOf(at source.Problem, hint, format string, args ...any) {
+	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
+	r.warnings = append(r.warnings, at)
+}
+
 // add files a node under its id.
 func (r *reader) add(at source.Node, n *Node) {
-	n.line, n.column = at.Line, at.Column
+	n.at = standing(at)
 	if first, taken := r.flow.byID[n.ID]; taken {
-		at.Report("give each node an id of its own", "node %q stands here and in line %d", n.ID, first.line)
+		at.Report("give each node an id of its own", "node %q stands here and in line %d", n.ID, first.at.Line)
 		return
 	}
 	if n.ID != "" {

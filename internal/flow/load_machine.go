@@ -39,9 +39,9 @@ func (r *reader) machine(n source.Node) {
 			r.transition(item)
 		}
 	}
-	r.connect(n)
-	r.connectRedirects(n)
-	r.checkMachine(n)
+	r.connect()
+	r.connectRedirects()
+	r.checkMachine()
 }
 
 func (r *reader) initial(n, initial source.Node) {
@@ -168,7 +168,7 @@ func (r *reader) stateMetadata(n source.Node, s *State) {
 
 func (r *reader) transition(n source.Node) {
 	var from, to source.Node
-	o := &Option{line: n.Line, column: n.Column}
+	o := &Option{at: standing(n)}
 	r.fields(n, map[string]func(source.Node){
 		"id":        func(n source.Node) { o.ID = plain(n) },
 		"from":      func(n source.Node) { from = n },

@@ -25,9 +25,9 @@ func (r *reader) nodeFlow(n source.Node) {
 	if r.flow.ID == "" {
 		n.Field("id").Report("add `id:` with the flow's name", "a flow needs an id")
 	}
-	r.connect(n)
+	r.connect()
 	r.findStart(n, start)
-	r.checkNodeFlow(n)
+	r.checkNodeFlow()
 }
 
 func (r *reader) node(n source.Node) {
@@ -40,7 +40,7 @@ func (r *reader) node(n source.Node) {
 			for _, item := range n.List() {
 				target := item.Text()
 				node.Options = append(node.Options, &Option{
-					ID: target, Label: target, target: target, line: item.Line, column: item.Column,
+					ID: target, Label: target, target: target, at: standing(item),
 				})
 			}
 		},
@@ -78,7 +78,7 @@ func (r *reader) id(n source.Node, what string) string {
 }
 
 func (r *reader) option(n source.Node) *Option {
-	o := &Option{line: n.Line, column: n.Column}
+	o := &Option{at: standing(n)}
 	r.fields(n, map[string]func(source.Node){
 		"id": func(n source.Node) {
 			o.ID = plain(n)
@@ -142,9 +142,7 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 	seen := map[string]bool{}
 	for _, o := range node.Options {
 		if seen[o.ID] && o.ID != "" {
-			at := n
-			at.Line, at.Column = o.line, o.column
-			at.Report("give each option an id of its own", "node %q has two options %q", node.ID, o.ID)
+			r.report(o.at, "give each option an id of its own", "node %q has two options %q", node.ID, o.ID)
 		}
 		seen[o.ID] = true
 	}

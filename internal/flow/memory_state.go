@@ -20,7 +20,7 @@ func (m Memory) MarshalJSON() ([]byte, error) {
 	if m.raw != nil {
 		return m.raw, nil
 	}
-	return json.Marshal(plainMemory(m))
+	return compact(plainMemory(m)), nil
 }
 
 // UnmarshalJSON reads a memory.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -82,7 +81,7 @@ func violation(err error) error {
 	}
 	leaf := deepest(invalid)
 	return &Error{
-		Fault: Invalid, Pointer: "/" + strings.Join(escaped(leaf.InstanceLocation), "/"),
+		Fault: Invalid, Pointer: pointerTo(leaf.InstanceLocation),
 		Message: leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English)),
 		Hint:    "see execution_context.schema.json",
 	}
@@ -102,11 +101,11 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// escaped writes the parts of a JSON pointer (RFC 6901).
-func escaped(parts []string) []string {
-	parts = slices.Clone(parts)
-	for i, part := range parts {
-		parts[i] = strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1")
+// pointerTo writes a JSON pointer (RFC 6901); that of the whole document is empty.
+func pointerTo(parts []string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1"))
 	}
-	return parts
+	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -65,7 +64,7 @@ func readSummary(reply string) (string, error) {
 		}
 	}
 	if text = oneLine(text, maxSummary); text == "" {
-		return "", fmt.Errorf("%w; it begins with %q", errNoSummary, firstRunes(reply, 80))
+		return "", errNoSummary
 	}
 	return text, nil
 }

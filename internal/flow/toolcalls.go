@@ -74,9 +74,19 @@ func (t *turn) record(trace ToolTrace) {
 // timed fills a trace with what f returns and how long it took.
 func (t *turn) timed(trace *ToolTrace, f func() (any, error)) {
 	start := t.Now()
-	result, err := f()
+	result, err := safely(f)
 	trace.LatencyMS = float64(t.Now().Sub(start).Microseconds()) / 1000
 	trace.fill(result, err)
+}
+
+// safely makes a panic of a tool its failure: what looks things up is not the engine's own.
+func safely(f func() (any, error)) (result any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			result, err = nil, fmt.Errorf("the tool broke down: %v", r)
+		}
+	}()
+	return f()
 }
 
 func (trace *ToolTrace) fill(result any, err error) {

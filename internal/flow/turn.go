@@ -53,9 +53,12 @@ func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
 			Hint: "start a new conversation at node " + f.Start.ID,
 		}
 	}
+	if o.TraceID == "" {
+		o.TraceID = NewTraceID()
+	}
 	t := &turn{
 		Engine: e, in: c, options: o, flow: f, node: node, model: e.Model, params: e.Parameters,
-		started: e.Now(), number: c.Memory.TurnIndex + 1, traceID: traceID(), step: stay(node),
+		started: e.Now(), number: c.Memory.TurnIndex + 1, traceID: o.TraceID, step: stay(node),
 	}
 	if o.Trusted && c.Model != nil {
 		if err := t.override(c.Model); err != nil {

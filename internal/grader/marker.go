@@ -4,12 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/internal/marker"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 )
-
-// markers are the signs by which a reply tells the program around the model what to do (S0.58).
-func markers() []string { return []string{"👉", "👇", "💌"} }
 
 func newMarker(a *Args) runner.Grader {
 	var wanted []string
@@ -17,7 +15,7 @@ func newMarker(a *Args) runner.Grader {
 		wanted = readMarkers(n)
 	}
 	return textCheck("a marker "+strings.Join(wanted, " or "), func(text string) (bool, string) {
-		found := slices.DeleteFunc(markers(), func(m string) bool { return !strings.Contains(text, m) })
+		found := slices.DeleteFunc(marker.All(), func(sign string) bool { return !strings.Contains(text, sign) })
 		got := strings.Join(found, " ")
 		if got == "" {
 			got = "no marker"
@@ -28,14 +26,14 @@ func newMarker(a *Args) runner.Grader {
 
 func readMarkers(n source.Node) []string {
 	if n.Kind == source.List && len(n.Items) == 0 {
-		n.Report("add one of "+strings.Join(markers(), ", "), "the list is empty")
+		n.Report("add one of "+strings.Join(marker.All(), ", "), "the list is empty")
 	}
 	var wanted []string
 	read := func(n source.Node) {
-		if m := strings.TrimSuffix(n.Text(), "\ufe0f"); slices.Contains(markers(), m) {
+		if m := strings.TrimSuffix(n.Text(), "\ufe0f"); slices.Contains(marker.All(), m) {
 			wanted = append(wanted, m)
 		} else if n.Kind == source.String {
-			n.Report("use one of "+strings.Join(markers(), ", ")+"; for any other text write contains", "%q is no marker", n.Scalar)
+			n.Report("use one of "+strings.Join(marker.All(), ", ")+"; for any other text write contains", "%q is no marker", n.Scalar)
 		}
 	}
 	if n.Kind != source.List {

@@ -1,4 +1,5 @@
-// Package server opens the program's doors: here an OpenAI-compatible endpoint over any model.
+// Package server opens the program's doors: any model as an OpenAI-compatible endpoint, flows as agents, and Front,
+// which stands before them and decides who may come in.
 package server
 
 import (

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"rehearse/internal/config"
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+	"rehearse/internal/redact"
+	"rehearse/internal/server"
+	"rehearse/internal/store"
+)
+
+// agents is what `rehearse serve` serves.
+type agents struct {
+	env     *Env
+	flags   *serveFlags
+	log     *slog.Logger
+	token   string
+	secrets *redact.Redactor
+	models  llm.Options
+	// main is the model that --model says.
+	main config.Model
+	// named are that model and others of its provider that tests have asked for, by name.
+	mu    sync.Mutex
+	named map[string]llm.Model
+
+	knowledge *store.Knowledge // nil without knowledge bases
+	flows     *server.Flows
+}
+
+// openAgents opens the model, the flows and what they may look up.
+func openAgents(ctx context.Context, env *Env, f *serveFlags) (*agents, error) {
+	a := &agents{
+		env: env, flags: f, token: env.Getenv(f.tokenEnv), secrets: redact.New(env.Environ), named: map[string]llm.Model{},
+		models: llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()},
+	}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	model, err := a.openMain()
+	if err != nil {
+		return nil, err
+	}
+	library, err := a.openLibrary()
+	if err != nil {
+		return nil, err
+	}
+	c := flow.Config{Model: model, Named: a.modelNamed, Parameters: parametersOf(a.main), Flows: library, Log: a.log}
+	if err := a.openKnowledge(ctx); err != nil {
+		return nil, err
+	}
+	if a.knowledge != nil {
+		c.Knowledge = a.knowledge
+	}
+	a.flows = server.NewFlows(server.FlowsConfig{Engine: flow.New(c), Log: a.log, Now: env.Now, MaxTurns: f.maxTurns})
+	return a, nil
+}
+
+// check checks the flags, and opens the log.
+func (a *agents) check() error {
+	f := a.flags
+	switch {
+	case f.maxTurns < 1:
+		return usage("--max-turns must be at least 1")
+	case f.grace < 0:
+		return usage("--grace cannot be negative")
+	case f.tokenEnv != defaultTokenEnv && a.token == "":
+		return usage("--token-env: the variable %s is not set", f.tokenEnv)
+	}
+	out := scrubbed{a.env.Stderr, a.secrets}
+	switch f.logFormat {
+	case "text":
+		a.log = slog.New(slog.NewTextHandler(out, nil))
+	case "json":
+		a.log = slog.New(slog.NewJSONHandler(out, nil))
+	case "off":
+		a.log = slog.New(slog.DiscardHandler)
+	default:
+		return usage("--log %q: use text, json or off", f.logFormat)
+	}
+	return nil
+}
+
+// scrubbed is a writer that secrets do not pass. Each record of a log is written in one piece.
+type scrubbed struct {
+	io.Writer
+	secrets *redact.Redactor
+}
+
+// Write writes a record without secrets.
+func (s scrubbed) Write(record []byte) (int, error) {
+	_, err := s.Writer.Write(s.secrets.Bytes(record))
+	return len(record), err
+}
+
+// openLibrary loads the flows; without any it is nil.
+func (a *agents) openLibrary() (*flow.Library, error) {
+	if a.flags.flows == "" {
+		return nil, nil
+	}
+	library, err := flow.OpenLibrary(a.flags.flows)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	for _, f := range library.Flows() {
+		a.log.Info("flow", "id", f.ID, "version", f.Version, "nodes", len(f.Nodes), "warnings", len(f.Warnings), "file", f.File)
+	}
+	return library, nil
+}
+
+// openKnowledge opens the knowledge bases, if there are any.
+func (a *agents) openKnowledge(ctx context.Context) error {
+	dir := a.flags.knowledge
+	if dir == "" && a.flags.flows != "" {
+		beside := filepath.Join(folderOf(a.flags.flows), "knowledge")
+		if info, err := os.Stat(beside); err == nil && info.IsDir() {
+			dir = beside
+		}
+	}
+	if dir == "" {
+		return nil
+	}
+	var err error
+	if a.knowledge, err = store.OpenKnowledge(ctx, dir); err != nil {
+		return &exitError{exitUsage, fmt.Errorf("knowledge: %w", err)}
+	}
+	return nil
+}
+
+func (a *agents) close() {
+	if a.knowledge == nil {
+		return
+	}
+	if err := a.knowledge.Close(); err != nil {
+		a.log.Warn("knowledge", "error", err)
+	}
+}
+
+// folderOf returns a folder, or the folder of a file.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return cmp.Or(path, ".")
+}

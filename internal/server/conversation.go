@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"rehearse/internal/flow"
+)
+
+// beginConversation is POST /api/v1/conversations.
+func (s *Flows) beginConversation(w http.ResponseWriter, r *http.Request) {
+	body, err := readJSONBody(w, r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	c, err := s.newConversation(body, idsOf(r))
+	if err == nil {
+		err = s.conversations.add(c, len(body))
+	}
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	setID(w, conversationHeader, c.id)
+	w.Header().Set("Location", "/api/v1/conversations/"+url.PathEscape(c.id))
+	writeBody(w, http.StatusCreated, "application/json", opening(c))
+}
+
+// say is POST /api/v1/conversations/{id}/messages: one turn.
+func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
+	body, err := readJSONBody(w, r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	message, err := readMessage(body)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (any, error) {
+		reply, err := s.converse(ctx, r.PathValue("id"), message, sink)
+		if err != nil {
+			return nil, err
+		}
+		setID(w, conversationHeader, reply.ConversationID)
+		setID(w, traceHeader, reply.TraceID)
+		return reply, nil
+	})
+}
+
+// converse takes the next turn of a conversation. The conversation is free again before anybody hears of the answer,
+// or a quick client would find it busy.
+func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
+	c, err := s.conversations.hold(id)
+	if err != nil {
+		return nil, err
+	}
+	grown := 0
+	defer func() { s.conversations.release(c, grown) }()
+	if err := s.conversations.room(c); err != nil {
+		return nil, err
+	}
+	before, started := c.session.Context(), time.Now()
+	result, err := c.session.Say(ctx, message, flow.Options{Sink: sink})
+	s.logTurn(ctx, c.flow.ID, &before, started, result, err)
+	if err != nil {
+		return nil, err
+	}
+	grown = turnOverhead + len(message) + len(result.AssistantMessage)
+	return replyOf(c, result), nil
+}
+
+// showConversation is GET /api/v1/conversations/{id}.
+func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
+	c, err := s.conversations.look(r.PathValue("id"))
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	writeBody(w, http.StatusOK, "application/json", transcript(&c))
+}
+
+// resetConversation is POST /api/v1/conversations/{id}/reset: back to how the conversation began.
+func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
+	c, err := s.conversations.hold(r.PathValue("id"))
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	fresh, err := s.Engine.Begin(c.flow, c.seed)
+	if err != nil { // it began before, so it can again
+		s.conversations.release(c, 0)
+		writeProblem(w, problemOf(err))
+		return
+	}
+	s.conversations.renew(c, fresh)
+	writeBody(w, http.StatusOK, "application/json", opening(c))
+}
+
+// endConversation is DELETE /api/v1/conversations/{id}.
+func (s *Flows) endConversation(w http.ResponseWriter, r *http.Request) {
+	if err := s.conversations.remove(r.PathValue("id")); err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// maxMessage bounds a user's message in characters, as the schema of execution contexts does.
+const maxMessage = 32_000
+
+func readMessage(body []byte) (string, error) {
+	var asked struct {
+		Message *string `json:"message"`
+	}
+	if err := decodeStrictly(body, &asked); err != nil {
+		return "", err
+	}
+	switch {
+	case asked.Message == nil, *asked.Message == "":
+		return "", newProblem(http.StatusBadRequest, codeInvalid, "there is no message", `send {"message": "…"}`).at("/message")
+	case utf8.RuneCountInString(*asked.Message) > maxMessage:
+		return "", newProblem(http.StatusBadRequest, codeInvalid,
+			"the message is longer than "+strconv.Itoa(maxMessage)+" characters", "shorten it").at("/message")
+	}
+	return *asked.Message, nil
+}

@@ -1,0 +1,120 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"rehearse/internal/flow"
+)
+
+// beginning is the body of POST /api/v1/conversations. All but flow_id may be left out; what an execution context has too means the same.
+type beginning struct {
+	FlowID         string          `json:"flow_id"`
+	ConversationID string          `json:"conversation_id"`
+	TestCaseID     string          `json:"test_case_id"`
+	CurrentNodeID  string          `json:"current_node_id"`
+	History        json.RawMessage `json:"history"`
+	Memory         json.RawMessage `json:"memory"`
+	MemoryPipeline json.RawMessage `json:"memory_pipeline"`
+	KnowledgeBases json.RawMessage `json:"knowledge_bases"`
+	Limits         json.RawMessage `json:"limits"`
+}
+
+// newConversation makes a conversation of a body; it is not on the shelf yet.
+func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error) {
+	var b beginning
+	if err := decodeStrictly(body, &b); err != nil {
+		return nil, err
+	}
+	if b.FlowID == "" {
+		return nil, newProblem(http.StatusBadRequest, codeInvalid, "flow_id is missing", "GET /api/v1/flows lists the flows").at("/flow_id")
+	}
+	f, err := s.Library.Find(b.FlowID)
+	if err != nil {
+		return nil, problemOf(err).at("/flow_id")
+	}
+	seed, err := b.seed()
+	if err != nil {
+		return nil, err
+	}
+	seed.TestCaseID = cmp.Or(b.TestCaseID, ids.testCase)
+	seed.ConversationID = cmp.Or(b.ConversationID, ids.conversation, rand.Text())
+	if clean(seed.ConversationID) != seed.ConversationID {
+		return nil, newProblem(http.StatusBadRequest, codeInvalid, "the conversation_id cannot be used",
+			fmt.Sprintf("use at most %d printable characters", maxID)).at("/conversation_id")
+	}
+	session, err := s.Engine.Begin(f, seed)
+	if err != nil {
+		return nil, err
+	}
+	if at, _ := f.Node(session.Context().CurrentNodeID); at.Ends() {
+		return nil, &flow.Error{Fault: flow.Over, Pointer: "/current_node_id", Message: "the flow ends there", Hint: "begin at a node that goes on"}
+	}
+	return &conversation{id: seed.ConversationID, flow: f, seed: seed, session: session}, nil
+}
+
+// seed reads what a conversation begins with, by the rules of an execution context.
+func (b *beginning) seed() (flow.Seed, error) {
+	parts := map[string]json.RawMessage{
+		"flow": json.RawMessage(`{"ref":"x"}`), "current_node_id": json.RawMessage(`"x"`), "latest_user_message": json.RawMessage(`"x"`),
+		"history": json.RawMessage(`[]`), "memory": json.RawMessage(`{"turn_index":0}`),
+	}
+	for name, part := range map[string]json.RawMessage{
+		"history": b.History, "memory": b.Memory, "memory_pipeline": b.MemoryPipeline, "knowledge_bases": b.KnowledgeBases, "limits": b.Limits,
+	} {
+		if part != nil {
+			parts[name] = part
+		}
+	}
+	data, err := json.Marshal(parts)
+	if err != nil {
+		return flow.Seed{}, err
+	}
+	c, err := flow.ReadContext(data)
+	if err != nil {
+		return flow.Seed{}, err
+	}
+	return flow.Seed{
+		Node: b.CurrentNodeID, History: c.History, Memory: c.Memory, Pipeline: c.MemoryPipeline,
+		KnowledgeBases: c.KnowledgeBases, Limits: c.Limits,
+	}, nil
+}
+
+// decodeStrictly reads one JSON object and refuses fields that it does not know. The error is a *Problem.
+func decodeStrictly(body []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if err == nil {
+		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return newProblem(http.StatusBadRequest, codeInvalid, "a "+typed.Value+" cannot stand here", "send a "+typed.Type.String()).
+			at(pointerOf(typed.Field))
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		name = clip(strings.Trim(name, `"`), maxID)
+		return newProblem(http.StatusBadRequest, codeInvalid, fmt.Sprintf("there is no field %q", name), "leave it out").at(pointerOf(name))
+	}
+	return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON: "+clip(err.Error(), maxDetail), "send one JSON object").at("")
+}
+
+// pointerOf writes the name of a member as a JSON pointer; the empty name is the whole body.
+func pointerOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}

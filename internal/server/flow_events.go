@@ -1,0 +1,74 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"time"
+
+	"rehearse/internal/flow"
+)
+
+// event is one piece of a streamed answer: token, tool, then one complete or error.
+type event struct {
+	Type    string          `json:"type"`
+	Content string          `json:"content,omitempty"`
+	Tool    *flow.ToolTrace `json:"tool,omitempty"`
+	Result  any             `json:"result,omitempty"`
+	*Problem
+}
+
+func progressEvent(e flow.Event) event {
+	if e.Tool != nil {
+		return event{Type: "tool", Tool: e.Tool}
+	}
+	return event{Type: "token", Content: e.Token}
+}
+
+func completeEvent(result any) event { return event{Type: "complete", Result: result} }
+
+func errorEvent(p *Problem) event { return event{Type: "error", Problem: p} }
+
+// wantsEvents reports whether a client asks for server-sent events.
+func wantsEvents(r *http.Request) bool {
+	for _, accepted := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(accepted, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sse writes events as they come (text/event-stream). The answer begins with the first one: until then it can still become a problem.
+type sse struct {
+	w     http.ResponseWriter
+	begun bool
+	gone  bool // the client takes no more
+}
+
+func (s *sse) send(e event) {
+	if s.gone {
+		return
+	}
+	data, err := encode(e)
+	if err != nil {
+		data, _ = encode(errorEvent(problemOf(err)))
+	}
+	control := http.NewResponseController(s.w)
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if !s.begun {
+		s.begun = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("Cache-Control", "no-store")
+		s.w.Header().Set("X-Accel-Buffering", "no") // or a proxy collects everything until the end
+		s.w.WriteHeader(http.StatusOK)
+	}
+	_, err = s.w.Write(bytes.Join([][]byte{[]byte("data: "), data, []byte("\n")}, nil))
+	if err == nil {
+		err = control.Flush()
+	}
+	s.gone = err != nil
+}

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"rehearse/internal/flow"
+)
+
+// execute is POST /execute: an ExecutionContext in, an ExecutionResult out. What the context says of the model is ignored.
+func (s *Flows) execute(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, false) }
+
+// executeTrusted is POST /internal/agent/test: the same, with the context's sampling parameters and its wish for tracing.
+func (s *Flows) executeTrusted(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, true) }
+
+func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) {
+	body, err := readJSONBody(w, r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	c, err := readContext(body, idsOf(r))
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	setID(w, conversationHeader, c.ConversationID)
+	setID(w, testCaseHeader, c.TestCaseID)
+	trace := traceOf(r)
+	setID(w, traceHeader, trace)
+	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (any, error) {
+		return s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace})
+	})
+}
+
+// traceparent is the header of W3C Trace Context: version, trace id, parent id, flags.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceOf returns the caller's trace id, so that its spans and ours are of one trace, or a new one.
+func traceOf(r *http.Request) string {
+	found := traceparent.FindStringSubmatch(r.Header.Get("traceparent"))
+	if found == nil || strings.Trim(found[1], "0") == "" { // all zeros is invalid
+		return flow.NewTraceID()
+	}
+	return found[1]
+}
+
+// executeContext takes the turn of a context, and logs it.
+func (s *Flows) executeContext(ctx context.Context, c *flow.Context, o flow.Options) (*flow.Result, error) {
+	started := time.Now()
+	result, err := s.Engine.Execute(ctx, c, o)
+	s.logTurn(ctx, cmp.Or(c.Flow.Ref, "inline"), c, started, result, err)
+	return result, err
+}
+
+// readContext reads a context. The ids stand in where it has none.
+func readContext(body []byte, ids turnIDs) (*flow.Context, error) {
+	c, err := flow.ReadContext(body)
+	if err != nil {
+		return nil, err
+	}
+	c.ConversationID = cmp.Or(c.ConversationID, ids.conversation)
+	c.TestCaseID = cmp.Or(c.TestCaseID, ids.testCase)
+	return c, nil
+}
+
+// The headers that name a turn, in requests and answers.
+const (
+	conversationHeader = "X-Conversation-Id"
+	testCaseHeader     = "X-Test-Case-Id"
+	traceHeader        = "X-Trace-Id"
+)
+
+// turnIDs are what a caller calls a conversation, and the test that it belongs to.
+type turnIDs struct{ conversation, testCase string }
+
+func idsOf(r *http.Request) turnIDs {
+	return turnIDs{clean(r.Header.Get(conversationHeader)), clean(r.Header.Get(testCaseHeader))}
+}
+
+// setID puts an id into a header of the answer, if it fits there.
+func setID(w http.ResponseWriter, name, id string) {
+	odd := func(r rune) bool { return r < ' ' || r > '~' }
+	if id != "" && len(id) <= maxID && !strings.ContainsFunc(id, odd) {
+		w.Header().Set(name, id)
+	}
+}
+
+// maxID bounds ids in characters.
+const maxID = 200
+
+// clean makes a text from outside fit for an id or the log: one short line.
+func clean(id string) string {
+	id = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(id, ""))
+	return clip(id, maxID)
+}
+
+// clip shortens a text to a number of characters.
+func clip(text string, most int) string {
+	for i := range text {
+		if most == 0 {
+			return text[:i] + "…"
+		}
+		most--
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"net/http"
+
+	"rehearse/internal/flow"
+)
+
+// flowSummary is a flow in a list.
+type flowSummary struct {
+	ID      string `json:"id"`
+	Version string `json:"version"`
+	// Kind is node_flow or state_machine.
+	Kind        string `json:"kind"`
+	Description string `json:"description,omitempty"`
+	Nodes       int    `json:"nodes"`
+	Warnings    int    `json:"warnings"`
+}
+
+func summarise(f *flow.Flow) flowSummary {
+	kind := "node_flow"
+	if f.Machine {
+		kind = "state_machine"
+	}
+	return flowSummary{f.ID, f.Version, kind, f.Description, len(f.Nodes), len(f.Warnings)}
+}
+
+// listFlows is GET /api/v1/flows.
+func (s *Flows) listFlows(w http.ResponseWriter, _ *http.Request) {
+	list := []flowSummary{}
+	if s.Library != nil {
+		for _, f := range s.Library.Flows() {
+			list = append(list, summarise(f))
+		}
+	}
+	writeBody(w, http.StatusOK, "application/json", map[string]any{"flows": list})
+}
+
+// flowView is a flow with its nodes.
+type flowView struct {
+	flowSummary
+	Start        string     `json:"start"`
+	SystemPrompt string     `json:"system_prompt,omitempty"`
+	Nodes        []nodeView `json:"nodes"`
+	Warnings     []string   `json:"warnings"`
+}
+
+type nodeView struct {
+	ID   string    `json:"id"`
+	Type flow.Type `json:"type"`
+	// StateType is what a state machine calls the type.
+	StateType    flow.StateType `json:"state_type,omitempty"`
+	Prompt       string         `json:"prompt,omitempty"`
+	Options      []optionView   `json:"options"`
+	QuickReplies []string       `json:"quick_replies,omitempty"`
+	Buttons      []flow.Button  `json:"buttons,omitempty"`
+}
+
+type optionView struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	When     string   `json:"when,omitempty"`
+	Examples []string `json:"examples,omitempty"`
+	// Next is null where the flow ends. Rule is true where no model is asked.
+	Next *string `json:"next"`
+	Rule bool    `json:"rule,omitempty"`
+}
+
+// showFlow is GET /api/v1/flows/{id}.
+func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
+	f, err := s.Library.Find(r.PathValue("id"))
+	if err != nil {
+		p := problemOf(err)
+		p.Pointer = nil // there is no body
+		writeProblem(w, p)
+		return
+	}
+	v := flowView{flowSummary: summarise(f), Start: f.Start.ID, SystemPrompt: f.SystemPrompt, Warnings: []string{}}
+	for _, n := range f.Nodes {
+		v.Nodes = append(v.Nodes, viewNode(n))
+	}
+	for _, warning := range f.Warnings {
+		v.Warnings = append(v.Warnings, warning.String())
+	}
+	writeBody(w, http.StatusOK, "application/json", v)
+}
+
+func viewNode(n *flow.Node) nodeView {
+	v := nodeView{ID: n.ID, Type: n.Type, Prompt: n.Prompt, Options: []optionView{}}
+	if n.State != nil {
+		v.StateType, v.QuickReplies, v.Buttons = n.State.Type, n.State.QuickReplies, n.State.Buttons
+	}
+	for _, o := range n.Options {
+		option := optionView{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Rule: o.Rule != nil}
+		if next := o.Target(); next != "" {
+			option.Next = &next
+		}
+		v.Options = append(v.Options, option)
+	}
+	return v
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxContext bounds the body of a turn: flow-engine.md 3.8.
+const maxContext = 4 << 20
+
+// How long a client may take to send a body, or to take in what it is sent. The time of a turn itself is the context's affair.
+const (
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+)
+
+// gate lets a bounded number in at a time.
+type gate chan struct{}
+
+func (g gate) enter() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g gate) leave() { <-g }
+
+// drain waits until everyone has left, by taking every place itself.
+func (g gate) drain(ctx context.Context) error {
+	for range cap(g) {
+		select {
+		case g <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// readJSONBody reads a body of up to 4 MB that says it is JSON, or does not say what it is. The error is a *Problem.
+func readJSONBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if !jsonMedia(r.Header.Get("Content-Type")) {
+		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
+			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")), "send JSON, with Content-Type: application/json")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // a recorder in a test has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxContext))
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than 4 MB", "shorten the history")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, newProblem(http.StatusRequestTimeout, codeSlowBody, "the body did not arrive within "+readTimeout.String(), "send it at once")
+	}
+	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(), "send one JSON object").at("")
+}
+
+// jsonMedia reports whether a body may be JSON. A form is what curl -d says unless told otherwise.
+func jsonMedia(header string) bool {
+	if header == "" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		return false
+	}
+	return media == "application/json" || strings.HasSuffix(media, "+json") || media == "application/x-www-form-urlencoded"
+}
+
+// writeBody answers with JSON, and gives up on a client that does not take it.
+func writeBody(w http.ResponseWriter, status int, media string, v any) {
+	body, err := encode(v)
+	if err != nil {
+		status, media = http.StatusInternalServerError, "application/problem+json"
+		body = []byte(`{"type":"about:blank","status":500,"code":"` + codeInternal + `","detail":"the answer cannot be written as JSON"}` + "\n")
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) //nolint:gosec // JSON, said to be JSON, and not to be taken for anything else (nosniff)
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+)
+
+// Problem is an error as a client gets it: a problem document (RFC 9457, application/problem+json).
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	// Detail says in a sentence what went wrong here.
+	Detail string `json:"detail"`
+	// Code names the fault for programs: a flow.Fault, or one of the server's own codes.
+	Code string `json:"code"`
+	// Pointer is the JSON pointer of the member of the body that is at fault, "" for the whole of it; nil when the body is not at fault.
+	Pointer *string `json:"pointer,omitempty"`
+	// Hint says what to do; it may be empty.
+	Hint string `json:"hint,omitempty"`
+
+	retryAfter time.Duration
+}
+
+// Error returns the detail.
+func (p *Problem) Error() string { return p.Detail }
+
+// The server's own codes.
+const (
+	codeInvalid      = string(flow.Invalid)
+	codeNotFound     = string(flow.NotFound)
+	codeTooLarge     = "too_large"
+	codeMediaType    = "unsupported_media_type"
+	codeMethod       = "method_not_allowed"
+	codeUnauthorized = "unauthorized"
+	codeForbidden    = "forbidden"
+	codeUpgrade      = "upgrade_required"
+	codeSlowBody     = "body_timeout"
+	codeBusy         = "conversation_busy"
+	codeExists       = "conversation_exists"
+	codeFull         = "storage_full"
+	codeOverloaded   = "overloaded"
+	codeStopping     = "stopping"
+	codeInternal     = "internal_error"
+)
+
+// maxDetail bounds a detail in characters, which may quote what a client sent.
+const maxDetail = 1000
+
+func newProblem(status int, code, detail, hint string) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Hint: hint}
+}
+
+// at says which member of the body is at fault.
+func (p *Problem) at(pointer string) *Problem {
+	pointer = clip(pointer, maxDetail)
+	p.Pointer = &pointer
+	return p
+}
+
+// after says when another attempt may succeed.
+func (p *Problem) after(d time.Duration) *Problem {
+	p.retryAfter = d
+	return p
+}
+
+// problemOf says what an error means to a client. What is not meant for clients is an internal error without details.
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	fault, ok := errors.AsType[*flow.Error](err)
+	if !ok {
+		return newProblem(http.StatusInternalServerError, codeInternal, "the server failed", "its log says why")
+	}
+	detail := fault.Message
+	if fault.Err != nil {
+		detail += ": " + fault.Err.Error()
+	}
+	p := newProblem(statusOfFlow(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(fault.Hint, maxDetail))
+	if fault.Fault == flow.Invalid || fault.Pointer != "" {
+		p = p.at(fault.Pointer)
+	}
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		p.retryAfter = failed.RetryAfter
+	}
+	return p
+}
+
+func statusOfFlow(f flow.Fault) int {
+	switch f {
+	case flow.Invalid:
+		return http.StatusBadRequest
+	case flow.NotFound:
+		return http.StatusNotFound
+	case flow.Over:
+		return http.StatusConflict
+	case flow.Model:
+		return http.StatusBadGateway
+	case flow.TimedOut:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}
+
+// writeProblem answers with a problem document.
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	if p.retryAfter > 0 {
+		setRetryAfter(w.Header(), p.retryAfter)
+	}
+	writeBody(w, p.Status, "application/problem+json", p)
+}
