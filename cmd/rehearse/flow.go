@@ -144,7 +144,7 @@ nodes that no conversation reaches are grey, those that it cannot leave are mark
 			if err := write(&picture, f.Drawing()); err != nil {
 				return notRun(err)
 			}
-			return notRunIf(os.WriteFile(out, []byte(picture.String()), 0o644)) //nolint:gosec // a picture for everyone
+			return notRunIf(os.WriteFile(out, []byte(picture.String()), 0o644))
 		},
 	}
 	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or svg")

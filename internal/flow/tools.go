@@ -81,8 +81,8 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 	if n := len(history); n > 0 && isUser(history[n-1]) {
 		turn.started = true // lastTurn has counted the message that is not answered yet
 	}
-	for i := len(history) - 1; i >= 0; i-- {
-		m := history[i]
+	for _, m := range slices.Backward(history) {
+
 		n := turn.of(m)
 		if want.To > 0 && n > want.To || n < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
 			continue

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,8 +32,8 @@ func window(history []Message, l Limits) []Message {
 	pair := lastPair(history)
 	chosen := make([]Message, 0, min(most, len(history))+2)
 	used := 0
-	for i := len(history) - 1; i >= 0; i-- { // newest first
-		m := history[i]
+	for i, m := range slices.Backward(history) { // newest first
+
 		if i >= pair {
 			m.Content = cutMiddle(m.Content)
 		}

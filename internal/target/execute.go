@@ -169,8 +169,7 @@ func (s *executeSession) retry(ctx context.Context, call func() ([]byte, error))
 }
 
 func transient(err error) bool {
-	var answered *httpError
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*httpError](err); ok {
 		switch answered.status {
 		case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
