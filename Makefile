@@ -37,8 +37,9 @@ verify: build ## check that what is generated is current
 	bin/rehearse graders --format markdown | diff -u docs/graders.md -
 
 .PHONY: fuzz
-fuzz: ## fuzz the suite loader and the judge's reply parser, a minute each
+fuzz: ## fuzz what reads files, requests and replies, a minute each
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
+	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
 	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/grader
 	go test -run '^$$' -fuzz FuzzLoadScript -fuzztime 1m ./internal/llm
