@@ -20,7 +20,7 @@ func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
 	at := t.node.ID
 	if next := t.step.next; next != nil {
 		at = next.ID
-		r.NextNodeID, r.CurrentNodeID, r.NextNodeDescriptor = &next.ID, &next.ID, next.descriptor
+		r.NextNodeID, r.CurrentNodeID, r.NextNodeDescriptor = &next.ID, &next.ID, t.descriptor(next)
 	}
 	exchange := t.exchange(text, at)
 	t.remember(ctx, r, exchange)

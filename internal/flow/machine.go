@@ -183,7 +183,7 @@ func (t *turn) announce(o *Option, s step) {
 		id = o.ID
 	}
 	args := compact(map[string]string{"current_node_id": t.node.ID, "option_id": id})
-	result := outcome(s)
+	result := t.outcome(s)
 	result.DecidedBy = "rule"
 	call := chat.ToolCall{ID: "rule_0", Name: ProcessNode, Args: args}
 	trace := ToolTrace{ID: call.ID, Name: ProcessNode, Args: args}
@@ -245,9 +245,20 @@ func (t *turn) fields() map[string]string {
 // placeholder is {name}, {{ name }} or, as corpora from Python write it, {name:s}.
 var placeholder = regexp.MustCompile(`\{\{?\s*([A-Za-z0-9_.]+)(?::[a-z])?\s*\}?\}`)
 
-// fill puts collected fields into a text; what is not known stays as it is written.
+// descriptor shows a node with the collected fields in its prompt.
+func (t *turn) descriptor(n *Node) *Descriptor {
+	filled := t.fill(n.Prompt)
+	if filled == n.Prompt {
+		return n.descriptor
+	}
+	d := *n.descriptor
+	d.Prompt = filled
+	return &d
+}
+
+// fill puts the fields that a state machine has collected into a text; what is not known stays as it is written.
 func (t *turn) fill(text string) string {
-	if !strings.Contains(text, "{") {
+	if !t.flow.Machine || !strings.Contains(text, "{") {
 		return text
 	}
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {

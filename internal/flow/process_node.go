@@ -162,10 +162,10 @@ type processed struct {
 	DecidedBy string `json:"decided_by,omitempty"`
 }
 
-func outcome(s step) processed {
-	p := processed{Instructions: instructions(s)}
+func (t *turn) outcome(s step) processed {
+	p := processed{Instructions: t.fill(instructions(s))}
 	if s.next != nil {
-		p.NextNodeID, p.NextNodeDescriptor = &s.next.ID, s.next.descriptor
+		p.NextNodeID, p.NextNodeDescriptor = &s.next.ID, t.descriptor(s.next)
 	}
 	return p
 }

@@ -120,13 +120,13 @@ func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
 	}
 	if wrong == nil {
 		t.settle(s)
-		return outcome(s), nil
+		return t.outcome(s), nil
 	}
 	t.invalid++
 	if t.invalid == maxInvalid {
 		t.settle(stay(t.node))
 		t.warn(InvalidTransition)
-		wrong.Instructions = instructions(t.step)
+		wrong.Instructions = t.fill(instructions(t.step))
 	}
 	return wrong, fmt.Errorf("%s", wrong.Error)
 }

@@ -180,7 +180,7 @@ func (t *turn) standIn() string {
 	t.warn(EmptyText)
 	t.streamed = false
 	if next := t.step.next; next != nil && !blank(next.Prompt) {
-		return next.Prompt
+		return t.fill(next.Prompt)
 	}
 	return sorry
 }
