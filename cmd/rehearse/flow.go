@@ -22,6 +22,9 @@ func newFlow(env *Env) *cobra.Command {
 		Short: "Check, draw and try flows",
 		Long: `Check, draw and try flows: node flows, whose options a model chooses, and state machines, whose rules do.
 A FILE is YAML or JSON and may hold several flows; FILE#ID names one of them.`,
+		Example: `  rehearse flow validate flows/*.yaml
+  rehearse flow draw support.flow.yaml --format svg --out support.svg
+  rehearse flow chat support.flow.yaml`,
 	}
 	c.AddCommand(newFlowValidate(env), newFlowDraw(env), newFlowChat(env))
 	return c
