@@ -40,13 +40,14 @@ func (s Source) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a reference, or keeps the flow for loading.
 func (s *Source) UnmarshalJSON(data []byte) error {
 	var named struct {
-		Ref *string `json:"ref"`
+		Ref   *string         `json:"ref"`
+		Nodes json.RawMessage `json:"nodes"`
 	}
 	if err := json.Unmarshal(data, &named); err != nil {
 		return err
 	}
 	*s = Source{}
-	if named.Ref != nil {
+	if named.Ref != nil && named.Nodes == nil { // a flow may have a ref of its own, which means nothing here
 		s.Ref = *named.Ref
 		return nil
 	}
@@ -173,6 +174,8 @@ type Usage struct {
 	LatencyMS        float64 `json:"latency_ms"`
 	// CostUSD is 0 when no price is configured.
 	CostUSD float64 `json:"-"`
+	// Attempts is how many tries the call took that took most of them.
+	Attempts int `json:"-"`
 }
 
 // Warning is a short code for something that went wrong without failing the turn.

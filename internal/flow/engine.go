@@ -112,7 +112,8 @@ func turnTimeout(l Limits) time.Duration {
 	if l.TurnTimeoutMS <= 0 {
 		return defaultTurnTimeout
 	}
-	return min(time.Duration(l.TurnTimeoutMS)*time.Millisecond, maxTurnTimeout)
+	most := int(maxTurnTimeout.Milliseconds())
+	return time.Duration(min(l.TurnTimeoutMS, most)) * time.Millisecond
 }
 
 // turnError says what ended the turn.

@@ -3,6 +3,7 @@ package flow
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,8 +11,9 @@ import (
 // The bounds of what is known of a user. Most of it comes from a model and is sent with every prompt.
 const (
 	maxFacts      = 100
-	maxFactOps    = 100 // different keys of one merge; must not exceed maxFacts, see evict
-	maxFactKey    = 100 // characters
+	maxFactOps    = 100  // different keys of one merge; must not exceed maxFacts, see evict
+	maxReadOps    = 1000 // different keys that are looked at to choose those
+	maxFactKey    = 100  // characters
 	maxFactValue  = 2000
 	maxPastValues = 20
 )
@@ -68,7 +70,7 @@ func (o factOp) normal(turn int) (factOp, bool) {
 	return o, false
 }
 
-// lastOps returns the last operation on each key, in the order in which the keys appear.
+// lastOps returns the last operation on each key, in the order in which the keys appear. Of too many it keeps the most certain ones.
 func lastOps(ops []factOp, turn int) []factOp {
 	last := make([]factOp, 0, min(len(ops), maxFactOps))
 	at := make(map[string]int, cap(last))
@@ -81,12 +83,30 @@ func lastOps(ops []factOp, turn int) []factOp {
 		switch {
 		case known:
 			last[i] = op
-		case len(last) < maxFactOps:
+		case len(last) < maxReadOps:
 			at[op.Key] = len(last)
 			last = append(last, op)
 		}
 	}
-	return last
+	return mostCertain(last)
+}
+
+func mostCertain(ops []factOp) []factOp {
+	if len(ops) <= maxFactOps {
+		return ops
+	}
+	places := make([]int, len(ops))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(certaintyOf(ops[b].Confidence), certaintyOf(ops[a].Confidence)) })
+	places = places[:maxFactOps]
+	slices.Sort(places)
+	kept := make([]factOp, 0, maxFactOps)
+	for _, i := range places {
+		kept = append(kept, ops[i])
+	}
+	return kept
 }
 
 // normalFacts returns a copy with normal keys. Of a key that stands there twice, which only a seeded memory has, the newest value
@@ -117,9 +137,11 @@ func compareWorth(a, b Fact) int {
 }
 
 // certainty counts a fact without confidence as certain: it was written by a person, or by a model that saw no doubt.
-func certainty(f Fact) float64 {
-	if f.Confidence == nil {
+func certainty(f Fact) float64 { return certaintyOf(f.Confidence) }
+
+func certaintyOf(confidence *float64) float64 {
+	if confidence == nil {
 		return 1
 	}
-	return *f.Confidence
+	return *confidence
 }

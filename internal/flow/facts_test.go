@@ -132,6 +132,13 @@ func TestMergeBounds(t *testing.T) {
 	if facts, _ = mergeFacts(nil, many, 1); len(facts) != maxFactOps || facts[0].Key != "k0" {
 		t.Errorf("%d facts from %s on", len(facts), facts[0].Key)
 	}
+	for i := range many {
+		many[i] = many[i].sureness(float64(i) / 250)
+	}
+	facts, _ = mergeFacts(nil, many, 1)
+	if again, delta := mergeFacts(facts, many, 1); len(facts) != maxFacts || facts[0].Key != "k150" || deltaKeys(delta) != "" || len(again) != maxFacts {
+		t.Errorf("%d facts from %s on, then %v", len(facts), facts[0].Key, delta)
+	}
 	percent := addFact("b", "1").sureness(95)
 	facts, _ = mergeFacts(nil, []factOp{addFact("a", "1").sureness(math.NaN()), percent}, 1)
 	if facts[0].Confidence != nil || *facts[1].Confidence != 1 || *percent.Confidence != 95 {

@@ -44,9 +44,9 @@ func (r *reader) node(n source.Node) {
 				})
 			}
 		},
-		"options": func(n source.Node) {
-			for _, item := range n.List() {
-				node.Options = append(node.Options, r.option(item))
+		"options": func(options source.Node) {
+			for _, item := range options.List() {
+				node.Options = append(node.Options, r.option(item, n.Field("id").Scalar))
 			}
 		},
 	}
@@ -77,27 +77,31 @@ func (r *reader) id(n source.Node, what string) string {
 	return id
 }
 
-func (r *reader) option(n source.Node) *Option {
+func (r *reader) option(n source.Node, node string) *Option {
 	o := &Option{at: standing(n)}
 	r.fields(n, map[string]func(source.Node){
 		"id": func(n source.Node) {
 			o.ID = plain(n)
 			switch {
 			case o.ID == Stay:
-				n.Report("choose another id; \"-1\" always means that no option fits yet", "the option id \"-1\" is reserved")
+				n.Report("choose another id; \"-1\" always means that no option fits yet", "node %q: the option id \"-1\" is reserved", node)
 			case o.ID == "":
-				n.Report("write a short name", "the option id is empty")
+				n.Report("write a short name", "node %q: the option id is empty", node)
 			}
 		},
 		"label":    func(n source.Node) { o.Label = n.Text() },
 		"when":     func(n source.Node) { o.When = optionalText(n) },
 		"examples": func(n source.Node) { o.Examples = optionalTexts(n) },
-		"next":     func(n source.Node) { o.target = optionalText(n) },
+		"next": func(n source.Node) {
+			if o.target = optionalText(n); o.target == "" && n.Kind == source.String {
+				n.Report("write the id of a node, or null where the flow ends", "node %q: an option leads to a node without a name", node)
+			}
+		},
 	})
 	if n.Kind == source.Map {
 		for _, name := range []string{"id", "label", "next"} {
 			if _, given := n.Get(name); !given {
-				n.Report("write {id: …, label: …, next: NODE or null}", "an option needs %q", name)
+				n.Report("write {id: …, label: …, next: NODE or null}", "node %q, option %q needs %q", node, o.ID, name)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestNodeFlowFaults(t *testing.T) {
 	for _, tc := range []struct{ name, old, broken, want string }{
 		{"duplicate node", "{id: bye, type: stop", "{id: ask, type: stop", `node "ask" stands here and in line 7`},
 		{"bad id", "{id: begin", "{id: Begin", `node id "Begin" is not a valid name`},
-		{"reserved option", "{id: tea,", `{id: "-1",`, `the option id "-1" is reserved`},
+		{"reserved option", "{id: tea,", `{id: "-1",`, `node "ask": the option id "-1" is reserved`},
 		{"duplicate option", "{id: none,", "{id: tea,", `node "ask" has two options "tea"`},
 		{"unknown target", "next: bye}", "next: by}", `node "ask", option "tea" leads to "by", which does not exist`},
 		{"unreachable", "next: bye}", "next: null}", `node "bye" cannot be reached`},
@@ -64,8 +64,9 @@ func TestNodeFlowFaults(t *testing.T) {
 			"      - {id: loop, label: Loop, next: round}\n  - {id: round, type: conversation, prompt: R, options: [{id: a, label: A, next: round}]}", `node "round" is a dead end`},
 		{"no type", "type: stop, ", "", `node "bye" has no type`},
 		{"unknown type", "type: stop", "type: stopp", "stopp"},
-		{"option without label", "label: Tea, ", "", `an option needs "label"`},
-		{"option without next", ", next: null}", "}", `an option needs "next"`},
+		{"option without label", "label: Tea, ", "", `node "ask", option "tea" needs "label"`},
+		{"option without next", ", next: null}", "}", `node "ask", option "none" needs "next"`},
+		{"option to nowhere", "next: null}", "next: ''}", `node "ask": an option leads to a node without a name`},
 		{"no id", "id: small\n", "", "a flow needs an id"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import "encoding/json"
 type Memory struct {
 	// TurnIndex counts the assistant's turns that are done.
 	TurnIndex int      `json:"turn_index"`
-	Facts     []Fact   `json:"facts,omitempty"`
-	Summary   *Summary `json:"summary,omitempty"`
+	Facts     []Fact   `json:"facts"`
+	Summary   *Summary `json:"summary"`
 
 	// raw is the JSON that the memory was read from; it stands for the memory as long as nothing has changed.
 	raw json.RawMessage
@@ -15,10 +15,16 @@ type Memory struct {
 
 type plainMemory Memory
 
-// MarshalJSON writes the memory, or the JSON that it was read from.
+// MarshalJSON writes the memory, or the JSON that it was read from. It always has facts and a summary, be they empty.
 func (m Memory) MarshalJSON() ([]byte, error) {
 	if m.raw != nil {
 		return m.raw, nil
+	}
+	if m.Facts == nil {
+		m.Facts = []Fact{}
+	}
+	if m.Summary == nil {
+		m.Summary = &Summary{}
 	}
 	return compact(plainMemory(m)), nil
 }
@@ -53,7 +59,17 @@ type Summary struct {
 	// Level is the highest level of any chunk.
 	Level              int     `json:"level"`
 	LastSummarizedTurn int     `json:"last_summarized_turn"`
-	Chunks             []Chunk `json:"chunks,omitempty"`
+	Chunks             []Chunk `json:"chunks"`
+}
+
+type plainSummary Summary
+
+// MarshalJSON writes the summary, with a list of chunks even if there are none.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	if s.Chunks == nil {
+		s.Chunks = []Chunk{}
+	}
+	return compact(plainSummary(s)), nil
 }
 
 // Chunk summarises the turns FromTurn to ToTurn, both included.

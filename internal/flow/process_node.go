@@ -108,7 +108,7 @@ func choose(n *Node, args json.RawMessage) (step, *invalidCall) {
 		Option  json.RawMessage `json:"option_id"`
 	}
 	if err := json.Unmarshal(args, &got); err != nil {
-		return step{}, &invalidCall{Error: "the arguments are not a JSON object"}
+		return step{}, &invalidCall{Error: "the arguments are not a JSON object", Allowed: []string{n.ID}}
 	}
 	if current := argument(got.Current); current != n.ID {
 		return step{}, &invalidCall{Error: wrong("current_node_id", got.Current), Allowed: []string{n.ID}}

@@ -9,7 +9,7 @@ import (
 )
 
 // contract is what every system message asks of the model besides the flow's own words.
-const contract = `You hold a conversation along a flow of nodes. In every turn call the tool process_node exactly once before you answer, ` +
+const contract = `You hold a conversation along a flow of nodes. In every turn call process_node exactly once before you answer, ` +
 	`to say where the conversation goes; its result tells you how to answer. Then answer the user. ` +
 	`Never mention nodes, options or tools to the user.`
 

@@ -54,7 +54,7 @@ func ReadContext(data []byte) (*Context, error) {
 	var c Context
 	if err := json.Unmarshal(data, &c); err != nil {
 		if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, &Error{Fault: Invalid, Pointer: "/" + strings.ReplaceAll(typed.Field, ".", "/"), Message: "the number does not fit", Err: err}
+			return nil, &Error{Fault: Invalid, Pointer: "/" + strings.ReplaceAll(typed.Field, ".", "/"), Message: "the number does not fit"}
 		}
 		return nil, &Error{Fault: Invalid, Message: "the body cannot be read", Err: err}
 	}

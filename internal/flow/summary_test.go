@@ -58,11 +58,15 @@ func TestSummarize(t *testing.T) {
 			8, &Summary{0, 2, []Chunk{spanning(0, 1, 4)}}, numberedHistory(8), "L0-1-2 L0-3-6", 6, [2]string{"question 3", "answer 6"},
 		},
 		"catching up": {
-			50, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(50), "L0-1-4 L0-5-24", 24, [2]string{"question 5", "answer 24"},
+			50, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(50), "L0-1-4 L0-5-48", 48, [2]string{"question 5", "answer 48"},
+		},
+		"far behind": {
+			2000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(2000), "L0-1-4 L0-5-504", 504,
+			[2]string{"question 5", "answer 504"},
 		},
 		"history begins later": {
-			5000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(5000)[2*4900:], "L0-1-4 L0-5-4920", 4920,
-			[2]string{"question 4901", "answer 4920"},
+			5000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(5000)[2*4900:], "L0-1-4 L0-5-4998", 4998,
+			[2]string{"question 4901", "answer 4998"},
 		},
 		"history too short": {50, nil, withoutTurns(numberedHistory(2)), "", 0, [2]string{}},
 		"no history":        {50, nil, nil, "", 0, [2]string{}},

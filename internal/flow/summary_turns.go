@@ -8,12 +8,12 @@ import (
 
 // The bounds of one chunk. A conversation that comes with many turns and no summary catches up by one chunk a turn.
 const (
-	maxChunkTurns = 20
+	maxChunkTurns = 500
 	// No further turn is begun from here on; four turns of the longest messages are below.
 	fullMessages = 2 * maxChunkTurns
 	fullTokens   = 20_000
 	// Messages beyond these are left out. Only a turn that is long by itself gets there.
-	maxChunkMessages = 60
+	maxChunkMessages = fullMessages + 100
 	maxChunkTokens   = 30_000
 )
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"rehearse/internal/chat"
@@ -16,29 +17,24 @@ const maxCalls = 32
 // run carries out the calls of one message and appends them and their results to the conversation.
 // process_node goes first, since the answer depends on it; the others run side by side. The trace keeps the order of the calls.
 func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
-	calls := reply.ToolCalls
-	for i := range calls {
-		if calls[i].ID == "" {
-			calls[i].ID = fmt.Sprintf("call_%d_%d", iteration, i+1)
-		}
-	}
+	calls := answerable(reply.ToolCalls, iteration)
 	t.messages = append(t.messages, chat.Message{
 		Role: chat.Assistant, Content: chat.Content{Text: reply.Text}, ToolCalls: calls,
 	})
 	traces := make([]ToolTrace, len(calls))
 	var side sync.WaitGroup
 	for _, moving := range []bool{true, false} {
-		for i, call := range calls {
+		for i, call := range reply.ToolCalls { // with the arguments as the model wrote them
 			if (call.Name == ProcessNode) != moving {
 				continue
 			}
-			traces[i] = ToolTrace{ID: call.ID, Iteration: iteration, Name: call.Name, Args: object(call.Args)}
-			if i >= maxCalls {
-				traces[i].fill(nil, fmt.Errorf("more than %d calls in one message", maxCalls))
-				continue
-			}
+			traces[i] = ToolTrace{ID: calls[i].ID, Iteration: iteration, Name: call.Name, Args: calls[i].Args}
 			if moving {
 				t.timed(&traces[i], func() (any, error) { return t.move(ctx, call) })
+				continue
+			}
+			if i >= maxCalls {
+				traces[i].fill(nil, fmt.Errorf("more than %d calls in one message", maxCalls))
 				continue
 			}
 			side.Go(func() {
@@ -54,6 +50,21 @@ func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 		})
 	}
 	t.flushNotes()
+}
+
+// answerable returns the calls as they can be sent back to the model with their results: servers refuse calls without an id, two calls
+// of one id, and arguments that are no JSON object.
+func answerable(calls []chat.ToolCall, iteration int) []chat.ToolCall {
+	calls = slices.Clone(calls)
+	taken := make(map[string]bool, len(calls))
+	for i := range calls {
+		if calls[i].ID == "" || taken[calls[i].ID] {
+			calls[i].ID = fmt.Sprintf("call_%d_%d", iteration, i+1)
+		}
+		taken[calls[i].ID] = true
+		calls[i].Args = object(calls[i].Args)
+	}
+	return calls
 }
 
 // record keeps a trace and tells of it.

@@ -21,7 +21,8 @@ const (
 // Bounds of what the tools return.
 const (
 	maxHistoryMessages = 200
-	maxHistoryBytes    = 32 << 10
+	maxHistoryBytes    = 32<<10 - historyFrame
+	historyFrame       = len(`{"messages":[],"truncated":true}`)
 	defaultTopK        = 5
 	maxTopK            = 20
 )
@@ -58,6 +59,20 @@ type said struct {
 	Content string    `json:"content"`
 }
 
+// size is how many bytes the message takes in the result.
+func (s said) size() int { return len(compact(s)) + len(",") }
+
+// clipped returns the beginning of a message that is too long for the result.
+func (s said) clipped() said {
+	if len(s.Content) > maxHistoryBytes {
+		s.Content = clipBytes(s.Content, maxHistoryBytes)
+	}
+	for s.size() > maxHistoryBytes { // JSON writes some characters with several
+		s.Content = clipBytes(s.Content, len(s.Content)*9/10)
+	}
+	return s
+}
+
 // historyResult is what get_full_history returns once something was left out.
 type historyResult struct {
 	Messages  []said `json:"messages"`
@@ -87,15 +102,16 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 		if want.To > 0 && n > want.To || n < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
 			continue
 		}
-		size += len(m.Content)
+		one := said{n, m.Role, m.Content}
+		size += one.size()
 		if len(found) == maxHistoryMessages || size > maxHistoryBytes {
 			truncated = true
 			if len(found) == 0 { // one message that is too long by itself
-				found = append(found, said{n, m.Role, clipBytes(m.Content, maxHistoryBytes)})
+				found = append(found, one.clipped())
 			}
 			break
 		}
-		found = append(found, said{n, m.Role, m.Content})
+		found = append(found, one)
 	}
 	slices.Reverse(found)
 	if truncated {

@@ -143,6 +143,7 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 			}
 			t.settle(stay(t.node))
 			t.warn(NotProcessed)
+			choice = "auto"
 		}
 		if !blank(reply.Text) {
 			return reply.Text, nil
@@ -203,6 +204,7 @@ func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.R
 	t.usage.PromptTokens += reply.Usage.InputTokens
 	t.usage.CompletionTokens += reply.Usage.OutputTokens
 	t.usage.CostUSD += reply.CostUSD
+	t.usage.Attempts = max(t.usage.Attempts, reply.Attempts)
 	return reply, nil
 }
 

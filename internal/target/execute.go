@@ -16,6 +16,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
+	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 )
 
@@ -35,6 +36,8 @@ type Execute struct {
 	// Timeout bounds one call; 0 means two minutes. Retries is how often a failed call is tried again.
 	Timeout time.Duration
 	Retries int
+	// Wrap puts something around the server, as around a model, such as a recording of what is exchanged; nil puts nothing.
+	Wrap func(llm.Model) llm.Model
 }
 
 var _ runner.Target = (*Execute)(nil)
@@ -99,21 +102,15 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	attempts := 0
-	started := time.Now()
-	answer, err := s.retry(ctx, func() ([]byte, error) {
-		attempts++
-		started = time.Now()
-		return s.post(ctx, body)
-	})
+	answer, err := s.exchange(ctx, body)
 	if err != nil {
-		return chat.Reply{}, &executeError{err, attempts}
+		return chat.Reply{}, err
 	}
-	reply, err := s.keep(answer)
+	reply, err := s.keep([]byte(answer.Text))
 	if err != nil {
-		return chat.Reply{}, &executeError{err, attempts}
+		return chat.Reply{}, &executeError{err, answer.Attempts}
 	}
-	reply.Latency, reply.Attempts = time.Since(started), attempts
+	reply.Latency, reply.Attempts = answer.Latency, answer.Attempts
 	return reply, nil
 }
 

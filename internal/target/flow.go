@@ -112,7 +112,7 @@ type flowState struct {
 // flowReply returns a turn of a flow as a target's reply.
 func flowReply(r *flow.Result) (chat.Reply, error) {
 	reply := chat.Reply{
-		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD,
+		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD, Attempts: r.Usage.Attempts,
 		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens},
 	}
 	if r.NextNodeID != nil {

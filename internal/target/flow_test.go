@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -191,5 +192,32 @@ func TestExecuteErrors(t *testing.T) {
 				t.Errorf("the error does not say that it took one attempt: %v", err)
 			}
 		})
+	}
+}
+
+// tried is a model whose second call took another attempt.
+type tried struct {
+	llm.Model
+	calls int
+}
+
+func (m *tried) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	reply, err := m.Model.Generate(ctx, r)
+	m.calls++
+	reply.Attempts = min(m.calls, 2)
+	return reply, err
+}
+
+// A turn says that one of its calls had to be tried again.
+func TestFlowCountsAttempts(t *testing.T) {
+	engine, f := echo(t)
+	engine.Model = &tried{Model: engine.Model}
+	s, err := (&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}).Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := s.Send(t.Context(), chat.Content{Text: "hello"})
+	if err != nil || reply.Attempts != 2 {
+		t.Errorf("%d attempts, %v", reply.Attempts, err)
 	}
 }

@@ -1,0 +1,65 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+)
+
+// exchange is the server as a model: the last message of a request is the body of the call, the text of the reply that of the answer.
+// What stands around models, such as a recording, so fits around a server.
+type exchange struct{ *executeSession }
+
+// Generate posts the body, more than once if need be.
+func (x exchange) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	body := []byte(r.Messages[len(r.Messages)-1].Content.Text)
+	attempts := 0
+	started := time.Now()
+	answer, err := x.retry(ctx, func() ([]byte, error) {
+		attempts++
+		started = time.Now()
+		return x.post(ctx, body)
+	})
+	switch {
+	case err == nil:
+		return chat.Reply{Text: string(answer), Latency: time.Since(started), Attempts: attempts}, nil
+	case ctx.Err() != nil:
+		return chat.Reply{}, err
+	}
+	return chat.Reply{}, &llm.Error{Fault: faultOf(err), Model: x.URL, Message: err.Error(), Attempts: attempts, Err: err}
+}
+
+func faultOf(err error) llm.Fault {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return llm.TimedOut
+	case transient(err):
+		return llm.Unavailable
+	}
+	return llm.Refused
+}
+
+// exchange sends a body and returns the answer.
+func (s *executeSession) exchange(ctx context.Context, body []byte) (chat.Reply, error) {
+	var server llm.Model = exchange{s}
+	if s.Wrap != nil {
+		server = s.Wrap(server)
+	}
+	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(body))}})
+	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
+		return reply, &executeError{failedExchange{failed}, failed.Attempts}
+	}
+	return reply, err
+}
+
+// failedExchange is a failure in the words of the server, which are the same live and from a recording.
+type failedExchange struct{ err *llm.Error }
+
+// Error returns the message, which names the server.
+func (f failedExchange) Error() string { return f.err.Message }
+
+// Unwrap returns the failure as a model's.
+func (f failedExchange) Unwrap() error { return f.err }
