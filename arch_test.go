@@ -15,7 +15,7 @@ import (
 var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result"},
 	{"stats", "redact", "draw", "config"},
-	{"llm", "flow"},
+	{"llm", "flow", "graph", "sitebot"},
 	{"runner", "grader", "judge", "target"},
 	{"orchestrator", "queue", "store", "report"},
 	{"server"},

@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// maxRecord bounds the bytes of one record.
+const maxRecord = 16 << 20
+
+// encode fills in what a record stores: the fields of the state, and what the writes have added to its lists. Both are encoded once, so that
+// a turn costs what it changes, however long the conversation is.
+func (s *schema[S]) encode(r *Record, state *S, writes Update[S]) error {
+	var err error
+	if r.Values, err = s.encodeValues(state); err != nil {
+		return err
+	}
+	if r.Appended, err = s.encodeAdded(writes); err != nil {
+		return err
+	}
+	if size := len(r.Values) + len(r.Appended); size > maxRecord {
+		return fmt.Errorf("the state takes %d bytes, more than the %d that a checkpoint may have: keep large values elsewhere", size, maxRecord)
+	}
+	return nil
+}
+
+func (s *schema[S]) encodeValues(state *S) ([]byte, error) {
+	o := newObject()
+	for _, c := range s.columns {
+		if a := c.about(); !a.hidden && !a.grows() {
+			o.name(a.quoted)
+			if err := o.value(c.bind(state)); err != nil {
+				return nil, fmt.Errorf("field %q cannot be stored: %w", a.name, err)
+			}
+		}
+	}
+	return o.end(), nil
+}
+
+func (s *schema[S]) encodeAdded(writes Update[S]) ([]byte, error) {
+	o := newObject()
+	for _, c := range s.growing {
+		items, any := c.gather(writes)
+		if !any {
+			continue
+		}
+		o.name(c.about().quoted)
+		if err := o.value(items); err != nil {
+			return nil, fmt.Errorf("field %q cannot be stored: %w", c.about().name, err)
+		}
+	}
+	if o.names == 0 {
+		return nil, nil
+	}
+	return o.end(), nil
+}
+
+// decode returns the state that a chain of records leads to, and its lists to be recalled next time: only what came after known is decoded.
+// Fields that the state no longer has are passed over, so that a new version of a program can go on with old conversations.
+func (s *schema[S]) decode(chain []Record, known recalled[S]) (*S, recalled[S], error) {
+	last := chain[len(chain)-1]
+	if !known.leadsTo(chain) {
+		known = recalled[S]{lists: new(S)}
+	}
+	state, lists, added := new(S), *known.lists, new(S)
+	if err := json.Unmarshal(last.Values, state); err != nil {
+		return nil, known, fmt.Errorf("checkpoint %s: its values: %w", last.ID, err)
+	}
+	for _, r := range chain[known.records:] {
+		if err := s.decodeAdded(r, added); err != nil {
+			return nil, known, err
+		}
+		known.bytes += len(r.Appended)
+	}
+	for _, c := range s.growing {
+		c.extend(&lists, added)
+		c.take(state, &lists)
+	}
+	return state, recalled[S]{id: last.ID, records: len(chain), bytes: known.bytes, lists: &lists}, nil
+}
+
+// decodeAdded puts what a record adds to lists behind what others have added.
+func (s *schema[S]) decodeAdded(r Record, added *S) error {
+	if len(r.Appended) == 0 {
+		return nil
+	}
+	items := new(S)
+	if err := json.Unmarshal(r.Appended, items); err != nil {
+		return fmt.Errorf("checkpoint %s: what it appends: %w", r.ID, err)
+	}
+	for _, c := range s.growing {
+		c.collect(added, items)
+	}
+	return nil
+}
+
+// object writes a JSON object.
+type object struct {
+	text  bytes.Buffer
+	json  *json.Encoder
+	names int
+}
+
+func newObject() *object {
+	o := &object{}
+	o.json = json.NewEncoder(&o.text)
+	o.json.SetEscapeHTML(false)
+	o.text.WriteByte('{')
+	return o
+}
+
+func (o *object) name(quoted []byte) {
+	if o.names++; o.names > 1 {
+		o.text.WriteByte(',')
+	}
+	o.text.Write(quoted)
+	o.text.WriteByte(':')
+}
+
+func (o *object) value(v any) error {
+	err := o.json.Encode(v)
+	o.text.Truncate(o.text.Len() - 1) // the encoder ends with a line break
+	return err
+}
+
+func (o *object) end() []byte {
+	o.text.WriteByte('}')
+	return slices.Clone(o.text.Bytes())
+}

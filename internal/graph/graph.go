@@ -1,0 +1,90 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// grace is how long a turn waits for nodes and tasks that it has told to stop.
+	grace = time.Second
+	// saveLimit bounds the time that it takes to save a turn, which a client that has gone does not cut short.
+	saveLimit = 10 * time.Second
+)
+
+// Graph runs turns. It is safe for concurrent use; of two turns of one thread at the same time the later one fails with ErrConflict.
+type Graph[S any] struct {
+	name     string
+	schema   *schema[S]
+	nodes    []*Node[S] // by name, after Start
+	byName   map[string]int
+	steps    int
+	warn     func(node string, err error) Write[S]
+	store    Checkpointer
+	observer Observer
+	log      *slog.Logger
+	tasks    atomic.Int64
+	recall   recall[S]
+}
+
+// Run takes one turn of a thread: it applies the input to the newest state, runs the graph from Start, saves once, and returns the state.
+// What streaming nodes write goes to the sink; nil throws it away. When Run returns, nothing of the turn writes any more.
+//
+// After an error the thread is as it was before, except for writes to Kept fields. The error is a *NodeError when a node has failed, and
+// wraps ErrConflict when the thread has moved on meanwhile.
+func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink TokenSink) (S, error) {
+	state, err := g.run(ctx, thread, input, sink)
+	if err != nil {
+		var none S
+		return none, fmt.Errorf("graph %q: %w", g.name, err)
+	}
+	return state, nil
+}
+
+func (g *Graph[S]) run(ctx context.Context, thread string, input Update[S], sink TokenSink) (result S, err error) {
+	last, state, err := g.load(ctx, thread, "")
+	if err != nil {
+		return result, err
+	}
+	t := newTurn(g, thread, last.Turn, g.schema.opened(*state), sink)
+	err = t.hold(ctx, input)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	defer cancel()
+	if err != nil {
+		return result, errors.Join(err, g.keep(ctx, thread, last, state, t.kept()))
+	}
+	next := Record{Parent: last.ID, Turn: last.Turn + 1, Source: SourceTurn}
+	saved, err := g.save(ctx, thread, next, t.result, t.writes())
+	return saved.State, err
+}
+
+// keep saves what outlives a failed turn.
+func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *S, kept Update[S]) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	_, err := g.save(ctx, thread, Record{Parent: last.ID, Turn: last.Turn, Source: SourceTurn}, g.schema.applied(state, kept), nil)
+	return err
+}
+
+// Tasks returns how many background tasks are at work in all turns.
+func (g *Graph[S]) Tasks() int { return int(g.tasks.Load()) }
+
+// ErrPanic is what a node, a task or a function of the graph has failed with that panicked.
+var ErrPanic = errors.New("panicked")
+
+// try calls foreign code; a panic becomes an error, and its stack goes to the log.
+func try(log *slog.Logger, what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic", "in", what, "value", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return f()
+}

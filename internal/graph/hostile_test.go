@@ -1,0 +1,277 @@
+package graph_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rehearse/internal/graph"
+)
+
+// A node that panics, returns an error, ends its goroutine or takes too long has failed, and its siblings are cancelled (1.7).
+func TestFailures(t *testing.T) {
+	for name, test := range map[string]struct {
+		work func(ctx context.Context, s plain) (update, error)
+		want string
+	}{
+		"error":  {func(context.Context, plain) (update, error) { return nil, errors.New("boom") }, `node "bad": boom`},
+		"panic":  {func(context.Context, plain) (update, error) { panic("boom") }, `node "bad": panicked: boom`},
+		"goexit": {func(context.Context, plain) (update, error) { runtime.Goexit(); return nil, nil }, `node "bad": it ended its goroutine`},
+		"limit":  {slow("bad", time.Hour), `node "bad": it took longer than its limit of 8s: context deadline exceeded`},
+		"hang": {func(context.Context, plain) (update, error) {
+			time.Sleep(time.Minute) // and does not mind its context
+			return update{logged.Add("late")}, nil
+		}, `node "bad": it took longer than its limit of 8s: context deadline exceeded`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				b := plainGraph()
+				cancelled := false
+				b.Node("bad", test.work).Limit(8 * time.Second)
+				b.Node("sibling", func(ctx context.Context, _ plain) (update, error) {
+					<-ctx.Done()
+					cancelled = true
+					return update{logged.Add("sibling")}, nil
+				})
+				edges(b, "START bad sibling", "bad END", "sibling END")
+				g := compiled(t, b, graph.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+				_, err := g.Run(t.Context(), "thread", nil, nil)
+				var node *graph.NodeError
+				if err == nil || err.Error() != `graph "test": `+test.want || !errors.As(err, &node) || node.Node != "bad" {
+					t.Errorf("%v\nwant %s", err, test.want)
+				}
+				if !cancelled {
+					t.Error("the sibling was not cancelled and awaited")
+				}
+				if panicked := name == "panic"; strings.Contains(log.String(), "hostile_test.go") != panicked {
+					t.Errorf("the log has the stack of a panic: %v, want %v:\n%s", !panicked, panicked, log.String())
+				}
+				if at, err := g.State(t.Context(), "thread"); err != nil || at.ID != "" {
+					t.Errorf("a failed turn saved %+v, %v", at, err)
+				}
+				time.Sleep(2 * time.Minute) // until the one that hangs is over
+			})
+		})
+	}
+}
+
+// With a fallback the turn goes on, with a warning, and what the node still does counts for nothing.
+func TestFallback(t *testing.T) {
+	for name, work := range map[string]func(ctx context.Context, s plain) (update, error){
+		"error": func(context.Context, plain) (update, error) { return update{logged.Add("no")}, errors.New("boom") },
+		"panic": func(context.Context, plain) (update, error) { panic("boom") },
+		"limit": slow("no", time.Hour),
+		"hang": func(context.Context, plain) (update, error) {
+			time.Sleep(time.Minute)
+			return update{logged.Add("no")}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := plainGraph()
+				b.Warn(func(node string, err error) graph.Write[plain] { return seen.Add(node + " failed") })
+				b.Node("bad", work).Limit(8 * time.Second).OrElse(func(s plain, err error) update {
+					s.Log[0] = "changed"
+					return update{logged.Add(fmt.Sprint("instead of ", err != nil))}
+				})
+				noted(b, "next")
+				edges(b, "START bad", "bad next", "next END")
+				s, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", update{logged.Add("input")}, nil)
+				if got := strings.Join(append(s.Log, s.Seen...), ", "); err != nil || got != "input, instead of true, next, bad failed" {
+					t.Errorf("%s, %v", got, err)
+				}
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}
+
+// What panics outside of a node ends the turn and not the program.
+func TestFunctionsThatPanic(t *testing.T) {
+	bad := graph.Merge(func(s *plain) *int { return &s.Sum }, func(int, int) int { panic("merge") })
+	badly := graph.New("test", logged, named, count, bad, mapped, seen, kept)
+	badly.Node("a", func(context.Context, plain) (update, error) { return update{bad.Set(1)}, nil })
+	edges(badly, "START a", "a END")
+	branching := plainGraph()
+	noted(branching, "a")
+	branching.Edge(graph.Start, "a")
+	branching.Fan("a", func(plain) []string { panic("branch") }, graph.End)
+	falling := plainGraph()
+	falling.Node("a", func(context.Context, plain) (update, error) { panic("node") }).OrElse(func(plain, error) update { panic("fallback") })
+	edges(falling, "START a", "a END")
+	for want, b := range map[string]*graph.Builder[plain]{"merge": badly, "branch": branching, "fallback": falling} {
+		g := compiled(t, b, graph.Config{})
+		if _, err := g.Run(t.Context(), "thread", nil, nil); !errors.Is(err, graph.ErrPanic) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want the panic of the %s", err, want)
+		}
+	}
+	if _, err := compiled(t, badly, graph.Config{}).UpdateState(t.Context(), "thread", update{bad.Set(1)}, graph.UpdateOptions{}); !errors.Is(err, graph.ErrPanic) {
+		t.Errorf("an update whose reducer panics: %v", err)
+	}
+}
+
+// A node cannot change what others read: not in place, not through what it has written, and not later.
+func TestSnapshotCannotBeChanged(t *testing.T) {
+	b := plainGraph()
+	stolen := map[string]string{"by": "evil"}
+	var later []func()
+	b.Node("a", func(_ context.Context, s plain) (update, error) {
+		s.Log[0], s.Name, s.Map["k"] = "changed", "changed", "changed"
+		s.Log = append(s.Log[:0], "changed", "changed")
+		u := update{mapped.Set(stolen), logged.Add("a")}
+		stolen["by"] = "changed"
+		later = append(later, func() { s.Log[0], s.Map["k"], stolen["by"], u[1] = "later", "later", "later", logged.Add("later") })
+		return u, nil
+	})
+	b.Node("b", func(_ context.Context, s plain) (update, error) {
+		later[0]()
+		return update{logged.Add("b reads " + s.Log[0] + " " + s.Map["k"])}, nil
+	})
+	edges(b, "START a", "a b")
+	b.Branch("b", func(s plain) string {
+		s.Log[0] = "changed"
+		s.Map["k"] = "changed"
+		return graph.End
+	}, graph.End)
+	g := compiled(t, b, graph.Config{})
+	given := map[string]string{"k": "v"}
+	first, err := g.Run(t.Context(), "thread", update{logged.Add("input"), mapped.Set(given)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[input a b reads input v] map[by:evil k:v]`
+	if got := fmt.Sprint(first.Log, first.Map); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	first.Log[0], first.Map["k"] = "changed", "changed"
+	for range 2 {
+		at, err := g.State(t.Context(), "thread")
+		if got := fmt.Sprint(at.State.Log, at.State.Map); err != nil || got != want {
+			t.Errorf("the state is %s, %v\nwant %s", got, err, want)
+		}
+		at.State.Log[0], at.State.Map["k"] = "changed", "changed"
+	}
+}
+
+// Siblings may read and change their snapshots at the same time; the race detector looks on.
+func TestSnapshotsAreNotShared(t *testing.T) {
+	b := plainGraph()
+	for i := range 8 {
+		name := fmt.Sprint("n", i)
+		b.Node(name, func(_ context.Context, s plain) (update, error) {
+			for j := range 100 {
+				s.Map[fmt.Sprint(j)] = name
+				s.Log[0] = name
+			}
+			return update{logged.Add(s.Log[0]), mapped.Set(s.Map)}, nil
+		})
+		edges(b, "START "+name, name+" END")
+	}
+	_, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", update{logged.Add("x"), mapped.Set(map[string]string{})}, nil)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Nothing is written to the client after a node has settled, by whatever way (js: siblings ran on after the error).
+func TestWritesAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var text strings.Builder
+		sink := func(_ context.Context, token string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			text.WriteString(token)
+			return nil
+		}
+		var late error
+		b := plainGraph()
+		b.Streaming("stream", func(ctx context.Context, _ plain, out graph.TokenSink) (update, error) {
+			if err := out(ctx, "in time"); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Minute) // the node hangs
+			late = out(context.Background(), "late")
+			return nil, nil
+		}).Limit(time.Second).OrElse(nil)
+		edges(b, "START stream", "stream END")
+		if _, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", nil, sink); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		if text.String() != "in time" || !errors.Is(late, graph.ErrSettled) {
+			t.Errorf("the client got %q; writing late gave %v, want ErrSettled", text.String(), late)
+		}
+	})
+}
+
+// A client that does not read is given up with the node that writes to it.
+func TestSlowClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := plainGraph()
+		b.Streaming("stream", func(_ context.Context, _ plain, out graph.TokenSink) (update, error) {
+			return nil, out(context.Background(), "hello")
+		}).Limit(time.Minute)
+		edges(b, "START stream", "stream END")
+		sink := func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
+		began := time.Now()
+		_, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", nil, sink)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// Cancelling the context ends the turn, even when a node does not mind it.
+func TestCancel(t *testing.T) {
+	for name, work := range map[string]func(ctx context.Context, s plain) (update, error){
+		"obedient": slow("a", time.Hour),
+		"fallback": slow("b", time.Hour),
+		"deaf":     func(context.Context, plain) (update, error) { time.Sleep(time.Hour); return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := plainGraph()
+				n := b.Node("a", work).Limit(time.Hour)
+				if name == "fallback" {
+					n.OrElse(nil)
+				}
+				edges(b, "START a", "a END")
+				g := compiled(t, b, graph.Config{})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := g.Run(ctx, "thread", nil, nil)
+				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 61*time.Second {
+					t.Errorf("%v after %v", err, time.Since(began))
+				}
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+// Values that no checkpoint can hold end the turn with a word on what to do.
+func TestHugeValues(t *testing.T) {
+	b := plainGraph()
+	b.Node("a", func(context.Context, plain) (update, error) {
+		return update{named.Set(strings.Repeat("x", 17<<20))}, nil
+	})
+	edges(b, "START a", "a END")
+	g := compiled(t, b, graph.Config{})
+	if _, err := g.Run(t.Context(), "thread", nil, nil); err == nil || !strings.Contains(err.Error(), "keep large values elsewhere") {
+		t.Error(err)
+	}
+	if at, err := g.State(t.Context(), "thread"); err != nil || at.ID != "" {
+		t.Errorf("the turn was saved: %s, %v", at.ID, err)
+	}
+}

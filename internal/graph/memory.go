@@ -1,0 +1,176 @@
+package graph
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// MemoryLimits bound what a Memory keeps. Zero values are the defaults.
+type MemoryLimits struct {
+	TTL     time.Duration // how long a thread lives after its last use; 24 hours by default
+	Threads int           // how many threads live at once, the least recently used going first; 10,000 by default
+}
+
+// Memory keeps records in the process, for development and tests. It has no goroutine: what has expired goes at the next call.
+// It is safe for concurrent use.
+type Memory struct {
+	limits  MemoryLimits
+	mu      sync.Mutex
+	threads map[string]*list.Element // of *memoryThread
+	byUse   *list.List               // the most recently used first
+}
+
+type memoryThread struct {
+	name    string
+	records []Record       // in the order in which they came; the last is the newest
+	at      map[string]int // by id: where in records
+	used    time.Time
+}
+
+// NewMemory returns an empty Memory.
+func NewMemory(limits MemoryLimits) *Memory {
+	if limits.TTL <= 0 {
+		limits.TTL = 24 * time.Hour
+	}
+	if limits.Threads <= 0 {
+		limits.Threads = 10_000
+	}
+	return &Memory{limits: limits, threads: map[string]*list.Element{}, byUse: list.New()}
+}
+
+// Load implements Checkpointer. What it returns is shared: do not change it.
+func (m *Memory) Load(ctx context.Context, thread, id string) ([]Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.use(thread)
+	switch {
+	case t == nil && id == "":
+		return nil, nil
+	case t == nil:
+		return nil, fmt.Errorf("thread %q, checkpoint %q: %w", thread, id, ErrNoCheckpoint)
+	case id == "":
+		id = t.newest()
+	}
+	if _, known := t.at[id]; !known {
+		return nil, fmt.Errorf("thread %q, checkpoint %q: %w", thread, id, ErrNoCheckpoint)
+	}
+	return t.chain(id), nil
+}
+
+// Save implements Checkpointer.
+func (m *Memory) Save(ctx context.Context, thread string, r Record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.use(thread)
+	newest := ""
+	if t != nil {
+		newest = t.newest()
+	}
+	if r.Parent != newest && r.Source != SourceFork {
+		return fmt.Errorf("thread %q: %w", thread, ErrConflict)
+	}
+	if t == nil {
+		t = &memoryThread{name: thread, at: map[string]int{}, used: time.Now()}
+		m.threads[thread] = m.byUse.PushFront(t)
+		m.evict()
+	}
+	t.at[r.ID] = len(t.records)
+	t.records = append(t.records, r)
+	return nil
+}
+
+// List implements Checkpointer.
+func (m *Memory) List(ctx context.Context, thread string) ([]Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.use(thread)
+	if t == nil {
+		return nil, nil
+	}
+	records := slices.Clone(t.records)
+	for i := range records {
+		records[i].Values, records[i].Appended = nil, nil
+	}
+	return records, nil
+}
+
+// Delete implements Checkpointer.
+func (m *Memory) Delete(ctx context.Context, thread string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, known := m.threads[thread]; known {
+		m.forget(e)
+	}
+	return nil
+}
+
+// Size returns how many bytes of state a thread holds.
+func (m *Memory) Size(_ context.Context, thread string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := int64(0)
+	if e, known := m.threads[thread]; known {
+		for _, r := range e.Value.(*memoryThread).records {
+			size += int64(len(r.Values) + len(r.Appended))
+		}
+	}
+	return size, nil
+}
+
+// use returns a thread, or nil when there is none, and makes it the most recently used.
+func (m *Memory) use(thread string) *memoryThread {
+	m.evict()
+	e, known := m.threads[thread]
+	if !known {
+		return nil
+	}
+	t := e.Value.(*memoryThread)
+	t.used = time.Now()
+	m.byUse.MoveToFront(e)
+	return t
+}
+
+// evict forgets what is beyond the limits.
+func (m *Memory) evict() {
+	for e := m.byUse.Back(); e != nil; e = m.byUse.Back() {
+		if m.byUse.Len() <= m.limits.Threads && time.Since(e.Value.(*memoryThread).used) < m.limits.TTL {
+			return
+		}
+		m.forget(e)
+	}
+}
+
+func (m *Memory) forget(e *list.Element) {
+	delete(m.threads, e.Value.(*memoryThread).name)
+	m.byUse.Remove(e)
+}
+
+func (t *memoryThread) newest() string { return t.records[len(t.records)-1].ID }
+
+// chain returns the records that lead to one, oldest first.
+func (t *memoryThread) chain(id string) []Record {
+	var chain []Record
+	for id != "" {
+		r := t.records[t.at[id]]
+		chain = append(chain, r)
+		id = r.Parent
+	}
+	slices.Reverse(chain)
+	return chain
+}

@@ -1,0 +1,51 @@
+package graph
+
+import "sync"
+
+// maxRecalled bounds the bytes of the lists that are recalled, as they are stored.
+const maxRecalled = 32 << 20
+
+// recall remembers the lists of threads that were read lately, so that a turn decodes what was added since and not the whole conversation.
+// It is safe for concurrent use.
+type recall[S any] struct {
+	mu      sync.Mutex
+	threads map[string]recalled[S]
+	bytes   int
+}
+
+// recalled is what is known of a thread: its lists after a chain of records that ends with id. The lists are shared and never changed.
+type recalled[S any] struct {
+	id      string
+	records int
+	bytes   int
+	lists   *S
+}
+
+// leadsTo reports whether a chain begins with what is known. The id is enough: a record says what it goes on from.
+func (r *recalled[S]) leadsTo(chain []Record) bool {
+	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.id
+}
+
+func (r *recall[S]) of(thread string) recalled[S] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.threads[thread]
+}
+
+// remember takes the place of what was known of the thread. Beyond the bound, others are forgotten.
+func (r *recall[S]) remember(thread string, known recalled[S]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.threads == nil {
+		r.threads = map[string]recalled[S]{}
+	}
+	r.bytes += known.bytes - r.threads[thread].bytes
+	r.threads[thread] = known
+	for name, other := range r.threads {
+		if r.bytes <= maxRecalled {
+			return
+		}
+		r.bytes -= other.bytes
+		delete(r.threads, name)
+	}
+}
