@@ -54,7 +54,7 @@ func diagnose(err error) (problem, hint string) {
 		return "a part of the path is a file, not a folder", "name another store"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it took too long", "see whether another process holds the file"
-	case errors.Is(err, sql.ErrConnDone), errors.Is(err, errClosed):
+	case errors.Is(err, sql.ErrConnDone), errors.Is(err, errClosed), err.Error() == "sql: database is closed": // which has no name
 		return "it is closed", ""
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)

@@ -143,8 +143,9 @@ func TestPutWaitsWhenTooMuchIsPending(t *testing.T) {
 				break
 			}
 		}
-		if n < maxPending || n > maxPending+2*flushAt {
-			t.Errorf("%d puts were taken, want about %d", n, maxPending)
+		// Beside what waits there is the batch that is being written, which is as large as the writer was late.
+		if n < maxPending || n > 2*maxPending {
+			t.Errorf("%d puts were taken, want %d to %d", n, maxPending, 2*maxPending)
 		}
 		close(gate)
 		if err := p.put(t.Context(), "more", nil); err != nil {

@@ -1,7 +1,7 @@
-// Package store keeps what outlives a run: the index of runs, the judge's cached verdicts and knowledge bases.
+// Package store keeps what outlives a run: the index of runs, the judge's cached verdicts, knowledge bases and sessions.
 //
 // Results themselves live in the folder of their run; a lost store costs the list of runs and some judge calls, no finding.
-// Knowledge bases can be filled again from their files.
+// Knowledge bases can be filled again from their files. Sessions are in the file too, or on a Redis server that several processes share.
 package store
 
 import (

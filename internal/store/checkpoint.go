@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"rehearse/internal/graph"
+)
+
+// Checkpoints keeps the records of sessions in a store's file, one row each, never rewritten: a session grows by what a turn adds.
+// It is a graph.Checkpointer, safe for concurrent use and for several processes on one file.
+// Store.Checkpoints gives it.
+type Checkpoints struct {
+	store *Store
+	ttl   time.Duration
+	now   func() time.Time // replaced by tests
+
+	savings savings
+	looked  int64 // the thread at which prune looked last; guarded by savings.turn
+
+	load, loadNewest, list        statement
+	thread, insert, advance, look statement
+}
+
+var _ graph.Checkpointer = (*Checkpoints)(nil)
+
+// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl is as good as deleted,
+// and leaves the file when others come; a ttl of 0 keeps all. They end with the store; closing them is not needed.
+func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
+	prepare := func(query string) statement { return statement{db: s.db, query: query} }
+	return &Checkpoints{
+		store: s, ttl: ttl, now: time.Now,
+		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery),
+		thread: prepare(threadQuery), insert: prepare(insertQuery), advance: prepare(advanceQuery), look: prepare(lookQuery),
+	}
+}
+
+// idleBefore is the time, in milliseconds, before which a thread was last written that has expired.
+func (c *Checkpoints) idleBefore() int64 {
+	if c.ttl <= 0 {
+		return 0
+	}
+	return c.now().Add(-c.ttl).UnixMilli()
+}
+
+// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
+// It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
+func (c *Checkpoints) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
+	query := &c.load
+	if id == "" {
+		query = &c.loadNewest
+	}
+	records, err := c.query(ctx, query, thread, c.idleBefore(), id)
+	if err != nil {
+		return nil, explain(fmt.Sprintf("read session %q from", thread), c.store.path, err)
+	}
+	if id != "" && len(records) == 0 {
+		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, c.store.path, graph.ErrNoCheckpoint)
+	}
+	for i := 1; i < len(records); i++ {
+		records[i].Parent = records[i-1].ID
+	}
+	return records, nil
+}
+
+// List returns every record of the thread without Values and Appended, oldest first; none for an unknown thread.
+func (c *Checkpoints) List(ctx context.Context, thread string) ([]graph.Record, error) {
+	records, err := c.query(ctx, &c.list, thread, c.idleBefore())
+	return records, explain(fmt.Sprintf("list session %q of", thread), c.store.path, err)
+}
+
+func (c *Checkpoints) query(ctx context.Context, query *statement, args ...any) (records []graph.Record, err error) {
+	prepared, err := query.on(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := prepared.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r graph.Record
+		var parent sql.NullString
+		var at int64
+		if err := rows.Scan(&r.ID, &parent, &r.Turn, &r.Source, &at, (*[]byte)(&r.Appended), (*[]byte)(&r.Values)); err != nil {
+			return nil, err
+		}
+		r.Parent, r.At = parent.String, time.UnixMicro(at).UTC()
+		records = append(records, r)
+	}
+	return records, rows.Err()
+}
+
+// Delete forgets the thread; one that is unknown is no error.
+func (c *Checkpoints) Delete(ctx context.Context, thread string) error {
+	err := c.store.write(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, thread) })
+	return explain(fmt.Sprintf("delete session %q from", thread), c.store.path, err)
+}

@@ -1,0 +1,28 @@
+-- +goose Up
+-- Every statement may run twice: two processes can meet on a new file.
+CREATE TABLE IF NOT EXISTS checkpoint_threads (
+	id     INTEGER PRIMARY KEY,
+	name   TEXT NOT NULL UNIQUE,
+	last   INTEGER NOT NULL, -- the newest checkpoint
+	newest TEXT NOT NULL,    -- its name
+	used   INTEGER NOT NULL  -- when it was saved, in milliseconds since 1970
+);
+-- Written at the end only, and without an index: a thread is found by its newest checkpoint, and from there on each names
+-- the one before it.
+CREATE TABLE IF NOT EXISTS checkpoints (
+	id       INTEGER PRIMARY KEY, -- grows with time
+	previous INTEGER NOT NULL,    -- of the same thread; 0 for the first
+	parent   INTEGER NOT NULL,    -- that it goes on from, another than the previous one after a fork; 0 for none
+	name     TEXT NOT NULL,       -- the id that graphs see
+	turn     INTEGER NOT NULL,
+	source   TEXT NOT NULL,
+	at       INTEGER NOT NULL,    -- microseconds since 1970
+	appended BLOB,
+	state    BLOB                 -- last, as reading a chain passes over it
+);
+PRAGMA user_version = 3;
+
+-- +goose Down
+DROP TABLE checkpoints;
+DROP TABLE checkpoint_threads;
+PRAGMA user_version = 2;

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// redisTimeout bounds dialling, writing and reading, each.
+	redisTimeout = 2 * time.Second
+	// redisConnections is how many connections a Redis holds at most. A command takes well below a millisecond,
+	// so that these serve thousands of sessions.
+	redisConnections = 32
+	// redisRetries is how often a command is tried again when its connection broke.
+	redisRetries = 2
+	// redisIdle closes connections that are not used; less than the time-out of common servers and proxies.
+	redisIdle = 5 * time.Minute
+	// healthEvery is how often the server is asked whether it is there.
+	healthEvery = 30 * time.Second
+	// defaultPrefix begins every key.
+	defaultPrefix = "rehearse:"
+)
+
+// RedisOptions are the settings of a Redis that its URL does not have. The zero value is useful.
+type RedisOptions struct {
+	// TTL is how long a session is kept after it was last written; 0 keeps sessions for ever.
+	TTL time.Duration
+	// RefreshOnRead lets the TTL begin anew when a session is read, too.
+	RefreshOnRead bool
+	// KeyPrefix begins the name of every key; "" is "rehearse:".
+	KeyPrefix string
+	// HealthEvery is the time between two looks at the server's health; 0 is 30 s.
+	HealthEvery time.Duration
+}
+
+// Redis is a server that several processes share: sessions, locks and a cache. It is safe for concurrent use.
+// It is a graph.Checkpointer. While the server is away every call fails within seconds; nothing has to be done when it is back.
+// Make it with OpenRedis and release it with Close.
+type Redis struct {
+	client *redis.Client
+	place  redisPlace
+	ttl    int64 // milliseconds; 0 is for ever
+	onRead bool
+	prefix string
+	health redisHealth
+}
+
+// OpenRedis connects to the server that the URL names, such as redis://user:password@host:6379/0, rediss:// for TLS or
+// unix:///path. It asks the server once and looks after it from then on; Healthy tells what it found.
+// An error is a *RedisError: it says what is wrong, where, and what to do, without the password.
+func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, error) {
+	settings, place, err := readRedisURL(url)
+	if err != nil {
+		return nil, err
+	}
+	// The library would write to standard error what these calls return as errors.
+	logging.Disable()
+	r := &Redis{
+		client: redis.NewClient(settings),
+		place:  place,
+		ttl:    wholeMillis(options.TTL),
+		onRead: options.RefreshOnRead,
+		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
+	}
+	if err := r.client.Ping(ctx).Err(); err != nil {
+		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.Close())
+	}
+	r.health.start(cmp.Or(options.HealthEvery, healthEvery), r.ping)
+	return r, nil
+}
+
+// readRedisURL reads the settings of a URL. What the URL leaves open is set to be fast, bounded and kept alive:
+// the library's dialler has TCP keepalive after 30 s.
+func readRedisURL(url string) (*redis.Options, redisPlace, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		// Not the cause: it quotes the URL, and where that is misread, the password.
+		return nil, redisPlace{}, &RedisError{
+			Op: "connect to", Server: "(its URL cannot be read)",
+			Problem: "the URL is not one of a Redis server",
+			Hint:    "write it as redis://user:password@host:6379/0, with % escapes for special characters in the password",
+		}
+	}
+	o.DialTimeout = cmp.Or(o.DialTimeout, redisTimeout)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, redisTimeout)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, redisTimeout)
+	o.PoolTimeout = cmp.Or(o.PoolTimeout, 2*redisTimeout)
+	o.PoolSize = cmp.Or(o.PoolSize, redisConnections)
+	o.ConnMaxIdleTime = cmp.Or(o.ConnMaxIdleTime, redisIdle)
+	o.MaxRetries = cmp.Or(o.MaxRetries, redisRetries)
+	o.DialerRetries = 1 // the command is tried again, that is enough
+	o.ContextTimeoutEnabled = true
+	o.PipelinePoolSize = -1 // nothing here is a pipeline
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, redisPlace{url: serverName(o), password: o.Password}, nil
+}
+
+// Close ends the connections and the look after the server's health. The data stays.
+func (r *Redis) Close() error {
+	r.health.end()
+	if err := r.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return r.explain(context.Background(), "close the connection to", err)
+	}
+	return nil
+}
+
+// wholeMillis rounds up what is below a millisecond, as 0 would mean for ever.
+func wholeMillis(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(d.Milliseconds(), 1)
+}
+
+// key names what is kept about one thing. The braces keep everything about a session on one node of a cluster.
+func (r *Redis) key(kind, name string) string { return r.prefix + kind + ":{" + name + "}" }

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// takeLock sets the key to the token unless another token is there. A second try whose first one arrived, only its answer
+// being lost, finds its own token and has the lock; plain SET NX would lock the caller out of what it holds.
+var takeLock = redis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
+return 0`)
+
+// freeLock deletes the key if the token is there: a lock that has expired may be another's by now.
+var freeLock = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`)
+
+// Lock takes the lock of that name, without waiting; ok is false while another holds it, in this or another process.
+// The holder calls unlock, at any time and as often as it likes; when it cannot, the lock ends after the ttl.
+// A holder that takes longer than the ttl loses the lock unawares, so choose a ttl above the longest turn.
+// unlock is never nil. It does not need the context, which may have ended, and takes seconds at most.
+func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
+	key, token := r.key("lock", name), rand.Text()
+	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token) })
+	taken, err := takeLock.Run(ctx, r.client, []string{key}, token, max(wholeMillis(ttl), 1)).Bool()
+	if err := r.explain(ctx, "lock "+name+" on", err); err != nil {
+		free() // it may have been taken, only the answer being lost
+		return func() {}, false, err
+	}
+	if !taken {
+		return func() {}, false, nil
+	}
+	return free, true, nil
+}
+
+// free gives up a lock. Nobody waits for its error: the lock ends by itself.
+func (r *Redis) free(ctx context.Context, key, token string) {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	_ = r.explain(ctx, "unlock on", freeLock.Run(ctx, r.client, []string{key}, token).Err())
+}
