@@ -1,0 +1,89 @@
+package sitebot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/graph"
+	"rehearse/internal/llm"
+	"rehearse/internal/sitebot/prompt"
+)
+
+// conversation returns the last messages and, behind them, the visitor's new one. A limit of 0 means only the new one.
+func conversation(s *State, limit int) []chat.Message {
+	earlier := s.Messages[max(0, len(s.Messages)-limit):]
+	messages := make([]chat.Message, 0, len(earlier)+2)
+	for _, m := range earlier {
+		messages = append(messages, chat.Say(m.Role, m.Content))
+	}
+	return append(messages, chat.Say(chat.User, s.Input))
+}
+
+// all is the limit of a conversation that is shown whole, within reason.
+const all = 200
+
+// ask has a node's model answer with JSON, and reads it into reply. A reply that is not what was asked for is the node's failure.
+func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt.Vars, messages []chat.Message, reply any) error {
+	t := turnOf(ctx)
+	vars.Language = t.request.Language
+	system, err := b.Prompts.Render(ctx, t.Site, node, vars)
+	if err != nil {
+		return err
+	}
+	r := llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, messages...), Node: node}
+	if schema, ok := prompt.Schema(t.Site, node, vars.Field); ok {
+		r.Schema = &llm.Schema{Name: node, JSON: schema}
+	}
+	answer, err := model.Generate(ctx, r)
+	if err != nil {
+		return err
+	}
+	return decode(answer.Text, reply)
+}
+
+var errNoJSON = errors.New("the model answered with something that is not the JSON it was asked for")
+
+// decode reads the JSON object of a reply; models like to put a fence or a sentence around it.
+func decode(text string, into any) error {
+	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if from < 0 || to < from {
+		return errNoJSON
+	}
+	if err := json.Unmarshal([]byte(text[from:to+1]), into); err != nil {
+		return fmt.Errorf("%w: %w", errNoJSON, err)
+	}
+	return nil
+}
+
+// say streams a node's answer to the visitor and returns it whole.
+func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (string, error) {
+	t := turnOf(ctx)
+	vars.Language = t.request.Language
+	system, err := b.Prompts.Render(ctx, t.Site, node, vars)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, conversation(s, all)...), Node: node}
+	var said strings.Builder
+	reply, err := llm.Stream(ctx, model, r, func(token string) {
+		said.WriteString(token)
+		if err := out(ctx, token); err != nil {
+			cancel(err) // nobody listens any more
+		}
+	})
+	switch {
+	case context.Cause(ctx) != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", err
+	case strings.TrimSpace(reply.Text) == "":
+		return "", errors.New("the model answered with nothing")
+	}
+	return said.String(), nil
+}

@@ -1,0 +1,282 @@
+package sitebot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rehearse/internal/graph"
+)
+
+// New returns a bot. The error says what the configuration lacks.
+func New(c Config) (*Bot, error) {
+	if c.Sites == nil || c.Models == nil {
+		return nil, errors.New("sitebot: sites and models are needed")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	b := &Bot{Config: c}
+	return b, b.compile()
+}
+
+// Graph returns the graph that every turn runs, to be drawn or looked into.
+func (b *Bot) Graph() *graph.Graph[State] { return b.graph }
+
+// Thread is the key of a session in the checkpointer: sites never share one.
+func Thread(siteName, session string) string { return siteName + ":" + session }
+
+// maxSession bounds the id of a session.
+const maxSession = 200
+
+// lockTTL is how long a turn may hold its session when the process that holds it is gone.
+const lockTTL = 2 * time.Minute
+
+// Turn answers one message of a visitor; the pieces of the answer go to sink while they come. One session has one turn at a time.
+// The error is an *Error, or ctx's; after it the conversation is as it was, but for the counters of the abuse gate.
+func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, error) {
+	started := b.Now()
+	t, err := b.open(r)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := b.lock(ctx, Thread(t.Name, r.Session))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	thread := Thread(t.Name, r.Session)
+	at, err := b.graph.State(ctx, thread)
+	if err != nil {
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	}
+	watch := &stopwatch{now: b.Now, started: started, sink: sink}
+	spam := repeats(&at.State, r.Input)
+	if block := gate(&at.State, r.Input, spam); block != NotBlocked {
+		return b.refuse(ctx, t, thread, &at.State, block, spam, watch)
+	}
+	input := update{
+		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(spam), lastInputColumn.Set(r.Input),
+		skillsColumn.Set(carried(&at.State)), extractedColumn.Set(false), observedColumn.Set(false),
+	}
+	final, err := b.graph.Run(context.WithValue(ctx, turnKey{}, t), thread, input, func(_ context.Context, token string) error {
+		watch.token(token)
+		return nil
+	})
+	if err != nil {
+		return nil, turnError(ctx, err)
+	}
+	return outcome(&final, at.State.TurnNumber, watch), nil
+}
+
+// open checks the request and finds what its site needs.
+func (b *Bot) open(r Request) (*turn, error) {
+	switch {
+	case !utf8.ValidString(r.Input) || !utf8.ValidString(r.Session):
+		return nil, fault(InvalidRequest, "send UTF-8", "the message is not valid text")
+	case strings.TrimSpace(r.Input) == "":
+		return nil, fault(InvalidRequest, "write a message", "the message is empty")
+	case r.Session == "" || len(r.Session) > maxSession:
+		return nil, fault(InvalidRequest, "send a session_id of 1 to 200 bytes", "the session id is missing or too long")
+	}
+	found, err := b.Sites.Find(r.Site)
+	if err != nil {
+		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	t := &turn{rules: rulesOf(found), request: r}
+	if t.models, err = b.Models(found); err != nil {
+		return nil, &Error{Fault: Failed, Message: "the site's models cannot be used", Err: err}
+	}
+	if b.Retriever != nil {
+		t.retriever = b.Retriever(found)
+	}
+	if b.Enricher != nil {
+		t.enricher = b.Enricher(found)
+	}
+	if b.Leads != nil {
+		t.leads = b.Leads(found)
+	}
+	return t, nil
+}
+
+func (b *Bot) lock(ctx context.Context, key string) (unlock func(), err error) {
+	if b.Locks == nil {
+		return func() {}, nil
+	}
+	unlock, ok, err := b.Locks.Lock(ctx, key, lockTTL)
+	switch {
+	case err != nil:
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be locked", Err: err}
+	case !ok:
+		return nil, fault(Busy, "wait for the answer", "a turn of this session is under way")
+	}
+	return unlock, nil
+}
+
+// refuse answers a blocked message without asking any model. It counts, unless the session is over for good.
+func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, block Block, spam int, w *stopwatch) (*Outcome, error) {
+	if block != BlockHack {
+		counted := update{spamColumn.Set(spam), lastInputColumn.Set(t.request.Input)}
+		if _, err := b.graph.UpdateState(ctx, thread, counted, graph.UpdateOptions{Merge: true}); err != nil {
+			return nil, &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
+		}
+	}
+	text := t.Blocked(string(block), t.request.Language)
+	w.token(text)
+	return &Outcome{Response: text, Metadata: Metadata{
+		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: s.Visitor, TurnNumber: s.TurnNumber,
+		Blocked: block, Warnings: []string{}, Latency: w.latency(),
+	}}, nil
+}
+
+// carried is what a turn begins with of the skills: when each was used, and nothing of the last turn's choice.
+func carried(s *State) *Skills {
+	if s.Skills == nil || len(s.Skills.Used) == 0 {
+		return nil
+	}
+	return &Skills{Proposed: []Skill{}, Applied: []Skill{}, Reasons: map[Skill]string{}, Used: s.Skills.Used}
+}
+
+func outcome(s *State, turnNumber int, w *stopwatch) *Outcome {
+	list(&s.FollowUps)
+	list(&s.Answers)
+	list(&s.Warnings)
+	table(&s.CTA)
+	m := Metadata{
+		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: s.Visitor, Skills: s.Skills, TurnNumber: turnNumber,
+		Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: w.latency(),
+	}
+	if s.Router != nil {
+		m.Action = s.Router.Action
+	}
+	return &Outcome{Response: s.Response, Metadata: m}
+}
+
+// turnError says what ended the turn.
+func turnError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, graph.ErrConflict):
+		return &Error{Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err}
+	}
+	var node *graph.NodeError
+	if errors.As(err, &node) {
+		return &Error{Fault: Failed, Message: "the answer could not be written", Err: err}
+	}
+	return &Error{Fault: StoreFailed, Message: "the turn could not be kept", Err: err}
+}
+
+// State returns a session's state as a JSON object of fields. The error is an *Error.
+func (b *Bot) State(ctx context.Context, siteName, session string) (json.RawMessage, error) {
+	found, err := b.Sites.Find(siteName)
+	if err != nil {
+		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	at, err := b.graph.State(ctx, Thread(found.Name, session))
+	switch {
+	case err != nil:
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	case at.ID == "":
+		return nil, fault(UnknownSession, "send it a message first", "there is no session %q", session)
+	}
+	return json.Marshal(published(at.State))
+}
+
+// published returns a state whose lists and mappings are there even when they are empty.
+func published(s State) State {
+	list(&s.Messages)
+	list(&s.FollowUps)
+	list(&s.Answers)
+	list(&s.Warnings)
+	list(&s.Interest.Signals)
+	list(&s.Interest.New)
+	list(&s.Intents.History)
+	table(&s.CTA)
+	table(&s.Form.Collected)
+	table(&s.Booking.Values)
+	return s
+}
+
+func list[E any](l *[]E) {
+	if *l == nil {
+		*l = []E{}
+	}
+}
+
+func table(m *map[string]string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+}
+
+// UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.
+// Nothing runs: the next message finds the state as if the conversation had come to it. The error is an *Error.
+func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch json.RawMessage, replace bool) error {
+	found, err := b.Sites.Find(siteName)
+	if err != nil {
+		return &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	if session == "" || len(session) > maxSession {
+		return fault(InvalidRequest, "use a session_id of 1 to 200 bytes", "the session id is missing or too long")
+	}
+	u, err := b.graph.ParseUpdate(patch)
+	if err != nil {
+		return &Error{Fault: UnknownField, Message: "the state cannot be set", Err: err}
+	}
+	thread := Thread(found.Name, session)
+	unlock, err := b.lock(ctx, thread)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := b.graph.UpdateState(ctx, thread, u, graph.UpdateOptions{Replace: replace, Merge: !replace}); err != nil {
+		return &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
+	}
+	return nil
+}
+
+// Forget deletes a session. A session that there is not is no error.
+func (b *Bot) Forget(ctx context.Context, siteName, session string) error {
+	found, err := b.Sites.Find(siteName)
+	if err != nil {
+		return &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	if err := b.graph.Delete(ctx, Thread(found.Name, session)); err != nil {
+		return &Error{Fault: StoreFailed, Message: "the session cannot be deleted", Err: err}
+	}
+	return nil
+}
+
+// stopwatch passes tokens on and measures when they came.
+type stopwatch struct {
+	now     func() time.Time
+	started time.Time
+	first   time.Time
+	sink    func(Event)
+}
+
+func (w *stopwatch) token(text string) {
+	if w.first.IsZero() {
+		w.first = w.now()
+	}
+	if w.sink != nil && text != "" {
+		w.sink(Event{Token: text})
+	}
+}
+
+func (w *stopwatch) latency() LatencyMS {
+	ms := func(to time.Time) float64 { return float64(to.Sub(w.started).Microseconds()) / 1000 }
+	l := LatencyMS{Total: ms(w.now())}
+	if !w.first.IsZero() {
+		l.FirstToken = ms(w.first)
+	}
+	return l
+}

@@ -1,0 +1,146 @@
+package enrich
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Budget is how long all sources together may take.
+const Budget = 2 * time.Second
+
+// Source knows something of visitors. Implementations are safe for concurrent use.
+type Source interface {
+	// Look returns what the source knows, with the Status Completed or Partial; any other status means that it knows nothing.
+	// It ends with ctx. Errors carry no secret and not the visitor's address.
+	Look(ctx context.Context, v Visitor) (Profile, error)
+}
+
+// Keeper is a Source that remembers what other sources have found, until a visitor from the same address comes again.
+type Keeper interface {
+	Source
+	// Keep remembers the company of a visitor with a public address. It ends with ctx.
+	Keep(ctx context.Context, v Visitor, p Profile) error
+}
+
+// step is what the chain knows of a source before asking it.
+type step struct {
+	name  string
+	limit time.Duration
+	// byIP is true of sources that go by the address, and so know nothing of one that is not public.
+	byIP bool
+	// fresh is true of sources whose answers are worth keeping, since they do not come from something kept.
+	fresh  bool
+	source Source
+}
+
+// steps returns the sources that there are, in their default order, with their limits (sitebot 2.11).
+func steps() []step {
+	return []step{
+		{name: "cache", limit: 200 * time.Millisecond, byIP: true},
+		{name: "supabase", limit: 300 * time.Millisecond, byIP: true},
+		{name: "reveal", limit: Budget, fresh: true}, // it is in the request: there is nothing to wait for
+		{name: "snitcher", limit: 800 * time.Millisecond, fresh: true},
+		{name: "enrich_so", limit: 1500 * time.Millisecond, byIP: true, fresh: true},
+	}
+}
+
+// Order returns the names of the sources in their default order: cache, supabase, reveal, snitcher, enrich_so.
+func Order() []string {
+	var names []string
+	for _, s := range steps() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Chain asks sources one after the other until one has the whole answer. It is safe for concurrent use; Close ends it.
+type Chain struct {
+	steps  []step
+	writes *writes
+}
+
+// Options say what a Chain asks.
+type Options struct {
+	// Order has the names of the sources in the order in which they are asked; Order() without.
+	Order []string
+	// Sources are those that are configured, by name. Names in Order that are not here are skipped.
+	Sources map[string]Source
+	// Failed is told of answers that could not be kept, by the name of the source that should have; nil to ignore them.
+	// It is called from other goroutines.
+	Failed func(source string, err error)
+}
+
+// NewChain returns a chain. A name that is unknown or stands twice is an error.
+func NewChain(o Options) (*Chain, error) {
+	order := o.Order
+	if len(order) == 0 {
+		order = Order()
+	}
+	all := steps()
+	c := &Chain{writes: &writes{failed: o.Failed, slots: make(chan struct{}, writesMost)}}
+	for i, name := range order {
+		at := slices.IndexFunc(all, func(s step) bool { return s.name == name })
+		switch {
+		case at < 0:
+			return nil, fmt.Errorf("enrichment.sources: unknown source %q: write some of %s", name, strings.Join(Order(), ", "))
+		case slices.Contains(order[:i], name):
+			return nil, fmt.Errorf("enrichment.sources: %q stands twice: write it once, where it is to be asked", name)
+		}
+		if source := o.Sources[name]; source != nil {
+			s := all[at]
+			s.source = source
+			c.steps = append(c.steps, s)
+		}
+	}
+	return c, nil
+}
+
+// Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and failures and
+// exceeded limits only go into the attempts. The profile's status is Failed when nobody knew anything.
+// A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends first, the
+// profile is empty and nothing is kept.
+func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
+	limited, cancel := context.WithTimeout(ctx, Budget)
+	defer cancel()
+	var found Profile
+	var attempts []Attempt
+	for _, s := range c.steps {
+		if limited.Err() != nil {
+			break
+		}
+		p, a := s.ask(limited, v)
+		attempts = append(attempts, a)
+		if p.Status == "" {
+			continue
+		}
+		found = Merge(found, p)
+		if p.Status == Completed {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return Profile{}, attempts
+	}
+	if last := len(attempts) - 1; found.Status == Completed && v.public() && c.fresh(attempts[last].Source) {
+		c.keep(ctx, v, found.company())
+	}
+	return named(found, v), attempts
+}
+
+// named completes what was found with what the request itself says.
+func named(p Profile, v Visitor) Profile {
+	if ip, ok := v.address(); ok {
+		p.IPAddress = ip.String()
+	}
+	if p.Status == "" {
+		p.Status = Failed
+	}
+	return p
+}
+
+func (c *Chain) fresh(source string) bool {
+	return slices.ContainsFunc(c.steps, func(s step) bool { return s.name == source && s.fresh })
+}

@@ -1,0 +1,280 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// fake is a source that takes its time, and perhaps keeps what others find.
+type fake struct {
+	took    time.Duration
+	profile Profile
+	err     error
+	asked   atomic.Int32
+}
+
+func (f *fake) Look(ctx context.Context, _ Visitor) (Profile, error) {
+	f.asked.Add(1)
+	select {
+	case <-time.After(f.took):
+		return f.profile, f.err
+	case <-ctx.Done():
+		return Profile{}, ctx.Err()
+	}
+}
+
+type keeper struct {
+	fake
+	keepTook time.Duration
+	keepErr  error
+	mu       sync.Mutex
+	kept     []Profile
+}
+
+func (k *keeper) Keep(ctx context.Context, _ Visitor, p Profile) error {
+	select {
+	case <-time.After(k.keepTook):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept = append(k.kept, p)
+	return k.keepErr
+}
+
+var (
+	visitor  = Visitor{SessionID: "0b9e5b0e-8a3c-4b9c-9c0a-1f0f5b0c9d11", IP: "203.0.113.7", Site: "acme.example"}
+	acme     = Profile{Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "Software"}
+	acmePart = Profile{Status: Partial, CompanyDescription: "Databases"}
+)
+
+// acmeFrom is acme as a source has told it of an address.
+func acmeFrom(source, ip string) Profile {
+	p := acme
+	p.Source, p.IPAddress = source, ip
+	return p
+}
+
+func newChain(t *testing.T, sources map[string]Source, order ...string) *Chain {
+	t.Helper()
+	c, err := NewChain(Options{Order: order, Sources: sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// outcomes writes attempts as "name outcome".
+func outcomes(attempts []Attempt) []string {
+	var all []string
+	for _, a := range attempts {
+		all = append(all, a.Source+" "+string(a.Outcome))
+	}
+	return all
+}
+
+func TestFind(t *testing.T) {
+	private := visitor
+	private.IP = "10.1.2.3"
+	cases := []struct {
+		name    string
+		visitor Visitor
+		order   []string
+		sources map[string]Source
+		want    Profile
+		tried   []string
+		took    time.Duration
+		// kept is what a cache is given, if anything.
+		kept Profile
+	}{
+		{
+			name: "the cache ends the search, and is not written back", visitor: visitor,
+			sources: map[string]Source{"cache": &fake{profile: acme}, "supabase": &keeper{}, "snitcher": &fake{}},
+			want:    acmeFrom("cache", "203.0.113.7"),
+			tried:   []string{"cache completed"},
+		},
+		{
+			name: "the table is not written back either", visitor: visitor,
+			sources: map[string]Source{"cache": &keeper{}, "supabase": &fake{profile: acme}},
+			want:    acmeFrom("supabase", "203.0.113.7"),
+			tried:   []string{"cache not_found", "supabase completed"},
+		},
+		{
+			name: "partial answers are merged and go on", visitor: visitor,
+			sources: map[string]Source{
+				"cache": &keeper{}, "reveal": &fake{profile: acmePart},
+				"snitcher": &fake{profile: acme, took: 100 * time.Millisecond},
+			},
+			want: Profile{
+				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
+				Sector: "Software", IPAddress: "203.0.113.7",
+			},
+			tried: []string{"cache not_found", "reveal partial", "snitcher completed"}, took: 100 * time.Millisecond,
+			kept: Profile{
+				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
+				Sector: "Software",
+			},
+		},
+		{
+			name: "failures go on", visitor: visitor,
+			sources: map[string]Source{
+				"cache": &fake{err: errors.New("down")}, "supabase": &fake{err: errors.New("down")},
+				"reveal": &fake{profile: acmePart},
+			},
+			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases", IPAddress: "203.0.113.7"},
+			tried: []string{"cache error", "supabase error", "reveal partial"},
+		},
+		{
+			name: "every source has its limit, and all together theirs", visitor: visitor,
+			sources: map[string]Source{
+				"cache": &fake{took: time.Hour}, "supabase": &fake{took: time.Hour}, "reveal": &fake{profile: acmePart},
+				"snitcher": &fake{took: time.Hour}, "enrich_so": &fake{took: 701 * time.Millisecond, profile: acme},
+			},
+			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases", IPAddress: "203.0.113.7"},
+			tried: []string{"cache error", "supabase error", "reveal partial", "snitcher error", "enrich_so error"}, took: 2 * time.Second,
+		},
+		{
+			name: "enrich_so alone has 1.5 s", visitor: visitor,
+			sources: map[string]Source{"enrich_so": &fake{took: time.Hour}},
+			want:    Profile{Status: Failed, IPAddress: "203.0.113.7"},
+			tried:   []string{"enrich_so error"}, took: 1500 * time.Millisecond,
+		},
+		{
+			name: "a private address is asked of nobody, and nothing is kept under it", visitor: private,
+			sources: map[string]Source{
+				"cache": &keeper{fake: fake{profile: acme}}, "supabase": &fake{profile: acme},
+				"enrich_so": &fake{profile: acme}, "snitcher": &fake{profile: acme},
+			},
+			want:  acmeFrom("snitcher", "10.1.2.3"),
+			tried: []string{"cache skipped", "supabase skipped", "snitcher completed"},
+		},
+		{
+			name: "the site decides on the order", visitor: visitor, order: []string{"enrich_so", "cache"},
+			sources: map[string]Source{"cache": &keeper{}, "snitcher": &fake{profile: acme}, "enrich_so": &fake{profile: acme}},
+			want:    acmeFrom("enrich_so", "203.0.113.7"),
+			tried:   []string{"enrich_so completed"},
+			kept:    acmeFrom("enrich_so", ""),
+		},
+		{
+			name: "no source and no address", visitor: Visitor{}, want: Profile{Status: Failed},
+		},
+		{
+			name: "what a visitor has said is not kept", visitor: visitor,
+			sources: map[string]Source{
+				"cache":    &keeper{},
+				"snitcher": &fake{profile: Merge(acme, Profile{Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"}})},
+			},
+			want: Profile{
+				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "Software",
+				Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"}, IPAddress: "203.0.113.7",
+			},
+			tried: []string{"cache not_found", "snitcher completed"},
+			kept:  acmeFrom("snitcher", ""),
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				chain := newChain(t, c.sources, c.order...)
+				start := time.Now()
+				got, attempts := chain.Find(t.Context(), c.visitor)
+				if took := time.Since(start); took != c.took {
+					t.Errorf("took %s, want %s", took, c.took)
+				}
+				if d := cmp.Diff(c.want, got); d != "" {
+					t.Error(d)
+				}
+				if d := cmp.Diff(c.tried, outcomes(attempts)); d != "" {
+					t.Error(d)
+				}
+				if err := chain.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var kept []Profile
+				if k, ok := c.sources["cache"].(*keeper); ok {
+					kept = k.kept
+				}
+				if k, ok := c.sources["supabase"].(*keeper); ok {
+					kept = append(kept, k.kept...)
+				}
+				want := []Profile{c.kept}
+				if c.kept.Status == "" {
+					want = nil
+				}
+				if d := cmp.Diff(want, kept, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("kept: %s", d)
+				}
+			})
+		})
+	}
+}
+
+func TestFindSaysWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chain := newChain(t, map[string]Source{
+			"cache": &fake{took: time.Hour}, "supabase": &fake{err: errors.New("status 500")},
+			"snitcher": &fake{took: time.Hour}, "enrich_so": &fake{took: time.Hour},
+		}, "cache", "supabase", "enrich_so", "snitcher")
+		_, attempts := chain.Find(t.Context(), visitor)
+		want := []string{
+			"cache: no answer within 200ms", "supabase: status 500", "enrich_so: no answer within 1.5s",
+			"snitcher: no answer within what was left of 2s for all sources",
+		}
+		for i, a := range attempts {
+			if a.Err == nil || a.Err.Error() != want[i] {
+				t.Errorf("got %v, want %s", a.Err, want[i])
+			}
+		}
+	})
+}
+
+func TestFindCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := &keeper{}
+		late := &fake{}
+		chain := newChain(t, map[string]Source{
+			"cache": cache, "reveal": &fake{profile: acmePart}, "snitcher": &fake{took: time.Second}, "enrich_so": late,
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		got, _ := chain.Find(ctx, visitor)
+		if took := time.Since(start); took != 10*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+		if d := cmp.Diff(Profile{}, got); d != "" {
+			t.Error(d)
+		}
+		if err := chain.Close(t.Context()); err != nil || len(cache.kept) > 0 || late.asked.Load() > 0 {
+			t.Errorf("%v; kept %v, asked on %d", err, cache.kept, late.asked.Load())
+		}
+	})
+}
+
+func TestNewChain(t *testing.T) {
+	if want := []string{"cache", "supabase", "reveal", "snitcher", "enrich_so"}; !slices.Equal(Order(), want) {
+		t.Errorf("the order is %v", Order())
+	}
+	for _, c := range []struct {
+		order []string
+		want  string
+	}{
+		{[]string{"cache", "clearbit"}, `unknown source "clearbit": write some of cache, supabase`},
+		{[]string{"cache", "cache"}, `"cache" stands twice`},
+	} {
+		if _, err := NewChain(Options{Order: c.order}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v", c.order, err)
+		}
+	}
+}

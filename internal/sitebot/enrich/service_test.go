@@ -1,0 +1,110 @@
+package enrich
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const testKey = "key-0123456789"
+
+// serve starts a server, and returns its base URL and a transport that leaves no connection behind.
+func serve(t *testing.T, handler http.HandlerFunc) (string, http.RoundTripper) {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return s.URL, tr
+}
+
+func reply(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// TestFaults has a service answer in every wrong way. No error may hold the key, the address or a path.
+func TestFaults(t *testing.T) {
+	faults := map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"refused key": {func(w http.ResponseWriter, _ *http.Request) { reply(w, 401, `{"message":"bad `+testKey+`"}`) }, "status 401: check the key"},
+		"quoted secrets": {
+			func(w http.ResponseWriter, r *http.Request) {
+				reply(w, 403, `{"message":"quota of `+testKey+` for `+r.URL.Query().Get("ip")+` `+strings.Repeat("x", 500)+`"}`)
+			}, "status 403: quota of *** for *** xxx",
+		},
+		"too many":      {func(w http.ResponseWriter, _ *http.Request) { reply(w, 429, `{}`) }, "status 429: too many requests"},
+		"broken server": {func(w http.ResponseWriter, _ *http.Request) { reply(w, 500, `<html>`) }, "status 500"},
+		"redirect": {
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+			},
+			"status 302: it redirects",
+		},
+		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, `<html>`) }, "not JSON"},
+		"endless":    {func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, strings.Repeat(" ", maxAnswer+2)) }, "larger than 1 MB"},
+		"broken off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"half": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99")
+			reply(w, 200, `{`)
+		}, "broke off"},
+		"hanging": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "deadline exceeded"},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			base, tr := serve(t, fault.answer)
+			s, err := NewEnrichso(EnrichsoConfig{Key: testKey, URL: base, Transport: tr})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			p, err := s.Look(ctx, visitor)
+			if err == nil || !strings.Contains(err.Error(), fault.want) || !strings.HasPrefix(err.Error(), base) || p.Status != "" {
+				t.Fatalf("got %v, %v; want the error %q", p, err, fault.want)
+			}
+			text := err.Error()
+			if strings.Contains(text, testKey) || strings.Contains(text, visitor.IP) || strings.Contains(text, "/v1/") || len(text) > 400 {
+				t.Errorf("the error says too much: %s", text)
+			}
+		})
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		make func() error
+	}{
+		{"not an http address", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "file:///etc/passwd"})) }},
+		{"not an http address", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://"})) }},
+		{"more than host and path", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://u:p@a.example"})) }},
+		{"more than host and path", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://a.example?key=1"})) }},
+		{"enrich_so: no key", func() error { return second(NewEnrichso(EnrichsoConfig{})) }},
+		{`unknown field "status"`, func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", Fields: Fields{"status": {"x"}}})) }},
+		{"no tracking script", func() error { return second(NewSnitcher(SnitcherConfig{Key: "k"})) }},
+		{"snitcher: no key", func() error { return second(NewSnitcher(SnitcherConfig{Script: "s"})) }},
+		{`unknown field "x"`, func() error {
+			return second(NewSnitcher(SnitcherConfig{Key: "k", Script: "s", Fields: Fields{"x": nil}}))
+		}},
+		{`unknown field "ip_address"`, func() error { return second(NewReveal(Fields{"ip_address": {"ip"}})) }},
+		{"no salt", func() error { return second(NewSupabase(SupabaseConfig{URL: "https://a.example", Key: "k"})) }},
+		{"not an http address", func() error { return second(NewSupabase(SupabaseConfig{Key: "k", Salt: "s"})) }},
+		{`"email" is not kept`, func() error {
+			return second(NewSupabase(SupabaseConfig{URL: "https://a.example", Key: "k", Salt: "s", Columns: map[string]string{"email": "mail"}}))
+		}},
+	} {
+		if err := c.make(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got the error %v, want %q", err, c.want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

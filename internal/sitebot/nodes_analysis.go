@@ -1,0 +1,172 @@
+package sitebot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/site"
+)
+
+// Bounds of what the analysis nodes keep.
+const (
+	classifierMessages = 6
+	maxIntents         = 20
+	maxInterest        = 100
+)
+
+var intents = []Intent{Learn, Context, Support, OffTopic, Other, Book, StopBooking, Hack}
+
+// classify asks what the visitor wants.
+func (b *Bot) classify(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	field := ""
+	if s.Booking.Active {
+		field = s.Booking.Field
+	}
+	var reply struct {
+		Intent     Intent  `json:"intent"`
+		Confidence float64 `json:"confidence"`
+	}
+	messages := conversation(&s, classifierMessages)
+	if err := b.ask(ctx, t.models.Fast, "intent_classifier", prompt.Vars{Field: field}, messages, &reply); err != nil {
+		return nil, err
+	}
+	reply.Intent = Intent(strings.ToUpper(strings.TrimSpace(string(reply.Intent))))
+	if !slices.Contains(intents, reply.Intent) {
+		return nil, fmt.Errorf("the classifier named an intent that there is not")
+	}
+	return update{intentsColumn.Set(nextIntent(&s, reply.Intent, min(max(reply.Confidence, 0), 1)))}, nil
+}
+
+// assumeLearning stands in for a classifier that failed.
+func assumeLearning(s State, _ error) update {
+	return update{intentsColumn.Set(nextIntent(&s, Learn, 0))}
+}
+
+func nextIntent(s *State, intent Intent, confidence float64) Intents {
+	history := append(slices.Clone(s.Intents.History), intent)
+	return Intents{Intent: intent, Confidence: confidence, History: history[max(0, len(history)-maxIntents):]}
+}
+
+// detect looks for signs of interest: in the visitor's new message or, when nobody has looked at the conversation yet, in all of it.
+func (b *Bot) detect(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	signals := t.Qualification.InterestSignals.Signals
+	if len(signals) == 0 {
+		return update{interestColumn.Set(scored(&s, nil, nil))}, nil
+	}
+	var reply struct {
+		Signals []string `json:"signals"`
+	}
+	messages := conversation(&s, 0)
+	if !s.Interest.Seen {
+		messages = slices.DeleteFunc(conversation(&s, all), func(m chat.Message) bool { return m.Role != chat.User })
+	}
+	vars := prompt.Vars{Detected: s.Interest.Signals, Dialog: describeDialog(&s)}
+	if err := b.ask(ctx, t.models.Default, "interest_signals_detector", vars, messages, &reply); err != nil {
+		return nil, err
+	}
+	return update{interestColumn.Set(scored(&s, signals, reply.Signals))}, nil
+}
+
+// scored adds the weights of signals that are new (sitebot.md 2.5). A demo that was just proposed begins the score anew.
+func scored(s *State, known []site.Signal, named []string) Interest {
+	next := Interest{Cumulative: s.Interest.Cumulative, Signals: append([]string{}, s.Interest.Signals...), New: []string{}, Seen: true}
+	if is(s.Dialog.DemoProposedLastTurn) {
+		next.Cumulative = 0
+	}
+	for _, signal := range known {
+		if slices.Contains(named, signal.ID) && !slices.Contains(next.Signals, signal.ID) {
+			next.Cumulative += signal.Weight
+			next.Signals = append(next.Signals, signal.ID)
+			next.New = append(next.New, signal.ID)
+		}
+	}
+	next.Cumulative = min(max(next.Cumulative, 0), maxInterest)
+	return next
+}
+
+// selectSkills asks how the answer should end.
+func (b *Bot) selectSkills(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	var reply struct {
+		Skills  []Skill           `json:"skills"`
+		Reasons map[Skill]*string `json:"reasons"`
+	}
+	vars := prompt.Vars{Turn: s.SkillTurn(), Detected: s.Interest.Signals, Dialog: describeDialog(&s), Collected: s.Profiling.Collected}
+	if err := b.ask(ctx, t.models.Default, "skill_selector", vars, conversation(&s, all), &reply); err != nil {
+		return nil, err
+	}
+	proposed := proposals(reply.Skills)
+	reasons := map[Skill]string{}
+	for _, k := range proposed {
+		if why := reply.Reasons[k]; why != nil {
+			reasons[k] = *why
+		}
+	}
+	return update{skillsColumn.Set(&Skills{Proposed: proposed, Reasons: reasons, Used: used(&s)})}, nil
+}
+
+// proposeNothing stands in for a selector that failed.
+func proposeNothing(s State, _ error) update {
+	return update{skillsColumn.Set(&Skills{Proposed: []Skill{}, Reasons: map[Skill]string{}, Used: used(&s)})}
+}
+
+func used(s *State) map[Skill]int {
+	kept := map[Skill]int{}
+	if s.Skills != nil {
+		for k, turn := range s.Skills.Used {
+			kept[k] = turn
+		}
+	}
+	return kept
+}
+
+// extract takes the visitor's message as the answer to the question of the turn before (sitebot.md 2.6).
+func (b *Bot) extract(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	if !t.extracts(&s) {
+		return nil, nil
+	}
+	field, _ := t.nextField(&s)
+	value := site.Declined
+	if !site.Declines(s.Input) {
+		var reply struct {
+			Value *string `json:"value"`
+		}
+		vars := prompt.Vars{Field: field.ID, Collected: s.Profiling.Collected}
+		if err := b.ask(ctx, t.models.Default, "early_profile_extractor", vars, conversation(&s, 1), &reply); err != nil {
+			return nil, err
+		}
+		if reply.Value == nil {
+			return nil, nil
+		}
+		if value = strings.TrimSpace(*reply.Value); value == "" || site.Declines(value) {
+			value = site.Declined
+		}
+	}
+	return update{profilingColumn.Set(Profiling{Collected: map[string]string{field.ID: value}}), extractedColumn.Set(true)}, nil
+}
+
+// describeDialog says in words what the conversation has been through.
+func describeDialog(s *State) string {
+	d := s.Dialog
+	var said []string
+	note := func(when bool, words string) {
+		if when {
+			said = append(said, words)
+		}
+	}
+	note(is(d.DemoProposedLastTurn), "a demo was proposed in the turn before")
+	note(d.DemoProposedEver && !is(d.DemoProposedLastTurn), "a demo was proposed earlier")
+	note(d.DemoDeclined, "the visitor declined a demo")
+	note(is(d.EmailAskedLastTurn), "an e-mail address was asked for in the turn before")
+	note(d.AskCount > 0, fmt.Sprintf("an e-mail address was asked for %d times", d.AskCount))
+	note(d.CapturedEmail != nil, "the visitor gave an e-mail address")
+	note(s.Booking.Active, "a booking is under way")
+	return strings.Join(said, "; ")
+}

@@ -1,0 +1,161 @@
+package sitebot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/marker"
+	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/site"
+)
+
+// gatedContent is the context of an e-mail address that was given for content.
+const gatedContent = "content_gating"
+
+// watch is the dialog_state_extractor: it reads the markers of the answer and the address that the visitor gave.
+func (b *Bot) watch(ctx context.Context, s State) (update, error) {
+	d := observe(&s, s.Response)
+	if d.CapturedEmail != nil && s.Dialog.CapturedEmail == nil {
+		turnOf(ctx).capture(gatedContent, &s, *d.CapturedEmail, s.Profiling.Collected)
+	}
+	return update{dialogColumn.Set(d), observedColumn.Set(true)}, nil
+}
+
+// fillForm is the form_field_extractor: what the visitor has said of the call to action's form. A model is asked for what rules do not know.
+func (b *Bot) fillForm(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	if len(t.CTA.FormFields) == 0 {
+		return nil, nil
+	}
+	values := overlay(s.Form.Collected, knownValues(&s))
+	if slices.ContainsFunc(t.CTA.FormFields, func(f site.FormField) bool { return values[f.Field] == "" }) {
+		var reply struct {
+			Fields map[string]*string `json:"fields"`
+		}
+		if err := b.ask(ctx, t.models.Default, "form_field_extractor", prompt.Vars{}, conversation(&s, all), &reply); err != nil {
+			b.Log.WarnContext(ctx, "form fields", "error", err, "session", s.SessionID)
+			return append(t.formUpdate(&s, values), warningsColumn.Add("form_field_extractor failed")), nil
+		}
+		for name, value := range reply.Fields {
+			if t.formField(name) && value != nil && *value != "" && values[name] == "" {
+				values = overlay(values, map[string]string{name: *value})
+			}
+		}
+	}
+	return t.formUpdate(&s, values), nil
+}
+
+func (t *turn) formField(name string) bool {
+	return slices.ContainsFunc(t.CTA.FormFields, func(f site.FormField) bool { return f.Field == name })
+}
+
+// formUpdate writes the values of the form, and the parameters that they give the call to action's address.
+func (t *turn) formUpdate(s *State, values map[string]string) update {
+	collected, parameters := map[string]string{}, map[string]string{}
+	for _, f := range t.CTA.FormFields {
+		if value := values[f.Field]; value != "" && value != site.Declined {
+			collected[f.Field], parameters[f.Parameter] = value, value
+		}
+	}
+	return update{formColumn.Set(Form{Collected: collected, LastTurn: s.SkillTurn()}), ctaColumn.Set(parameters)}
+}
+
+// knownValues are the values that the conversation has brought up already, by field.
+func knownValues(s *State) map[string]string {
+	values := overlay(s.Profiling.Collected, s.Booking.Values)
+	if s.Dialog.CapturedEmail != nil {
+		values = overlay(values, map[string]string{"email": *s.Dialog.CapturedEmail})
+	}
+	return values
+}
+
+// suggester names the node that suggests what to click on: answers below a question, questions below anything else (sitebot.md 2.4).
+func suggester(t *rules, response string) string {
+	marks := marker.Of(response)
+	switch {
+	case t.Suggestions.Answers && (marks.Questions > 0 || asksLast(response)):
+		return "answer_suggester"
+	case t.Suggestions.FollowUps && !marks.Email && !marks.Demo && marks.Questions == 0 && !asksLast(response):
+		return "follow_up_suggester"
+	}
+	return ""
+}
+
+// asksLast reports whether a text's last sentence is a question.
+func asksLast(text string) bool {
+	text = strings.TrimRightFunc(text, func(r rune) bool {
+		return !strings.ContainsRune(".!?？؟。！", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
+}
+
+// maxSuggestions and maxSuggestion bound what a model may suggest.
+const (
+	maxSuggestions = 5
+	maxSuggestion  = 200
+)
+
+// suggestAnswers is the answer_suggester.
+func (b *Bot) suggestAnswers(ctx context.Context, s State) (update, error) {
+	var reply struct {
+		Answers []string `json:"answers"`
+	}
+	vars := prompt.Vars{}
+	if field, missing := turnOf(ctx).nextField(&s); missing && marker.Of(s.Response).Questions > 0 {
+		vars.Field = field.ID
+	}
+	if err := b.ask(ctx, turnOf(ctx).models.Default, "answer_suggester", vars, answered(&s), &reply); err != nil {
+		return nil, err
+	}
+	return update{answersColumn.Set(suggestions(reply.Answers))}, nil
+}
+
+// suggestFollowUps is the follow_up_suggester.
+func (b *Bot) suggestFollowUps(ctx context.Context, s State) (update, error) {
+	var reply struct {
+		Suggestions []string `json:"suggestions"`
+	}
+	if err := b.ask(ctx, turnOf(ctx).models.Default, "follow_up_suggester", prompt.Vars{}, answered(&s), &reply); err != nil {
+		return nil, err
+	}
+	return update{followUpsColumn.Set(suggestions(reply.Suggestions))}, nil
+}
+
+// answered is the conversation with this turn's answer.
+func answered(s *State) []chat.Message {
+	return append(conversation(s, all), chat.Say(chat.Assistant, s.Response))
+}
+
+func suggestions(texts []string) []string {
+	kept := []string{}
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" && len(text) <= maxSuggestion && !slices.Contains(kept, text) && len(kept) < maxSuggestions {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// finish is finalize: the turn becomes part of the conversation.
+func (b *Bot) finish(_ context.Context, s State) (update, error) {
+	u := update{
+		messagesColumn.Add(
+			Message{ID: fmt.Sprintf("%d:u", s.TurnNumber), Role: chat.User, Content: s.Input},
+			Message{ID: fmt.Sprintf("%d:a", s.TurnNumber), Role: chat.Assistant, Content: s.Response},
+		),
+		turnColumn.Set(s.TurnNumber + 1),
+		lastInputColumn.Set(s.Input),
+	}
+	if marker.Of(s.Response).Questions > 0 {
+		turn := s.TurnNumber + 1
+		u = append(u, profilingColumn.Set(Profiling{LastExtractionTurn: &turn}))
+	}
+	if !s.Observed { // a path that has no extractor of its own: or last turn's marks would stay
+		u = append(u, dialogColumn.Set(observe(&s, s.Response)))
+	}
+	return u, nil
+}

@@ -1,0 +1,96 @@
+package sitebot
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rehearse/internal/graph"
+	"rehearse/internal/sitebot/enrich"
+	"rehearse/internal/sitebot/prompt"
+)
+
+// The background tasks of a turn: they begin at its start, and the answer waits for them only where it needs them (sitebot.md 2.10).
+var (
+	retrieval  = graph.NewTask[string]("retrieval")
+	enrichment = graph.NewTask[enrich.Profile]("enricher")
+	profiling  = graph.NewTask[enrich.Profile]("profile")
+)
+
+// How long the answer waits for each of them.
+const (
+	retrievalLimit  = 5 * time.Second
+	enrichmentLimit = 2 * time.Second
+	profilingLimit  = 4 * time.Second
+)
+
+// cancelTasks stops what nobody will wait for.
+func cancelTasks(ctx context.Context) {
+	retrieval.Cancel(ctx)
+	enrichment.Cancel(ctx)
+	profiling.Cancel(ctx)
+}
+
+func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	if t.retriever == nil {
+		return nil, nil
+	}
+	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, s.Input) })
+}
+
+func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	if t.enricher == nil || s.Visitor.Status == enrich.Completed {
+		return nil, nil
+	}
+	visitor := enrich.Visitor{SessionID: s.SessionID, Site: t.Name, Reveal: t.request.Reveal}
+	if t.request.IP.IsValid() {
+		visitor.IP = t.request.IP.String()
+	}
+	return nil, enrichment.Start(ctx, func(ctx context.Context) (enrich.Profile, error) {
+		found, attempts := t.enricher.Find(ctx, visitor)
+		for _, a := range attempts {
+			if a.Err != nil {
+				b.Log.InfoContext(ctx, "enrichment", "source", a.Source, "error", a.Err, "session", s.SessionID)
+			}
+		}
+		return found, nil
+	})
+}
+
+func (b *Bot) startProfiling(ctx context.Context, s State) (update, error) {
+	t := turnOf(ctx)
+	return nil, profiling.Start(ctx, func(ctx context.Context) (enrich.Profile, error) {
+		var said enrich.Profile
+		vars := prompt.Vars{Profile: describeProfile(s.Visitor)}
+		err := b.ask(ctx, t.models.Default, "visitor_profile", vars, conversation(&s, all), &said)
+		// A model says what the visitor said; who they are, and where that is known from, is not its business.
+		said.Status, said.Source, said.Tier, said.IPAddress = "", "", "", ""
+		return said, err
+	})
+}
+
+func (b *Bot) awaitEnrichment(ctx context.Context, _ State) (update, error) {
+	return awaitProfile(ctx, enrichment, enrichmentLimit)
+}
+
+func (b *Bot) awaitProfiling(ctx context.Context, _ State) (update, error) {
+	return awaitProfile(ctx, profiling, profilingLimit)
+}
+
+func awaitProfile(ctx context.Context, task graph.Task[enrich.Profile], limit time.Duration) (update, error) {
+	found, err := task.Await(ctx, limit)
+	if errors.Is(err, graph.ErrNoTask) {
+		return nil, nil
+	}
+	return update{visitorColumn.Set(found)}, err
+}
+
+func (b *Bot) awaitRetrieval(ctx context.Context, _ State) (update, error) {
+	docs, err := retrieval.Await(ctx, retrievalLimit)
+	if errors.Is(err, graph.ErrNoTask) {
+		return nil, nil
+	}
+	return update{docsColumn.Set(docs)}, err
+}

@@ -1,0 +1,121 @@
+package sitebot
+
+import (
+	"fmt"
+	"strings"
+
+	"rehearse/internal/sitebot/site"
+)
+
+// Bounds of the classifier's confidence below which the router does not believe it.
+const (
+	minConfidence     = 0.4
+	minHackConfidence = 0.6
+)
+
+// routing is what the router decides from, and what it changes (sitebot.md 2.5).
+type routing struct {
+	Decision
+	Booking   Booking
+	HackCount int
+	// Declined is true once the visitor has refused a demo.
+	Declined bool
+}
+
+// believed returns the intent that the router goes by.
+func (in Intents) believed() Intent {
+	switch {
+	case in.Intent == Hack && in.Confidence < minHackConfidence:
+		return Other
+	case in.Intent != Hack && in.Confidence < minConfidence:
+		return Learn
+	}
+	return in.Intent
+}
+
+// route decides where the turn goes: the first rule that matches.
+func route(s *State, rules *rules) routing {
+	r := routing{Booking: s.Booking.clone(), HackCount: s.HackCount, Declined: s.Dialog.DemoDeclined}
+	intent := s.Intents.believed()
+	if is(s.Dialog.DemoProposedLastTurn) && intent != Hack && site.Accepts(s.Input) {
+		intent = Book
+	}
+	switch {
+	case intent == Hack:
+		r.HackCount++
+		r.Booking.Active = false
+		r.to(RedirectRoute, HandleHack, "the message tries to misuse the assistant")
+	case s.Booking.Active:
+		r.whileBooking(s, rules, intent)
+	case intent == Book:
+		r.startBooking(rules)
+	case intent == StopBooking:
+		r.Declined = true
+		r.to(AnswerRoute, Continue, "the visitor declines a demo")
+	case redirected[intent] != "":
+		r.to(RedirectRoute, redirected[intent], "the intent is "+string(intent))
+	default:
+		r.answer(s, rules, intent)
+	}
+	return r
+}
+
+func (r *routing) to(route Route, action Action, reason string) {
+	r.Decision = Decision{Action: action, Route: route, Reason: reason}
+}
+
+// redirected are the intents that are not the site's business.
+var redirected = map[Intent]Action{Support: HandleSupport, OffTopic: HandleOff, Other: HandleOther}
+
+// whileBooking leaves, keeps or pauses an active booking.
+func (r *routing) whileBooking(s *State, rules *rules, intent Intent) {
+	switch {
+	case intent == StopBooking:
+		r.Booking.Active, r.Booking.Paused = false, false
+		r.to(RedirectRoute, HandleStop, "the visitor stops the booking")
+	case redirected[intent] != "":
+		r.Booking.Active, r.Booking.Paused = false, false
+		r.to(RedirectRoute, redirected[intent], "the visitor leaves the booking: "+string(intent))
+	case intent == Book || rules.answersBooking(s):
+		r.Booking.Paused = false
+		r.to(BookingRoute, HandleBooking, fmt.Sprintf("the booking goes on with %q", s.Booking.Field))
+	default:
+		r.Booking.Paused = true
+		r.to(AnswerRoute, Educate, "the booking is paused for a question")
+	}
+}
+
+func (r *routing) startBooking(rules *rules) {
+	r.Booking.Active, r.Booking.Paused = true, false
+	next, _ := site.Next(rules.Booking.Fields, r.Booking.Values)
+	r.Booking.Field = next.ID
+	r.to(BookingRoute, HandleBooking, "the visitor wants a demo")
+}
+
+// answer is the rule for visitors who learn or tell about themselves.
+func (r *routing) answer(s *State, rules *rules, intent Intent) {
+	ready, blocked := rules.interested(s), rules.blocked(s)
+	switch {
+	case ready && !blocked:
+		r.to(AnswerRoute, ProposeDemo, fmt.Sprintf("the interest of %d is enough for a demo", s.Interest.Cumulative))
+	case ready:
+		r.to(AnswerRoute, Qualify, "a demo waits for the qualification")
+	case intent == Context && rules.missing(s):
+		r.to(AnswerRoute, Qualify, "the visitor tells about themselves and a field is missing")
+	default:
+		r.to(AnswerRoute, Educate, "the intent is "+string(intent))
+	}
+}
+
+// question reports whether a text asks something.
+func question(text string) bool { return strings.ContainsAny(text, "?？؟") }
+
+// clone returns a copy that shares nothing.
+func (b Booking) clone() Booking {
+	values := make(map[string]string, len(b.Values))
+	for name, value := range b.Values {
+		values[name] = value
+	}
+	b.Values = values
+	return b
+}

@@ -1,0 +1,121 @@
+package sitebot
+
+import (
+	"strings"
+	"time"
+
+	"rehearse/internal/sitebot/site"
+)
+
+// rules are what the deterministic nodes ask of a site. They are immutable.
+type rules struct {
+	*site.Site
+	fields, required []site.Field
+}
+
+func rulesOf(s *site.Site) *rules { return &rules{s, s.Fields(), s.Required()} }
+
+// interested reports whether the visitor's interest has reached the site's threshold.
+func (r *rules) interested(s *State) bool {
+	threshold, on := r.Threshold()
+	return on && s.Interest.Cumulative >= threshold
+}
+
+// blocked reports whether a demo has to wait for the qualification.
+func (r *rules) blocked(s *State) bool {
+	return len(site.Missing(r.required, s.Profiling.Collected)) > 0
+}
+
+// nextField returns the first field of the qualification that is not collected.
+func (r *rules) nextField(s *State) (site.Field, bool) {
+	for _, f := range r.fields {
+		if strings.TrimSpace(s.Profiling.Collected[f.ID]) == "" {
+			return f, true
+		}
+	}
+	return site.Field{}, false
+}
+
+// missing reports whether a field of the qualification is not collected.
+func (r *rules) missing(s *State) bool {
+	_, missing := r.nextField(s)
+	return missing
+}
+
+// answersBooking reports whether the message answers what the booking asked for.
+func (r *rules) answersBooking(s *State) bool {
+	_, ok := r.bookingValue(r.Booking.Fields, s.Booking.Field, s.Input)
+	return ok
+}
+
+// pending reports whether the turn before asked a question (sitebot.md 2.6, guard 3).
+func (r *rules) pending(s *State) bool {
+	last := s.Profiling.LastExtractionTurn
+	return last != nil && *last >= 0 && *last == s.TurnNumber
+}
+
+// unanswered reports whether that question's answer has not been taken: nothing was collected in this turn.
+func (r *rules) unanswered(s *State) bool { return r.pending(s) && !s.Extracted }
+
+// extracts is the guard of early_profile_extractor (2.6): profiling is configured, a field is missing, and the turn before asked.
+func (r *rules) extracts(s *State) bool {
+	return len(r.fields) > 0 && r.missing(s) && r.pending(s)
+}
+
+// captureDue reports whether the visitor's message is expected to hold an e-mail address.
+func (r *rules) captureDue(s *State) bool {
+	return r.ContentGating.Enabled && gatingStep(s) == captureStep
+}
+
+// bookingValue returns the value that a message gives for a field of the booking.
+func (r *rules) bookingValue(fields []site.BookingField, id, input string) (string, bool) {
+	input = strings.TrimSpace(input)
+	for _, f := range fields {
+		if f.ID != id {
+			continue
+		}
+		switch f.Type {
+		case site.Email:
+			address := findEmail(input)
+			return address, address != ""
+		case site.Phone:
+			n := digits(input)
+			return input, n >= 6 && n <= 15 && !question(input)
+		case site.Date:
+			return input, isDate(input) && !question(input)
+		}
+		return input, input != "" && !question(input)
+	}
+	return "", false
+}
+
+func digits(text string) int {
+	n := 0
+	for _, r := range text {
+		if r >= '0' && r <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+// dateLayouts are dates as people write them.
+var dateLayouts = []string{
+	"2006-01-02", "02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "2/1/06", "January 2", "2 January", "2 January 2006", "January 2, 2006",
+}
+
+// maxDateWords bounds how much a visitor may write around a date.
+const maxDateWords = 12
+
+// isDate reports whether a text names a day: a date as people write it, or a few words with a figure, such as "Monday at 10".
+func isDate(text string) bool {
+	for _, layout := range dateLayouts {
+		if _, err := time.Parse(layout, text); err == nil {
+			return true
+		}
+	}
+	return digits(text) > 0 && len(strings.Fields(text)) <= maxDateWords
+}
+
+// is reads a flag that may be unknown.
+func is(flag *bool) bool { return flag != nil && *flag }

@@ -1,0 +1,132 @@
+package sitebot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rehearse/internal/graph"
+)
+
+// Time limits of nodes that ask a model (sitebot.md 2.4).
+const (
+	analysisLimit = 8 * time.Second
+	writerLimit   = time.Minute
+	suggestLimit  = 6 * time.Second
+)
+
+// nothing stands in for a node that failed and has nothing to say.
+func nothing(State, error) update { return nil }
+
+// define draws the graph: the one place that says which node leads where (sitebot.md 2.4).
+func (b *Bot) define() *graph.Builder[State] {
+	g := graph.New("sitebot", columns()...)
+	g.Warn(func(node string, err error) graph.Write[State] {
+		b.Log.Warn("node failed", "node", node, "error", err)
+		return warningsColumn.Add(node + " failed")
+	})
+	b.defineNodes(g)
+
+	// The background tasks begin beside the conversation and lead nowhere: an awaiter collects what they find.
+	g.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter", "system_router")
+	g.Edge("retrieval_task_starter", graph.End)
+	g.Edge("enricher_task_starter", graph.End)
+	g.Edge("visitor_profile_task_starter", graph.End)
+
+	g.Branch("system_router", func(s State) string {
+		if s.NextRoute == PostConversion {
+			return "post_conversion_handler"
+		}
+		return "agentic_system_entry"
+	}, "post_conversion_handler", "agentic_system_entry")
+
+	// The analysis runs side by side; the router waits for all of it.
+	analysis := []string{"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor"}
+	g.Edge("agentic_system_entry", analysis...)
+	for _, node := range analysis {
+		g.Edge(node, "intent_router")
+	}
+	g.Branch("intent_router", func(s State) string {
+		switch s.NextRoute {
+		case RedirectRoute:
+			return "redirect_handler"
+		case BookingRoute:
+			return "booking_handler"
+		}
+		return "enricher_awaiter"
+	}, "redirect_handler", "booking_handler", "enricher_awaiter")
+
+	g.Edge("enricher_awaiter", "visitor_profile_awaiter")
+	g.Edge("visitor_profile_awaiter", "skill_applier")
+	g.Edge("skill_applier", "retrieval_awaiter")
+	g.Edge("retrieval_awaiter", "answer_writer")
+
+	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router")
+	g.Branch("suggestion_router", func(s State) string {
+		if s.Suggester == "" {
+			return "finalize"
+		}
+		return s.Suggester
+	}, "answer_suggester", "follow_up_suggester", "finalize")
+	for _, node := range []string{
+		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester",
+		"redirect_handler", "booking_handler", "post_conversion_handler",
+	} {
+		g.Edge(node, "finalize")
+	}
+	g.Edge("finalize", graph.End)
+	return g
+}
+
+func (b *Bot) defineNodes(g *graph.Builder[State]) {
+	g.Node("retrieval_task_starter", b.startRetrieval).OrElse(nothing)
+	g.Node("enricher_task_starter", b.startEnrichment).OrElse(nothing)
+	g.Node("visitor_profile_task_starter", b.startProfiling).OrElse(nothing)
+	g.Node("system_router", b.routeSystem)
+	g.Node("agentic_system_entry", func(context.Context, State) (update, error) { return nil, nil })
+
+	g.Node("intent_classifier", b.classify).Limit(analysisLimit).OrElse(assumeLearning)
+	g.Node("interest_signals_detector", b.detect).Limit(analysisLimit).OrElse(nothing)
+	g.Node("skill_selector", b.selectSkills).Limit(analysisLimit).OrElse(proposeNothing)
+	g.Node("early_profile_extractor", b.extract).Limit(analysisLimit).OrElse(nothing)
+	g.Node("intent_router", b.decideRoute)
+
+	g.Node("enricher_awaiter", b.awaitEnrichment).OrElse(nothing)
+	g.Node("visitor_profile_awaiter", b.awaitProfiling).OrElse(nothing)
+	g.Node("skill_applier", b.applySkills)
+	g.Node("retrieval_awaiter", b.awaitRetrieval).OrElse(nothing)
+
+	g.Streaming("answer_writer", b.write).Limit(writerLimit)
+	g.Streaming("redirect_handler", b.redirect).Limit(writerLimit)
+	g.Streaming("booking_handler", b.book).Limit(writerLimit)
+	g.Streaming("post_conversion_handler", b.afterConversion).Limit(writerLimit)
+
+	g.Node("dialog_state_extractor", b.watch).OrElse(nothing)
+	g.Node("form_field_extractor", b.fillForm).Limit(analysisLimit).OrElse(nothing)
+	g.Node("suggestion_router", b.routeSuggestions)
+	g.Node("answer_suggester", b.suggestAnswers).Limit(suggestLimit).OrElse(nothing)
+	g.Node("follow_up_suggester", b.suggestFollowUps).Limit(suggestLimit).OrElse(nothing)
+	g.Node("finalize", b.finish)
+}
+
+// routeSystem is the system_router: after a booking the conversation has a branch of its own.
+func (b *Bot) routeSystem(_ context.Context, s State) (update, error) {
+	if s.Booking.Converted {
+		return update{routeColumn.Set(PostConversion)}, nil
+	}
+	return update{routeColumn.Set(Agentic)}, nil
+}
+
+func (b *Bot) routeSuggestions(ctx context.Context, s State) (update, error) {
+	return update{suggesterColumn.Set(suggester(turnOf(ctx).rules, s.Response))}, nil
+}
+
+// compile checks the graph. What is wrong with it is a mistake of this package.
+func (b *Bot) compile() error {
+	g, err := b.define().Compile(graph.Config{Checkpoints: b.Checkpoints, Observer: b.Observer, Log: b.Log})
+	if err != nil {
+		return fmt.Errorf("sitebot: %w", err)
+	}
+	b.graph = g
+	return nil
+}
