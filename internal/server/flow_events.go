@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 	"time"
@@ -30,11 +29,14 @@ func completeEvent(result any) event { return event{Type: "complete", Result: re
 func errorEvent(p *Problem) event { return event{Type: "error", Problem: p} }
 
 // wantsEvents reports whether a client asks for server-sent events.
-func wantsEvents(r *http.Request) bool {
+func wantsEvents(r *http.Request) bool { return accepts(r, "text/event-stream") }
+
+// accepts reports whether a client names a media type among those that it understands.
+func accepts(r *http.Request, wanted string) bool {
 	for _, accepted := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(accepted, ",") {
 			media, _, _ := strings.Cut(part, ";")
-			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
+			if strings.EqualFold(strings.TrimSpace(media), wanted) {
 				return true
 			}
 		}
@@ -50,12 +52,17 @@ type sse struct {
 }
 
 func (s *sse) send(e event) {
-	if s.gone {
-		return
-	}
 	data, err := encode(e)
 	if err != nil {
 		data, _ = encode(errorEvent(problemOf(err)))
+	}
+	s.write(append([]byte("data: "), data...)) // which ends with a line break already
+}
+
+// write writes one event, or a comment, as it stands in the stream but for the empty line behind it.
+func (s *sse) write(lines []byte) {
+	if s.gone {
+		return
 	}
 	control := http.NewResponseController(s.w)
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -66,7 +73,7 @@ func (s *sse) send(e event) {
 		s.w.Header().Set("X-Accel-Buffering", "no") // or a proxy collects everything until the end
 		s.w.WriteHeader(http.StatusOK)
 	}
-	_, err = s.w.Write(bytes.Join([][]byte{[]byte("data: "), data, []byte("\n")}, nil))
+	_, err := s.w.Write(append(lines, '\n'))
 	if err == nil {
 		err = control.Flush()
 	}

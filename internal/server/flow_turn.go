@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"rehearse/internal/flow"
@@ -42,20 +40,11 @@ func (s *Flows) answer(w http.ResponseWriter, r *http.Request, take turnFunc) {
 
 // guarded takes a turn when there is room for one, and survives its panic.
 func (s *Flows) guarded(ctx context.Context, take turnFunc, sink func(flow.Event)) (body any, err error) {
-	if s.stopped() {
-		return nil, newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping", "try again when it is back").after(5 * time.Second)
-	}
-	if !s.turns.enter() {
-		return nil, newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many turns are under way", "try again in a moment").after(time.Second)
-	}
-	defer s.turns.leave()
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.Log.ErrorContext(ctx, "panic in a turn", "panic", fault, "stack", string(debug.Stack()))
-			body, err = nil, errors.New("panic")
-		}
-	}()
-	return take(ctx, sink)
+	err = s.pass(ctx, func() (err error) {
+		body, err = take(ctx, sink)
+		return err
+	})
+	return body, err
 }
 
 // logTurn writes a line about a turn: its ids, where it led and how long it took, and nothing that was said.

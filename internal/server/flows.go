@@ -36,10 +36,9 @@ type FlowsConfig struct {
 // /api/v1/flows tells what flows there are. It is safe for concurrent use. Stand it behind Front, which decides who may come in.
 type Flows struct {
 	FlowsConfig
+	turnstile
 	routes        http.Handler
-	turns         gate
 	sockets       gate
-	stopping      chan struct{}
 	conversations *shelf
 }
 
@@ -54,8 +53,7 @@ func NewFlows(c FlowsConfig) *Flows {
 	}
 	c.Idle = cmp.Or(c.Idle, time.Hour)
 	s := &Flows{
-		FlowsConfig: c, stopping: make(chan struct{}),
-		turns:   make(gate, cmp.Or(c.MaxTurns, 256)),
+		FlowsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256)),
 		sockets: make(gate, cmp.Or(c.MaxSockets, 256)),
 		conversations: newShelf(c.Now, c.Idle, cmp.Or(c.MaxConversations, 10_000),
 			cmp.Or(c.MaxBytes, 512<<20)),
@@ -79,17 +77,8 @@ func (s *Flows) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.Ser
 // Drain stops taking turns and waits for those under way, until ctx ends. WebSockets are closed when their turn is done.
 // Call it once.
 func (s *Flows) Drain(ctx context.Context) error {
-	close(s.stopping)
-	return errors.Join(s.turns.drain(ctx), s.sockets.drain(ctx))
-}
-
-func (s *Flows) stopped() bool {
-	select {
-	case <-s.stopping:
-		return true
-	default:
-		return false
-	}
+	s.stop()
+	return errors.Join(s.places.drain(ctx), s.sockets.drain(ctx))
 }
 
 // table maps paths and methods to handlers.

@@ -23,18 +23,28 @@ type FrontConfig struct {
 // Front stands before all doors of a server. It answers GET /healthz for everyone, lets in programs of this machine and bearers of the
 // token, keeps web pages of other sites out, and turns panics into answers. Errors are problem documents.
 func Front(next http.Handler, c FrontConfig) http.Handler {
+	f := newFront(c)
+	f.inside = ownPages().Handler(next)
+	return f
+}
+
+func newFront(c FrontConfig) *front {
 	f := &front{log: logOrDiscard(c.Log)}
 	if c.Token != "" {
 		sum := sha256.Sum256([]byte(c.Token))
 		f.token = sum[:]
 	}
+	return f
+}
+
+// ownPages refuses requests that a browser sends for a page of another site.
+func ownPages() *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()
 	sites.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, newProblem(http.StatusForbidden, codeForbidden, "requests from pages of another site are refused",
 			"call the server from a program, or from a page that it serves itself"))
 	}))
-	f.inside = sites.Handler(next)
-	return f
+	return sites
 }
 
 type front struct {
@@ -51,14 +61,22 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
-	if p := f.refuse(r); p != nil {
-		if p.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-		}
-		writeProblem(w, p)
-		return
+	if f.admits(w, r) {
+		f.inside.ServeHTTP(w, r)
 	}
-	f.inside.ServeHTTP(w, r)
+}
+
+// admits reports whether a request may come in; one that may not is answered.
+func (f *front) admits(w http.ResponseWriter, r *http.Request) bool {
+	p := f.refuse(r)
+	if p == nil {
+		return true
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	writeProblem(w, p)
+	return false
 }
 
 // rescue answers for a handler that panicked. Turns have a rescue of their own, which knows how far the answer has come.

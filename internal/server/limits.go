@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -49,17 +50,22 @@ func (g gate) drain(ctx context.Context) error {
 
 // readJSONBody reads a body of up to 4 MB that says it is JSON, or does not say what it is. The error is a *Problem.
 func readJSONBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return readJSONUpTo(w, r, maxContext>>20, "shorten the history")
+}
+
+// readJSONUpTo reads JSON of up to so many megabytes; shorten says what to do with more.
+func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
 	if !jsonMedia(r.Header.Get("Content-Type")) {
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
 			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")), "send JSON, with Content-Type: application/json")
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // a recorder in a test has none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxContext))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(megabytes)<<20))
 	switch {
 	case err == nil:
 		return body, nil
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, "the body is larger than 4 MB", "shorten the history")
+		return nil, newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("the body is larger than %d MB", megabytes), shorten)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, newProblem(http.StatusRequestTimeout, codeSlowBody, "the body did not arrive within "+readTimeout.String(), "send it at once")
 	}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+)
+
+// visitorDoor lets visitors of websites in: everyone where the chats are public, otherwise whom Front would let in. Pages of other sites
+// stay out unless they are among the origins.
+type visitorDoor struct {
+	front  *front
+	public bool
+	inside http.Handler
+}
+
+// ServeHTTP lets a request through, or says why not.
+func (d *visitorDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer d.front.rescue(w, r)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if d.public || d.front.admits(w, r) {
+		d.inside.ServeHTTP(w, r)
+	}
+}
+
+// origin is how a browser writes where a page comes from. It stands in headers as it is.
+var origin = regexp.MustCompile(`^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
+
+// pagesOf keeps pages of other sites out, but for those of these origins.
+func pagesOf(origins []string) (*http.CrossOriginProtection, error) {
+	pages := ownPages()
+	for _, o := range origins {
+		if !origin.MatchString(o) {
+			return nil, fmt.Errorf("origin %q: write scheme and host in lower case and nothing behind them, such as https://www.acme.example", o)
+		}
+		if err := pages.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("origin %q: %w", o, err)
+		}
+	}
+	return pages, nil
+}
+
+// allowOrigin tells a browser that the page it asks for may read the answer (CORS), and reports whether it may.
+func (s *Chats) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
+	w.Header().Add("Vary", "Origin")
+	from := r.Header.Get("Origin")
+	if !slices.Contains(s.Origins, from) {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Origin", from)
+	w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+	return true
+}
+
+// preflight is OPTIONS /api/v1/chat: what a browser asks before it sends a message for a page of another site.
+func (s *Chats) preflight(w http.ResponseWriter, r *http.Request) {
+	if !s.allowOrigin(w, r) {
+		writeProblem(w, newProblem(http.StatusForbidden, codeForbidden, "pages of this origin may not use the chat",
+			"add the origin to those that the server was started with"))
+		return
+	}
+	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
+	w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}

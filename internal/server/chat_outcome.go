@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"rehearse/internal/sitebot"
+)
+
+// metadataOf returns the metadata of an outcome with empty lists where it has none, so that no page has to expect null.
+func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
+	m := out.Metadata
+	for _, list := range []*[]string{&m.FollowUps, &m.Answers, &m.Warnings} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if m.CTA == nil {
+		m.CTA = map[string]string{}
+	}
+	return &m
+}
+
+// logTurn writes a line about a turn: its ids, where it led and how long it took, and nothing that was said.
+func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome, err error) {
+	fields := []any{"site", clean(asked.Site), "session_id", clean(asked.Session), "duration_ms", time.Since(started).Milliseconds()}
+	switch {
+	case err == nil:
+		m := out.Metadata
+		s.Log.InfoContext(ctx, "chat turn", append(fields, "turn", m.TurnNumber, "route", m.Route, "action", m.Action, "intent", m.Intent,
+			"blocked", m.Blocked, "ttft_ms", m.Latency.FirstToken, "warnings", len(m.Warnings))...)
+	case ctx.Err() != nil:
+		s.Log.InfoContext(ctx, "chat turn given up: the client went away", fields...)
+	default:
+		p := chatProblem(err)
+		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error", clip(err.Error(), maxDetail))...)
+	}
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"rehearse/internal/flow"
+	"rehearse/internal/sitebot"
+)
+
+// stateExists is the fault of an injection into a session that has state already.
+const stateExists sitebot.Fault = "state_exists"
+
+// chatProblem says what an error means to a client. Of what failed inside, visitors get no details; the log has them.
+func chatProblem(err error) *Problem {
+	fault, ok := errors.AsType[*sitebot.Error](err)
+	if !ok {
+		return problemOf(err)
+	}
+	detail, hint := fault.Message, fault.Hint
+	switch {
+	case inside(fault.Fault):
+		hint = "try again in a moment"
+	case fault.Err != nil:
+		detail += ": " + fault.Err.Error()
+	}
+	p := newProblem(statusOfChat(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(hint, maxDetail))
+	if p.Status == http.StatusServiceUnavailable {
+		p = p.after(time.Second)
+	}
+	return p
+}
+
+// inside reports whether a fault is the server's own and not that of the request.
+func inside(f sitebot.Fault) bool { return statusOfChat(f) >= http.StatusInternalServerError }
+
+func statusOfChat(f sitebot.Fault) int {
+	switch f {
+	case sitebot.InvalidRequest:
+		return http.StatusBadRequest
+	case sitebot.UnknownSite, sitebot.UnknownSession:
+		return http.StatusNotFound
+	case stateExists:
+		return http.StatusConflict
+	case sitebot.UnknownField:
+		return http.StatusUnprocessableEntity
+	case sitebot.Busy:
+		return http.StatusTooManyRequests
+	case sitebot.Failed:
+		return http.StatusBadGateway
+	case sitebot.StoreFailed:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// timedOut is a turn that took longer than a turn may.
+func timedOut(most time.Duration) *Problem {
+	return newProblem(http.StatusGatewayTimeout, string(flow.TimedOut), "the answer took longer than "+most.String(), "try again in a moment")
+}
+
+// writeChatProblem answers with a problem document; a busy session has a body of its own, which is published.
+func writeChatProblem(w http.ResponseWriter, p *Problem) {
+	if p.Code != string(sitebot.Busy) {
+		writeProblem(w, p)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = io.WriteString(w, `{"error":"session_busy"}`)
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestChatState(t *testing.T) {
+	d := openChats(t, &fakeBot{})
+	state := chatPath + "/acme.example/s%2F1/state"
+	if p := want[Problem](d, 404, "GET", state, ""); p.Code != "unknown_session" {
+		t.Errorf("problem %+v", p)
+	}
+	injected := want[map[string]any](d, 200, "PATCH", state, ` {"hack_count": 1}`)
+	if injected["hack_count"] != 1.0 || injected["turn_number"] != 0.0 {
+		t.Errorf("injected %v", injected)
+	}
+	if p := want[Problem](d, 409, "PATCH", state, `{"hack_count": 0}`); p.Code != "state_exists" || p.Hint == "" {
+		t.Errorf("problem %+v", p)
+	}
+	if replaced := want[map[string]any](d, 200, "PATCH", state+"?replace=1", `{"hack_count": 2}`); replaced["hack_count"] != 2.0 {
+		t.Errorf("replaced %v", replaced)
+	}
+	response, answer := d.do("GET", state, "")
+	if response.Header.Get("Cache-Control") != "no-store" || !strings.Contains(answer, `"hack_count":2`) {
+		t.Errorf("%v %s", response.Header, answer)
+	}
+	// Injected, but it cannot be shown.
+	if response, _ := d.do("PATCH", chatPath+"/acme.example/broken/state", `{}`); response.StatusCode != 204 {
+		t.Errorf("%d", response.StatusCode)
+	}
+}
+
+func TestChatStateRefuses(t *testing.T) {
+	d := openChats(t, &fakeBot{})
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		code               string
+	}{
+		"unknown field":  {"PATCH", "/acme.example/s/state", `{"mood":1}`, 422, "unknown_field"},
+		"unknown site":   {"PATCH", "/other.example/s/state", `{}`, 404, "unknown_site"},
+		"looked at":      {"GET", "/other.example/s/state", ``, 404, "unknown_site"},
+		"broken":         {"PATCH", "/acme.example/s/state", `{`, 400, "invalid_request"},
+		"a list":         {"PATCH", "/acme.example/s/state", `[]`, 400, "invalid_request"},
+		"null":           {"PATCH", "/acme.example/s/state", `null`, 400, "invalid_request"},
+		"bad UTF-8":      {"PATCH", "/acme.example/s/state", "{\"messages\":\"\xff\"}", 400, "invalid_request"},
+		"odd replace":    {"PATCH", "/acme.example/s/state?replace=maybe", `{}`, 400, "invalid_request"},
+		"odd session":    {"PATCH", "/acme.example/a%00b/state", `{}`, 400, "invalid_request"},
+		"broken session": {"PATCH", "/acme.example/a%ffb/state", `{}`, 400, "invalid_request"},
+		"5 MB":           {"PATCH", "/acme.example/s/state", `{"messages":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "too_large"},
+		"store":          {"GET", "/acme.example/broken/state", ``, 503, "store_failed"},
+		"method":         {"DELETE", "/acme.example/s/state", ``, 405, "method_not_allowed"},
+	} {
+		p := want[Problem](d, c.status, c.method, chatPath+c.path, c.body)
+		if p.Code != c.code || p.Detail == "" || strings.Contains(p.Detail, "10.0.0.7") {
+			t.Errorf("%s: %+v", name, p)
+		}
+		if name == "unknown field" && !strings.Contains(p.Detail, "mood") {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if !strings.Contains(d.log.String(), "10.0.0.7") {
+		t.Errorf("the log lacks the cause: %s", d.log)
+	}
+}

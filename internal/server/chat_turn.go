@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"rehearse/internal/sitebot"
+)
+
+// chat is POST /api/v1/chat: one turn, as events (sitebot.md 2.12) or, with Accept: application/json, as one object.
+func (s *Chats) chat(w http.ResponseWriter, r *http.Request) {
+	s.allowOrigin(w, r)
+	asked, err := s.readChat(w, r)
+	switch {
+	case err != nil:
+		writeProblem(w, problemOf(err))
+	case accepts(r, "application/json") && !wantsEvents(r):
+		s.answerWhole(w, r, asked)
+	default:
+		s.answerInEvents(w, r, asked)
+	}
+}
+
+// answerWhole takes a turn and answers with what it came to.
+func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
+	out, err := s.turn(r.Context(), asked, func(sitebot.Event) {})
+	switch {
+	case r.Context().Err() != nil: // nobody is there to be answered
+	case err != nil:
+		writeChatProblem(w, chatProblem(err))
+	default:
+		writeBody(w, http.StatusOK, "application/json", struct {
+			Response string            `json:"response"`
+			Metadata *sitebot.Metadata `json:"metadata"`
+		}{out.Response, metadataOf(out)})
+	}
+}
+
+// answerInEvents takes a turn and tells of it while it happens. Requests that are refused get a status; a turn that fails ends
+// its stream with an error, also when the stream has nothing else.
+func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
+	ctx, giveUp := context.WithCancel(r.Context())
+	defer giveUp()
+	stream := &chatStream{sse: sse{w: w}, giveUp: giveUp}
+	if r.URL.Query().Get("start") == "1" {
+		stream.start = func() (int, bool) { return s.turnNumber(ctx, asked) }
+	}
+	stop := stream.pinging()
+	out, err := s.turn(ctx, asked, stream.token)
+	stop()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		stream.unsaid(out)
+		stream.end(chatEvent{Type: "complete", Metadata: metadataOf(out)})
+	case stream.sse.begun || chatFailed(err):
+		p := chatProblem(err)
+		stream.end(chatEvent{Type: "error", Code: p.Code, Message: p.Detail})
+	default:
+		writeChatProblem(w, chatProblem(err))
+	}
+}
+
+// chatFailed reports whether a turn was taken up and could not be answered.
+func chatFailed(err error) bool {
+	fault, ok := errors.AsType[*sitebot.Error](err)
+	return ok && fault.Fault == sitebot.Failed
+}
+
+// turn takes a turn when there is room for one, within the time that one may take, and logs it.
+func (s *Chats) turn(ctx context.Context, asked sitebot.Request, sink func(sitebot.Event)) (out *sitebot.Outcome, err error) {
+	started := time.Now()
+	err = s.pass(ctx, func() (err error) {
+		within, done := context.WithTimeout(ctx, s.MaxTime)
+		defer done()
+		out, err = s.Bot.Turn(within, asked, sink)
+		switch {
+		case err != nil && within.Err() != nil && ctx.Err() == nil:
+			return timedOut(s.MaxTime)
+		case err == nil && out == nil:
+			return errors.New("the chatbot returned nothing")
+		}
+		return err
+	})
+	s.logTurn(ctx, asked, started, out, err)
+	return out, err
+}
+
+// turnNumber returns the number of the turn that is under way: that of the state before it. A session without state is at its first.
+func (s *Chats) turnNumber(ctx context.Context, asked sitebot.Request) (int, bool) {
+	data, err := s.Bot.State(ctx, asked.Site, asked.Session)
+	if fault, ok := errors.AsType[*sitebot.Error](err); ok && fault.Fault == sitebot.UnknownSession {
+		return 0, true
+	}
+	var state struct {
+		TurnNumber int `json:"turn_number"`
+	}
+	if err != nil || json.Unmarshal(data, &state) != nil {
+		return 0, false
+	}
+	return state.TurnNumber, true
+}

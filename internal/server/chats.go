@@ -1,0 +1,106 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"rehearse/internal/sitebot"
+)
+
+// Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.
+type Chatbot interface {
+	// Turn answers one message; the pieces of the answer go to sink while they come, by one goroutine at a time.
+	Turn(ctx context.Context, r sitebot.Request, sink func(sitebot.Event)) (*sitebot.Outcome, error)
+	// State returns the session's state as a JSON object of state fields. During a turn that is the state before it;
+	// sink may ask for it.
+	State(ctx context.Context, site, session string) (json.RawMessage, error)
+	// UpdateState injects state through the reducers, in a session that has none unless replace.
+	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
+}
+
+// ChatsConfig is what a server of chatbots works with. Only Bot is needed.
+type ChatsConfig struct {
+	Bot Chatbot
+	// Log gets a line per turn, with its ids and never its text; nil discards it.
+	Log *slog.Logger
+
+	// Token lets in whoever sends it as a bearer token. Programs of this machine never need it.
+	Token string
+	// Public lets everyone talk, as visitors of a website do. States stay closed to all but this machine and bearers of the token.
+	Public bool
+	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example. Without any,
+	// only the page that the server has itself may.
+	Origins []string
+	// TrustedProxies are the addresses of proxies that are believed when X-Forwarded-For says whom they speak for. Without any,
+	// a visitor's address is that of the peer.
+	TrustedProxies []netip.Prefix
+
+	// MaxTurns is how many turns may be under way at once (256), MaxTime how long one may take (2 min).
+	MaxTurns int
+	MaxTime  time.Duration
+}
+
+// Chats serves chatbots to visitors of websites: POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js puts
+// that page into other pages, and /api/v1/chat/{site_name}/{session_id}/state shows and injects state, for tests. It is safe for
+// concurrent use. It decides itself who may come in, as Front does, so that it can be open where the rest of a server is not.
+type Chats struct {
+	ChatsConfig
+	turnstile
+	visitors http.Handler
+	testers  http.Handler
+}
+
+// NewChats returns a server of chatbots, or says which of the origins is none. End it with Drain.
+func NewChats(c ChatsConfig) (*Chats, error) {
+	c.Log = logOrDiscard(c.Log)
+	c.MaxTime = cmp.Or(c.MaxTime, 2*time.Minute)
+	s := &Chats{ChatsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256))}
+	pages, err := pagesOf(c.Origins)
+	if err != nil {
+		return nil, err
+	}
+	front := FrontConfig{Token: c.Token, Log: c.Log}
+	s.visitors = &visitorDoor{front: newFront(front), public: c.Public, inside: pages.Handler(table{
+		"/api/v1/chat":        {http.MethodPost: s.chat, http.MethodOptions: s.preflight},
+		"/chat/{site_name}":   {http.MethodGet: s.page},
+		"/chat/assets/{file}": {http.MethodGet: s.asset},
+		"/chat.js":            {http.MethodGet: s.widget},
+	}.handler())}
+	s.testers = Front(table{
+		"/api/v1/chat/{site_name}/{session_id}/state": {http.MethodGet: s.showState, http.MethodPatch: s.injectState},
+	}.handler(), front)
+	return s, nil
+}
+
+// ServeHTTP answers a request.
+func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/api/v1/chat/") {
+		s.testers.ServeHTTP(w, r)
+		return
+	}
+	s.visitors.ServeHTTP(w, r)
+}
+
+// Beside serves the paths of chats, and leaves all others to next.
+func (s *Chats) Beside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		if path == "/api/v1/chat" || path == "/chat.js" || strings.HasPrefix(path, "/api/v1/chat/") || strings.HasPrefix(path, "/chat/") {
+			s.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Drain stops taking turns and waits for those under way, until ctx ends. Call it once.
+func (s *Chats) Drain(ctx context.Context) error {
+	s.stop()
+	return s.places.drain(ctx)
+}
