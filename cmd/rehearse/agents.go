@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"rehearse/internal/config"
@@ -26,6 +29,7 @@ type agents struct {
 	token   string
 	secrets *redact.Redactor
 	models  llm.Options
+	config  config.File
 	// main is the model that --model says.
 	main config.Model
 	// named are that model and others of its provider that tests have asked for, by name.
@@ -34,6 +38,9 @@ type agents struct {
 
 	knowledge *store.Knowledge // nil without knowledge bases
 	flows     *server.Flows
+	// sites and chats are nil without --sites.
+	sites *sites
+	chats *server.Chats
 }
 
 // openAgents opens the model, the flows and what they may look up.
@@ -61,7 +68,66 @@ func openAgents(ctx context.Context, env *Env, f *serveFlags) (*agents, error) {
 		c.Knowledge = a.knowledge
 	}
 	a.flows = server.NewFlows(server.FlowsConfig{Engine: flow.New(c), Log: a.log, Now: env.Now, MaxTurns: f.maxTurns})
+	if err := a.openChats(ctx); err != nil {
+		a.close()
+		return nil, err
+	}
 	return a, nil
+}
+
+// openChats opens the sites' chatbots, if there are any.
+func (a *agents) openChats(ctx context.Context) error {
+	f := a.flags
+	if f.sites == "" {
+		return nil
+	}
+	path, err := sqlitePath(f.store)
+	if err != nil {
+		return err
+	}
+	o := sitesOptions{dir: f.sites, prompts: f.prompts, config: a.config, store: path, redis: f.redis, ttl: f.sessionTTL, log: a.log}
+	if f.hasModel {
+		o.model = f.model
+	}
+	if a.sites, err = openSites(ctx, a.env, o); err != nil {
+		return err
+	}
+	a.chats, err = server.NewChats(server.ChatsConfig{
+		Bot: a.sites.bot, Log: a.log, Token: a.token, Public: f.public, Origins: f.origins, MaxTurns: f.maxTurns,
+	})
+	if err != nil {
+		return usage("--origin: %w", err)
+	}
+	return nil
+}
+
+// sqlitePath returns the path of a database given as sqlite:PATH, or as a path.
+func sqlitePath(store string) (string, error) {
+	if path, ok := strings.CutPrefix(store, "sqlite:"); ok {
+		return path, nil
+	}
+	if strings.Contains(store, "://") {
+		return "", usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", store)
+	}
+	return store, nil
+}
+
+// handler is everything that is served.
+func (a *agents) handler() http.Handler {
+	front := server.Front(a.flows, server.FrontConfig{Token: a.token, Log: a.log})
+	if a.chats == nil {
+		return front
+	}
+	return a.chats.Beside(front)
+}
+
+// drainTurns lets the turns in flight finish.
+func (a *agents) drainTurns(ctx context.Context) error {
+	err := a.flows.Drain(ctx)
+	if a.chats != nil {
+		err = errors.Join(err, a.chats.Drain(ctx))
+	}
+	return err
 }
 
 // check checks the flags, and opens the log.
@@ -136,6 +202,9 @@ func (a *agents) openKnowledge(ctx context.Context) error {
 }
 
 func (a *agents) close() {
+	if a.sites != nil {
+		a.sites.close()
+	}
 	if a.knowledge == nil {
 		return
 	}

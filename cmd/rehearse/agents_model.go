@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ func (a *agents) openMain() (llm.Model, error) {
 	w := &wiring{env: a.env}
 	path := a.flags.config
 	if path == "" {
-		path = config.Find(folderOf(a.flags.flows))
+		path = config.Find(folderOf(cmp.Or(a.flags.flows, a.flags.sites)))
 	}
 	if path != "" {
 		var err error
@@ -21,6 +22,7 @@ func (a *agents) openMain() (llm.Model, error) {
 			return nil, &exitError{exitUsage, err}
 		}
 	}
+	a.config = w.config
 	var err error
 	if a.main, err = w.modelNamed(a.flags.model, "model", sortedNames(w.config.Models)); err != nil {
 		return nil, err

@@ -10,41 +10,58 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"rehearse/internal/server"
 )
 
 // serveFlags are the flags of `rehearse serve`.
 type serveFlags struct {
 	addr, flows, knowledge string
+	sites, prompts         string
+	store, redis           string
 	model, config          string
 	tokenEnv, logFormat    string
-	grace                  time.Duration
+	grace, sessionTTL      time.Duration
 	maxTurns               int
+	public                 bool
+	origins                []string
+	// hasModel is true when --model was given: then it answers for every site, too.
+	hasModel bool
 }
 
 func newServe(env *Env) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve flows as agents over HTTP",
+		Short: "Serve flows and site chatbots over HTTP",
 		Long: `Serve flows as agents: POST /execute takes one turn of a conversation whose state the caller keeps, POST /internal/agent/test the same
 with sampling parameters and tracing (JSON, SSE, or a WebSocket by GET), /api/v1/conversations keeps the state, /api/v1/flows lists the flows.
+With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visitor by SSE, /chat/SITE is a page to talk on.
 GET /healthz answers when the server is ready.
 
 Programs of this machine need no token. To serve others, put a token into REHEARSE_TOKEN; they send it as Authorization: Bearer TOKEN.
 Ctrl-C and SIGTERM let turns in flight finish.`,
 		Example: `  rehearse serve --flows flows/                              with the small model inside, at 127.0.0.1:8090
   rehearse serve --flows flows/ --model openai:gpt-5-mini --knowledge docs/
+  rehearse serve --sites examples/sites --model openai:gpt-5-mini     then open http://127.0.0.1:8090/chat/SITE
+  rehearse serve --sites sites/ --redis redis://localhost:6379 --public --origin https://www.acme.example
   REHEARSE_TOKEN=… rehearse serve --flows flows/ --addr :8090    for other machines
   curl 127.0.0.1:8090/api/v1/conversations -d '{"flow_id": "support"}'`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return serveAgents(c.Context(), env, &f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.hasModel = c.Flags().Changed("model")
+			return serveAgents(c.Context(), env, &f)
+		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
 	flags.StringVar(&f.flows, "flows", "", "file or folder of flows; without one only flows that a request brings along are run")
 	flags.StringVar(&f.model, "model", "lexical", "model that talks: PROVIDER:MODEL, or a name in rehearse.yaml")
+	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, or the file of one")
+	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
+	flags.StringVar(&f.store, "store", "", "database that keeps the visitors' sessions, sqlite:PATH (default: memory)")
+	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
+	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
+	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
+	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
 	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
 	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the bearer token for other machines")
@@ -70,7 +87,7 @@ func serveAgents(ctx context.Context, env *Env, f *serveFlags) error {
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &http.Server{
-		Handler:           server.Front(a.flows, server.FrontConfig{Token: a.token, Log: a.log}),
+		Handler:           a.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -113,7 +130,7 @@ func (a *agents) drain(s *http.Server, cancel context.CancelFunc) (complete bool
 		}
 	}()
 	drained := make(chan error, 1)
-	go func() { drained <- a.flows.Drain(within) }()
+	go func() { drained <- a.drainTurns(within) }()
 	err := s.Shutdown(within)
 	if complete = errors.Join(err, <-drained) == nil; !complete {
 		cancel()

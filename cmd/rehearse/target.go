@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,8 @@ func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
 		t, err = w.flowTarget(c, e)
 	case config.HTTPTarget:
 		t, err = w.httpTarget(c, e)
+	case config.SiteTarget:
+		t, err = w.siteTarget(c.Site)
 	default:
 		t, err = w.modelTarget(c.Model, e)
 	}
@@ -162,12 +165,34 @@ func flowSettings(c config.Flow) target.FlowSettings {
 	return s
 }
 
+// siteTarget runs a site's chatbot in this process. Targets of one folder share what its sites work with.
+func (w *wiring) siteTarget(c config.Site) (runner.Target, error) {
+	model := cmp.Or(w.flags.model, c.Model)
+	key := c.Dir + "\x00" + model
+	opened := w.sites[key]
+	if opened == nil {
+		var err error
+		opened, err = openSites(context.Background(), w.env, sitesOptions{
+			dir: c.Dir, prompts: c.Prompts, model: model, config: w.config, log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			return nil, err
+		}
+		w.sites[key] = opened
+	}
+	name, err := opened.choose(c.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &target.Sitebot{Bot: opened.bot, Site: name, Language: c.Language}, nil
+}
+
 // httpTarget talks to a server that runs flows.
 func (w *wiring) httpTarget(c config.Target, e suite.Execution) (runner.Target, error) {
 	t := &target.Execute{
 		URL: c.HTTP.URL, FlowSettings: flowSettings(c.Flow), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
 		Client: &http.Client{Transport: w.models.Transport}, Timeout: cmp.Or(e.Timeout, c.HTTP.Timeout), Retries: suite.DefaultRetries,
-		Start: cmp.Or(c.Flow.Start, "start"),
+		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return w.taped(c.HTTP.URL, server) },
 	}
 	for name, value := range c.HTTP.Headers {
 		t.Header.Set(name, value)
@@ -180,7 +205,7 @@ func (w *wiring) httpTarget(c config.Target, e suite.Execution) (runner.Target, 
 	}
 	if c.HTTP.TokenEnv != "" {
 		token := w.env.Getenv(c.HTTP.TokenEnv)
-		if token == "" {
+		if token == "" && w.tape.playing == nil {
 			return nil, notRun(fmt.Errorf("the target's token is missing: set %s", c.HTTP.TokenEnv))
 		}
 		t.Header.Set("Authorization", "Bearer "+token)

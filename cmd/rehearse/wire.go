@@ -36,8 +36,10 @@ type wiring struct {
 	targets map[targetKey]runner.Target
 	// libraries are the knowledge bases that flows search, by folder.
 	libraries map[string]*store.Knowledge
-	models    llm.Options
-	tape      *tape
+	// sites are the chatbots of websites, by folder and model.
+	sites  map[string]*sites
+	models llm.Options
+	tape   *tape
 	// baseline is the folder of the run to compare with, if any.
 	baseline string
 }
@@ -64,7 +66,7 @@ func gradingOf(t *suite.Test) gradingKey {
 func newWiring(ctx context.Context, env *Env, f *runFlags, suites []*suite.Suite) (*wiring, error) {
 	w := &wiring{
 		env: env, flags: f, suites: suites, secrets: redact.New(env.Environ), kinds: grader.New(grader.Config{}),
-		grading: map[gradingKey]*grader.Set{}, targets: map[targetKey]runner.Target{}, libraries: map[string]*store.Knowledge{},
+		grading: map[gradingKey]*grader.Set{}, targets: map[targetKey]runner.Target{}, libraries: map[string]*store.Knowledge{}, sites: map[string]*sites{},
 	}
 	path := f.config
 	if path == "" {
@@ -102,6 +104,9 @@ func (w *wiring) close() {
 		if err := w.store.Close(); err != nil {
 			fmt.Fprintln(w.env.Stderr, "rehearse: "+err.Error())
 		}
+	}
+	for _, opened := range w.sites {
+		opened.close()
 	}
 	for _, library := range w.libraries {
 		if err := library.Close(); err != nil {
@@ -172,7 +177,15 @@ func (w *wiring) open(m config.Model) (llm.Model, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return w.tape.record(m.String(), &discreet{model, w.secrets}), nil
+	return w.taped(m.String(), model), nil
+}
+
+// taped stands for a model, or a server that is asked like one: the recording that is played, or the model behind the one that is made.
+func (w *wiring) taped(name string, m llm.Model) llm.Model {
+	if w.tape.playing != nil {
+		return w.tape.play(name)
+	}
+	return w.tape.record(name, &discreet{m, w.secrets})
 }
 
 // judgeFor returns the judge of an assertion engine: by flag, suite, configuration, or the default models.

@@ -26,6 +26,7 @@ type Target struct {
 	Model Model
 	Flow  Flow
 	HTTP  HTTP
+	Site  Site
 }
 
 // Kind is a kind of target.
@@ -36,7 +37,19 @@ const (
 	ModelTarget Kind = "model"
 	FlowTarget  Kind = "flow"
 	HTTPTarget  Kind = "http"
+	SiteTarget  Kind = "sitebot"
 )
+
+// Site is the chatbot of a website as a target.
+type Site struct {
+	// Dir is a folder of sites or the file of one; Name chooses one, and may be empty when there is only one.
+	Dir, Name string
+	// Model answers instead of the one that the site names; empty leaves it to the site.
+	Model string
+	// Prompts is a folder of prompts that the sites name.
+	Prompts  string
+	Language string
+}
 
 // Flow is a flow as a target, run in the process or, with an HTTP target, by a server.
 type Flow struct {

@@ -16,13 +16,15 @@ func (f *File) target(n source.Node) Target {
 	}
 	kind := ModelTarget
 	if n.Has("kind") {
-		kind = Kind(n.Field("kind").OneOf(string(ModelTarget), string(FlowTarget), string(HTTPTarget)))
+		kind = Kind(n.Field("kind").OneOf(string(ModelTarget), string(FlowTarget), string(HTTPTarget), string(SiteTarget)))
 	}
 	switch kind {
 	case FlowTarget:
 		return f.flowTarget(n)
 	case HTTPTarget:
 		return f.httpTarget(n)
+	case SiteTarget:
+		return f.siteTarget(n)
 	}
 	return Target{Kind: ModelTarget, Model: f.model(n)}
 }
@@ -79,6 +81,34 @@ func (f *File) httpTarget(n source.Node) Target {
 		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send", "an http target needs a flow")
 	}
 	return t
+}
+
+func (f *File) siteTarget(n source.Node) Target {
+	t := Target{Kind: SiteTarget}
+	n.Read(map[string]func(source.Node){
+		"kind":     func(source.Node) {},
+		"sites":    func(n source.Node) { t.Site.Dir = f.path(n.Text()) },
+		"site":     func(n source.Node) { t.Site.Name = n.Text() },
+		"model":    func(n source.Node) { t.Site.Model = f.local(n) },
+		"prompts":  func(n source.Node) { t.Site.Prompts = f.path(n.Text()) },
+		"language": func(n source.Node) { t.Site.Language = n.Text() },
+	})
+	if !n.Has("sites") {
+		n.Report("add `sites:` with a folder of sites, or the file of one", "a sitebot target needs its site")
+	}
+	return t
+}
+
+// local checks the name of a model, and makes the file of a script start from the configuration's folder.
+func (f *File) local(n source.Node) string {
+	m := f.Model(n, n.Text())
+	if _, named := f.Models[n.Scalar]; named {
+		return n.Scalar
+	}
+	if m.Provider == "scripted" || m.Provider == "cassette" {
+		return m.Provider + ":" + f.path(m.Name)
+	}
+	return n.Scalar
 }
 
 // readMemory reads true, false, or {enabled, stages}.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/config"
+	"rehearse/internal/marker"
+	"rehearse/internal/sitebot"
+)
+
+func newChat(env *Env) *cobra.Command {
+	var o sitesOptions
+	var name, language, configFile string
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "chat",
+		Short: "Talk to a website's chatbot in the terminal",
+		Long: `Talk to the chatbot of a website in the terminal, or send it the lines of standard input. The signals 👉 👇 💌 are left out, as a web page does.
+/state shows what the chatbot remembers, /reset starts a new session, /quit ends.`,
+		Example: `  rehearse chat --sites examples/sites --site kestrel-rota.example --model openai:gpt-5-mini
+  printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:bot.yaml -v`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			path := configFile
+			if path == "" {
+				path = config.Find(folderOf(o.dir))
+			}
+			if path != "" {
+				var err error
+				if o.config, err = config.Load(path); err != nil {
+					return &exitError{exitUsage, err}
+				}
+			}
+			o.log = slog.New(slog.DiscardHandler)
+			opened, err := openSites(c.Context(), env, o)
+			if err != nil {
+				return err
+			}
+			defer opened.close()
+			found, err := opened.choose(name)
+			if err != nil {
+				return err
+			}
+			talk := &siteChat{env: env, bot: opened.bot, site: found, language: language, verbose: verbose}
+			return talk.run(c.Context())
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&o.dir, "sites", ".", "folder of websites' chatbots, or the file of one")
+	flags.StringVar(&name, "site", "", "name of the site (default: the only one)")
+	flags.StringVar(&o.model, "model", "", "model that answers: PROVIDER:MODEL, or a name in rehearse.yaml (default: that of the site)")
+	flags.StringVar(&o.prompts, "prompts", "", "folder of prompts that the site names")
+	flags.StringVar(&language, "language", "", "language of fixed messages (default: the site's)")
+	flags.StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites)")
+	flags.BoolVarP(&verbose, "verbose", "v", false, "show intent, route, skills and warnings")
+	return c
+}
+
+// siteChat is one visitor in a terminal.
+type siteChat struct {
+	env            *Env
+	bot            *sitebot.Bot
+	site, language string
+	session        string
+	verbose        bool
+}
+
+func (c *siteChat) run(ctx context.Context) error {
+	c.reset()
+	lines := bufio.NewScanner(c.env.Stdin)
+	lines.Buffer(nil, maxLine)
+	for c.prompt(); lines.Scan(); c.prompt() {
+		over, err := c.line(ctx, strings.TrimSpace(lines.Text()))
+		if err != nil || over {
+			return err
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return usage("a message is longer than %d KB", maxLine>>10)
+	} else if err != nil {
+		return notRun(err)
+	}
+	return nil
+}
+
+func (c *siteChat) prompt() {
+	if c.env.Interactive {
+		fmt.Fprint(c.env.Stderr, "> ")
+	}
+}
+
+func (c *siteChat) reset() { c.session = "terminal-" + rand.Text() }
+
+// line answers one line of the visitor's; over is true when the conversation ends.
+func (c *siteChat) line(ctx context.Context, text string) (over bool, err error) {
+	switch text {
+	case "":
+		return false, nil
+	case "/quit", "/exit":
+		return true, nil
+	case "/reset":
+		c.reset()
+		return false, nil
+	case "/state":
+		return false, c.state(ctx)
+	}
+	var said, shown string
+	o, err := c.bot.Turn(ctx, sitebot.Request{Site: c.site, Session: c.session, Input: text, Language: c.language}, func(e sitebot.Event) {
+		said += e.Token
+		visible := marker.Strip(said) // what is cut out never comes back, so what was shown stays
+		fmt.Fprint(c.env.Stdout, visible[len(shown):])
+		shown = visible
+	})
+	if err != nil {
+		return false, notRun(err)
+	}
+	fmt.Fprintln(c.env.Stdout)
+	c.tell(o.Metadata)
+	return false, nil
+}
+
+// tell shows what a page would show around the answer and, when asked, how it came about.
+func (c *siteChat) tell(m sitebot.Metadata) {
+	for _, suggestion := range append(m.Answers, m.FollowUps...) {
+		fmt.Fprintf(c.env.Stderr, "  [%s]\n", suggestion)
+	}
+	if c.verbose {
+		var skills []string
+		if m.Skills != nil {
+			for _, k := range m.Skills.Applied {
+				skills = append(skills, string(k))
+			}
+		}
+		fmt.Fprintf(c.env.Stderr, "  (%s → %s %s; skills: %s)\n", m.Intent, m.Route, m.Action, strings.Join(skills, ", "))
+	}
+	for _, w := range m.Warnings {
+		fmt.Fprintf(c.env.Stderr, "  (warning: %s)\n", w)
+	}
+}
+
+func (c *siteChat) state(ctx context.Context) error {
+	data, err := c.bot.State(ctx, c.site, c.session)
+	if err != nil {
+		return notRun(err)
+	}
+	return printJSON(c.env.Stderr, json.RawMessage(data))
+}
