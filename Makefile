@@ -29,16 +29,20 @@ fmt: ## format the code
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) fmt ./...
 
 .PHONY: generate
-generate: build ## write what is generated: docs/graders.md
+generate: build ## write what is generated: docs/graders.md, docs/sitebot-graph.svg
 	bin/rehearse graders --format markdown > docs/graders.md
+	bin/rehearse chat graph --format svg > docs/sitebot-graph.svg
 
 .PHONY: verify
 verify: build ## check that what is generated is current
 	bin/rehearse graders --format markdown | diff -u docs/graders.md -
+	bin/rehearse chat graph --format svg | diff -u docs/sitebot-graph.svg -
 
 .PHONY: fuzz
 fuzz: ## fuzz what reads files, requests and replies, a minute each
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/sitebot/site
+	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/flow
 	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
 	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/grader

@@ -54,6 +54,7 @@ func newChat(env *Env) *cobra.Command {
 			return talk.run(c.Context())
 		},
 	}
+	c.AddCommand(newChatGraph(env))
 	flags := c.Flags()
 	flags.StringVar(&o.dir, "sites", ".", "folder of websites' chatbots, or the file of one")
 	flags.StringVar(&name, "site", "", "name of the site (default: the only one)")
@@ -62,6 +63,28 @@ func newChat(env *Env) *cobra.Command {
 	flags.StringVar(&language, "language", "", "language of fixed messages (default: the site's)")
 	flags.StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites)")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "show intent, route, skills and warnings")
+	return c
+}
+
+func newChatGraph(env *Env) *cobra.Command {
+	var format, out string
+	c := &cobra.Command{
+		Use:   "graph",
+		Short: "Draw the graph that a turn of the chatbot runs",
+		Long:  `Draw the graph that a turn of the chatbot runs, from the definition that runs it. What a rule chooses is a dashed line.`,
+		Example: `  rehearse chat graph
+  rehearse chat graph --format svg --out chatbot.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			g, err := sitebot.Drawing()
+			if err != nil {
+				return notRun(err)
+			}
+			return drawGraph(env, g, format, out)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or svg")
+	c.Flags().StringVarP(&out, "out", "o", "", "file to write (default: standard output)")
 	return c
 }
 

@@ -132,27 +132,32 @@ nodes that no conversation reaches are grey, those that it cannot leave are mark
   rehearse flow draw flows.yaml#Banks_1.CheckBalance --format svg > balance.svg`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			write, ok := map[string]func(io.Writer, draw.Graph) error{"mermaid": draw.Mermaid, "svg": draw.SVG}[format]
-			if !ok {
-				return usage("unknown format %q: use mermaid or svg", format)
-			}
 			f, err := flowNamed(args[0])
 			if err != nil {
 				return err
 			}
-			if out == "" {
-				return notRunIf(write(env.Stdout, f.Drawing()))
-			}
-			var picture strings.Builder
-			if err := write(&picture, f.Drawing()); err != nil {
-				return notRun(err)
-			}
-			return notRunIf(os.WriteFile(out, []byte(picture.String()), 0o644))
+			return drawGraph(env, f.Drawing(), format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or svg")
 	c.Flags().StringVarP(&out, "out", "o", "", "file to write (default: standard output)")
 	return c
+}
+
+// drawGraph writes a graph to a file, or to standard output.
+func drawGraph(env *Env, g draw.Graph, format, out string) error {
+	write, ok := map[string]func(io.Writer, draw.Graph) error{"mermaid": draw.Mermaid, "svg": draw.SVG}[format]
+	if !ok {
+		return usage("unknown format %q: use mermaid or svg", format)
+	}
+	if out == "" {
+		return notRunIf(write(env.Stdout, g))
+	}
+	var picture strings.Builder
+	if err := write(&picture, g); err != nil {
+		return notRun(err)
+	}
+	return notRunIf(os.WriteFile(out, []byte(picture.String()), 0o644))
 }
 
 func notRunIf(err error) error {

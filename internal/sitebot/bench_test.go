@@ -44,7 +44,9 @@ func BenchmarkAnswerPath(b *testing.B) {
 	for b.Loop() {
 		bot, err := sitebot.New(sitebot.Config{
 			Sites: library, Prompts: &prompt.Set{}, Checkpoints: graph.NewMemory(graph.MemoryLimits{}),
-			Models: func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: instant{}, Fast: instant{}}, nil },
+			Models: func(*site.Site) (sitebot.Models, error) {
+				return sitebot.Models{Default: instant{}, Fast: instant{}}, nil
+			},
 		})
 		if err != nil {
 			b.Fatal(err)
