@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,13 +93,34 @@ func (a *agents) openChats(ctx context.Context) error {
 	if a.sites, err = openSites(ctx, a.env, o); err != nil {
 		return err
 	}
+	proxies, err := networks(f.proxies)
+	if err != nil {
+		return err
+	}
 	a.chats, err = server.NewChats(server.ChatsConfig{
-		Bot: a.sites.bot, Log: a.log, Token: a.token, Public: f.public, Origins: f.origins, MaxTurns: f.maxTurns,
+		Bot: a.sites.bot, Log: a.log, Token: a.token, Public: f.public, Origins: f.origins, TrustedProxies: proxies, MaxTurns: f.maxTurns,
 	})
 	if err != nil {
 		return usage("--origin: %w", err)
 	}
 	return nil
+}
+
+// networks reads networks such as 10.0.0.0/8, and single addresses.
+func networks(texts []string) ([]netip.Prefix, error) {
+	var read []netip.Prefix
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, failed := netip.ParseAddr(text)
+			if failed != nil {
+				return nil, usage("--trusted-proxy %q is no network such as 10.0.0.0/8, and no address", text)
+			}
+			network = netip.PrefixFrom(address, address.BitLen())
+		}
+		read = append(read, network)
+	}
+	return read, nil
 }
 
 // sqlitePath returns the path of a database given as sqlite:PATH, or as a path.

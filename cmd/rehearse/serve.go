@@ -22,7 +22,7 @@ type serveFlags struct {
 	grace, sessionTTL      time.Duration
 	maxTurns               int
 	public                 bool
-	origins                []string
+	origins, proxies       []string
 	// hasModel is true when --model was given: then it answers for every site, too.
 	hasModel bool
 }
@@ -62,6 +62,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
 	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
 	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
 	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the bearer token for other machines")

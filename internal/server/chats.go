@@ -20,7 +20,7 @@ type Chatbot interface {
 	// State returns the session's state as a JSON object of state fields. During a turn that is the state before it;
 	// sink may ask for it.
 	State(ctx context.Context, site, session string) (json.RawMessage, error)
-	// UpdateState injects state through the reducers, in a session that has none unless replace.
+	// UpdateState injects state through the reducers, into what the session has; with replace it begins anew.
 	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
 }
 
