@@ -73,11 +73,7 @@ func (c *Checkpoints) List(ctx context.Context, thread string) ([]graph.Record, 
 }
 
 func (c *Checkpoints) query(ctx context.Context, query *statement, args ...any) (records []graph.Record, err error) {
-	prepared, err := query.on(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := prepared.QueryContext(ctx, args...)
+	rows, err := query.rows(ctx, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 )
 
@@ -20,12 +21,8 @@ func (c *Checkpoints) prune(ctx context.Context, tx *sql.Tx) error {
 	if c.ttl <= 0 {
 		return nil
 	}
-	look, err := c.look.in(ctx, tx)
-	if err != nil {
-		return err
-	}
 	var last, expired sql.NullInt64
-	if err := look.QueryRowContext(ctx, c.looked, c.idleBefore()).Scan(&last, &expired); err != nil {
+	if err := c.look.row(ctx, tx, []any{c.looked, c.idleBefore()}, &last, &expired); err != nil {
 		return err
 	}
 	if !expired.Valid {
@@ -66,7 +63,7 @@ func cutRecords(ctx context.Context, tx *sql.Tx, id, records int64) (rest int64,
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	rest = math.MaxInt64
 	for rows.Next() {
 		var previous int64

@@ -93,11 +93,7 @@ func (c *Checkpoints) save(ctx context.Context, tx *sql.Tx, thread string, r gra
 	if err != nil {
 		return err
 	}
-	insert, err := c.insert.in(ctx, tx)
-	if err != nil {
-		return err
-	}
-	done, err := insert.ExecContext(ctx,
+	done, err := c.insert.exec(ctx, tx,
 		previous, parent, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended), []byte(r.Values))
 	if err != nil {
 		return err
@@ -106,23 +102,15 @@ func (c *Checkpoints) save(ctx context.Context, tx *sql.Tx, thread string, r gra
 	if err != nil {
 		return err
 	}
-	advance, err := c.advance.in(ctx, tx)
-	if err != nil {
-		return err
-	}
-	_, err = advance.ExecContext(ctx, thread, id, r.ID, c.now().UnixMilli())
+	_, err = c.advance.exec(ctx, tx, thread, id, r.ID, c.now().UnixMilli())
 	return err
 }
 
 // place checks the parent of a record and returns its id and that of the thread's newest record; 0 is none.
 func (c *Checkpoints) place(ctx context.Context, tx *sql.Tx, thread string, r graph.Record) (previous, parent int64, err error) {
-	look, err := c.thread.in(ctx, tx)
-	if err != nil {
-		return 0, 0, err
-	}
 	var newest string
 	var alive bool
-	err = look.QueryRowContext(ctx, thread, c.idleBefore()).Scan(&previous, &newest, &alive)
+	err = c.thread.row(ctx, tx, []any{thread, c.idleBefore()}, &previous, &newest, &alive)
 	known := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, err

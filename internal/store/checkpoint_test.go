@@ -59,8 +59,8 @@ func rawDB(t *testing.T, path string) *sql.DB {
 func TestCheckpointsAreShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	one, two := open(t, path), open(t, path)
-	mustSave(t, one.Checkpoints(0), "thread", turnRecord(1))
-	mustSave(t, two.Checkpoints(0), "thread", turnRecord(2))
+	mustSave(t, one.Checkpoints(0), turnRecord(1))
+	mustSave(t, two.Checkpoints(0), turnRecord(2))
 	if err := one.Checkpoints(0).Save(t.Context(), "thread", turnRecord(2)); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a turn that another process has saved: %v", err)
 	}
@@ -79,7 +79,7 @@ func TestCheckpointsAreShared(t *testing.T) {
 func TestCheckpointsOfAClosedStore(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "store.db"))
 	c := s.Checkpoints(0)
-	mustSave(t, c, "thread", turnRecord(1))
+	mustSave(t, c, turnRecord(1))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

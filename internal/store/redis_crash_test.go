@@ -83,24 +83,26 @@ func wantTurns(t *testing.T, c graph.Checkpointer, thread string, turns int) {
 
 // A thousand sessions at once share the connections, of which there are few.
 func TestThousandSessions(t *testing.T) {
-	for name, c := range map[string]graph.Checkpointer{
-		"SQLite":       newCheckpoints(t, time.Hour),
-		"redis-server": openRedis(t, realRedis(t), store.RedisOptions{TTL: time.Hour}),
-	} {
-		const sessions, turns = 1_000, 3
-		var wg sync.WaitGroup
-		for i := range sessions {
-			wg.Go(func() {
-				for range turns {
-					if _, err := nextTurn(t.Context(), c, fmt.Sprint("session ", i)); err != nil {
-						t.Errorf("%s, session %d: %v", name, i, err)
-					}
+	t.Run("SQLite", func(t *testing.T) { thousandSessions(t, newCheckpoints(t, time.Hour)) })
+	t.Run("redis-server", func(t *testing.T) {
+		thousandSessions(t, openRedis(t, realRedis(t), store.RedisOptions{TTL: time.Hour}))
+	})
+}
+
+func thousandSessions(t *testing.T, c graph.Checkpointer) {
+	const sessions, turns = 1_000, 3
+	var wg sync.WaitGroup
+	for i := range sessions {
+		wg.Go(func() {
+			for range turns {
+				if _, err := nextTurn(t.Context(), c, fmt.Sprint("session ", i)); err != nil {
+					t.Errorf("session %d: %v", i, err)
 				}
-			})
-		}
-		wg.Wait()
-		for i := range sessions {
-			wantTurns(t, c, fmt.Sprint("session ", i), turns)
-		}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range sessions {
+		wantTurns(t, c, fmt.Sprint("session ", i), turns)
 	}
 }

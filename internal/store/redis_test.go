@@ -107,9 +107,9 @@ func TestRedisSessionsExpire(t *testing.T) {
 			}
 			return len(got) > 0
 		}
-		mustSave(t, r, "thread", turnRecord(1))
+		mustSave(t, r, turnRecord(1))
 		m.FastForward(50 * time.Minute)
-		mustSave(t, r, "thread", turnRecord(2)) // which begins the hour anew
+		mustSave(t, r, turnRecord(2)) // which begins the hour anew
 		m.FastForward(50 * time.Minute)
 		if !alive() {
 			t.Fatal("a write did not refresh the time to live")
@@ -122,7 +122,7 @@ func TestRedisSessionsExpire(t *testing.T) {
 		if alive() || len(m.Keys()) != 0 {
 			t.Errorf("left of an expired session: %q", m.Keys())
 		}
-		mustSave(t, r, "thread", turnRecord(1))
+		mustSave(t, r, turnRecord(1))
 	}
 }
 
@@ -152,9 +152,10 @@ func TestRedisCache(t *testing.T) {
 	want(nil, false)
 }
 
-func mustSave(t testing.TB, c graph.Checkpointer, thread string, r graph.Record) {
+// mustSave saves a record of the thread called "thread".
+func mustSave(t testing.TB, c graph.Checkpointer, r graph.Record) {
 	t.Helper()
-	if err := c.Save(t.Context(), thread, r); err != nil {
+	if err := c.Save(t.Context(), "thread", r); err != nil {
 		t.Fatal(err)
 	}
 }

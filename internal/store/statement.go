@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
 )
 
@@ -15,25 +16,40 @@ type statement struct {
 	prepared *sql.Stmt
 }
 
-// on returns the statement, prepared.
-func (s *statement) on(ctx context.Context) (*sql.Stmt, error) {
+// rows reads, outside of transactions.
+func (s *statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return s.prepared.QueryContext(ctx, args...)
+}
+
+// row reads one row within a transaction.
+func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	here := tx.StmtContext(ctx, s.prepared)
+	defer func() { err = errors.Join(err, here.Close()) }()
+	return here.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// exec writes.
+func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql.Result, err error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	here := tx.StmtContext(ctx, s.prepared)
+	defer func() { err = errors.Join(err, here.Close()) }()
+	return here.ExecContext(ctx, args...)
+}
+
+// prepare makes sure that the statement is prepared; once it is, it stays so.
+func (s *statement) prepare(ctx context.Context) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.prepared == nil {
-		prepared, err := s.db.PrepareContext(ctx, s.query)
-		if err != nil {
-			return nil, err
-		}
-		s.prepared = prepared
+		s.prepared, err = s.db.PrepareContext(ctx, s.query)
 	}
-	return s.prepared, nil
-}
-
-// in returns the statement for use in a transaction.
-func (s *statement) in(ctx context.Context, tx *sql.Tx) (*sql.Stmt, error) {
-	prepared, err := s.on(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return tx.StmtContext(ctx, prepared), nil
+	return err
 }
