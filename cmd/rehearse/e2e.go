@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/sitebot"
+)
+
+func newE2E(env *Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "e2e",
+		Short: "Rebuild a chatbot's state from recorded conversations",
+		Long:  `Rebuild the state that a recorded conversation would have left behind, without asking any model.`,
+		Example: `  rehearse e2e rebuild items.jsonl > rebuilt.jsonl
+  zcat items.jsonl.gz | rehearse e2e rebuild -`,
+	}
+	c.AddCommand(newE2ERebuild(env))
+	return c
+}
+
+func newE2ERebuild(env *Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild FILE|-",
+		Short: "Turn message histories into states",
+		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
+and what the qualification has collected. Each line of FILE (or of standard input) is a JSON object
+{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}; each line that is written has its name, its state and
+warnings of what the history does not tell for sure, in the same order.`,
+		Example: `  rehearse e2e rebuild items.jsonl
+  echo '{"name":"a","input":{"history":[{"role":"user","content":"hi"}],"query":"x","field_ids":[]}}' | rehearse e2e rebuild -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				return rebuildLines("standard input", env.Stdin, env.Stdout)
+			}
+			file, err := os.Open(args[0])
+			if err != nil {
+				return usage("cannot read the histories: %w", err)
+			}
+			defer file.Close() //nolint:errcheck // it was only read
+			return rebuildLines(args[0], file, env.Stdout)
+		},
+	}
+}
+
+// rebuiltLine is a line that e2e rebuild writes.
+type rebuiltLine struct {
+	Name string `json:"name"`
+	sitebot.Rebuilt
+}
+
+// maxHistoryLine bounds one history.
+const maxHistoryLine = 64 << 20
+
+// rebuildLines rebuilds line by line, so that any number of histories takes the memory of one.
+func rebuildLines(name string, in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 64<<10), maxHistoryLine)
+	buffered := bufio.NewWriter(out)
+	encoder := json.NewEncoder(buffered)
+	encoder.SetEscapeHTML(false)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		var item struct {
+			Name  string          `json:"name"`
+			Input sitebot.History `json:"input"`
+		}
+		if err := json.Unmarshal(line, &item); err != nil {
+			return errors.Join(usage(`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`, name, n, err), buffered.Flush())
+		}
+		if err := encoder.Encode(rebuiltLine{item.Name, sitebot.Rebuild(item.Input)}); err != nil {
+			return notRun(err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return errors.Join(usage("%s: %w", name, tooLongLine(err)), buffered.Flush())
+	}
+	return notRunIf(buffered.Flush())
+}
+
+func tooLongLine(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("a line is longer than %d MB", maxHistoryLine>>20)
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package sitebot
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestRebuild(t *testing.T) {
+	for _, tc := range []struct{ name, input, want string }{
+		{
+			"S0.44",
+			`{"query":"Technical","field_ids":["company_stage","profile_type"],"history":[{"role":"user","content":"I want to apply"},
+				{"role":"assistant","content":"👉 What stage is your company at?"},{"role":"user","content":"I'm exploring an idea"},
+				{"role":"assistant","content":"👉 Business or technical profile?"}]}`,
+			`4 2 null {"collected_values":{"company_stage":"I'm exploring an idea"},"last_extraction_turn":2}`,
+		},
+		{"empty", `{"query":"x","history":[]}`, `0 0 null null`},
+		{"no history", `{"query":"x"}`, `0 0 null null`},
+		{"odd rows", `{"query":"x","history":[null,{},{"role":7,"content":"a"},{"role":"system","content":"a"},{"role":"AI","content":null},{"role":"Human","content":5}]}`, `0 0 null null`},
+		{"cut at the last", `{"query":" yes ","history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes "},{"role":"ai","content":"b"}]}`, `2 1 null null`},
+		{"case counts", `{"query":"Yes","history":[{"role":"user","content":"yes"}]}`, `1 0 null null`},
+		{"sorted", `{"query":"","history":[{"role":"ai","content":"b 💌","message_index":3},{"role":"user","content":"a","message_index":1.5},{"role":"user","content":"c","message_index":true}]}`,
+			`3 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`},
+		{"repeats", `{"query":"","history":[{"role":"ai","content":"a"},{"role":"ai","content":" a "},{"role":"ai","content":"b"},{"role":"ai","content":"a"},{"role":"user","content":"u"},{"role":"ai","content":"a"}]}`, `4 3 null null`},
+		{"a blank user does not count", `{"query":"","history":[{"role":"ai","content":"a"},{"role":"user","content":" "},{"role":"ai","content":"a"}]}`, `1 1 null null`},
+		{"two markers, one answer", `{"query":"","field_ids":["a","b","c"],"history":[{"role":"ai","content":"👉 A? 👉 B?"},{"role":"user","content":" both "},{"role":"ai","content":"👇"}]}`,
+			`3 2 {"email_asked_last_turn":false,"demo_was_proposed_last_turn":true,"content_gating_ask_turn":null} {"collected_values":{"a":"both","b":"both"},"last_extraction_turn":-1}`},
+		{"a question without an answer takes no field", `{"query":"","field_ids":["a"],"history":[{"role":"ai","content":"👉 A?"},{"role":"ai","content":"👉 Again?"},{"role":"user","content":"x"}]}`,
+			`3 2 null {"collected_values":{"a":"x"},"last_extraction_turn":-1}`},
+		{"pending without fields", `{"query":"q","history":[{"role":"user","content":"u"},{"role":"ai","content":"👉 A?"},{"role":"user","content":"q"}]}`,
+			`2 1 null {"collected_values":{},"last_extraction_turn":1}`},
+		{"the user's emojis mean nothing", `{"query":"","field_ids":["a"],"history":[{"role":"user","content":"👉 💌"},{"role":"user","content":"x"}]}`, `2 0 null null`},
+		{"the index of the query", `{"query":"yes","query_message_index":2,"history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes"}]}`, `2 1 null null`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var h History
+			if err := json.Unmarshal([]byte(tc.input), &h); err != nil {
+				t.Fatal(err)
+			}
+			r := Rebuild(h)
+			dialog, _ := json.Marshal(r.Dialog)
+			profiling, _ := json.Marshal(r.Profiling)
+			numbers, _ := json.Marshal([]int{len(r.Messages), r.TurnNumber})
+			got := strings.NewReplacer("[", "", "]", "", ",", " ").Replace(string(numbers)) + " " + string(dialog) + " " + string(profiling)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("rebuilt (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestRebuildLaws holds for every history: a turn for each answer, no blank message, and the same again for what was rebuilt.
+func TestRebuildLaws(t *testing.T) {
+	text := rapid.SampledFrom([]string{"", " ", "yes", "no", "👉 A?", "👇 demo", "💌 mail", "👉 A? 👉 B?", "hello"})
+	rapid.Check(t, func(t *rapid.T) {
+		h := History{Query: text.Draw(t, "query"), FieldIDs: []string{"a", "b"}}
+		for range rapid.IntRange(0, 12).Draw(t, "rows") {
+			h.Rows = append(h.Rows, HistoryRow{Role: rapid.SampledFrom([]any{"user", "assistant", "tool", nil}).Draw(t, "role"), Content: text.Draw(t, "content")})
+		}
+		r := Rebuild(h)
+		again := History{FieldIDs: h.FieldIDs}
+		turns := 0
+		for _, m := range r.Messages {
+			if strings.TrimSpace(m.Content) == "" {
+				t.Fatalf("a blank message: %+v", r)
+			}
+			if m.Role == "assistant" {
+				turns++
+			}
+			again.Rows = append(again.Rows, HistoryRow{Role: string(m.Role), Content: m.Content})
+		}
+		if turns != r.TurnNumber {
+			t.Fatalf("turn_number %d, %d answers", r.TurnNumber, turns)
+		}
+		second := Rebuild(again)
+		second.Warnings = r.Warnings
+		if d := cmp.Diff(r, second); d != "" {
+			t.Fatalf("rebuilding what was rebuilt differs:\n%s", d)
+		}
+		if _, err := r.Patch(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkRebuild(b *testing.B) {
+	h := History{Query: "Technical", FieldIDs: []string{"a", "b"}}
+	for range 5 {
+		h.Rows = append(h.Rows, HistoryRow{Role: "user", Content: "I want to apply"}, HistoryRow{Role: "assistant", Content: "👉 What stage is your company at?"})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Rebuild(h)
+	}
+}
