@@ -1,6 +1,9 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // check returns what would keep turns from getting through, and finds out on the way which nodes lead to which.
 func (g *Graph[S]) check() []error {
@@ -24,7 +27,7 @@ func (g *Graph[S]) check() []error {
 
 // exits returns where a node may lead.
 func (n *Node[S]) exits() []int {
-	return append(n.always[:len(n.always):len(n.always)], n.choices...)
+	return append(slices.Clip(n.always), n.choices...)
 }
 
 // edges returns where a node leads every time.

@@ -16,6 +16,12 @@ type detach func(v reflect.Value, depth int)
 // detacher returns the function that makes a value of a type share nothing, or nil when assignment has done that. Unexported fields of
 // structs are left as they are: nodes cannot reach them.
 func detacher[T any]() (func(*T), error) {
+	switch any((*T)(nil)).(type) { // the types that states have most, without the cost of reflection
+	case *map[string]string:
+		return func(v *T) { cloneStrings(any(v).(*map[string]string)) }, nil
+	case *[]string:
+		return func(v *T) { cloneList(any(v).(*[]string)) }, nil
+	}
 	p := planner{}
 	plan := p.plan(reflect.TypeFor[T]())
 	if p.err != nil || plan == nil {
@@ -76,9 +82,9 @@ func (p *planner) planStruct(t reflect.Type) detach {
 func (p *planner) planReference(t reflect.Type) detach {
 	switch t {
 	case reflect.TypeFor[map[string]string]():
-		return detachStrings
+		return func(v reflect.Value, _ int) { cloneStrings(v.Addr().Interface().(*map[string]string)) }
 	case reflect.TypeFor[[]string]():
-		return detachList
+		return func(v reflect.Value, _ int) { cloneList(v.Addr().Interface().(*[]string)) }
 	}
 	if plan, known := p.known[t]; known {
 		return plan
@@ -100,16 +106,9 @@ func (p *planner) planReference(t reflect.Type) detach {
 	return plan
 }
 
-// detachStrings and detachList are for the types that states have most, without the cost of reflection.
-func detachStrings(v reflect.Value, _ int) {
-	m := v.Addr().Interface().(*map[string]string)
-	*m = maps.Clone(*m)
-}
+func cloneStrings(m *map[string]string) { *m = maps.Clone(*m) }
 
-func detachList(v reflect.Value, _ int) {
-	l := v.Addr().Interface().(*[]string)
-	*l = slices.Clone(*l)
-}
+func cloneList(l *[]string) { *l = slices.Clone(*l) }
 
 // deeper leaves nil alone and stops what contains itself.
 func deeper(plan detach) detach {
@@ -124,72 +123,3 @@ func deeper(plan detach) detach {
 	}
 }
 
-func detachArray(element detach) detach {
-	if element == nil {
-		return nil
-	}
-	return func(v reflect.Value, depth int) {
-		for i := range v.Len() {
-			element(v.Index(i), depth)
-		}
-	}
-}
-
-func detachSlice(element detach) detach {
-	return func(v reflect.Value, depth int) {
-		n := v.Len()
-		c := reflect.MakeSlice(v.Type(), n, n)
-		reflect.Copy(c, v)
-		if element != nil {
-			for i := range n {
-				element(c.Index(i), depth)
-			}
-		}
-		v.Set(c)
-	}
-}
-
-func detachMap(element detach) detach {
-	return func(v reflect.Value, depth int) {
-		c := reflect.MakeMapWithSize(v.Type(), v.Len())
-		slot := reflect.New(v.Type().Elem()).Elem()
-		for entries := v.MapRange(); entries.Next(); {
-			slot.SetIterValue(entries)
-			if element != nil {
-				element(slot, depth)
-			}
-			c.SetMapIndex(entries.Key(), slot)
-		}
-		v.Set(c)
-	}
-}
-
-func detachPointer(element detach) detach {
-	return func(v reflect.Value, depth int) {
-		c := reflect.New(v.Type().Elem())
-		c.Elem().Set(v.Elem())
-		if element != nil {
-			element(c.Elem(), depth)
-		}
-		v.Set(c)
-	}
-}
-
-// detachInterface plans as it goes, as only the value knows its type.
-func detachInterface(v reflect.Value, depth int) {
-	if v.IsNil() {
-		return
-	}
-	p := planner{}
-	plan := p.plan(v.Elem().Type())
-	if p.err != nil {
-		panic(p.err.Error())
-	}
-	if plan == nil {
-		return
-	}
-	c := reflect.New(v.Elem().Type()).Elem()
-	c.Set(v.Elem())
-	plan(c, depth+1)
-	v.Set(c)
-}

@@ -105,6 +105,7 @@ type object struct {
 
 func newObject() *object {
 	o := &object{}
+	o.text.Grow(1024)
 	o.json = json.NewEncoder(&o.text)
 	o.json.SetEscapeHTML(false)
 	o.text.WriteByte('{')

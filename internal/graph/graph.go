@@ -35,7 +35,7 @@ type Graph[S any] struct {
 // Run takes one turn of a thread: it applies the input to the newest state, runs the graph from Start, saves once, and returns the state.
 // What streaming nodes write goes to the sink; nil throws it away. When Run returns, nothing of the turn writes any more.
 //
-// After an error the thread is as it was before, except for writes to Kept fields. The error is a *NodeError when a node has failed, and
+// After an error the thread is as it was before, except for writes to Kept fields, which make a checkpoint of the same turn. The error is a *NodeError when a node has failed, and
 // wraps ErrConflict when the thread has moved on meanwhile.
 func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink TokenSink) (S, error) {
 	state, err := g.run(ctx, thread, input, sink)
@@ -68,7 +68,10 @@ func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *
 	if len(kept) == 0 {
 		return nil
 	}
-	_, err := g.save(ctx, thread, Record{Parent: last.ID, Turn: last.Turn, Source: SourceTurn}, g.schema.applied(state, kept), nil)
+	err := try(g.log, "keep", thread, func() error { state = g.schema.applied(state, kept); return nil })
+	if err == nil {
+		_, err = g.save(ctx, thread, Record{Parent: last.ID, Turn: last.Turn, Source: SourceTurn}, state, nil)
+	}
 	return err
 }
 
@@ -79,10 +82,10 @@ func (g *Graph[S]) Tasks() int { return int(g.tasks.Load()) }
 var ErrPanic = errors.New("panicked")
 
 // try calls foreign code; a panic becomes an error, and its stack goes to the log.
-func try(log *slog.Logger, what string, f func() error) (err error) {
+func try(log *slog.Logger, what, name string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("panic", "in", what, "value", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Error("panic", what, name, "value", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("%w: %v", ErrPanic, p)
 		}
 	}()

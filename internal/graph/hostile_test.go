@@ -208,6 +208,7 @@ func TestWritesAfterTheEnd(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if text.String() != "in time" || !errors.Is(late, graph.ErrSettled) {
 			t.Errorf("the client got %q; writing late gave %v, want ErrSettled", text.String(), late)
 		}

@@ -7,7 +7,7 @@ type List[S, E any] struct {
 	traits
 	at   func(*S) *[]E
 	key  func(E) string
-	free func(*[]E) // makes a list share nothing
+	free func(*E) // makes an item share nothing; nil when assignment does
 }
 
 // Append declares a list.
@@ -15,7 +15,7 @@ type List[S, E any] struct {
 //	var Messages = graph.Append(func(s *State) *[]Message { return &s.Messages })
 func Append[S, E any](at func(*S) *[]E) *List[S, E] {
 	l := &List[S, E]{at: at}
-	l.free, l.err = detacher[[]E]()
+	l.free, l.err = detacher[E]()
 	l.traits.identify(pointer(at))
 	l.list = true
 	return l
@@ -42,8 +42,11 @@ func (l *List[S, E]) Add(items ...E) Write[S] {
 }
 
 func (l *List[S, E]) own(items *[]E) {
-	if l.free != nil { // else Compile refuses the list
-		l.free(items)
+	*items = slices.Clone(*items)
+	if l.free != nil {
+		for i := range *items {
+			l.free(&(*items)[i])
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // Observer is told when nodes begin and end, for traces and metrics. Within a turn its calls come one at a time, and each beginning has
 // its end, even when the node was cancelled. It must be quick: the turn waits for it.
 type Observer interface {
-	// NodeBegan returns the context that the node gets, such as one with a span.
+	// NodeBegan returns the context that the node gets: ctx, or one made from it, such as one with a span.
 	NodeBegan(ctx context.Context, v Visit) context.Context
 	// NodeEnded gets the context that NodeBegan has returned.
 	NodeEnded(ctx context.Context, v Visit)

@@ -2,7 +2,7 @@ package graph
 
 import "sync"
 
-// maxRecalled bounds the bytes of the lists that are recalled, as they are stored.
+// maxRecalled bounds the bytes that are recalled.
 const maxRecalled = 32 << 20
 
 // recall remembers the lists of threads that were read lately, so that a turn decodes what was added since and not the whole conversation.
@@ -17,7 +17,7 @@ type recall[S any] struct {
 type recalled[S any] struct {
 	id      string
 	records int
-	bytes   int
+	bytes   int // of the lists, as they are stored
 	lists   *S
 }
 
@@ -25,6 +25,9 @@ type recalled[S any] struct {
 func (r *recalled[S]) leadsTo(chain []Record) bool {
 	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.id
 }
+
+// weight is more than nothing for a thread without lists, as there may be many of those.
+func (r *recalled[S]) weight() int { return r.bytes + 1<<10 }
 
 func (r *recall[S]) of(thread string) recalled[S] {
 	r.mu.Lock()
@@ -39,13 +42,26 @@ func (r *recall[S]) remember(thread string, known recalled[S]) {
 	if r.threads == nil {
 		r.threads = map[string]recalled[S]{}
 	}
-	r.bytes += known.bytes - r.threads[thread].bytes
+	r.drop(thread)
 	r.threads[thread] = known
-	for name, other := range r.threads {
+	r.bytes += known.weight()
+	for name := range r.threads {
 		if r.bytes <= maxRecalled {
 			return
 		}
-		r.bytes -= other.bytes
-		delete(r.threads, name)
+		r.drop(name)
+	}
+}
+
+func (r *recall[S]) forget(thread string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(thread)
+}
+
+func (r *recall[S]) drop(thread string) {
+	if known, there := r.threads[thread]; there {
+		r.bytes -= known.weight()
+		delete(r.threads, thread)
 	}
 }

@@ -1,14 +1,11 @@
 package graph
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
+	"slices"
 
-	"rehearse/internal/source"
 )
 
 // schema holds every field of the state, each with its rule.
@@ -83,28 +80,25 @@ func (s *schema[S]) opened(state S) *S {
 	return &state
 }
 
-// checked returns an update without nil writes, or an error when it writes a field that was not declared.
+// checked returns an update without its nil writes, in place, or an error when it writes a field that was not declared.
 func (s *schema[S]) checked(u Update[S]) (Update[S], error) {
-	writes := make(Update[S], 0, len(u))
+	u = slices.DeleteFunc(u, func(w Write[S]) bool { return w == nil })
 	for _, w := range u {
-		if w == nil {
-			continue
-		}
 		if !s.known[w.column()] {
 			return nil, fmt.Errorf("field %q is written but not declared: hand its declaration to graph.New", w.column().about().name)
 		}
-		writes = append(writes, w)
 	}
-	return writes, nil
+	return u, nil
 }
 
-// applied returns the state with updates, in their order. The one given stays as it is: what they share is never changed.
-func (s *schema[S]) applied(state *S, updates ...Update[S]) *S {
+// applied returns the state after an update. The one given stays as it is: what they share is never changed.
+func (s *schema[S]) applied(state *S, u Update[S]) *S {
+	if len(u) == 0 {
+		return state
+	}
 	after := *state
-	for _, u := range updates {
-		for _, w := range u {
-			w.apply(&after)
-		}
+	for _, w := range u {
+		w.apply(&after)
 	}
 	return &after
 }
@@ -118,50 +112,3 @@ func (s *schema[S]) whole(state *S) Update[S] {
 	return u
 }
 
-// parse reads an update from a JSON object of fields. Unknown and repeated names are errors, at any depth.
-func (s *schema[S]) parse(data []byte) (Update[S], error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, fmt.Errorf("an update is a JSON object of fields, not %.40q", data)
-	}
-	var u Update[S]
-	seen := map[string]bool{}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name := key.(string) // the decoder lets nothing else stand for a key
-		c, known := s.byName[name]
-		switch {
-		case !known:
-			return nil, fmt.Errorf("unknown field %q (%s)", name, source.Suggest(name, s.names))
-		case seen[name]:
-			return nil, fmt.Errorf("field %q is given twice", name)
-		}
-		seen[name] = true
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, fmt.Errorf("field %q: %w", name, err)
-		}
-		w, err := c.parse(value)
-		if err != nil {
-			return nil, fmt.Errorf("field %q: %w", name, err)
-		}
-		u = append(u, w)
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("the update does not end: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the update: give one JSON object")
-	}
-	return u, nil
-}
-
-// decodeStrictly reads a value and refuses fields that it does not have.
-func decodeStrictly(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
-}

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +33,9 @@ func (t *turn[S]) settle(ctx context.Context, r report[S]) error {
 		if fallback == nil {
 			return &NodeError{v.node.name, err}
 		}
-		r.update = fallback(*t.g.schema.copyOf(v.view), err)
+		r.update = slices.Clone(fallback(*t.g.schema.copyOf(v.view), err))
 		if t.g.warn != nil {
-			r.update = append(slices.Clip(r.update), t.g.warn(v.node.name, err))
+			r.update = append(r.update, t.g.warn(v.node.name, err))
 		}
 	}
 	if err := t.accept(v, r.update); err != nil {
@@ -45,7 +44,7 @@ func (t *turn[S]) settle(ctx context.Context, r report[S]) error {
 	return nil
 }
 
-// accept takes the update of a visit and leads on from it.
+// accept takes the update of a visit, which nobody else has, and leads on from it.
 func (t *turn[S]) accept(v *visit[S], u Update[S]) error {
 	u, err := t.g.schema.checked(u)
 	if err != nil {
@@ -57,9 +56,7 @@ func (t *turn[S]) accept(v *visit[S], u Update[S]) error {
 		}
 	}
 	v.settled, v.writes = true, u
-	if v.after = v.view; len(u) > 0 {
-		v.after = t.g.schema.applied(v.view, u)
-	}
+	v.after = t.g.schema.applied(v.view, u)
 	next, err := t.next(v)
 	for _, to := range next {
 		if to != end {
@@ -109,65 +106,3 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 	return next, nil
 }
 
-// arrive makes the visit of a node that others have led to.
-func (t *turn[S]) arrive(n *Node[S], from []*visit[S]) *visit[S] {
-	v := &visit[S]{node: n, number: len(t.visits), step: stepAfter(from)}
-	for _, f := range from {
-		v.past.addAll(f.past)
-		v.past.add(f.number)
-	}
-	t.visits = append(t.visits, v)
-	return v
-}
-
-// stepAfter returns the step of a node that these visits have led to; without any it is that of Start.
-func stepAfter[S any](from []*visit[S]) int {
-	step := 0
-	for _, f := range from {
-		step = max(step, f.step+1)
-	}
-	return step
-}
-
-// view returns the state that a visit reads.
-func (t *turn[S]) view(v *visit[S], from []*visit[S]) *S {
-	if len(from) == 1 {
-		return from[0].after
-	}
-	return t.g.schema.applied(t.base, t.ordered(v.past)...)
-}
-
-// ordered returns the updates of settled visits by step and name, which is the order in which they count.
-func (t *turn[S]) ordered(numbers bits) []Update[S] {
-	var visits []*visit[S]
-	for n := range numbers.all {
-		if v := t.visits[n]; len(v.writes) > 0 {
-			visits = append(visits, v)
-		}
-	}
-	slices.SortFunc(visits, func(a, b *visit[S]) int {
-		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.node.index, b.node.index))
-	})
-	updates := make([]Update[S], len(visits))
-	for i, v := range visits {
-		updates[i] = v.writes
-	}
-	return updates
-}
-
-// updates returns those of all visits.
-func (t *turn[S]) updates() []Update[S] {
-	var all bits
-	for _, v := range t.visits {
-		all.add(v.number)
-	}
-	return t.ordered(all)
-}
-
-// writes returns all that the turn has written, in the order in which it counts.
-func (t *turn[S]) writes() Update[S] { return slices.Concat(t.updates()...) }
-
-// kept returns the writes to fields that outlive a failure.
-func (t *turn[S]) kept() Update[S] {
-	return slices.DeleteFunc(t.writes(), func(w Write[S]) bool { return !w.column().about().kept })
-}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -55,8 +53,11 @@ func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoin
 	if into == "" || into == thread {
 		return g.save(ctx, thread, fork, state, nil)
 	}
-	if used, err := g.used(ctx, into); used || err != nil {
-		return Checkpoint[S]{}, errors.Join(err, fmt.Errorf("thread %q: %w: fork into another", into, ErrHasState))
+	switch records, err := g.store.List(ctx, into); {
+	case err != nil:
+		return Checkpoint[S]{}, err
+	case len(records) > 0:
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: fork into another", into, ErrHasState)
 	}
 	fork.Parent = ""
 	return g.save(ctx, into, fork, state, g.schema.whole(state))
@@ -90,10 +91,10 @@ func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], 
 	default:
 		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: use another thread, or say that it is to be replaced or merged", thread, ErrHasState)
 	}
-	if u, err = g.schema.checked(u); err != nil {
+	if u, err = g.schema.checked(slices.Clone(u)); err != nil {
 		return Checkpoint[S]{}, err
 	}
-	if err := try(g.log, "a reducer", func() error { state = g.schema.applied(state, u); return nil }); err != nil {
+	if err := try(g.log, "update", thread, func() error { state = g.schema.applied(state, u); return nil }); err != nil {
 		return Checkpoint[S]{}, err
 	}
 	return g.save(ctx, thread, r, state, u)
@@ -101,61 +102,7 @@ func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], 
 
 // Delete forgets a thread.
 func (g *Graph[S]) Delete(ctx context.Context, thread string) error {
+	g.recall.forget(thread)
 	return g.store.Delete(ctx, thread)
 }
 
-func (g *Graph[S]) used(ctx context.Context, thread string) (bool, error) {
-	records, err := g.store.List(ctx, thread)
-	return len(records) > 0, err
-}
-
-// load returns a checkpoint and its state, both empty for an unknown thread. The state is shared.
-func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, error) {
-	if thread == "" {
-		return Record{}, nil, errors.New("the thread has no name: give it one")
-	}
-	chain, err := g.store.Load(ctx, thread, id)
-	if err != nil {
-		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
-	}
-	if len(chain) == 0 {
-		return Record{}, new(S), nil
-	}
-	state, known, err := g.schema.decode(chain, g.recall.of(thread))
-	if err != nil {
-		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
-	}
-	if id == "" {
-		g.recall.remember(thread, known)
-	}
-	return chain[len(chain)-1], state, nil
-}
-
-// save stores a checkpoint of a state; the writes are those that have led to it.
-func (g *Graph[S]) save(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Checkpoint[S], error) {
-	r.At = time.Now()
-	r.ID = newID(r.Parent, r.At)
-	err := try(g.log, "encoding the state", func() error { return g.schema.encode(&r, state, writes) })
-	if err == nil {
-		err = g.store.Save(ctx, thread, r)
-	}
-	if err != nil {
-		return Checkpoint[S]{}, fmt.Errorf("saving thread %q: %w", thread, err)
-	}
-	return checkpoint(r, *g.schema.copyOf(state)), nil
-}
-
-func checkpoint[S any](r Record, state S) Checkpoint[S] {
-	return Checkpoint[S]{ID: r.ID, Parent: r.Parent, Turn: r.Turn, Source: r.Source, At: r.At, State: state}
-}
-
-// newID returns an id that sorts after that of the parent, even when the clock was set back.
-func newID(parent string, at time.Time) string {
-	now := at.UnixNano()
-	if before, _, ok := strings.Cut(parent, "-"); ok {
-		if last, err := strconv.ParseInt(before, 16, 64); err == nil {
-			now = max(now, last+1)
-		}
-	}
-	return fmt.Sprintf("%016x-%08x", now, rand.Uint32())
-}

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,8 @@ type turn[S any] struct {
 	streamer *visit[S]   // who streamed last
 	reports  chan report[S]
 	over     chan struct{} // closed at the end: who still reports is not heard
+	watch    *time.Timer   // for nodes that do not mind their context
+	due      time.Time     // when it goes off; zero when it does not
 }
 
 func newTurn[S any](g *Graph[S], thread string, number int, base *S, sink TokenSink) *turn[S] {
@@ -33,7 +36,7 @@ func newTurn[S any](g *Graph[S], thread string, number int, base *S, sink TokenS
 	}
 	return &turn[S]{
 		g: g, thread: thread, number: number, base: base, sink: sink,
-		arrivals: make([][]*visit[S], len(g.nodes)), writers: make([]*visit[S], len(g.schema.columns)), reports: make(chan report[S]), over: make(chan struct{}),
+		arrivals: make([][]*visit[S], len(g.nodes)), writers: make([]*visit[S], len(g.schema.columns)), reports: make(chan report[S], 4), over: make(chan struct{}),
 	}
 }
 
@@ -41,11 +44,11 @@ func newTurn[S any](g *Graph[S], thread string, number int, base *S, sink TokenS
 func (t *turn[S]) hold(ctx context.Context, input Update[S]) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	tasks := newTasks(ctx, t.thread, t.number, t.g.log, &t.g.tasks)
-	err := try(t.g.log, "graph "+t.g.name, func() error {
+	err := try(t.g.log, "graph", t.g.name, func() error {
 		if err := t.follow(context.WithValue(ctx, tasksKey{}, tasks), input); err != nil {
 			return err
 		}
-		t.result = t.g.schema.applied(t.base, t.updates()...)
+		t.result = t.after(t.ordered(t.all()))
 		return nil
 	})
 	cancel(err)
@@ -58,7 +61,8 @@ func (t *turn[S]) hold(ctx context.Context, input Update[S]) error {
 func (t *turn[S]) follow(ctx context.Context, input Update[S]) error {
 	start := t.arrive(t.g.nodes[0], nil)
 	start.view = t.base
-	if err := t.accept(start, input); err != nil {
+	t.visits = append(t.visits, start)
+	if err := t.accept(start, slices.Clone(input)); err != nil {
 		return fmt.Errorf("the input: %w", err)
 	}
 	for {
@@ -71,6 +75,10 @@ func (t *turn[S]) follow(ctx context.Context, input Update[S]) error {
 		select {
 		case r := <-t.reports:
 			if err := t.settle(ctx, r); err != nil {
+				return err
+			}
+		case <-t.watch.C:
+			if err := t.giveUp(ctx); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -132,35 +140,11 @@ func (t *turn[S]) begin(ctx context.Context, n *Node[S]) error {
 		t.streamer = v
 	}
 	v.view = t.view(v, from)
+	v.start(ctx, t)
+	t.visits = append(t.visits, v)
 	t.running.add(n.index)
 	t.active++
-	v.start(ctx, t)
+	t.watchUntil(v.due)
 	return nil
 }
 
-// stop ends what is still at work. The context is done already; who does not return within the grace is left behind and cannot write.
-func (t *turn[S]) stop(ctx context.Context) {
-	if t.active > 0 {
-		late := time.NewTimer(grace)
-		defer late.Stop()
-		for t.active > 0 {
-			select {
-			case r := <-t.reports:
-				t.leave(r.visit, context.Cause(ctx), false)
-			case <-late.C:
-				t.abandon(context.Cause(ctx))
-			}
-		}
-	}
-	close(t.over)
-}
-
-// abandon leaves all visits that are still at work.
-func (t *turn[S]) abandon(err error) {
-	for _, v := range t.visits {
-		if !v.settled {
-			t.g.log.Warn("a node did not stop when it was told to", "graph", t.g.name, "thread", t.thread, "node", v.node.name)
-			t.leave(v, err, false)
-		}
-	}
-}

@@ -30,8 +30,8 @@ type visit[S any] struct {
 	info    Visit
 	ctx     context.Context // of the node
 	cancel  context.CancelFunc
-	out     *gate       // nil unless the node streams
-	overdue *time.Timer // gives up on a node that does not mind its context
+	due     time.Time // when the turn gives up on it
+	out     *gate     // nil unless the node streams
 }
 
 // report is how a visit came out.
@@ -45,14 +45,14 @@ type report[S any] struct {
 func (v *visit[S]) start(ctx context.Context, t *turn[S]) {
 	n := v.node
 	v.info = Visit{Graph: t.g.name, Thread: t.thread, Turn: t.number, Node: n.name, Step: v.step, Began: time.Now()}
-	if t.g.observer != nil {
-		ctx = t.g.observer.NodeBegan(ctx, v.info)
+	if o := t.g.observer; o != nil {
+		_ = try(t.g.log, "observer", n.name, func() error { ctx = o.NodeBegan(ctx, v.info); return nil })
 	}
 	v.ctx, v.cancel = context.WithTimeoutCause(ctx, n.limit, errLate)
 	if n.streams {
-		v.out = &gate{ctx: v.ctx, sink: t.sink}
+		v.out = &gate{sink: func(text string) error { return t.sink(v.ctx, text) }}
 	}
-	v.overdue = time.AfterFunc(n.limit+grace, func() { t.deliver(report[S]{visit: v, err: errLate}) })
+	v.due = v.info.Began.Add(n.limit + grace)
 	snapshot := t.g.schema.copyOf(v.view) // here, as the stack of a new goroutine would have to grow for it
 	go v.work(t, snapshot)
 }
@@ -61,7 +61,7 @@ func (v *visit[S]) start(ctx context.Context, t *turn[S]) {
 func (v *visit[S]) work(t *turn[S], snapshot *S) {
 	r := report[S]{visit: v, err: errGone}
 	defer func() { t.deliver(r) }()
-	r.err = try(t.g.log, "node "+v.node.name, func() error {
+	r.err = try(t.g.log, "node", v.node.name, func() error {
 		var out TokenSink
 		if v.out != nil {
 			out = v.out.write
@@ -87,15 +87,14 @@ func (t *turn[S]) leave(v *visit[S], err error, fellBack bool) {
 	}
 	v.settled = true
 	v.cancel()
-	v.overdue.Stop()
 	if v.out != nil {
 		v.out.close()
 	}
 	t.running.remove(v.node.index)
 	t.active--
-	if t.g.observer != nil {
+	if o := t.g.observer; o != nil {
 		v.info.Duration, v.info.Err, v.info.FellBack = time.Since(v.info.Began), err, fellBack
-		t.g.observer.NodeEnded(v.ctx, v.info)
+		_ = try(t.g.log, "observer", v.node.name, func() error { o.NodeEnded(v.ctx, v.info); return nil })
 	}
 }
 
@@ -109,19 +108,18 @@ func (v *visit[S]) reason(err error) error {
 
 // gate lets the tokens of a node through until the node has settled.
 type gate struct {
-	ctx  context.Context
 	mu   sync.Mutex
-	sink TokenSink // nil once it is closed
+	sink func(text string) error // nil once it is closed
 }
 
-// write takes the context of the gate, as that one is done when the visit ends, whatever the node hands over.
+// write takes no notice of the context that the node hands over: that of the visit is done when the visit ends.
 func (g *gate) write(_ context.Context, text string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sink == nil {
 		return ErrSettled
 	}
-	return g.sink(g.ctx, text)
+	return g.sink(text)
 }
 
 func (g *gate) close() {

@@ -338,11 +338,12 @@ func wantChain(t *testing.T, c graph.Checkpointer, thread, id string, want ...gr
 	if len(got) != len(want) {
 		t.Fatalf("%q of %q has %d records, want %d", id, thread, len(got), len(want))
 	}
-	for i := range got {
-		if i < len(got)-1 {
-			got[i].Values, want[i].Values = nil, nil
+	for i, r := range want {
+		loaded := got[i]
+		if i < len(want)-1 {
+			loaded.Values, r.Values = nil, nil
 		}
-		same(t, got[i], want[i])
+		same(t, loaded, r)
 	}
 }
 
