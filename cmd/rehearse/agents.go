@@ -136,7 +136,11 @@ func sqlitePath(store string) (string, error) {
 
 // handler is everything that is served.
 func (a *agents) handler() http.Handler {
-	front := server.Front(a.flows, server.FrontConfig{Token: a.token, Log: a.log})
+	c := server.FrontConfig{Token: a.token, Log: a.log}
+	if a.sites != nil && a.sites.server != nil {
+		c.Healthy = a.sites.server.Healthy
+	}
+	front := server.Front(a.flows, c)
 	if a.chats == nil {
 		return front
 	}

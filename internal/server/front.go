@@ -18,6 +18,8 @@ type FrontConfig struct {
 	Token string
 	// Log gets panics; nil discards them.
 	Log *slog.Logger
+	// Healthy says what keeps the server from doing its work, such as a store that is away; nil means nothing ever does. It is quick.
+	Healthy func() error
 }
 
 // Front stands before all doors of a server. It answers GET /healthz for everyone, lets in programs of this machine and bearers of the
@@ -29,7 +31,7 @@ func Front(next http.Handler, c FrontConfig) http.Handler {
 }
 
 func newFront(c FrontConfig) *front {
-	f := &front{log: logOrDiscard(c.Log)}
+	f := &front{log: logOrDiscard(c.Log), healthy: c.Healthy}
 	if c.Token != "" {
 		sum := sha256.Sum256([]byte(c.Token))
 		f.token = sum[:]
@@ -48,9 +50,10 @@ func ownPages() *http.CrossOriginProtection {
 }
 
 type front struct {
-	log    *slog.Logger
-	token  []byte // its hash; nil without one
-	inside http.Handler
+	log     *slog.Logger
+	token   []byte // its hash; nil without one
+	healthy func() error
+	inside  http.Handler
 }
 
 // ServeHTTP lets a request through, or says why not.
@@ -58,12 +61,25 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.rescue(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.URL.Path == "/healthz" {
-		_, _ = io.WriteString(w, "ok\n")
+		f.health(w)
 		return
 	}
 	if f.admits(w, r) {
 		f.inside.ServeHTTP(w, r)
 	}
+}
+
+// health answers 200 when the server can do its work. The reason why not goes to the log: it may name machines.
+func (f *front) health(w http.ResponseWriter) {
+	if f.healthy != nil {
+		if err := f.healthy(); err != nil {
+			f.log.Warn("not healthy", "error", err)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "unavailable: the store of sessions cannot be reached\n")
+			return
+		}
+	}
+	_, _ = io.WriteString(w, "ok\n")
 }
 
 // admits reports whether a request may come in; one that may not is answered.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -74,5 +75,19 @@ func TestFrontSurvivesPanics(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "fell over") {
 		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// TestHealth says so when the server cannot do its work, and not why.
+func TestHealth(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want int
+	}{{nil, http.StatusOK}, {errors.New("redis://10.0.0.7 is away"), http.StatusServiceUnavailable}} {
+		w := httptest.NewRecorder()
+		Front(http.NotFoundHandler(), FrontConfig{Healthy: func() error { return tc.err }}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+		if w.Code != tc.want || strings.Contains(w.Body.String(), "10.0.0.7") {
+			t.Errorf("%v: %d %s", tc.err, w.Code, w.Body)
+		}
 	}
 }
