@@ -68,6 +68,14 @@ func compiled(t testing.TB, b *graph.Builder[plain], c graph.Config) *graph.Grap
 	return g
 }
 
+// only defines a graph of such nodes and edges.
+func only(names []string, lines ...string) func(b *graph.Builder[plain]) {
+	return func(b *graph.Builder[plain]) {
+		noted(b, names...)
+		edges(b, lines...)
+	}
+}
+
 // Compile tells what LangGraph finds out at run time, or never: nodes nobody reaches, ways without an end, branches to nowhere.
 func TestCompileErrors(t *testing.T) {
 	toEnd := func(plain) string { return graph.End }
@@ -76,23 +84,23 @@ func TestCompileErrors(t *testing.T) {
 		want   string
 	}{
 		"empty":            {func(*graph.Builder[plain]) {}, "no edge leaves START: add one to the node where turns begin"},
-		"unknown target":   {func(b *graph.Builder[plain]) { noted(b, "answer"); edges(b, "START anwser") }, `from node "START" to "anwser", which is no node (did you mean "answer"?)`},
-		"unknown origin":   {func(b *graph.Builder[plain]) { noted(b, "answer"); edges(b, "START answer", "anwser END") }, `an edge leaves "anwser", which is no node (did you mean "answer"?)`},
-		"from END":         {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a", "a END", "END a") }, `an edge leaves "END", which is no node`},
-		"to START":         {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a", "a START") }, `from node "a" to "START", which is no node`},
-		"edge to nowhere":  {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a", "a") }, `leaves node "a" and leads nowhere`},
-		"edge twice":       {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a a", "a END") }, `two edges lead from node "START" to "a"`},
-		"unreachable":      {func(b *graph.Builder[plain]) { noted(b, "a", "b"); edges(b, "START a", "a END", "b END") }, `node "b" is never reached`},
-		"unreachable loop": {func(b *graph.Builder[plain]) { noted(b, "a", "b", "c"); edges(b, "START a", "a END", "b c", "c b END") }, `node "c" is never reached`},
+		"unknown target":   {only([]string{"answer"}, "START anwser"), `from node "START" to "anwser", which is no node (did you mean "answer"?)`},
+		"unknown origin":   {only([]string{"answer"}, "START answer", "anwser END"), `an edge leaves "anwser", which is no node (did you mean "answer"?)`},
+		"from END":         {only([]string{"a"}, "START a", "a END", "END a"), `an edge leaves "END", which is no node`},
+		"to START":         {only([]string{"a"}, "START a", "a START"), `from node "a" to "START", which is no node`},
+		"edge to nowhere":  {only([]string{"a"}, "START a", "a"), `leaves node "a" and leads nowhere`},
+		"edge twice":       {only([]string{"a"}, "START a a", "a END"), `two edges lead from node "START" to "a"`},
+		"unreachable":      {only([]string{"a", "b"}, "START a", "a END", "b END"), `node "b" is never reached`},
+		"unreachable loop": {only([]string{"a", "b", "c"}, "START a", "a END", "b c", "c b END"), `node "c" is never reached`},
 		"join parent": {func(b *graph.Builder[plain]) {
 			noted(b, "a", "b", "join")
 			edges(b, "START a", "a join", "b join", "join END")
 		}, `node "b" is never reached`},
-		"no way out":    {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a") }, `node "a" can never lead to END: lead an edge from it on`},
-		"endless loop":  {func(b *graph.Builder[plain]) { noted(b, "a", "b", "c"); edges(b, "START a c", "a b", "b a", "c END") }, `node "b" can never lead to END`},
-		"name twice":    {func(b *graph.Builder[plain]) { noted(b, "a", "a"); edges(b, "START a", "a END") }, `two nodes are called "a"`},
-		"reserved name": {func(b *graph.Builder[plain]) { noted(b, "END", "a"); edges(b, "START a", "a END") }, `a node cannot be called "END"`},
-		"no name":       {func(b *graph.Builder[plain]) { noted(b, "", "a"); edges(b, "START a", "a END") }, `a node cannot be called ""`},
+		"no way out":    {only([]string{"a"}, "START a"), `node "a" can never lead to END: lead an edge from it on`},
+		"endless loop":  {only([]string{"a", "b", "c"}, "START a c", "a b", "b a", "c END"), `node "b" can never lead to END`},
+		"name twice":    {only([]string{"a", "a"}, "START a", "a END"), `two nodes are called "a"`},
+		"reserved name": {only([]string{"END", "a"}, "START a", "a END"), `a node cannot be called "END"`},
+		"no name":       {only([]string{"", "a"}, "START a", "a END"), `a node cannot be called ""`},
 		"no function":   {func(b *graph.Builder[plain]) { b.Node("a", nil); edges(b, "START a", "a END") }, `node "a" has no function`},
 		"no time":       {func(b *graph.Builder[plain]) { b.Node("a", note("a")).Limit(-1); edges(b, "START a", "a END") }, `node "a" has a limit of -1ns`},
 		"no steps":      {func(b *graph.Builder[plain]) { noted(b, "a"); b.Steps(0); edges(b, "START a", "a END") }, "a turn of 0 steps can do nothing"},

@@ -1,73 +1,124 @@
 package graph
 
-import "reflect"
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
 
-func detachArray(element detach) detach {
-	if element == nil {
+// maxDepth bounds how deep a value may be nested; what is deeper contains itself, or nobody could read it.
+const maxDepth = 200
+
+// detach replaces every reference within an addressable value by a copy, so that the value shares nothing that anyone could change.
+type detach func(v reflect.Value, depth int)
+
+// detacher returns the function that makes a value of a type share nothing, or nil when assignment has done that. Unexported fields of
+// structs are left as they are: nodes cannot reach them.
+func detacher[T any]() (func(*T), error) {
+	switch any((*T)(nil)).(type) { // the types that states have most, without the cost of reflection
+	case *map[string]string:
+		return func(v *T) { cloneStrings(any(v).(*map[string]string)) }, nil
+	case *[]string:
+		return func(v *T) { cloneList(any(v).(*[]string)) }, nil
+	}
+	p := planner{}
+	plan := p.plan(reflect.TypeFor[T]())
+	if p.err != nil || plan == nil {
+		return nil, p.err
+	}
+	return func(v *T) { plan(reflect.ValueOf(v).Elem(), 0) }, nil
+}
+
+// planner makes a detach for each type once, so that types may contain themselves.
+type planner struct {
+	known map[reflect.Type]detach
+	err   error
+}
+
+// plan returns how values of a type are detached, or nil when there is nothing to do.
+func (p *planner) plan(t reflect.Type) detach {
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Uintptr:
+		p.err = fmt.Errorf("a %s cannot be stored: keep it out of the state", t)
+	case reflect.Array:
+		return detachArray(p.plan(t.Elem()))
+	case reflect.Struct:
+		return p.planStruct(t)
+	case reflect.Slice, reflect.Map, reflect.Pointer:
+		return p.planReference(t)
+	case reflect.Interface:
+		return detachInterface
+	}
+	return nil
+}
+
+func (p *planner) planStruct(t reflect.Type) detach {
+	type part struct {
+		field int
+		plan  detach
+	}
+	var parts []part
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() && (!f.Anonymous || f.Type.Kind() != reflect.Struct) {
+			continue
+		}
+		if plan := p.plan(f.Type); plan != nil {
+			parts = append(parts, part{i, plan})
+		}
+	}
+	if len(parts) == 0 {
 		return nil
 	}
 	return func(v reflect.Value, depth int) {
-		for i := range v.Len() {
-			element(v.Index(i), depth)
+		for _, p := range parts {
+			p.plan(v.Field(p.field), depth)
 		}
 	}
 }
 
-func detachSlice(element detach) detach {
+// planReference looks a type up before it plans its elements, as those may lead back to it.
+func (p *planner) planReference(t reflect.Type) detach {
+	switch t {
+	case reflect.TypeFor[map[string]string]():
+		return func(v reflect.Value, _ int) { cloneStrings(v.Addr().Interface().(*map[string]string)) }
+	case reflect.TypeFor[[]string]():
+		return func(v reflect.Value, _ int) { cloneList(v.Addr().Interface().(*[]string)) }
+	}
+	if plan, known := p.known[t]; known {
+		return plan
+	}
+	if p.known == nil {
+		p.known = map[reflect.Type]detach{}
+	}
+	var plan detach
+	p.known[t] = func(v reflect.Value, depth int) { plan(v, depth) }
+	element := p.plan(t.Elem())
+	switch t.Kind() {
+	case reflect.Slice:
+		plan = deeper(detachSlice(element))
+	case reflect.Map:
+		plan = deeper(detachMap(element))
+	default:
+		plan = deeper(detachPointer(element))
+	}
+	return plan
+}
+
+func cloneStrings(m *map[string]string) { *m = maps.Clone(*m) }
+
+func cloneList(l *[]string) { *l = slices.Clone(*l) }
+
+// deeper leaves nil alone and stops what contains itself.
+func deeper(plan detach) detach {
 	return func(v reflect.Value, depth int) {
-		n := v.Len()
-		c := reflect.MakeSlice(v.Type(), n, n)
-		reflect.Copy(c, v)
-		if element != nil {
-			for i := range n {
-				element(c.Index(i), depth)
-			}
+		if v.IsNil() {
+			return
 		}
-		v.Set(c)
-	}
-}
-
-func detachMap(element detach) detach {
-	return func(v reflect.Value, depth int) {
-		c := reflect.MakeMapWithSize(v.Type(), v.Len())
-		slot := reflect.New(v.Type().Elem()).Elem()
-		for entries := v.MapRange(); entries.Next(); {
-			slot.SetIterValue(entries)
-			if element != nil {
-				element(slot, depth)
-			}
-			c.SetMapIndex(entries.Key(), slot)
+		if depth > maxDepth {
+			panic(fmt.Sprintf("a value is nested deeper than %d levels: it may contain itself", maxDepth))
 		}
-		v.Set(c)
+		plan(v, depth+1)
 	}
-}
-
-func detachPointer(element detach) detach {
-	return func(v reflect.Value, depth int) {
-		c := reflect.New(v.Type().Elem())
-		c.Elem().Set(v.Elem())
-		if element != nil {
-			element(c.Elem(), depth)
-		}
-		v.Set(c)
-	}
-}
-
-// detachInterface plans as it goes, as only the value knows its type.
-func detachInterface(v reflect.Value, depth int) {
-	if v.IsNil() {
-		return
-	}
-	p := planner{}
-	plan := p.plan(v.Elem().Type())
-	if p.err != nil {
-		panic(p.err.Error())
-	}
-	if plan == nil {
-		return
-	}
-	c := reflect.New(v.Elem().Type()).Elem()
-	c.Set(v.Elem())
-	plan(c, depth+1)
-	v.Set(c)
 }

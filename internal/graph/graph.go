@@ -35,8 +35,8 @@ type Graph[S any] struct {
 // Run takes one turn of a thread: it applies the input to the newest state, runs the graph from Start, saves once, and returns the state.
 // What streaming nodes write goes to the sink; nil throws it away. When Run returns, nothing of the turn writes any more.
 //
-// After an error the thread is as it was before, except for writes to Kept fields, which make a checkpoint of the same turn. The error is a *NodeError when a node has failed, and
-// wraps ErrConflict when the thread has moved on meanwhile.
+// After an error the thread is as it was before, except for writes to Kept fields, which make a checkpoint that counts no turn. The error
+// is a *NodeError when a node has failed, and wraps ErrConflict when the thread has moved on meanwhile.
 func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink TokenSink) (S, error) {
 	state, err := g.run(ctx, thread, input, sink)
 	if err != nil {

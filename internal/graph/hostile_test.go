@@ -114,7 +114,8 @@ func TestFunctionsThatPanic(t *testing.T) {
 			t.Errorf("%v, want the panic of the %s", err, want)
 		}
 	}
-	if _, err := compiled(t, badly, graph.Config{}).UpdateState(t.Context(), "thread", update{bad.Set(1)}, graph.UpdateOptions{}); !errors.Is(err, graph.ErrPanic) {
+	_, err := compiled(t, badly, graph.Config{}).UpdateState(t.Context(), "thread", update{bad.Set(1)}, graph.UpdateOptions{})
+	if !errors.Is(err, graph.ErrPanic) {
 		t.Errorf("an update whose reducer panics: %v", err)
 	}
 }
@@ -275,4 +276,72 @@ func TestHugeValues(t *testing.T) {
 	if at, err := g.State(t.Context(), "thread"); err != nil || at.ID != "" {
 		t.Errorf("the turn was saved: %s, %v", at.ID, err)
 	}
+}
+
+// The functions of fields panic outside of nodes too: when a thread is read, and when a failed turn keeps something.
+func TestFieldFunctionsThatPanic(t *testing.T) {
+	type state struct {
+		List []*message `json:"list"`
+		Kept int        `json:"kept"`
+	}
+	list := graph.Append(func(s *state) *[]*message { return &s.List }).Keyed(func(m *message) string { return m.ID })
+	counted := graph.Merge(func(s *state) *int { return &s.Kept }, func(old, _ int) int { return 1 / old }).Kept()
+	b := graph.New("test", list, counted)
+	b.Node("a", func(context.Context, state) (graph.Update[state], error) { return nil, nil })
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	store := graph.NewMemory(graph.MemoryLimits{})
+	g, err := b.Compile(graph.Config{Checkpoints: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Save(t.Context(), "thread", graph.Record{ID: "1", Values: []byte(`{}`), Appended: []byte(`{"list":[null]}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.State(t.Context(), "thread"); !errors.Is(err, graph.ErrPanic) {
+		t.Errorf("reading a list whose key panics: %v", err)
+	}
+	if _, err := g.Run(t.Context(), "other", graph.Update[state]{counted.Set(1)}, nil); !errors.Is(err, graph.ErrPanic) {
+		t.Errorf("keeping a field whose merge panics: %v", err)
+	}
+}
+
+// An observer that panics is left out, whatever else happens.
+func TestObserverThatPanics(t *testing.T) {
+	var log bytes.Buffer
+	b := plainGraph()
+	noted(b, "a")
+	edges(b, "START a", "a END")
+	g := compiled(t, b, graph.Config{Observer: badObserver{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if s, err := g.Run(t.Context(), "thread", nil, nil); err != nil || len(s.Log) != 1 {
+		t.Errorf("%v, %v", s, err)
+	}
+	if strings.Count(log.String(), "panic observer=a") != 2 {
+		t.Errorf("the log does not tell:\n%s", log.String())
+	}
+}
+
+type badObserver struct{}
+
+func (badObserver) NodeBegan(context.Context, graph.Visit) context.Context { panic("began") }
+func (badObserver) NodeEnded(context.Context, graph.Visit)                 { panic("ended") }
+
+// A turn that fails for want of steps leaves behind a node that hangs, and names it.
+func TestHangingSibling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		b := plainGraph()
+		b.Steps(3)
+		b.Node("deaf", func(context.Context, plain) (update, error) { time.Sleep(time.Hour); return nil, nil })
+		noted(b, "loop")
+		edges(b, "START deaf loop", "deaf END")
+		b.Fan("loop", take("loop"), "loop", graph.End)
+		g := compiled(t, b, graph.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		began := time.Now()
+		_, err := g.Run(t.Context(), "thread", nil, nil)
+		if !errors.Is(err, graph.ErrSteps) || time.Since(began) != time.Second || !strings.Contains(log.String(), "node=deaf") {
+			t.Errorf("%v after %v; the log says %s", err, time.Since(began), log.String())
+		}
+		time.Sleep(2 * time.Hour)
+	})
 }

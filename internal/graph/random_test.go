@@ -56,7 +56,8 @@ func randomPlan(r *rand.Rand) plan {
 				p.choices[from] = append(slices.Clip(p.choices[from]), back)
 			}
 		}
-		if len(p.always[from])+len(p.choices[from]) == 0 || p.loops && !slices.Contains(p.always[from], graph.End) && !slices.Contains(p.choices[from], graph.End) {
+		ends := slices.Contains(p.always[from], graph.End) || slices.Contains(p.choices[from], graph.End)
+		if len(p.always[from])+len(p.choices[from]) == 0 || p.loops && !ends {
 			p.choices[from] = append(slices.Clip(p.choices[from]), graph.End)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
 )
 
 // schema holds every field of the state, each with its rule.
@@ -111,4 +110,3 @@ func (s *schema[S]) whole(state *S) Update[S] {
 	}
 	return u
 }
-

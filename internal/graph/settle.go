@@ -105,4 +105,3 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 	}
 	return next, nil
 }
-

@@ -105,4 +105,3 @@ func (g *Graph[S]) Delete(ctx context.Context, thread string) error {
 	g.recall.forget(thread)
 	return g.store.Delete(ctx, thread)
 }
-

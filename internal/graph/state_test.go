@@ -356,7 +356,8 @@ func TestTwoProcesses(t *testing.T) {
 func TestStoreErrors(t *testing.T) {
 	b := broken{graph.NewMemory(graph.MemoryLimits{})}
 	g := single(t, graph.Config{Checkpoints: b}, note("a"))
-	if _, err := g.Run(t.Context(), "thread", nil, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `saving thread "thread"`) {
+	_, err := g.Run(t.Context(), "thread", nil, nil)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `saving thread "thread"`) {
 		t.Error(err)
 	}
 }

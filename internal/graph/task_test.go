@@ -133,7 +133,6 @@ func TestTaskErrors(t *testing.T) {
 	var kept context.Context
 	b.Node("a", func(ctx context.Context, _ plain) (update, error) {
 		kept = ctx
-		lookUp.Cancel(ctx)
 		_, none := lookUp.Await(ctx, time.Second)
 		if !errors.Is(none, graph.ErrNoTask) {
 			t.Errorf("awaiting what was not started: %v", none)
@@ -147,6 +146,61 @@ func TestTaskErrors(t *testing.T) {
 	}
 	if err := lookUp.Start(kept, work); err == nil {
 		t.Error("a task was started after its turn")
+	}
+}
+
+// Nodes beside each other may be in any order. An awaiter at a later step gets what a slow starter starts, and learns that there is no task
+// as soon as no node of an earlier step is at work; what is cancelled before it is started is not started.
+func TestTasksBesideEachOther(t *testing.T) {
+	for name, test := range map[string]struct {
+		starter func(ctx context.Context, s plain) (update, error)
+		awaiter func(ctx context.Context, s plain) (update, error)
+		want    string
+		is      error
+	}{
+		"started late": {func(ctx context.Context, _ plain) (update, error) {
+			time.Sleep(time.Second)
+			return nil, lookUp.Start(ctx, func(context.Context) (string, error) { return "found", nil })
+		}, await(5 * time.Second), "found", nil},
+		"never started": {func(context.Context, plain) (update, error) {
+			time.Sleep(time.Second)
+			return nil, nil
+		}, await(5 * time.Second), "", graph.ErrNoTask},
+		"not started in time": {func(context.Context, plain) (update, error) {
+			time.Sleep(time.Minute)
+			return nil, nil
+		}, await(5 * time.Second), "", graph.ErrTaskLate},
+		"cancelled before": {func(ctx context.Context, _ plain) (update, error) {
+			time.Sleep(time.Second)
+			return nil, lookUp.Start(ctx, func(context.Context) (string, error) { panic("it was started") })
+		}, func(ctx context.Context, s plain) (update, error) {
+			lookUp.Cancel(ctx)
+			return await(5*time.Second)(ctx, s)
+		}, "", graph.ErrTaskCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := plainGraph()
+				b.Node("starter", test.starter)
+				noted(b, "first", "join")
+				var failed error
+				b.Node("awaiter", test.awaiter).OrElse(func(_ plain, err error) update {
+					failed = err
+					return nil
+				})
+				edges(b, "START starter first", "first awaiter join", "awaiter join", "join END", "starter END")
+				g := compiled(t, b, graph.Config{})
+				began := time.Now()
+				s, err := g.Run(t.Context(), "thread", nil, nil)
+				waited := time.Since(began)
+				if err != nil || s.Name != test.want || !errors.Is(failed, test.is) {
+					t.Errorf("%q, %v, %v; want %q, %v", s.Name, failed, err, test.want, test.is)
+				}
+				if name != "not started in time" && waited > time.Second || g.Tasks() != 0 {
+					t.Errorf("the turn took %v, %d tasks are left", waited, g.Tasks())
+				}
+			})
+		})
 	}
 }
 

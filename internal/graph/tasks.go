@@ -2,12 +2,10 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // tasks are those of one turn.
@@ -19,6 +17,8 @@ type tasks struct {
 	count  *atomic.Int64 // of the graph
 	mu     sync.Mutex
 	kinds  map[string]*task // nil once the turn is over
+	floor  int              // the lowest step at which a node is at work
+	news   chan struct{}    // closed when a task was started or the floor has risen; nil when nobody waits for that
 }
 
 type task struct {
@@ -29,15 +29,6 @@ type task struct {
 	err    error
 }
 
-type tasksKey struct{}
-
-func tasksOf(ctx context.Context) (*tasks, error) {
-	if all, ok := ctx.Value(tasksKey{}).(*tasks); ok {
-		return all, nil
-	}
-	return nil, errors.New("tasks belong to turns: use the context that the node was given")
-}
-
 func newTasks(ctx context.Context, thread string, turn int, log *slog.Logger, count *atomic.Int64) *tasks {
 	return &tasks{ctx: ctx, thread: thread, turn: turn, log: log, count: count, kinds: map[string]*task{}}
 }
@@ -45,16 +36,17 @@ func newTasks(ctx context.Context, thread string, turn int, log *slog.Logger, co
 func (a *tasks) start(kind string, work func(context.Context) (any, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.kinds == nil {
+	switch before := a.kinds[kind]; {
+	case a.kinds == nil:
 		return fmt.Errorf("task %q: the turn is over", kind)
-	}
-	if a.kinds[kind] != nil {
+	case before != nil && before.ctx.Err() != nil:
+		return nil
+	case before != nil:
 		return fmt.Errorf("task %q: there is one in this turn already", kind)
 	}
-	t := &task{done: make(chan struct{}), err: errGone}
-	t.ctx, t.cancel = context.WithCancelCause(a.ctx)
-	a.kinds[kind] = t
+	t := a.add(kind)
 	a.count.Add(1)
+	a.tell()
 	go func() {
 		defer close(t.done)
 		defer a.count.Add(-1)
@@ -66,51 +58,26 @@ func (a *tasks) start(kind string, work func(context.Context) (any, error)) erro
 	return nil
 }
 
-func (a *tasks) await(ctx context.Context, kind string, limit time.Duration) (any, error) {
-	a.mu.Lock()
-	t := a.kinds[kind]
-	a.mu.Unlock()
-	if t == nil {
-		return nil, ErrNoTask
-	}
-	if !t.isDone() {
-		late := time.NewTimer(limit)
-		defer late.Stop()
-		select {
-		case <-t.done:
-		case <-t.ctx.Done():
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-late.C:
-			return nil, fmt.Errorf("%w after %v", ErrTaskLate, limit)
-		}
-	}
-	return t.result()
-}
-
-// result returns what a task has found out, unless it was cancelled.
-func (t *task) result() (any, error) {
-	if t.ctx.Err() != nil {
-		return nil, context.Cause(t.ctx)
-	}
-	return t.value, t.err
-}
-
-func (t *task) isDone() bool {
-	select {
-	case <-t.done:
-		return true
-	default:
-		return false
-	}
+func (a *tasks) add(kind string) *task {
+	t := &task{done: make(chan struct{}), err: errGone}
+	t.ctx, t.cancel = context.WithCancelCause(a.ctx)
+	a.kinds[kind] = t
+	return t
 }
 
 func (a *tasks) cancel(kind string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t := a.kinds[kind]; t != nil {
-		t.cancel(ErrTaskCancelled)
+	t := a.kinds[kind]
+	switch {
+	case a.kinds == nil:
+		return
+	case t == nil: // it stands for the one that will not be started
+		t = a.add(kind)
+		close(t.done)
+		a.tell()
 	}
+	t.cancel(ErrTaskCancelled)
 }
 
 // stop cancels what is left and waits for it. A task that does not return within the grace is left behind: nobody awaits it any more.

@@ -15,6 +15,7 @@ type turn[S any] struct {
 	number int
 	base   *S // the state before the input
 	sink   TokenSink
+	tasks  *tasks
 	result *S // at the end
 
 	visits   []*visit[S]   // in the order in which they began
@@ -36,16 +37,17 @@ func newTurn[S any](g *Graph[S], thread string, number int, base *S, sink TokenS
 	}
 	return &turn[S]{
 		g: g, thread: thread, number: number, base: base, sink: sink,
-		arrivals: make([][]*visit[S], len(g.nodes)), writers: make([]*visit[S], len(g.schema.columns)), reports: make(chan report[S], 4), over: make(chan struct{}),
+		arrivals: make([][]*visit[S], len(g.nodes)), writers: make([]*visit[S], len(g.schema.columns)),
+		reports: make(chan report[S], 4), over: make(chan struct{}),
 	}
 }
 
 // hold runs the graph from the input to the result. When it returns, all that it has started has ended, or has lost every way to write.
 func (t *turn[S]) hold(ctx context.Context, input Update[S]) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	tasks := newTasks(ctx, t.thread, t.number, t.g.log, &t.g.tasks)
+	t.tasks = newTasks(ctx, t.thread, t.number, t.g.log, &t.g.tasks)
 	err := try(t.g.log, "graph", t.g.name, func() error {
-		if err := t.follow(context.WithValue(ctx, tasksKey{}, tasks), input); err != nil {
+		if err := t.follow(ctx, input); err != nil {
 			return err
 		}
 		t.result = t.after(t.ordered(t.all()))
@@ -53,7 +55,7 @@ func (t *turn[S]) hold(ctx context.Context, input Update[S]) error {
 	})
 	cancel(err)
 	t.stop(ctx)
-	tasks.stop()
+	t.tasks.stop()
 	return err
 }
 
@@ -72,6 +74,7 @@ func (t *turn[S]) follow(ctx context.Context, input Update[S]) error {
 		if t.active == 0 {
 			return nil
 		}
+		t.tasks.advance(t.floor())
 		select {
 		case r := <-t.reports:
 			if err := t.settle(ctx, r); err != nil {
@@ -90,61 +93,3 @@ func (t *turn[S]) follow(ctx context.Context, input Update[S]) error {
 func cancelled(ctx context.Context) error {
 	return fmt.Errorf("the turn was cancelled: %w", context.Cause(ctx))
 }
-
-// beginReady begins every waiting node that nothing at work or waiting can still lead to.
-func (t *turn[S]) beginReady(ctx context.Context) error {
-	if t.waiting.empty() {
-		return nil
-	}
-	var busy bits
-	busy.addAll(t.waiting)
-	busy.addAll(t.running)
-	for n := range t.waiting.all {
-		if node := t.g.nodes[n]; !node.before.meets(busy) {
-			if err := t.begin(ctx, node); err != nil {
-				return err
-			}
-		}
-	}
-	if t.active == 0 { // all that wait are on a loop and wait for each other
-		return t.begin(ctx, t.earliest())
-	}
-	return nil
-}
-
-// earliest returns the waiting node with the lowest step, the first by name if there are several.
-func (t *turn[S]) earliest() *Node[S] {
-	var first *Node[S]
-	lowest := 0
-	for n := range t.waiting.all {
-		if step := stepAfter(t.arrivals[n]); first == nil || step < lowest {
-			first, lowest = t.g.nodes[n], step
-		}
-	}
-	return first
-}
-
-// begin starts a visit of a node.
-func (t *turn[S]) begin(ctx context.Context, n *Node[S]) error {
-	from := t.arrivals[n.index]
-	t.arrivals[n.index] = nil
-	t.waiting.remove(n.index)
-	v := t.arrive(n, from)
-	if v.step > t.g.steps {
-		return fmt.Errorf("%w: node %q would be step %d: end the loop that leads to it, or raise Builder.Steps", ErrSteps, n.name, v.step)
-	}
-	if n.streams {
-		if t.streamer != nil && !v.past.has(t.streamer.number) {
-			return mixing(t.streamer.node, n)
-		}
-		t.streamer = v
-	}
-	v.view = t.view(v, from)
-	v.start(ctx, t)
-	t.visits = append(t.visits, v)
-	t.running.add(n.index)
-	t.active++
-	t.watchUntil(v.due)
-	return nil
-}
-

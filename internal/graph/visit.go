@@ -48,6 +48,7 @@ func (v *visit[S]) start(ctx context.Context, t *turn[S]) {
 	if o := t.g.observer; o != nil {
 		_ = try(t.g.log, "observer", n.name, func() error { ctx = o.NodeBegan(ctx, v.info); return nil })
 	}
+	ctx = context.WithValue(ctx, placeKey{}, place{t.tasks, v.step})
 	v.ctx, v.cancel = context.WithTimeoutCause(ctx, n.limit, errLate)
 	if n.streams {
 		v.out = &gate{sink: func(text string) error { return t.sink(v.ctx, text) }}

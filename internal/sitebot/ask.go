@@ -59,6 +59,24 @@ func decode(text string, into any) error {
 	return nil
 }
 
+// looseText is a text in a reply. Models write figures without quotes, and null for nothing.
+type looseText string
+
+// UnmarshalJSON reads a text, a number or a truth value as text, and null as none.
+func (t *looseText) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		return json.Unmarshal(data, (*string)(t))
+	case '{', '[':
+		return errors.New("a text was asked for")
+	case 'n':
+		*t = ""
+	default:
+		*t = looseText(data)
+	}
+	return nil
+}
+
 // say streams a node's answer to the visitor and returns it whole.
 func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (string, error) {
 	t := turnOf(ctx)

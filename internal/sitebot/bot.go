@@ -3,6 +3,7 @@ package sitebot
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"rehearse/internal/graph"
@@ -69,6 +70,11 @@ type turn struct {
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher
+	// starting opens once every background task has begun that is to begin.
+	starting *latch
+	// waits is when the answer began to wait for background tasks.
+	waiting sync.Once
+	waits   time.Time
 }
 
 type turnKey struct{}

@@ -2,7 +2,6 @@ package sitebot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -90,7 +89,7 @@ func (b *Bot) open(r Request) (*turn, error) {
 	if err != nil {
 		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
 	}
-	t := &turn{rules: rulesOf(found), request: r}
+	t := &turn{rules: rulesOf(found), request: r, starting: newLatch(starters)}
 	if t.models, err = b.Models(found); err != nil {
 		return nil, &Error{Fault: Failed, Message: "the site's models cannot be used", Err: err}
 	}
@@ -123,7 +122,9 @@ func (b *Bot) lock(ctx context.Context, key string) (unlock func(), err error) {
 // refuse answers a blocked message without asking any model. It counts, unless the session is over for good.
 func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, block Block, spam int, w *stopwatch) (*Outcome, error) {
 	if block != BlockHack {
-		counted := update{spamColumn.Set(spam), lastInputColumn.Set(t.request.Input)}
+		counted := update{
+			siteColumn.Set(t.Name), sessionColumn.Set(t.request.Session), spamColumn.Set(spam), lastInputColumn.Set(t.request.Input),
+		}
 		if _, err := b.graph.UpdateState(ctx, thread, counted, graph.UpdateOptions{Merge: true}); err != nil {
 			return nil, &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 		}
@@ -142,141 +143,4 @@ func carried(s *State) *Skills {
 		return nil
 	}
 	return &Skills{Proposed: []Skill{}, Applied: []Skill{}, Reasons: map[Skill]string{}, Used: s.Skills.Used}
-}
-
-func outcome(s *State, turnNumber int, w *stopwatch) *Outcome {
-	list(&s.FollowUps)
-	list(&s.Answers)
-	list(&s.Warnings)
-	table(&s.CTA)
-	m := Metadata{
-		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: s.Visitor, Skills: s.Skills, TurnNumber: turnNumber,
-		Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: w.latency(),
-	}
-	if s.Router != nil {
-		m.Action = s.Router.Action
-	}
-	return &Outcome{Response: s.Response, Metadata: m}
-}
-
-// turnError says what ended the turn.
-func turnError(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, graph.ErrConflict):
-		return &Error{Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err}
-	}
-	var node *graph.NodeError
-	if errors.As(err, &node) {
-		return &Error{Fault: Failed, Message: "the answer could not be written", Err: err}
-	}
-	return &Error{Fault: StoreFailed, Message: "the turn could not be kept", Err: err}
-}
-
-// State returns a session's state as a JSON object of fields. The error is an *Error.
-func (b *Bot) State(ctx context.Context, siteName, session string) (json.RawMessage, error) {
-	found, err := b.Sites.Find(siteName)
-	if err != nil {
-		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
-	}
-	at, err := b.graph.State(ctx, Thread(found.Name, session))
-	switch {
-	case err != nil:
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
-	case at.ID == "":
-		return nil, fault(UnknownSession, "send it a message first", "there is no session %q", session)
-	}
-	return json.Marshal(published(at.State))
-}
-
-// published returns a state whose lists and mappings are there even when they are empty.
-func published(s State) State {
-	list(&s.Messages)
-	list(&s.FollowUps)
-	list(&s.Answers)
-	list(&s.Warnings)
-	list(&s.Interest.Signals)
-	list(&s.Interest.New)
-	list(&s.Intents.History)
-	table(&s.CTA)
-	table(&s.Form.Collected)
-	table(&s.Booking.Values)
-	return s
-}
-
-func list[E any](l *[]E) {
-	if *l == nil {
-		*l = []E{}
-	}
-}
-
-func table(m *map[string]string) {
-	if *m == nil {
-		*m = map[string]string{}
-	}
-}
-
-// UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.
-// Nothing runs: the next message finds the state as if the conversation had come to it. The error is an *Error.
-func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch json.RawMessage, replace bool) error {
-	found, err := b.Sites.Find(siteName)
-	if err != nil {
-		return &Error{Fault: UnknownSite, Message: err.Error()}
-	}
-	if session == "" || len(session) > maxSession {
-		return fault(InvalidRequest, "use a session_id of 1 to 200 bytes", "the session id is missing or too long")
-	}
-	u, err := b.graph.ParseUpdate(patch)
-	if err != nil {
-		return &Error{Fault: UnknownField, Message: "the state cannot be set", Err: err}
-	}
-	thread := Thread(found.Name, session)
-	unlock, err := b.lock(ctx, thread)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if _, err := b.graph.UpdateState(ctx, thread, u, graph.UpdateOptions{Replace: replace, Merge: !replace}); err != nil {
-		return &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
-	}
-	return nil
-}
-
-// Forget deletes a session. A session that there is not is no error.
-func (b *Bot) Forget(ctx context.Context, siteName, session string) error {
-	found, err := b.Sites.Find(siteName)
-	if err != nil {
-		return &Error{Fault: UnknownSite, Message: err.Error()}
-	}
-	if err := b.graph.Delete(ctx, Thread(found.Name, session)); err != nil {
-		return &Error{Fault: StoreFailed, Message: "the session cannot be deleted", Err: err}
-	}
-	return nil
-}
-
-// stopwatch passes tokens on and measures when they came.
-type stopwatch struct {
-	now     func() time.Time
-	started time.Time
-	first   time.Time
-	sink    func(Event)
-}
-
-func (w *stopwatch) token(text string) {
-	if w.first.IsZero() {
-		w.first = w.now()
-	}
-	if w.sink != nil && text != "" {
-		w.sink(Event{Token: text})
-	}
-}
-
-func (w *stopwatch) latency() LatencyMS {
-	ms := func(to time.Time) float64 { return float64(to.Sub(w.started).Microseconds()) / 1000 }
-	l := LatencyMS{Total: ms(w.now())}
-	if !w.first.IsZero() {
-		l.FirstToken = ms(w.first)
-	}
-	return l
 }

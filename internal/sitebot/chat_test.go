@@ -78,6 +78,8 @@ type stage struct {
 	mu    sync.Mutex
 	asked []string
 	leads []lead.Capture
+	// delay, if any, is what every model call takes.
+	delay func(context.Context)
 }
 
 // watchedModel notes which nodes ask.
@@ -90,6 +92,9 @@ func (w *watchedModel) Generate(ctx context.Context, r llm.Request) (chat.Reply,
 	w.stage.mu.Lock()
 	w.stage.asked = append(w.stage.asked, r.Node)
 	w.stage.mu.Unlock()
+	if w.stage.delay != nil {
+		w.stage.delay(ctx)
+	}
 	return w.Model.Generate(ctx, r)
 }
 
@@ -167,6 +172,14 @@ func (s *stage) state(t *testing.T, session string) map[string]any {
 		t.Fatal(err)
 	}
 	return state
+}
+
+func jsonOf(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }
 
 // TestConversation holds one visitor's conversation from the first question to the booking and beyond.

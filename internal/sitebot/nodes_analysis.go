@@ -28,8 +28,8 @@ func (b *Bot) classify(ctx context.Context, s State) (update, error) {
 		field = s.Booking.Field
 	}
 	var reply struct {
-		Intent     Intent  `json:"intent"`
-		Confidence float64 `json:"confidence"`
+		Intent     Intent   `json:"intent"`
+		Confidence *float64 `json:"confidence"`
 	}
 	messages := conversation(&s, classifierMessages)
 	if err := b.ask(ctx, t.models.Fast, "intent_classifier", prompt.Vars{Field: field}, messages, &reply); err != nil {
@@ -39,7 +39,11 @@ func (b *Bot) classify(ctx context.Context, s State) (update, error) {
 	if !slices.Contains(intents, reply.Intent) {
 		return nil, fmt.Errorf("the classifier named an intent that there is not")
 	}
-	return update{intentsColumn.Set(nextIntent(&s, reply.Intent, min(max(reply.Confidence, 0), 1)))}, nil
+	confidence := 1.0 // of a model that names an intent and says no more
+	if reply.Confidence != nil {
+		confidence = min(max(*reply.Confidence, 0), 1)
+	}
+	return update{intentsColumn.Set(nextIntent(&s, reply.Intent, confidence))}, nil
 }
 
 // assumeLearning stands in for a classifier that failed.
@@ -63,7 +67,7 @@ func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 		Signals []string `json:"signals"`
 	}
 	messages := conversation(&s, 0)
-	if !s.Interest.Seen {
+	if s.Interest.unseen() {
 		messages = slices.DeleteFunc(conversation(&s, all), func(m chat.Message) bool { return m.Role != chat.User })
 	}
 	vars := prompt.Vars{Detected: s.Interest.Signals, Dialog: describeDialog(&s)}
@@ -72,6 +76,9 @@ func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 	}
 	return update{interestColumn.Set(scored(&s, signals, reply.Signals))}, nil
 }
+
+// unseen reports whether nobody has looked at the conversation: an injected one whose score was not injected with it.
+func (i *Interest) unseen() bool { return !i.Seen && i.Cumulative == 0 && len(i.Signals) == 0 }
 
 // scored adds the weights of signals that are new (sitebot.md 2.5). A demo that was just proposed begins the score anew.
 func scored(s *State, known []site.Signal, named []string) Interest {
@@ -136,20 +143,41 @@ func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 	value := site.Declined
 	if !site.Declines(s.Input) {
 		var reply struct {
-			Value *string `json:"value"`
+			Value *looseText `json:"value"`
 		}
 		vars := prompt.Vars{Field: field.ID, Collected: s.Profiling.Collected}
 		if err := b.ask(ctx, t.models.Default, "early_profile_extractor", vars, conversation(&s, 1), &reply); err != nil {
 			return nil, err
 		}
-		if reply.Value == nil {
-			return nil, nil
+		if reply.Value == nil && !refuses(s.Input) {
+			return nil, nil // the message was about something else
 		}
-		if value = strings.TrimSpace(*reply.Value); value == "" || site.Declines(value) {
-			value = site.Declined
-		}
+		value = answerOf(reply.Value)
 	}
 	return update{profilingColumn.Set(Profiling{Collected: map[string]string{field.ID: value}}), extractedColumn.Set(true)}, nil
+}
+
+// answerOf returns what a field holds after an answer; one that is blank, or a way not to answer, is declined.
+func answerOf(said *looseText) string {
+	if said == nil || site.Declines(string(*said)) {
+		return site.Declined
+	}
+	return strings.TrimSpace(string(*said))
+}
+
+// maxRefusalWords is how long a message may be that is taken for a refusal because of a phrase in it.
+const maxRefusalWords = 6
+
+// refuses reports whether a short message begins or ends with a way not to answer a question, such as "skip this one please", and asks nothing.
+func refuses(message string) bool {
+	words := wordsOf(message)
+	if question(message) || len(words) > maxRefusalWords {
+		return false
+	}
+	text := strings.Join(words, " ")
+	return slices.ContainsFunc(site.RefusalWords(), func(phrase string) bool {
+		return strings.HasPrefix(text, phrase+" ") || strings.HasSuffix(text, " "+phrase)
+	})
 }
 
 // describeDialog says in words what the conversation has been through.

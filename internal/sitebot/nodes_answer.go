@@ -122,7 +122,6 @@ func (t *turn) capture(where string, s *State, address string, values map[string
 // afterConversion is the post_conversion_handler: once a demo is booked, it asks the rest, one question a turn.
 func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink) (update, error) {
 	t := turnOf(ctx)
-	cancelTasks(ctx)
 	booking := s.Booking.clone()
 	if value, ok := t.bookingValue(t.Booking.PostConversion, booking.Field, s.Input); ok {
 		booking.Values[booking.Field] = value

@@ -18,43 +18,44 @@ const gatedContent = "content_gating"
 
 // watch is the dialog_state_extractor: it reads the markers of the answer and the address that the visitor gave.
 func (b *Bot) watch(ctx context.Context, s State) (update, error) {
-	d := observe(&s, s.Response)
-	if d.CapturedEmail != nil && s.Dialog.CapturedEmail == nil {
-		turnOf(ctx).capture(gatedContent, &s, *d.CapturedEmail, s.Profiling.Collected)
-	}
-	return update{dialogColumn.Set(d), observedColumn.Set(true)}, nil
+	return update{dialogColumn.Set(turnOf(ctx).observe(&s)), observedColumn.Set(true)}, nil
 }
 
-// fillForm is the form_field_extractor: what the visitor has said of the call to action's form. A model is asked for what rules do not know.
+// observe is the function of that name, and tells of an address that was given for content.
+func (t *turn) observe(s *State) Dialog {
+	d := observe(s, s.Response)
+	if d.CapturedEmail != nil && s.Dialog.CapturedEmail == nil {
+		t.capture(gatedContent, s, *d.CapturedEmail, s.Profiling.Collected)
+	}
+	return d
+}
+
+// fillForm is the form_field_extractor: what the visitor has said of the call to action's form. A model is asked for what rules do not know;
+// it may correct what it said earlier, but not what the visitor was asked for.
 func (b *Bot) fillForm(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	if len(t.CTA.FormFields) == 0 {
 		return nil, nil
 	}
-	values := overlay(s.Form.Collected, knownValues(&s))
-	if slices.ContainsFunc(t.CTA.FormFields, func(f site.FormField) bool { return values[f.Field] == "" }) {
+	known, said := knownValues(&s), map[string]string{}
+	if slices.ContainsFunc(t.CTA.FormFields, func(f site.FormField) bool { return known[f.Field] == "" }) {
 		var reply struct {
-			Fields map[string]*string `json:"fields"`
+			Fields map[string]looseText `json:"fields"`
 		}
 		if err := b.ask(ctx, t.models.Default, "form_field_extractor", prompt.Vars{}, conversation(&s, all), &reply); err != nil {
 			b.Log.WarnContext(ctx, "form fields", "error", err, "session", s.SessionID)
-			return append(t.formUpdate(&s, values), warningsColumn.Add("form_field_extractor failed")), nil
+			return append(t.formUpdate(&s, known), warningsColumn.Add("form_field_extractor failed")), nil
 		}
 		for name, value := range reply.Fields {
-			if t.formField(name) && value != nil && *value != "" && values[name] == "" {
-				values = overlay(values, map[string]string{name: *value})
-			}
+			said[name] = string(value)
 		}
 	}
-	return t.formUpdate(&s, values), nil
-}
-
-func (t *turn) formField(name string) bool {
-	return slices.ContainsFunc(t.CTA.FormFields, func(f site.FormField) bool { return f.Field == name })
+	return t.formUpdate(&s, overlay(said, known)), nil
 }
 
 // formUpdate writes the values of the form, and the parameters that they give the call to action's address.
-func (t *turn) formUpdate(s *State, values map[string]string) update {
+func (t *turn) formUpdate(s *State, found map[string]string) update {
+	values := overlay(s.Form.Collected, found)
 	collected, parameters := map[string]string{}, map[string]string{}
 	for _, f := range t.CTA.FormFields {
 		if value := values[f.Field]; value != "" && value != site.Declined {
@@ -141,11 +142,11 @@ func suggestions(texts []string) []string {
 }
 
 // finish is finalize: the turn becomes part of the conversation.
-func (b *Bot) finish(_ context.Context, s State) (update, error) {
+func (b *Bot) finish(ctx context.Context, s State) (update, error) {
 	u := update{
 		messagesColumn.Add(
-			Message{ID: fmt.Sprintf("%d:u", s.TurnNumber), Role: chat.User, Content: s.Input},
-			Message{ID: fmt.Sprintf("%d:a", s.TurnNumber), Role: chat.Assistant, Content: s.Response},
+			Message{ID: freeID(s.Messages, fmt.Sprintf("%d:u", s.TurnNumber)), Role: chat.User, Content: s.Input},
+			Message{ID: freeID(s.Messages, fmt.Sprintf("%d:a", s.TurnNumber)), Role: chat.Assistant, Content: s.Response},
 		),
 		turnColumn.Set(s.TurnNumber + 1),
 		lastInputColumn.Set(s.Input),
@@ -155,7 +156,7 @@ func (b *Bot) finish(_ context.Context, s State) (update, error) {
 		u = append(u, profilingColumn.Set(Profiling{LastExtractionTurn: &turn}))
 	}
 	if !s.Observed { // a path that has no extractor of its own: or last turn's marks would stay
-		u = append(u, dialogColumn.Set(observe(&s, s.Response)))
+		u = append(u, dialogColumn.Set(turnOf(ctx).observe(&s)))
 	}
 	return u, nil
 }

@@ -35,7 +35,7 @@ func (in Intents) believed() Intent {
 
 // route decides where the turn goes: the first rule that matches.
 func route(s *State, rules *rules) routing {
-	r := routing{Booking: s.Booking.clone(), HackCount: s.HackCount, Declined: s.Dialog.DemoDeclined}
+	r := routing{Booking: rules.asked(s), HackCount: s.HackCount, Declined: s.Dialog.DemoDeclined}
 	intent := s.Intents.believed()
 	if is(s.Dialog.DemoProposedLastTurn) && intent != Hack && site.Accepts(s.Input) {
 		intent = Book
@@ -76,9 +76,9 @@ func (r *routing) whileBooking(s *State, rules *rules, intent Intent) {
 	case redirected[intent] != "":
 		r.Booking.Active, r.Booking.Paused = false, false
 		r.to(RedirectRoute, redirected[intent], "the visitor leaves the booking: "+string(intent))
-	case intent == Book || rules.answersBooking(s):
+	case intent == Book || rules.answersBooking(&r.Booking, s.Input):
 		r.Booking.Paused = false
-		r.to(BookingRoute, HandleBooking, fmt.Sprintf("the booking goes on with %q", s.Booking.Field))
+		r.to(BookingRoute, HandleBooking, fmt.Sprintf("the booking goes on with %q", r.Booking.Field))
 	default:
 		r.Booking.Paused = true
 		r.to(AnswerRoute, Educate, "the booking is paused for a question")
@@ -86,7 +86,7 @@ func (r *routing) whileBooking(s *State, rules *rules, intent Intent) {
 }
 
 func (r *routing) startBooking(rules *rules) {
-	r.Booking.Active, r.Booking.Paused = true, false
+	r.Booking.Active, r.Booking.Paused, r.Booking.AskedTurn = true, false, 0 // nothing is asked yet
 	next, _ := site.Next(rules.Booking.Fields, r.Booking.Values)
 	r.Booking.Field = next.ID
 	r.to(BookingRoute, HandleBooking, "the visitor wants a demo")
@@ -105,6 +105,22 @@ func (r *routing) answer(s *State, rules *rules, intent Intent) {
 	default:
 		r.to(AnswerRoute, Educate, "the intent is "+string(intent))
 	}
+}
+
+// asked returns the booking with what an injected state may have left out of an active one: the field, and that it was asked before.
+func (r *rules) asked(s *State) Booking {
+	b := s.Booking.clone()
+	if !b.Active {
+		return b
+	}
+	if b.Field == "" {
+		next, _ := site.Next(r.Booking.Fields, b.Values)
+		b.Field = next.ID
+	}
+	if b.AskedTurn == 0 {
+		b.AskedTurn = max(1, s.SkillTurn()-1)
+	}
+	return b
 }
 
 // question reports whether a text asks something.

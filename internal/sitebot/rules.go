@@ -1,8 +1,8 @@
 package sitebot
 
 import (
+	"regexp"
 	"strings"
-	"time"
 
 	"rehearse/internal/sitebot/site"
 )
@@ -43,8 +43,8 @@ func (r *rules) missing(s *State) bool {
 }
 
 // answersBooking reports whether the message answers what the booking asked for.
-func (r *rules) answersBooking(s *State) bool {
-	_, ok := r.bookingValue(r.Booking.Fields, s.Booking.Field, s.Input)
+func (r *rules) answersBooking(b *Booking, input string) bool {
+	_, ok := r.bookingValue(r.Booking.Fields, b.Field, input)
 	return ok
 }
 
@@ -79,14 +79,33 @@ func (r *rules) bookingValue(fields []site.BookingField, id, input string) (stri
 			address := findEmail(input)
 			return address, address != ""
 		case site.Phone:
-			n := digits(input)
-			return input, n >= 6 && n <= 15 && !question(input)
+			number := findPhone(input)
+			return number, number != "" && !question(input)
 		case site.Date:
 			return input, isDate(input) && !question(input)
 		}
 		return input, input != "" && !question(input)
 	}
 	return "", false
+}
+
+// phone finds what may be a number to call: figures in groups, with or without the sign of an international one.
+var phone = regexp.MustCompile(`\+?[0-9(][0-9 ().\x{00a0}\x{202f}/-]*[0-9]`)
+
+// The figures that numbers to call have (E.164).
+const (
+	minPhone = 6
+	maxPhone = 15
+)
+
+// findPhone returns the first number to call in a text, as it is written, or nothing.
+func findPhone(text string) string {
+	for _, found := range phone.FindAllString(text, -1) {
+		if n := digits(found); n >= minPhone && n <= maxPhone {
+			return found
+		}
+	}
+	return ""
 }
 
 func digits(text string) int {
@@ -97,24 +116,6 @@ func digits(text string) int {
 		}
 	}
 	return n
-}
-
-// dateLayouts are dates as people write them.
-var dateLayouts = []string{
-	"2006-01-02", "02.01.2006", "2.1.2006", "02/01/2006", "2/1/2006", "2/1/06", "January 2", "2 January", "2 January 2006", "January 2, 2006",
-}
-
-// maxDateWords bounds how much a visitor may write around a date.
-const maxDateWords = 12
-
-// isDate reports whether a text names a day: a date as people write it, or a few words with a figure, such as "Monday at 10".
-func isDate(text string) bool {
-	for _, layout := range dateLayouts {
-		if _, err := time.Parse(layout, text); err == nil {
-			return true
-		}
-	}
-	return digits(text) > 0 && len(strings.Fields(text)) <= maxDateWords
 }
 
 // is reads a flag that may be unknown.

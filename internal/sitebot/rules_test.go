@@ -26,7 +26,7 @@ qualification:
     threshold: 10
     signals: [{id: pricing, weight: 4, when: asks about prices}, {id: urgency, weight: 6, when: names a date}]
 cta: {min_turn: 2, url: https://shop.example/demo}
-booking: {fields: [email, phone], post_conversion_fields: [company_size]}
+booking: {fields: [email, phone, day], post_conversion_fields: [company_size]}
 content_gating: {enabled: true, asset: The checklist}
 `
 
@@ -94,6 +94,23 @@ func TestRoute(t *testing.T) {
 		{"stay: intent", booking("email", "book it", Book), BookingRoute, HandleBooking, nil},
 		{"pause", booking("email", "What does it cost?", Learn), AnswerRoute, Educate, func(r routing) bool { return r.Booking.Active && r.Booking.Paused }},
 		{"exit", booking("email", "stop it", StopBooking), RedirectRoute, HandleStop, func(r routing) bool { return !r.Booking.Active }},
+		{"exit although it holds a value", booking("email", "ada@x.com cannot log in", Support), RedirectRoute, HandleSupport, func(r routing) bool { return !r.Booking.Active }},
+		{"pause: a figure is no date", booking("day", "We are 50", Context), AnswerRoute, Educate, func(r routing) bool { return r.Booking.Paused }},
+		{"injected: no field", func(s *State) {
+			s.Booking, s.Input = Booking{Active: true}, "ada@x.com"
+		}, BookingRoute, HandleBooking, func(r routing) bool { return r.Booking.Field == "email" && r.Booking.AskedTurn > 0 }},
+		{"a booking begins anew", func(s *State) {
+			s.Booking, s.Intents.Intent = Booking{Values: map[string]string{"email": "a@b.co"}, Field: "email", AskedTurn: 1}, Book
+		}, BookingRoute, HandleBooking, func(r routing) bool { return r.Booking.Field == "phone" && r.Booking.AskedTurn == 0 }},
+		{"yes while the classifier is at a loss", func(s *State) {
+			s.Input, s.Dialog.DemoProposedLastTurn, s.Intents.Intent = "ja graag", new(true), OffTopic
+		}, BookingRoute, HandleBooking, nil},
+		{"yes to a demo that is a hack", func(s *State) {
+			s.Input, s.Dialog.DemoProposedLastTurn, s.Intents.Intent = "yes", new(true), Hack
+		}, RedirectRoute, HandleHack, nil},
+		{"barely believed", func(s *State) { s.Intents = Intents{Intent: Support, Confidence: 0.4} }, RedirectRoute, HandleSupport, nil},
+		{"certainly a hack", func(s *State) { s.Intents = Intents{Intent: Hack, Confidence: 0.6} }, RedirectRoute, HandleHack, nil},
+		{"hardly a hack", func(s *State) { s.Intents = Intents{Intent: Hack, Confidence: 0.1} }, RedirectRoute, HandleOther, nil},
 		{"exit to support", booking("email", "I cannot log in", Support), RedirectRoute, HandleSupport, func(r routing) bool { return !r.Booking.Active }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -133,14 +150,27 @@ func TestApplySkills(t *testing.T) {
 			s.Profiling.Collected = map[string]string{"stage": "a", "profile": "b", "size": "c"}
 		}}, "suggest_follow_up"},
 		{"an answer is pending", 2, "ask_qualification", []func(*State){func(s *State) { s.Profiling.LastExtractionTurn = new(1) }}, "suggest_follow_up"},
+		{"nothing, on purpose", 2, "none", nil, "none"},
+		{"nothing, and something", 2, "none ask_email", nil, "ask_email"},
+		{"nothing, and something tired", 2, "none ask_email", []func(*State){func(s *State) { s.Dialog.AskCount = 2 }}, "none"},
+		{"a demo that was doubtfully asked for", 0, "", []func(*State){qualified, func(s *State) {
+			s.Intents = Intents{Intent: Book, Confidence: 0.3}
+		}}, "propose_demo"},
+		{"proposed lately, as far as skills know", 8, "propose_demo", []func(*State){usedDemo(2)}, "suggest_follow_up"},
+		{"proposed in the turn before, injected", 8, "propose_demo", []func(*State){func(s *State) {
+			s.Dialog.DemoProposedLastTurn = new(true)
+		}}, "suggest_follow_up"},
+		{"captured", 4, "", []func(*State){func(s *State) {
+			s.Dialog.AskTurn, s.Dialog.AskCount, s.Input = new(2), 1, "a@b.co"
+		}}, "capture_email deliver_content"},
 		{"one emoji", 4, "ask_email ask_qualification", []func(*State){qualified, interested}, "propose_demo"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := after(tc.messages, nil)
+			s.Skills = &Skills{}
 			for _, change := range tc.changes {
 				change(s)
 			}
-			s.Skills = &Skills{}
 			for k := range strings.FieldsSeq(tc.proposed) {
 				s.Skills.Proposed = append(s.Skills.Proposed, Skill(k))
 			}
@@ -152,6 +182,80 @@ func TestApplySkills(t *testing.T) {
 				t.Errorf("skills (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// usedDemo says when a demo was last proposed, as the skills remember it.
+func usedDemo(turn int) func(*State) {
+	return func(s *State) { s.Skills.Used = map[Skill]int{ProposeDemoSkill: turn} }
+}
+
+func TestBookingValues(t *testing.T) {
+	r := shopRules(t)
+	for _, tc := range []struct{ field, input, want string }{
+		{"email", "It is Ada@X.Example, thanks?", "Ada@x.example"},
+		{"email", "ada at x", ""},
+		{"phone", "call me on +44 20 7946 0958 please", "+44 20 7946 0958"},
+		{"phone", "(030) 123-4567", "(030) 123-4567"},
+		{"phone", "is it 0800 123 456?", ""},
+		{"phone", "room 12", ""},
+		{"phone", "1234567890123456", ""},
+		{"day", "2026-12-01", "2026-12-01"},
+		{"day", "tomorrow", "tomorrow"},
+		{"day", "lundi vers 10 h", "lundi vers 10 h"},
+		{"day", "on the 3rd", "on the 3rd"},
+		{"day", "12 Mai", "12 Mai"},
+		{"day", "am 12.3.", "am 12.3."},
+		{"day", "we may come", ""},
+		{"day", "We have 50 employees", ""},
+		{"day", "Is Monday fine?", ""},
+		{"company_size", " 50 ", "50"},
+	} {
+		fields := r.Booking.Fields
+		if tc.field == "company_size" {
+			fields = r.Booking.PostConversion
+		}
+		if got, ok := r.bookingValue(fields, tc.field, tc.input); got != tc.want && (ok || tc.want != "") || ok != (tc.want != "") {
+			t.Errorf("%s %q: %q %v, want %q", tc.field, tc.input, got, ok, tc.want)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"skip this one please": true, "I will skip": true, "je préfère ne pas le dire ici": true, "tell me about prices": false,
+		"what comes next?": false, "please tell me everything about how I might skip": false, "": false,
+	} {
+		if got := refuses(text); got != want {
+			t.Errorf("refuses(%q) = %v", text, got)
+		}
+	}
+}
+
+// TestMergeDialogs holds the reducer of 2.2: what was ever true stays, the last turn's flags and what is not null are new, counts grow.
+func TestMergeDialogs(t *testing.T) {
+	address := "a@b.co"
+	old := Dialog{
+		EmailAskedLastTurn: new(true), DemoProposedLastTurn: new(true), EmailAskedEver: true, AskTurn: new(3), AskCount: 2, CapturedEmail: &address,
+	}
+	if d := cmp.Diff(old, mergeDialogs(old, Dialog{AskCount: 1})); d != "" {
+		t.Errorf("nothing new (-want +got):\n%s", d)
+	}
+	want := old
+	want.EmailAskedLastTurn, want.DemoProposedEver, want.AskTurn = new(false), true, new(5)
+	if d := cmp.Diff(want, mergeDialogs(old, Dialog{EmailAskedLastTurn: new(false), DemoProposedEver: true, AskTurn: new(5)})); d != "" {
+		t.Errorf("news (-want +got):\n%s", d)
+	}
+}
+
+func TestMergeValues(t *testing.T) {
+	form := mergeForms(Form{map[string]string{"a": "1", "b": "2"}, 4}, Form{map[string]string{"a": "3", "b": " ", "c": ""}, 2})
+	if d := cmp.Diff(Form{map[string]string{"a": "3", "b": "2"}, 4}, form); d != "" {
+		t.Errorf("form (-want +got):\n%s", d)
+	}
+	got := mergeProfiling(Profiling{map[string]string{"a": "1"}, new(3)}, Profiling{map[string]string{"b": "2", "a": ""}, new(2)})
+	if d := cmp.Diff(Profiling{map[string]string{"a": "1", "b": "2"}, new(3)}, got); d != "" {
+		t.Errorf("profiling (-want +got):\n%s", d)
 	}
 }
 

@@ -38,6 +38,7 @@ func apply(s *State, rules *rules) []Skill {
 	if s.Skills != nil {
 		skills = slices.DeleteFunc(slices.Clone(s.Skills.Proposed), func(k Skill) bool { return k == NoSkill })
 	}
+	plain := s.Skills != nil && slices.Contains(s.Skills.Proposed, NoSkill)
 	add := func(k Skill) {
 		if !slices.Contains(skills, k) {
 			skills = append(skills, k)
@@ -45,8 +46,11 @@ func apply(s *State, rules *rules) []Skill {
 	}
 	if rules.captureDue(s) { // 2
 		add(CaptureEmail)
+		if findEmail(s.Input) != "" {
+			add(DeliverContent)
+		}
 	}
-	forced := s.Intents.believed() == Book // 3
+	forced := s.Intents.Intent == Book // 3: also where the router doubts it, as then it has led here and not to the booking
 	if forced {
 		add(ProposeDemoSkill)
 	}
@@ -59,10 +63,13 @@ func apply(s *State, rules *rules) []Skill {
 	}
 	skills = slices.DeleteFunc(skills, func(k Skill) bool { return tired(s, rules, k, forced) }) // 5, 6
 	skills = oneEmoji(skills)                                                                    // 7
-	if len(skills) == 0 {                                                                        // 8
-		skills = []Skill{SuggestFollowUp}
+	switch {                                                                                     // 8
+	case len(skills) > 0:
+		return skills
+	case plain:
+		return []Skill{NoSkill}
 	}
-	return skills
+	return []Skill{SuggestFollowUp}
 }
 
 // tired reports whether a skill has to rest in this turn.
@@ -70,8 +77,8 @@ func tired(s *State, rules *rules, k Skill, forced bool) bool {
 	turn := s.SkillTurn()
 	switch k {
 	case ProposeDemoSkill:
-		recent := s.Dialog.ProposedTurn != nil && turn-*s.Dialog.ProposedTurn <= demoRest
-		return recent || s.Dialog.DemoDeclined || turn < rules.CTA.MinTurn && !forced
+		proposed, ever := proposedTurn(s)
+		return ever && turn-proposed <= demoRest || s.Dialog.DemoDeclined || turn < rules.CTA.MinTurn && !forced
 	case AskEmail:
 		recent := s.Dialog.AskTurn != nil && turn-*s.Dialog.AskTurn < emailRest
 		return s.Dialog.AskCount >= maxAsks || recent || s.Dialog.CapturedEmail != nil || !rules.ContentGating.Enabled
@@ -79,6 +86,20 @@ func tired(s *State, rules *rules, k Skill, forced bool) bool {
 		return rules.unanswered(s) || !rules.missing(s)
 	}
 	return false
+}
+
+// proposedTurn returns the skill turn in which a demo was last proposed, by whichever trace it has left: an injected state may have only one.
+func proposedTurn(s *State) (turn int, ever bool) {
+	if s.Skills != nil {
+		turn, ever = s.Skills.Used[ProposeDemoSkill], s.Skills.Used[ProposeDemoSkill] > 0
+	}
+	if t := s.Dialog.ProposedTurn; t != nil {
+		turn, ever = max(turn, *t), true
+	}
+	if is(s.Dialog.DemoProposedLastTurn) {
+		turn, ever = max(turn, s.SkillTurn()-1), true
+	}
+	return turn, ever
 }
 
 // oneEmoji keeps the most important of the skills that mark an answer, and all others.

@@ -1,0 +1,68 @@
+package sitebot
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rehearse/internal/graph"
+)
+
+func outcome(s *State, turnNumber int, w *stopwatch) *Outcome {
+	list(&s.FollowUps)
+	list(&s.Answers)
+	list(&s.Warnings)
+	table(&s.CTA)
+	m := Metadata{
+		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: s.Visitor, Skills: s.Skills, TurnNumber: turnNumber,
+		Route: s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
+	}
+	if s.NextRoute != PostConversion { // there nobody classifies, and the intent is that of an earlier turn
+		m.Intent = s.Intents.Intent
+	}
+	if s.Router != nil {
+		m.Action = s.Router.Action
+	}
+	return &Outcome{Response: s.Response, Metadata: m}
+}
+
+// turnError says what ended the turn.
+func turnError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, graph.ErrConflict):
+		return &Error{Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err}
+	}
+	var node *graph.NodeError
+	if errors.As(err, &node) {
+		return &Error{Fault: Failed, Message: "the answer could not be written", Err: err}
+	}
+	return &Error{Fault: StoreFailed, Message: "the turn could not be kept", Err: err}
+}
+
+// stopwatch passes tokens on and measures when they came.
+type stopwatch struct {
+	now     func() time.Time
+	started time.Time
+	first   time.Time
+	sink    func(Event)
+}
+
+func (w *stopwatch) token(text string) {
+	if w.first.IsZero() {
+		w.first = w.now()
+	}
+	if w.sink != nil && text != "" {
+		w.sink(Event{Token: text})
+	}
+}
+
+func (w *stopwatch) latency() LatencyMS {
+	ms := func(to time.Time) float64 { return float64(to.Sub(w.started).Microseconds()) / 1000 }
+	l := LatencyMS{Total: ms(w.now())}
+	if !w.first.IsZero() {
+		l.FirstToken = ms(w.first)
+	}
+	return l
+}
