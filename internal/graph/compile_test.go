@@ -110,8 +110,14 @@ func TestCompileErrors(t *testing.T) {
 			b.Branch("a", toEnd, "END")
 			b.Branch("a", toEnd, "END")
 		}, `node "a" has two branches`},
-		"branch, no func":   {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a"); b.Branch("a", nil, "END") }, `the branch after node "a" has no function`},
-		"branch to nowhere": {func(b *graph.Builder[plain]) { noted(b, "a"); edges(b, "START a"); b.Branch("a", toEnd) }, `leaves node "a" and leads nowhere`},
+		"branch, no func": {func(b *graph.Builder[plain]) {
+			only([]string{"a"}, "START a")(b)
+			b.Branch("a", nil, graph.End)
+		}, `the branch after node "a" has no function`},
+		"branch to nowhere": {func(b *graph.Builder[plain]) {
+			only([]string{"a"}, "START a")(b)
+			b.Branch("a", toEnd)
+		}, `leaves node "a" and leads nowhere`},
 		"streams side by side": {func(b *graph.Builder[plain]) {
 			noted(b, "a")
 			b.Streaming("x", stream)
@@ -178,7 +184,7 @@ func TestFieldErrors(t *testing.T) {
 		"twice":      {[]graph.Column[state]{a, a}, `field "a" is declared twice`},
 		"elsewhere":  {[]graph.Column[state]{graph.Last(func(*state) *string { return &other })}, "a declaration points to no field of graph_test.state"},
 		"unexported": {[]graph.Column[state]{graph.Last(func(s *state) *string { return &s.c })}, `field "c" cannot be stored: export it`},
-		"channel":    {[]graph.Column[state]{graph.Last(func(s *state) *chan int { return &s.D })}, "a chan int cannot be stored: keep it out of the state"},
+		"channel":    {[]graph.Column[state]{graph.Last(func(s *state) *chan int { return &s.D })}, "a chan int cannot be stored: keep it out"},
 		"quoted":     {[]graph.Column[state]{graph.Last(func(s *state) *int { return &s.E })}, `the option "string" of its json tag is not supported`},
 		"same JSON name": {[]graph.Column[state]{
 			graph.Last(func(s *state) *string { return &s.F }), graph.Last(func(s *state) *string { return &s.G }),
@@ -191,7 +197,8 @@ func TestFieldErrors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := graph.New("test", graph.Last(func(s *int) *int { return s })).Compile(graph.Config{}); err == nil || !strings.Contains(err.Error(), "make it a struct") {
+	_, err := graph.New("test", graph.Last(func(s *int) *int { return s })).Compile(graph.Config{})
+	if err == nil || !strings.Contains(err.Error(), "make it a struct") {
 		t.Errorf("a state that is no struct: %v", err)
 	}
 }
@@ -231,7 +238,8 @@ func TestDrawing(t *testing.T) {
 	if strings.Count(text, "-.->") != 2 || strings.Count(text, "-->") != 2 {
 		t.Errorf("want two solid and two dashed edges:\n%s", text)
 	}
-	if len(d.Nodes) != 4 || d.Nodes[0].Shape != draw.Start || d.Nodes[3].Shape != draw.End || d.Nodes[1].Note != "streams" || d.Nodes[2].Shape != draw.Decision {
+	if len(d.Nodes) != 4 || d.Nodes[1].Note != "streams" ||
+		d.Nodes[0].Shape != draw.Start || d.Nodes[2].Shape != draw.Decision || d.Nodes[3].Shape != draw.End {
 		t.Errorf("nodes %+v", d.Nodes)
 	}
 }

@@ -46,7 +46,8 @@ func TestDetach(t *testing.T) {
 	c.Any.(map[string]any)["k"].([]any)[0] = "x"
 	c.Maps["new"] = nil
 	if want := sample(); !reflect.DeepEqual(original.Maps, want.Maps) || original.List[0] != "a" || original.Next.List[0] != "b" ||
-		!reflect.DeepEqual(original.Any, want.Any) || original.Lists[0][0] != 1 || original.Array[0][0] != 1 || original.Inner["k"] != 1 || original.Map["k"] != "v" {
+		!reflect.DeepEqual(original.Any, want.Any) || original.Lists[0][0] != 1 || original.Array[0][0] != 1 ||
+		original.Inner["k"] != 1 || original.Map["k"] != "v" {
 		t.Errorf("the original has changed: %+v", original)
 	}
 }
