@@ -35,7 +35,7 @@ func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt
 		return err
 	}
 	r := llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, messages...), Node: node}
-	if schema, ok := prompt.Schema(t.Site, node, vars.Field); ok {
+	if schema, ok := b.Prompts.Schema(t.Site, node, vars.Field); ok {
 		r.Schema = &llm.Schema{Name: node, JSON: schema}
 	}
 	answer, err := model.Generate(ctx, r)

@@ -13,8 +13,8 @@ var email = regexp.MustCompile(`[^\s@<>]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`)
 // findEmail returns the first e-mail address of a text, its domain in lower case, or nothing.
 func findEmail(text string) string {
 	found := email.FindString(text)
-	name, domain, ok := strings.Cut(found, "@")
-	if !ok {
+	name, domain, _ := strings.Cut(found, "@")
+	if name = strings.TrimLeft(name, `"'([{,;:*`); name == "" { // what people write before an address is not part of it
 		return ""
 	}
 	return name + "@" + strings.ToLower(domain)

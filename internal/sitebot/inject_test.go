@@ -81,7 +81,7 @@ func TestInjectionRefuses(t *testing.T) {
 
 // TestInjectedBooking takes the value of a field that an injected booking waits for, whatever it leaves out.
 func TestInjectedBooking(t *testing.T) {
-	const phoneFirst = "site: shop.example\nbooking: {fields: [name, phone]}\n"
+	const phoneFirst = "site: shop.example\naliases: [www.shop.example]\nbooking: {fields: [name, phone]}\n"
 	th := openTheater(t, phoneFirst)
 	th.inject(t, "b", `{"booking_state":{"active":true,"field":"name"}}`)
 	th.say(t, "b", "Ada Lovelace")

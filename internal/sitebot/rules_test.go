@@ -223,7 +223,7 @@ func TestBookingValues(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for text, want := range map[string]bool{
-		"skip this one please": true, "I will skip": true, "je préfère ne pas le dire ici": true, "tell me about prices": false,
+		"skip this one please": true, "I will skip": true, "non merci, pas ça": true, "tell me about prices": false,
 		"what comes next?": false, "please tell me everything about how I might skip": false, "": false,
 	} {
 		if got := refuses(text); got != want {
@@ -294,7 +294,7 @@ func TestGate(t *testing.T) {
 
 func TestFindEmail(t *testing.T) {
 	for text, want := range map[string]string{
-		"write to Ada.L@Example.COM please": "Ada.L@example.com", "<a@b.co>": "a@b.co", "a@b": "", "": "", "@x.com": "",
+		"write to Ada.L@Example.COM please": "Ada.L@example.com", "<a@b.co>": "a@b.co", "a@b": "", "(ada@x.com).": "ada@x.com", `"@x.com`: "", "": "", "@x.com": "",
 	} {
 		if got := findEmail(text); got != want {
 			t.Errorf("findEmail(%q) = %q, want %q", text, got, want)

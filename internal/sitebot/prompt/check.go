@@ -12,13 +12,13 @@ import (
 
 // Check reads every prompt of a site, so that mistakes are found before a visitor meets them. The error is as that of Render.
 // Warnings are about names that no source has and about instructions that ask questions in another order than the site.
-func (s Set) Check(ctx context.Context, of *site.Site) (warnings source.Problems, err error) {
+func (s *Set) Check(ctx context.Context, of *site.Site) (warnings source.Problems, err error) {
 	l := s.loader(ctx, of)
 	for _, node := range Nodes() {
 		l.node(node)
 	}
 	for _, skill := range Skills() {
-		l.load("", "skills/"+skill, variables)
+		l.skill(skill)
 	}
 	l.problems = distinct(l.problems)
 	if err := l.err(); err != nil {
@@ -86,7 +86,7 @@ func (l *loader) order() source.Problems {
 	if err != nil {
 		t = nil // there are none: faults were found before
 	}
-	text, last, before := strings.ToLower(t.render(nil)), -1, ""
+	text, last, before := strings.ToLower(t.render(func(string) string { return "" })), -1, ""
 	for _, f := range l.site.Fields() {
 		at := strings.Index(text, strings.ToLower(f.Question))
 		if at < 0 {

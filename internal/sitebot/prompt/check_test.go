@@ -30,7 +30,7 @@ func TestCheckProblems(t *testing.T) {
 		{"empty", texts{"nodes/skill_selector": " \n"}, "nodes/skill_selector: the prompt is empty (write one, or remove it to use the built-in prompt)"},
 		{"skill", texts{"skills/ask_email": "{{assets}}"}, `skills/ask_email:1:1: unknown variable {{assets}} (did you mean "asset"?)`},
 	} {
-		_, err := prompt.Set{Source: tc.source}.Check(t.Context(), s)
+		_, err := (&prompt.Set{Source: tc.source}).Check(t.Context(), s)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s:\n got %v\nwant %s", tc.name, err, tc.want)
 		}
@@ -38,7 +38,7 @@ func TestCheckProblems(t *testing.T) {
 			t.Errorf("%s: found more than once:\n%v", tc.name, err)
 		}
 	}
-	if _, err := (prompt.Set{Source: texts{meta: "Hello"}}).Render(t.Context(), s, prompt.AnswerWriter, prompt.Vars{}); err == nil {
+	if _, err := (&prompt.Set{Source: texts{meta: "Hello"}}).Render(t.Context(), s, prompt.AnswerWriter, prompt.Vars{}); err == nil {
 		t.Error("a faulty template was rendered")
 	}
 }
@@ -69,7 +69,7 @@ func TestCheckWarnings(t *testing.T) {
 		},
 		{"same order", "", texts{"response-agents/answer/instructions/acme.example": "What stage is your company at? Business or technical profile?"}, ""},
 	} {
-		warnings, err := prompt.Set{Source: tc.source}.Check(t.Context(), load(t, siteFile+tc.yaml+"\n"))
+		warnings, err := (&prompt.Set{Source: tc.source}).Check(t.Context(), load(t, siteFile+tc.yaml+"\n"))
 		got := warnings.Error()
 		if err != nil || !strings.Contains(got, tc.want) || tc.want == "" && got != "" || strings.Contains(got, "\n") {
 			t.Errorf("%s:\n got %s, %v\nwant %s", tc.name, got, err, tc.want)

@@ -36,6 +36,14 @@ func (f fallback) Prompt(ctx context.Context, name string) (text, version string
 	return text, version, err
 }
 
-func unknown(name, where string) error {
-	return fmt.Errorf("%w: %q in %s", ErrUnknown, name, where)
+// unknown is the error of a source that has no prompt of a name.
+func unknown(name, where string) error { return &unknownError{name, where} }
+
+// unknownError is put into words only when somebody reads it: most sites leave most names open, and nobody does.
+type unknownError struct{ name, where string }
+
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("%v: %q in %s", ErrUnknown, e.name, e.where)
 }
+
+func (e *unknownError) Unwrap() error { return ErrUnknown }

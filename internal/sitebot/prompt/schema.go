@@ -13,29 +13,38 @@ type object = map[string]any
 // Schema returns the JSON Schema of what a node replies with (sitebot.md 2.13), and false for a node that writes plain text.
 // Field is that of Vars. Every property must be there and no other may, as providers want for replies that surely follow a schema.
 func Schema(of *site.Site, node, field string) (json.RawMessage, bool) {
-	properties, ok := replies(of, field)[node]
-	if !ok {
+	properties := reply(of, node, field)
+	if properties == nil {
 		return nil, false
 	}
 	data, err := json.Marshal(closed(properties))
 	return data, err == nil
 }
 
-// replies are the properties of each node's reply.
-func replies(of *site.Site, field string) map[string]object {
-	return map[string]object{
-		IntentClassifier: {
+// reply returns the properties of a node's reply, and nil for a node that writes plain text.
+func reply(of *site.Site, node, field string) object {
+	switch node {
+	case IntentClassifier:
+		return object{
 			"intent":     oneOf("LEARN", "CONTEXT", "SUPPORT", "OFFTOPIC", "OTHER", "BOOKING", "STOP_BOOKING", "HACK"),
 			"confidence": object{"type": "number", "description": "from 0, a guess, to 1, certain"},
-		},
-		InterestSignalsDetector: {"signals": listOf(oneOf(signalIDs(of)...))},
-		SkillSelector:           {"skills": listOf(oneOf(Skills()...)), "reasons": closed(textsOrNull(Skills()))},
-		EarlyProfileExtractor:   {"value": valueOf(of, field)},
-		VisitorProfile:          profile(),
-		FormFieldExtractor:      {"fields": closed(textsOrNull(formFields(of)))},
-		FollowUpSuggester:       {"suggestions": listOf(text())},
-		AnswerSuggester:         {"answers": listOf(text())},
+		}
+	case InterestSignalsDetector:
+		return object{"signals": listOf(oneOf(signalIDs(of)...))}
+	case SkillSelector:
+		return object{"skills": listOf(oneOf(Skills()...)), "reasons": closed(textsOrNull(Skills()))}
+	case EarlyProfileExtractor:
+		return object{"value": valueOf(of, field)}
+	case VisitorProfile:
+		return profile()
+	case FormFieldExtractor:
+		return object{"fields": closed(textsOrNull(formFields(of)))}
+	case FollowUpSuggester:
+		return object{"suggestions": listOf(text())}
+	case AnswerSuggester:
+		return object{"answers": listOf(text())}
 	}
+	return nil
 }
 
 // closed is an object that has all of some properties and no others.

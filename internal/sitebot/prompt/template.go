@@ -108,15 +108,15 @@ func (t template) fill(name string, inner template) template {
 	return out
 }
 
-// render writes the template with values, as they are.
-func (t template) render(values map[string]string) string {
-	var b strings.Builder
+// render writes the template with the values of its variables, as they are.
+func (t template) render(value func(name string) string) string {
+	pieces := make([]string, 0, 32) // room for most templates without asking for memory
 	for _, p := range t {
 		if p.variable {
-			b.WriteString(values[p.text])
+			pieces = append(pieces, value(p.text))
 			continue
 		}
-		b.WriteString(p.text)
+		pieces = append(pieces, p.text)
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(strings.Join(pieces, ""))
 }

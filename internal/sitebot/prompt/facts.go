@@ -1,0 +1,88 @@
+package prompt
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"rehearse/internal/sitebot/site"
+)
+
+// facts are what prompts say of one site at every turn, and what was made for that site before. Only the caches change.
+type facts struct {
+	site *site.Site
+	// texts are the values of the variables that depend on the site alone.
+	texts  map[string]string
+	fields []site.Field
+	// asked are the fields of the qualification and of the booking, by id.
+	asked map[string]asked
+
+	nodes, skills cache[string, prepared]
+	schemas       cache[schemaKey, json.RawMessage]
+}
+
+type schemaKey struct{ node, field string }
+
+func factsOf(s *site.Site) *facts {
+	return &facts{site: s, texts: siteTexts(s), fields: s.Fields(), asked: askedBy(s)}
+}
+
+func siteTexts(s *site.Site) map[string]string {
+	texts := map[string]string{
+		"site": s.Name, "company": s.Company.Name, "cta_url": s.CTA.URL, "asset": or(s.ContentGating.Asset, "more material"),
+		"signals": signalLines(s), "fields": formLines(s),
+	}
+	for name, text := range texts {
+		texts[name] = or(strings.TrimSpace(text), none)
+	}
+	texts["company_description"] = s.Company.Description // stands in running text
+	return texts
+}
+
+// askedBy returns all that a site asks, by the id of the field.
+func askedBy(s *site.Site) map[string]asked {
+	all := map[string]asked{}
+	for _, id := range s.FieldIDs() {
+		all[id] = asking(s, id)
+	}
+	for _, f := range slices.Concat(s.Booking.Fields, s.Booking.PostConversion) {
+		all[f.ID] = asking(s, f.ID)
+	}
+	return all
+}
+
+// asked is what a site says about the field with an id.
+type asked struct {
+	question string
+	choices  []string
+	kind     site.FieldType
+}
+
+func asking(s *site.Site, id string) asked {
+	if f, ok := s.Field(id); ok {
+		return asked{f.Question, f.Choices, site.Text}
+	}
+	for _, f := range slices.Concat(s.Booking.Fields, s.Booking.PostConversion) {
+		if f.ID == id {
+			return asked{"What is your " + inWords(id) + "?", nil, f.Type}
+		}
+	}
+	return asked{}
+}
+
+func signalLines(s *site.Site) string {
+	var b strings.Builder
+	for _, signal := range s.Qualification.InterestSignals.Signals {
+		b.WriteString("- " + signal.ID + ": " + signal.When + "\n")
+	}
+	return b.String()
+}
+
+// formLines describes the fields of the call to action's form, with the question if the qualification asks one.
+func formLines(s *site.Site) string {
+	var b strings.Builder
+	for _, f := range s.CTA.FormFields {
+		b.WriteString("- " + f.Field + ": " + or(asking(s, f.Field).question, inWords(f.Field)) + "\n")
+	}
+	return b.String()
+}
