@@ -14,8 +14,6 @@ const maxDateWords = 12
 var numericDate = regexp.MustCompile(`(?i)\b(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}([./]|\b)|\d{1,2}(st|nd|rd|th|er)\b)`)
 
 // dayWords name a day by themselves, in the seven languages of sitebot.md 2.8.
-//
-//nolint:misspell // most of it is not English
 var dayWords = strings.Fields(`
 	today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday
 	aujourd'hui demain après-demain lundi mardi mercredi jeudi vendredi samedi dimanche
@@ -26,8 +24,6 @@ var dayWords = strings.Fields(`
 	vandaag overmorgen maandag dinsdag woensdag donderdag vrijdag zaterdag zondag`)
 
 // monthWords name a day together with a figure: the 12 of "12 March".
-//
-//nolint:misspell // most of it is not English
 var monthWords = strings.Fields(`
 	january february march april may june july august september october november december
 	jan feb mar apr jun jul aug sep sept oct nov dec

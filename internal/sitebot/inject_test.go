@@ -20,8 +20,11 @@ func TestInjectedMessages(t *testing.T) {
 		{"a turn", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`, []string{"0:u", "0:a", "1:u", "1:a"}, 2},
 		{"a greeting", `[{"role":"assistant","content":"hi"}]`, []string{"0:a", "1:u", "1:a"}, 2},
 		{"an unanswered message", `[{"role":"user","content":"a"},{"role":"user","content":"a"}]`, []string{"0:u.0", "0:u.1", "0:u", "0:a"}, 1},
-		{"two answers", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"assistant","content":"c"}]`,
-			[]string{"0:u", "0:a", "1:a", "2:u", "2:a"}, 3},
+		{
+			"two answers", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"assistant","content":"c"}]`,
+			[]string{"0:u", "0:a", "1:a", "2:u", "2:a"},
+			3,
+		},
 		{"an id that the next turn would take", `[{"id":"0:u","role":"user","content":"a"}]`, []string{"0:u", "0:u.2", "0:a"}, 1},
 		{"nothing", `[]`, []string{"0:u", "0:a"}, 1},
 	} {

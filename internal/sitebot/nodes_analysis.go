@@ -3,6 +3,7 @@ package sitebot
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -126,9 +127,7 @@ func proposeNothing(s State, _ error) update {
 func used(s *State) map[Skill]int {
 	kept := map[Skill]int{}
 	if s.Skills != nil {
-		for k, turn := range s.Skills.Used {
-			kept[k] = turn
-		}
+		maps.Copy(kept, s.Skills.Used)
 	}
 	return kept
 }

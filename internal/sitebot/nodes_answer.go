@@ -87,8 +87,13 @@ func (b *Bot) respondWith(ctx context.Context, u update, node string, s *State, 
 func describeProfile(p enrich.Profile) string {
 	var b strings.Builder
 	for _, fact := range [][2]string{
-		{"company", p.CompanyName}, {"about the company", p.CompanyDescription}, {"sector", p.Sector}, {"sub-sector", p.SubSector},
-		{"wants to", p.JobToBeDone}, {"is after", p.Intent}, {"features asked about", strings.Join(p.FeatureList, ", ")},
+		{"company", p.CompanyName},
+		{"about the company", p.CompanyDescription},
+		{"sector", p.Sector},
+		{"sub-sector", p.SubSector},
+		{"wants to", p.JobToBeDone},
+		{"is after", p.Intent},
+		{"features asked about", strings.Join(p.FeatureList, ", ")},
 	} {
 		if fact[1] != "" {
 			fmt.Fprintf(&b, "%s: %s\n", fact[0], fact[1])

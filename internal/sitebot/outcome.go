@@ -34,8 +34,7 @@ func turnError(ctx context.Context, err error) error {
 	case errors.Is(err, graph.ErrConflict):
 		return &Error{Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err}
 	}
-	var node *graph.NodeError
-	if errors.As(err, &node) {
+	if _, ok := errors.AsType[*graph.NodeError](err); ok {
 		return &Error{Fault: Failed, Message: "the answer could not be written", Err: err}
 	}
 	return &Error{Fault: StoreFailed, Message: "the turn could not be kept", Err: err}

@@ -2,6 +2,7 @@ package sitebot
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"rehearse/internal/sitebot/site"
@@ -129,9 +130,7 @@ func question(text string) bool { return strings.ContainsAny(text, "?？؟") }
 // clone returns a copy that shares nothing.
 func (b Booking) clone() Booking {
 	values := make(map[string]string, len(b.Values))
-	for name, value := range b.Values {
-		values[name] = value
-	}
+	maps.Copy(values, b.Values)
 	b.Values = values
 	return b
 }

@@ -277,8 +277,14 @@ func TestGate(t *testing.T) {
 		input string
 		want  Block
 	}{
-		{"hello", NotBlocked}, {" HELLO ", NotBlocked}, {"hello", NotBlocked}, {"Hello", BlockSpam}, {"hello", BlockSpam},
-		{"another", NotBlocked}, {strings.Repeat("ö", 15_000), NotBlocked}, {strings.Repeat("ö", 15_001), BlockLong},
+		{"hello", NotBlocked},
+		{" HELLO ", NotBlocked},
+		{"hello", NotBlocked},
+		{"Hello", BlockSpam},
+		{"hello", BlockSpam},
+		{"another", NotBlocked},
+		{strings.Repeat("ö", 15_000), NotBlocked},
+		{strings.Repeat("ö", 15_001), BlockLong},
 	} {
 		spam := repeats(s, tc.input)
 		if got := gate(s, tc.input, spam); got != tc.want {

@@ -2,6 +2,7 @@ package sitebot_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -23,13 +24,23 @@ func TestNodesOfRoutes(t *testing.T) {
 		optional string // background work that is cancelled, whether it has asked or not
 	}{
 		{"answer", sitebot.Learn, `{}`, "", "answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile", ""},
-		{"answer with a question", sitebot.Learn, `{}`, "And you? 👉 Which stage?", "answer_suggester answer_writer form_field_extractor " + analysis + " visitor_profile", ""},
+		{
+			"answer with a question", sitebot.Learn, `{}`, "And you? 👉 Which stage?",
+			"answer_suggester answer_writer form_field_extractor " + analysis + " visitor_profile", "",
+		},
 		{"answer with a proposal", sitebot.Learn, `{}`, "👇 See a demo.", "answer_writer form_field_extractor " + analysis + " visitor_profile", ""},
-		{"answer with an e-mail question", sitebot.Learn, `{}`, "💌 Leave your address.", "answer_writer form_field_extractor " + analysis + " visitor_profile", ""},
-		{"a question was asked", sitebot.Context, `{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, "",
-			"answer_writer early_profile_extractor follow_up_suggester form_field_extractor " + analysis + " visitor_profile", ""},
-		{"a question was asked earlier", sitebot.Context, `{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, "",
-			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile", ""},
+		{
+			"answer with an e-mail question", sitebot.Learn, `{}`, "💌 Leave your address.",
+			"answer_writer form_field_extractor " + analysis + " visitor_profile", "",
+		},
+		{
+			"a question was asked", sitebot.Context, `{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, "",
+			"answer_writer early_profile_extractor follow_up_suggester form_field_extractor " + analysis + " visitor_profile", "",
+		},
+		{
+			"a question was asked earlier", sitebot.Context, `{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, "",
+			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile", "",
+		},
 		{"redirect", sitebot.Support, `{}`, "", "intent_classifier interest_signals_detector redirect_handler skill_selector", "visitor_profile"},
 		{"hack", sitebot.Hack, `{}`, "", "intent_classifier interest_signals_detector redirect_handler skill_selector", "visitor_profile"},
 		{"booking", sitebot.Book, `{}`, "", "booking_handler " + analysis, "visitor_profile"},
@@ -83,13 +94,15 @@ func TestFailuresOfNodes(t *testing.T) {
 			}
 		})
 	}
-	for node, intent := range map[string]sitebot.Intent{"answer_writer": sitebot.Learn, "redirect_handler": sitebot.Support, "booking_handler": sitebot.Book} {
+	for node, intent := range map[string]sitebot.Intent{
+		"answer_writer": sitebot.Learn, "redirect_handler": sitebot.Support, "booking_handler": sitebot.Book,
+	} {
 		t.Run(node, func(t *testing.T) {
 			th := openTheater(t, shop)
 			th.intent(intent)
 			th.says(node, " ")
 			_, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "f", Input: "hello"}, nil)
-			if fault, ok := err.(*sitebot.Error); !ok || fault.Fault != sitebot.Failed {
+			if fault, ok := errors.AsType[*sitebot.Error](err); !ok || fault.Fault != sitebot.Failed {
 				t.Fatalf("error %v", err)
 			}
 			s := th.state(t, "f")
@@ -130,7 +143,8 @@ func TestScore(t *testing.T) {
 	if score() != 0.0 {
 		t.Errorf("after a proposal the score is %v", score())
 	}
-	th.inject(t, "known", `{"messages":[{"role":"user","content":"old"},{"role":"assistant","content":"hm"}],"interest_signals_state":{"cumulative":99,"signals":["pricing"]}}`)
+	th.inject(t, "known", `{"messages":[{"role":"user","content":"old"},{"role":"assistant","content":"hm"}],
+		"interest_signals_state":{"cumulative":99,"signals":["pricing"]}}`)
 	th.say(t, "known", "new")
 	if r := th.request("interest_signals_detector"); len(r.Messages) != 2 {
 		t.Errorf("a conversation with a score is read whole: %+v", r.Messages)
@@ -152,7 +166,8 @@ func TestGating(t *testing.T) {
 		th.intent(intent)
 		th.says("answer_writer", "Here it is.")
 		o := th.say(t, "g", "to Ada@SHOP.example.COM please")
-		if intent == sitebot.Learn && !cmp.Equal(o.Metadata.Skills.Applied, []sitebot.Skill{sitebot.SuggestFollowUp, sitebot.CaptureEmail, sitebot.DeliverContent}) {
+		want := []sitebot.Skill{sitebot.SuggestFollowUp, sitebot.CaptureEmail, sitebot.DeliverContent}
+		if intent == sitebot.Learn && !cmp.Equal(o.Metadata.Skills.Applied, want) {
 			t.Errorf("skills %v", o.Metadata.Skills.Applied)
 		}
 		th.say(t, "g", "and to bob@shop.example")

@@ -44,27 +44,19 @@ func (t *Sitebot) Open(ctx context.Context, o runner.Opening) (runner.Session, e
 	return s, t.Bot.UpdateState(ctx, t.Site, s.id, data, true)
 }
 
-// addHistory adds what was said before the first turn to a state.
+// addHistory adds what was said before the first turn to a state. The chatbot gives the messages their ids, and counts the turns.
 func addHistory(patch map[string]json.RawMessage, input []chat.Message) error {
 	var messages []sitebot.Message
-	turn := 0
 	for _, m := range input {
-		switch m.Role {
-		case chat.User:
-			messages = append(messages, sitebot.Message{ID: fmt.Sprintf("%d:u", turn), Role: m.Role, Content: m.Content.String()})
-		case chat.Assistant:
-			messages = append(messages, sitebot.Message{ID: fmt.Sprintf("%d:a", turn), Role: m.Role, Content: m.Content.String()})
-			turn++
+		if m.Role == chat.User || m.Role == chat.Assistant {
+			messages = append(messages, sitebot.Message{Role: m.Role, Content: m.Content.String()})
 		}
 	}
 	if messages == nil {
 		return nil
 	}
-	var err error
-	if patch["messages"], err = json.Marshal(messages); err != nil {
-		return err
-	}
-	patch["turn_number"], err = json.Marshal(turn)
+	data, err := json.Marshal(messages)
+	patch["messages"] = data
 	return err
 }
 

@@ -1,0 +1,123 @@
+package siteconfig
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
+)
+
+// Limits of a table. They bound what a table that is not one of sites can cost.
+const (
+	maxRows   = 10_000
+	maxConfig = 1 << 20 // as for files
+	maxTotal  = 64 << 20
+)
+
+// row is one row of the table.
+type row struct {
+	site string
+	// config is JSON; nil when it is too large to be sent, or NULL.
+	config []byte
+	// size is that of the configuration in bytes.
+	size int
+}
+
+// collection holds the rows of a table as they were read.
+type collection struct {
+	where, table string
+	rows         []row
+	bytes        int
+	// digest is of all rows.
+	digest hash.Hash
+}
+
+func newCollection(where, table string) *collection {
+	return &collection{where: where, table: table, digest: sha256.New()}
+}
+
+// add keeps a row. Nothing is parsed before all rows are there: most tables that are read again have not changed.
+func (c *collection) add(r row) error {
+	if len(c.rows) == maxRows {
+		return fmt.Errorf("%s: the table holds more than %d rows: keep sites only in it", c.where, maxRows)
+	}
+	if c.bytes += len(r.site) + len(r.config); c.bytes > maxTotal {
+		return fmt.Errorf("%s: the table holds more than %d MB: keep long texts in prompts and in the knowledge base", c.where, maxTotal>>20)
+	}
+	c.rows = append(c.rows, r)
+	c.note([]byte(r.site), r.config, []byte(strconv.Itoa(r.size)))
+	return nil
+}
+
+// parse returns the sites of the rows that have no faults, and the faults of the others.
+func (c *collection) parse() (sites []*site.Site, problems source.Problems) {
+	for _, r := range c.rows {
+		s, faults := readRow(label(c.table, r.site), r)
+		if len(faults) > 0 {
+			problems = append(problems, faults...)
+			continue
+		}
+		sites = append(sites, s)
+	}
+	return sites, problems
+}
+
+// note adds values to the digest, each behind its length so that no two rows read the same.
+func (c *collection) note(values ...[]byte) {
+	for _, value := range values {
+		_ = binary.Write(c.digest, binary.BigEndian, int64(len(value)))
+		_, _ = c.digest.Write(value)
+	}
+}
+
+// label names a row as problems name files.
+func label(table, name string) string { return table + "[" + clip(name, 253) + "]" }
+
+// clip makes a text short and printable: names of rows and words of servers are whatever somebody wrote.
+func clip(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '·'
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// library returns the sites, or the problems of all rows.
+func (c *collection) library() (*site.Library, error) {
+	sites, problems := c.parse()
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if len(sites) == 0 {
+		return nil, fmt.Errorf("there is no site in %s: insert a row with its name and its configuration as JSON", c.where)
+	}
+	library, err := site.NewLibrary(sites...)
+	return library, unplaced(err)
+}
+
+// unplaced drops lines and columns: nobody sees a row as lines. The path of keys says where a fault is.
+func unplaced(err error) error {
+	if faults, ok := errors.AsType[source.Problems](err); ok {
+		return withoutPlaces(faults)
+	}
+	return err
+}
+
+func withoutPlaces(faults source.Problems) source.Problems {
+	for i := range faults {
+		faults[i].Line, faults[i].Column = 0, 0
+	}
+	return faults
+}
