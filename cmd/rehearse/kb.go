@@ -19,7 +19,7 @@ func newKB(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kb",
 		Short: "Keep knowledge bases for agents to search",
-		Long: `Keep passages of files in the store, where agents find them by their words.
+		Long: `Keep passages of files in the store, where agents find them by their words, and with --embedder by their meaning too.
 Markdown is cut at its headings and paragraphs, plain text at its paragraphs, to at most about 1,200 characters; a .jsonl file has a
 passage {"id", "text", "title"} on each line. Adding a file again replaces its passages.`,
 		Example: `  rehearse kb add --kb returns policy.md faq/
@@ -69,12 +69,12 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // withKnowledge opens the store, does something with its knowledge bases, and says by the exit code whose fault an error is.
-func withKnowledge(ctx context.Context, location string, do func(context.Context, *store.Knowledge) error) error {
+func withKnowledge(ctx context.Context, location string, do func(context.Context, *store.Knowledge) error, options ...store.KnowledgeOption) error {
 	s, err := openKBStore(ctx, location)
 	if err != nil {
 		return err
 	}
-	err = do(ctx, s.Knowledge())
+	err = do(ctx, s.Knowledge(options...))
 	_, unknown := errors.AsType[*store.UnknownBaseError](err)
 	_, faulty := errors.AsType[source.Problems](err)
 	switch closeErr := s.Close(); {

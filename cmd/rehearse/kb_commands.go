@@ -13,32 +13,50 @@ import (
 )
 
 func newKBAdd(env *Env, location *string) *cobra.Command {
-	var base string
+	var base, embedder string
 	c := &cobra.Command{
 		Use:   "add --kb NAME FILE…",
 		Short: "Put files or folders into a knowledge base",
 		Example: `  rehearse kb add --kb returns policy.md
-  rehearse kb add --kb products catalogue.jsonl manuals/ --store sqlite:kb.db`,
+  rehearse kb add --kb products catalogue.jsonl manuals/ --store sqlite:kb.db
+  rehearse kb add --kb returns policy.md --embedder openai:text-embedding-3-small`,
 		Args: func(c *cobra.Command, args []string) error {
 			return neededKB(c, base != "", len(args) > 0, "name at least one file or folder to add")
 		},
 		RunE: func(c *cobra.Command, files []string) error {
+			options, err := kbVectors(env, embedder)
+			if err != nil {
+				return err
+			}
 			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
 				done, err := k.Add(ctx, base, files...)
 				if err != nil {
 					return err
 				}
-				replaced := ""
-				if done.Replaced > 0 {
-					replaced = fmt.Sprintf(" in place of %d", done.Replaced)
+				if _, err := fmt.Fprintln(env.Stdout, base+": "+whatWasAdded(done)); err != nil {
+					return err
 				}
-				_, err = fmt.Fprintf(env.Stdout, "%s: added %s of %s%s\n", base, plural(done.Passages, "passage"), plural(done.Files, "file"), replaced)
-				return err
-			})
+				if done.EmbedError != nil {
+					return fmt.Errorf("%w (the same command goes on where this one ended)", done.EmbedError)
+				}
+				return nil
+			}, options...)
 		},
 	}
 	c.Flags().StringVar(&base, "kb", "", "the knowledge base to fill; made when it is missing")
+	addEmbedder(c, &embedder, "also give each passage a vector")
 	return c
+}
+
+func whatWasAdded(done store.Added) string {
+	said := fmt.Sprintf("added %s of %s", plural(done.Passages, "passage"), plural(done.Files, "file"))
+	if done.Replaced > 0 {
+		said += fmt.Sprintf(" in place of %d", done.Replaced)
+	}
+	if done.Embedded > 0 {
+		said += fmt.Sprintf("; %s embedded", plural(done.Embedded, "passage"))
+	}
+	return said
 }
 
 func newKBList(env *Env, location *string) *cobra.Command {
@@ -78,7 +96,7 @@ func newKBList(env *Env, location *string) *cobra.Command {
 
 func newKBSearch(env *Env, location *string) *cobra.Command {
 	var bases []string
-	var format string
+	var format, embedder string
 	q := flow.Query{}
 	c := &cobra.Command{
 		Use:   "search --kb NAME QUERY…",
@@ -96,6 +114,10 @@ func newKBSearch(env *Env, location *string) *cobra.Command {
 				return usage("--top-k is %d: use 1 to 20", q.TopK)
 			}
 			q.Text, q.Bases = strings.Join(words, " "), bases
+			options, err := kbVectors(env, embedder)
+			if err != nil {
+				return err
+			}
 			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
 				found, err := k.Search(ctx, q)
 				switch {
@@ -112,10 +134,11 @@ func newKBSearch(env *Env, location *string) *cobra.Command {
 					fmt.Fprintf(env.Stdout, "   %s\n", strings.ReplaceAll(harmless(p.Text), "\n", "\n   "))
 				}
 				return nil
-			})
+			}, options...)
 		},
 	}
 	c.Flags().StringArrayVar(&bases, "kb", nil, "a knowledge base to search; give it again for more")
+	addEmbedder(c, &embedder, "also search by meaning")
 	c.Flags().IntVar(&q.TopK, "top-k", 5, "how many passages at most, 1 to 20")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c

@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/flow"
 )
 
-// Knowledge is a set of knowledge bases with a full-text index. It is safe for concurrent use.
+// Knowledge is a set of knowledge bases with a full-text index and, if there is an embedder, vectors. It is safe for concurrent use.
 // Store.Knowledge gives the bases that a store keeps, OpenKnowledge those of a folder.
 type Knowledge struct {
 	store  *Store
@@ -19,6 +19,10 @@ type Knowledge struct {
 	hint string
 	// pinned keeps a database in memory alive, which ends with its last connection; nil when the store outlives this Knowledge.
 	pinned *sql.Conn
+
+	// vectors are nil when passages are found by their words only.
+	vectors *Vectors
+	matrix  *matrix
 }
 
 var _ flow.Knowledge = (*Knowledge)(nil)
@@ -38,10 +42,18 @@ const (
 )
 
 // Knowledge returns the knowledge bases that the store keeps. They end with the store; closing them is not needed.
-func (s *Store) Knowledge() *Knowledge {
-	return &Knowledge{
+func (s *Store) Knowledge(options ...KnowledgeOption) *Knowledge {
+	k := &Knowledge{
 		store: s, limits: knowledgeLimits{file: maxKnowledgeFile, passages: maxKnowledgePassages},
 		hint: "add one with `rehearse kb add --kb NAME FILE…`",
+	}
+	k.apply(options)
+	return k
+}
+
+func (k *Knowledge) apply(options []KnowledgeOption) {
+	for _, option := range options {
+		option(k)
 	}
 }
 

@@ -16,6 +16,10 @@ type Added struct {
 	Files, Passages int
 	// Replaced is how many passages the files had before.
 	Replaced int
+	// Embedded is how many passages of the base got a vector, also those of earlier files, and Unembedded how many still have none.
+	Embedded, Unembedded int
+	// EmbedError is why some have none. All is filed nevertheless; to add the same again goes on where this ended.
+	EmbedError error
 }
 
 // Add puts files into a base, and of folders all files that have passages. A file that is there already is replaced.
@@ -42,7 +46,11 @@ func (k *Knowledge) Add(ctx context.Context, base string, paths ...string) (Adde
 	if err := problems.Err(); err != nil {
 		return Added{}, err
 	}
-	return k.takeIn(ctx, []baseFiles{into})
+	done, err := k.takeIn(ctx, []baseFiles{into})
+	if err == nil {
+		done.Embedded, done.Unembedded, done.EmbedError = k.embed(ctx, base)
+	}
+	return done, err
 }
 
 // gather returns the file that a path names, or those of a folder.

@@ -13,8 +13,8 @@ import (
 // OpenKnowledge reads the knowledge bases of a folder into memory: each folder in it is a base of the .md, .txt and .jsonl files
 // that it holds at any depth, and each such file beside them goes into the base called like the file without its end.
 // Ids begin with the path below the folder. Other files, hidden ones and links that lead out of the folder are passed over.
-// Faults of files are a source.Problems. Release the bases with Close.
-func OpenKnowledge(ctx context.Context, dir string) (*Knowledge, error) {
+// Faults of files are a source.Problems; an embedder's are told to Vectors.Failed. Release the bases with Close.
+func OpenKnowledge(ctx context.Context, dir string, options ...KnowledgeOption) (*Knowledge, error) {
 	bases, err := basesIn(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -25,6 +25,12 @@ func OpenKnowledge(ctx context.Context, dir string) (*Knowledge, error) {
 	}
 	if _, err := k.takeIn(ctx, bases); err != nil {
 		return nil, errors.Join(err, k.Close())
+	}
+	k.apply(options)
+	if _, _, err := k.embed(ctx, ""); ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), k.Close())
+	} else if err != nil {
+		k.vectors.failed(err)
 	}
 	return k, nil
 }

@@ -77,6 +77,8 @@ func dropFiles(ctx context.Context, tx *sql.Tx, where string, args ...any) (gone
 	passages := `(SELECT id FROM knowledge_passages WHERE file IN ` + chosen + `)`
 	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(passages), 0) FROM knowledge_files WHERE `+where, args...).Scan(&gone)
 	for _, statement := range []string{
+		`UPDATE knowledge_models SET drops = drops + 1 WHERE id IN (SELECT model FROM knowledge_vectors WHERE passage IN ` + passages + `)`,
+		`DELETE FROM knowledge_vectors WHERE passage IN ` + passages,
 		`DELETE FROM knowledge_index WHERE rowid IN ` + passages,
 		`DELETE FROM knowledge_passages WHERE file IN ` + chosen,
 		`DELETE FROM knowledge_files WHERE ` + where,

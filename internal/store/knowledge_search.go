@@ -17,6 +17,8 @@ const (
 // Search returns the passages that have most in common with the text, by bm25: rare words count most, long passages less.
 // It looks for any of the text's words, the first 64; upper and lower case and accents do not matter, word endings do.
 // Passages of the same score come in the order of their ids. How rare a word is follows from all bases of this Knowledge.
+// With vectors, what is near in meaning is found too, and scores join both rankings: 1 is first in both. When the embedder fails or
+// takes more than a second, words alone decide; Vectors.Failed is told.
 // No words or no bases give no passages; an unknown base gives an *UnknownBaseError.
 func (k *Knowledge) Search(ctx context.Context, q flow.Query) ([]flow.Passage, error) {
 	bases, err := k.baseIDs(ctx, q.Bases)
@@ -25,24 +27,32 @@ func (k *Knowledge) Search(ctx context.Context, q flow.Query) ([]flow.Passage, e
 		return nil, err
 	}
 	topK := min(max(q.TopK, 1), maxTopK)
-	found, err := k.search(ctx, words, bases, topK)
-	return found, explain("search", k.store.path, err)
+	near := k.byMeaning(ctx, q.Text, bases)
+	if len(near) == 0 {
+		found, err := k.search(ctx, words, bases, topK, topK)
+		return found, explain("search", k.store.path, err)
+	}
+	found, err := k.search(ctx, words, bases, topK, fuseDepth)
+	if err != nil {
+		return nil, explain("search", k.store.path, err)
+	}
+	return fuse(topK, found, near), nil
 }
 
 // search leaves common words out as long as the others find enough: going through half of all passages to score
-// them by a word such as "the" takes most of the time and moves hardly any of them.
-func (k *Knowledge) search(ctx context.Context, words []string, bases []int64, topK int) ([]flow.Passage, error) {
+// them by a word such as "the" takes most of the time and moves hardly any of them. It returns at most so many.
+func (k *Knowledge) search(ctx context.Context, words []string, bases []int64, enough, most int) ([]flow.Passage, error) {
 	telling, err := k.withoutCommon(ctx, words)
 	if err != nil {
 		return nil, err
 	}
 	if len(telling) > 0 {
-		found, err := k.match(ctx, matchAny(telling), bases, topK)
-		if err != nil || len(found) == topK || len(telling) == len(words) {
+		found, err := k.match(ctx, matchAny(telling), bases, most)
+		if err != nil || len(found) >= enough || len(telling) == len(words) {
 			return found, err
 		}
 	}
-	return k.match(ctx, matchAny(words), bases, topK)
+	return k.match(ctx, matchAny(words), bases, most)
 }
 
 // matchQuery takes the expression, the bases as a JSON array, the range of their passages, and how many are wanted.

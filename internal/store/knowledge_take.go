@@ -71,6 +71,10 @@ func (t *taking) takeBase(ctx context.Context, base baseFiles) error {
 
 // takeFile puts a file's passages in place of those that it had.
 func (t *taking) takeFile(ctx context.Context, base int64, file knowledgeFile, passages []passage) error {
+	parked, err := parkVectors(ctx, t.tx, base, file.name)
+	if err != nil {
+		return err
+	}
 	gone, err := dropFiles(ctx, t.tx, `base = ? AND name = ?`, base, file.name)
 	if err != nil {
 		return err
@@ -95,7 +99,10 @@ func (t *taking) takeFile(ctx context.Context, base int64, file knowledgeFile, p
 	t.done.Files++
 	t.done.Passages += len(passages)
 	t.done.Replaced += gone
-	return t.fill(ctx, base, id, file, passages)
+	if err := t.fill(ctx, base, id, file, passages); err != nil || !parked {
+		return err
+	}
+	return unparkVectors(ctx, t.tx, id)
 }
 
 func (t *taking) fill(ctx context.Context, base, fileID int64, file knowledgeFile, passages []passage) error {

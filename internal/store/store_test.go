@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +91,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"another kind of file", write("notes.txt", strings.Repeat("these are notes\n", 100)), "is not a SQLite database; move it away"},
 		{"a folder", dir, "cannot be opened (is it a folder, or is its folder not writable?); make it writable or name another store"},
 		{"below a file", filepath.Join(write("file", "x"), "store.db"), "a part of the path is a file, not a folder; name another store"},
-		{"a newer schema", newer, "written by a newer rehearse (schema 99, this program knows 3); use the newer program"},
+		{"a newer schema", newer, "written by a newer rehearse (schema 99, this program knows 4); use the newer program"},
 	} {
 		s, err := store.Open(t.Context(), tc.path)
 		if err == nil {
@@ -119,20 +120,24 @@ func TestDamagedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The header stays, so that only reading further finds the damage.
-	for i := 4096; i < len(data); i++ {
-		data[i] = 0xA5
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, path)
-	defer s.Close()
-	if _, _, err := s.Verdict(t.Context(), "key1"); err == nil || !strings.Contains(err.Error(), "is damaged; move it away") {
-		t.Errorf("Verdict of a damaged file: %v", err)
-	}
-	if err := s.PutRun(t.Context(), result.Run{ID: "r"}, "/r"); err == nil || !strings.Contains(err.Error(), "is damaged; move it away") {
-		t.Errorf("PutRun to a damaged file: %v", err)
+	// The header stays, so that only reading further finds the damage: on opening the file, or with the schema whole, on reading rows.
+	const page, schemaPages = 4096, 32
+	for _, intact := range []int{page, schemaPages * page} {
+		broken := slices.Clone(data)
+		for i := intact; i < len(broken); i++ {
+			broken[i] = 0xA5
+		}
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), path)
+		if err == nil {
+			_, _, err = s.Verdict(t.Context(), "key1")
+			_ = s.Close() // what it says of a damaged file is not looked at
+		}
+		if err == nil || !strings.Contains(err.Error(), "is damaged; move it away") {
+			t.Errorf("a file damaged from byte %d: %v", intact, err)
+		}
 	}
 }
 
