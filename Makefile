@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/rehearse
@@ -42,6 +42,7 @@ verify: build ## check that what is generated is current
 fuzz: ## fuzz what reads files, requests and replies, a minute each
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/sitebot/site
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/dataset
 	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/flow
 	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
@@ -60,3 +61,7 @@ bench: build ## measure speed and memory against the goals
 .PHONY: bench-peers
 bench-peers: build ## the same work with AgentV and promptfoo, installed from npm into a temporary folder
 	go run ./bench -rehearse bin/rehearse -peers
+
+.PHONY: bench-langgraph
+bench-langgraph: ## the graph runtime beside LangGraph.js, installed from npm into a temporary folder
+	go run ./bench/langgraph

@@ -16,7 +16,7 @@ var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result"},
 	{"stats", "redact", "draw", "config"},
 	{"llm", "flow", "graph", "sitebot"},
-	{"runner", "grader", "judge", "target"},
+	{"runner", "grader", "judge", "target", "dataset"},
 	{"orchestrator", "queue", "store", "report"},
 	{"server"},
 	{"cmd/rehearse"},

@@ -220,8 +220,11 @@ func (a *agents) openKnowledge(ctx context.Context) error {
 	if dir == "" {
 		return nil
 	}
-	var err error
-	if a.knowledge, err = store.OpenKnowledge(ctx, dir); err != nil {
+	vectors, err := vectorsOf(a.config, a.models, func(err error) { a.log.Warn("knowledge: searching by words only", "error", err) })
+	if err != nil {
+		return err
+	}
+	if a.knowledge, err = store.OpenKnowledge(ctx, dir, vectors...); err != nil {
 		return &exitError{exitUsage, fmt.Errorf("knowledge: %w", err)}
 	}
 	return nil

@@ -14,7 +14,7 @@ func (a *agents) openMain() (llm.Model, error) {
 	w := &wiring{env: a.env}
 	path := a.flags.config
 	if path == "" {
-		path = config.Find(folderOf(cmp.Or(a.flags.flows, a.flags.sites)))
+		path = config.Find(folderOf(cmp.Or(a.flags.flows, a.flags.localSites())))
 	}
 	if path != "" {
 		var err error

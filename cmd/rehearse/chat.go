@@ -15,6 +15,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/marker"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/siteconfig"
 )
 
 func newChat(env *Env) *cobra.Command {
@@ -31,7 +32,7 @@ func newChat(env *Env) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			path := configFile
-			if path == "" {
+			if path == "" && !siteconfig.IsAddress(o.dir) {
 				path = config.Find(folderOf(o.dir))
 			}
 			if path != "" {

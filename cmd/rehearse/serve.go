@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"rehearse/internal/sitebot/siteconfig"
 )
 
 // serveFlags are the flags of `rehearse serve`.
@@ -55,7 +57,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
 	flags.StringVar(&f.flows, "flows", "", "file or folder of flows; without one only flows that a request brings along are run")
 	flags.StringVar(&f.model, "model", "lexical", "model that talks: PROVIDER:MODEL, or a name in rehearse.yaml")
-	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, or the file of one")
+	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.StringVar(&f.store, "store", "", "database that keeps the visitors' sessions, sqlite:PATH (default: memory)")
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
@@ -70,6 +72,14 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
 	flags.IntVar(&f.maxTurns, "max-turns", 256, "how many turns may be under way at once")
 	return c
+}
+
+// localSites returns the folder of the sites, or nothing when they are in a database.
+func (f *serveFlags) localSites() string {
+	if siteconfig.IsAddress(f.sites) {
+		return ""
+	}
+	return f.sites
 }
 
 const defaultTokenEnv = "REHEARSE_TOKEN"

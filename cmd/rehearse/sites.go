@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,6 +21,8 @@ import (
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/retrieve"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/siteconfig"
+	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
@@ -43,7 +46,9 @@ type sites struct {
 	secrets *redact.Redactor
 	models  llm.Options
 	library *site.Library
-	bot     *sitebot.Bot
+	// place is where the sites were found, without secrets.
+	place string
+	bot   *sitebot.Bot
 
 	parts     map[string]*siteParts
 	opened    map[string]llm.Model
@@ -78,8 +83,8 @@ func openSites(ctx context.Context, env *Env, o sitesOptions) (*sites, error) {
 
 func (s *sites) open(ctx context.Context) error {
 	var err error
-	if s.library, err = site.OpenLibrary(s.dir); err != nil {
-		return &exitError{exitUsage, err}
+	if s.library, err = s.openLibrary(ctx); err != nil {
+		return err
 	}
 	for _, warning := range s.library.Warnings() {
 		s.log.Warn("site", "problem", warning.String())
@@ -113,6 +118,28 @@ func (s *sites) open(ctx context.Context) error {
 	return err
 }
 
+// openLibrary reads the sites of a folder or file or, when --sites is an address, of a database.
+func (s *sites) openLibrary(ctx context.Context) (*site.Library, error) {
+	s.place = s.dir
+	if !siteconfig.IsAddress(s.dir) {
+		library, err := site.OpenLibrary(s.dir)
+		if err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+		return library, nil
+	}
+	from, err := siteconfig.Open(s.dir, s.env.Getenv)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	s.place = from.String() // an address may hold a password
+	library, err := from.Load(ctx)
+	if _, faulty := errors.AsType[source.Problems](err); faulty {
+		return nil, &exitError{exitUsage, err}
+	}
+	return library, notRunIf(err)
+}
+
 // keeper opens what keeps sessions, and what keeps two turns of one session apart.
 func (s *sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, error) {
 	var err error
@@ -134,8 +161,10 @@ func (s *sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 // promptSet returns the prompts of a folder, by default that beside the sites, over those built in.
 func (s *sites) promptSet() *prompt.Set {
 	dir := s.prompts
-	if beside := filepath.Join(folderOf(s.dir), "prompts"); dir == "" && isFolder(beside) {
-		dir = beside
+	if dir == "" && !siteconfig.IsAddress(s.dir) {
+		if beside := filepath.Join(folderOf(s.dir), "prompts"); isFolder(beside) {
+			dir = beside
+		}
 	}
 	if dir == "" {
 		return &prompt.Set{}
@@ -207,7 +236,11 @@ func (s *sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 	}
 	around := filepath.Dir(kb.Folder)
 	if s.knowledge[around] == nil {
-		opened, err := store.OpenKnowledge(ctx, around)
+		vectors, err := vectorsOf(s.config, s.models, func(err error) { s.log.Warn("knowledge: searching by words only", "error", err) })
+		if err != nil {
+			return nil, err
+		}
+		opened, err := store.OpenKnowledge(ctx, around, vectors...)
 		if err != nil {
 			return nil, &exitError{exitUsage, fmt.Errorf("%s: knowledge_base: %w", one.File, err)}
 		}
@@ -227,13 +260,25 @@ func (s *sites) choose(name string) (string, error) {
 		for _, one := range all {
 			names = append(names, one.Name)
 		}
-		return "", usage("%s holds %d sites: choose one with `site:` or --site: %s", s.dir, len(all), strings.Join(names, ", "))
+		return "", usage("%s holds %d sites: choose one with `site:` or --site: %s", s.place, len(all), strings.Join(names, ", "))
 	}
 	found, err := s.library.Find(name)
 	if err != nil {
 		return "", &exitError{exitUsage, err}
 	}
 	return found.Name, nil
+}
+
+// vectorsOf makes knowledge bases searchable by meaning, where the configuration names an embedder.
+func vectorsOf(c config.File, models llm.Options, failed func(error)) ([]store.KnowledgeOption, error) {
+	if c.Embedder == nil {
+		return nil, nil
+	}
+	embedder, err := llm.NewEmbedder(*c.Embedder, models)
+	if err != nil {
+		return nil, modelError(err)
+	}
+	return []store.KnowledgeOption{store.WithVectors(store.Vectors{Model: c.Embedder.String(), Embedder: embedder, Failed: failed})}, nil
 }
 
 func (s *sites) delivered(d lead.Delivery) {

@@ -112,7 +112,11 @@ func (w *wiring) knowledge(c config.Flow) (flow.Knowledge, error) {
 	if k, ok := w.libraries[c.Knowledge]; ok {
 		return k, nil
 	}
-	k, err := store.OpenKnowledge(context.Background(), c.Knowledge)
+	vectors, err := vectorsOf(w.config, w.models, nil)
+	if err != nil {
+		return nil, err
+	}
+	k, err := store.OpenKnowledge(context.Background(), c.Knowledge, vectors...)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("knowledge: %w", err)}
 	}
@@ -168,7 +172,7 @@ func flowSettings(c config.Flow) target.FlowSettings {
 // siteTarget runs a site's chatbot in this process. Targets of one folder share what its sites work with.
 func (w *wiring) siteTarget(c config.Site) (runner.Target, error) {
 	model := cmp.Or(w.flags.model, c.Model)
-	key := c.Dir + "\x00" + model
+	key := strings.Join([]string{c.Dir, c.Prompts, model}, "\x00")
 	opened := w.sites[key]
 	if opened == nil {
 		var err error

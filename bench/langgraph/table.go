@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// spread is what several runs came to.
+type spread struct{ least, median, most float64 }
+
+func cpuOf(r run) float64   { return r.CPU }
+func speedOf(r run) float64 { return r.Speed }
+func rssOf(r run) float64   { return float64(r.RSS) }
+
+func (r *row) of(what func(run) float64) spread {
+	var all []float64
+	for _, one := range r.Runs {
+		all = append(all, what(one))
+	}
+	slices.Sort(all)
+	return spread{all[0], all[len(all)/2], all[len(all)-1]}
+}
+
+// text gives the median and the range, in a unit.
+func (s spread) text(unit float64) string {
+	return fmt.Sprintf("%.0f (%.0f–%.0f)", s.median/unit, s.least/unit, s.most/unit)
+}
+
+// print writes the tables in Markdown, which is also how they are read in docs/speed.md.
+func (b *bencher) print(w io.Writer) {
+	fmt.Fprintln(w, b.Machine)
+	if b.Node != "" {
+		fmt.Fprintln(w, "Node.js", b.Node+",", strings.Join(packages, " "))
+	}
+	taken := [][]string{{"runtime", "sessions × turns", "CPU µs/turn", "turns/s", "peak RSS, MB", "goals"}}
+	left := [][]string{{
+		"runtime", "nodes/turn", "supersteps/turn", "checkpoints/turn",
+		"bytes added by turn 2", fmt.Sprintf("by turn %d", long), "growth", fmt.Sprintf("held after %d turns", long),
+	}}
+	for _, r := range b.rows {
+		taken = append(taken, []string{
+			r.Name, fmt.Sprintf("%d × %d", r.Sessions, turns),
+			r.of(cpuOf).text(1), r.of(speedOf).text(1), r.of(rssOf).text(1e6), r.outcome(),
+		})
+		if len(r.Added) == 0 {
+			continue
+		}
+		early, late := r.Added[1], r.Added[long-1]
+		left = append(left, []string{
+			r.Name, fmt.Sprint(late.Nodes), fmt.Sprint(late.Steps), fmt.Sprint(late.Checkpoints),
+			fmt.Sprint(early.Bytes), fmt.Sprint(late.Bytes), fmt.Sprintf("× %.2f", float64(late.Bytes)/float64(early.Bytes)), fmt.Sprint(r.held()),
+		})
+	}
+	for _, table := range [][][]string{taken, left} {
+		fmt.Fprintln(w)
+		writeTable(w, table)
+	}
+	if b.Joins != nil {
+		fmt.Fprintf(w, "\nLangGraph.js runs finalize in one turn: %d × with single edges, %d × with one edge from all of its parents, %d × with defer\n",
+			b.Joins["edges"], b.Joins["barrier"], b.Joins["defer"])
+	}
+}
+
+// held returns the bytes that the store holds of one conversation.
+func (r *row) held() (bytes int64) {
+	for _, a := range r.Added {
+		bytes += a.Bytes
+	}
+	return bytes
+}
+
+func (r *row) outcome() string {
+	switch {
+	case !r.goals:
+		return "–"
+	case len(r.Missed) == 0:
+		return "met"
+	}
+	return "MISSED " + strings.Join(r.Missed, ", ")
+}
+
+func writeTable(w io.Writer, table [][]string) {
+	width := make([]int, len(table[0]))
+	for _, line := range table {
+		for i, cell := range line {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, line := range table {
+		for i, cell := range line {
+			fmt.Fprintf(w, "| %s%s ", cell, strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)))
+		}
+		fmt.Fprintln(w, "|")
+		if n == 0 {
+			for i := range line {
+				fmt.Fprintf(w, "|%s", strings.Repeat("-", width[i]+2))
+			}
+			fmt.Fprintln(w, "|")
+		}
+	}
+}
+
+// all is what goes into the JSON file: every run, not just the medians.
+func (b *bencher) all() any {
+	return map[string]any{
+		"machine": b.Machine, "node": b.Node, "packages": packages, "measured_at": time.Now().UTC(),
+		"rows": b.rows, "finalize_runs_by_join": b.Joins,
+	}
+}

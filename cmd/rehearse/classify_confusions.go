@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/stats"
+)
+
+// classifyConfusion is a pair of labels that were taken for each other, with items to look at.
+type classifyConfusion struct {
+	stats.Confused
+	Examples []classifyExample `json:"examples"`
+}
+
+type classifyExample struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+}
+
+const (
+	maxConfusions = 50 // in JSON
+	maxExamples   = 3
+)
+
+// examples adds to the worst confusions the first items that show them.
+func (r *classification) examples(set dataset.Set, predictions []dataset.Prediction) {
+	r.Confusions = []classifyConfusion{}
+	at := map[[2]string]int{}
+	for i, c := range r.confused[:min(len(r.confused), maxConfusions)] {
+		r.Confusions = append(r.Confusions, classifyConfusion{c, []classifyExample{}})
+		at[[2]string{c.Truth, c.Predicted}] = i
+	}
+	for i := range predictions {
+		p, item := &predictions[i], &set.Items[i]
+		if p.Correct(item) {
+			continue
+		}
+		// Pairs of labels that an item has both of are in no confusion of this item.
+		for _, truth := range item.Labels {
+			for _, predicted := range labelsOf(p) {
+				index, worst := at[[2]string{truth, predicted}]
+				if !worst || slices.Contains(p.Labels, truth) || slices.Contains(item.Labels, predicted) {
+					continue
+				}
+				if c := &r.Confusions[index]; len(c.Examples) < maxExamples {
+					c.Examples = append(c.Examples, classifyExample{item.ID, item.Message})
+				}
+			}
+		}
+	}
+}
+
+// calibrate compares confidence with truth, where predictions have a confidence.
+func (r *classification) calibrate(set dataset.Set, predictions []dataset.Prediction) {
+	var confidence []float64
+	var correct []bool
+	for i := range predictions {
+		if p := &predictions[i]; p.Confidence != nil {
+			confidence, correct = append(confidence, *p.Confidence), append(correct, p.Correct(&set.Items[i]))
+		}
+	}
+	if len(confidence) > 0 {
+		c := stats.Calibrate(confidence, correct)
+		r.Calibration = &c
+	}
+}

@@ -1,0 +1,99 @@
+package stats
+
+// Classification is what a confusion says of a classifier. A quotient without anything to divide by is 0.
+//
+// Macro means are plain means over classes: over every label in truth or prediction ("union"), or only those in truth ("true").
+// Weighted means weigh each class by its support. Micro counts are pooled over classes first.
+//
+// Source: M. Sokolova and G. Lapalme, A Systematic Analysis of Performance Measures for Classification Tasks,
+// Information Processing & Management 45 (2009), table 3; C. J. van Rijsbergen, Information Retrieval (1979), chapter 7, for F.
+type Classification struct {
+	// N counts the items and Correct those that were predicted rightly.
+	N, Correct int
+	// Accuracy is Correct/N.
+	Accuracy float64
+	// MacroF1, MacroPrecision and MacroRecall are means over the union of labels, MacroF1True over the true ones.
+	MacroF1, MacroF1True, MacroPrecision, MacroRecall float64
+	WeightedF1, WeightedPrecision, WeightedRecall     float64
+	// MicroRecall is the share of all true labels that were found, MicroPrecision the share of all predicted ones that were true.
+	// For items with several labels the first is the recall of skills; with one label each, all three equal Accuracy.
+	MicroF1, MicroPrecision, MicroRecall float64
+	// MinClassF1 is the lowest F1 of a true label. A label that was only predicted has none to be lowest.
+	MinClassF1 float64
+	// Classes has each label of the union, in order of name.
+	Classes []ClassScore
+}
+
+// ClassScore is what a confusion says of one label.
+type ClassScore struct {
+	Label string
+	// Precision is the share of its predictions that were right, Recall the share of its items that were found, F1 their harmonic mean.
+	Precision, Recall, F1 float64
+	// Support counts how often the label was true, Predicted how often it was predicted, Correct how often both.
+	Support, Predicted, Correct int
+}
+
+// Score computes the metrics. Sums run over labels in order of name, so that the same counts give the same bits however they came about.
+func (c *Confusion) Score() Classification {
+	s := Classification{N: c.items, Correct: c.correct, Accuracy: ratio(c.correct, c.items)}
+	var all labelCount
+	for _, name := range c.sorted() {
+		of := c.labels[name]
+		s.Classes = append(s.Classes, classOf(name, of))
+		all.support, all.predicted, all.correct = all.support+of.support, all.predicted+of.predicted, all.correct+of.correct
+	}
+	pooled := classOf("", &all)
+	s.MicroF1, s.MicroPrecision, s.MicroRecall = pooled.F1, pooled.Precision, pooled.Recall
+	s.means(all.support)
+	return s
+}
+
+func classOf(name string, of *labelCount) ClassScore {
+	return ClassScore{
+		Label: name, Support: of.support, Predicted: of.predicted, Correct: of.correct,
+		Precision: ratio(of.correct, of.predicted), Recall: ratio(of.correct, of.support),
+		// 2PR/(P+R) over one denominator: exact but for one rounding, and 0 where P and R are.
+		F1: ratio(2*of.correct, of.support+of.predicted),
+	}
+}
+
+// means fills in what is averaged over classes.
+func (s *Classification) means(support int) {
+	trueLabels := 0
+	for _, class := range s.Classes {
+		s.MacroF1 += class.F1
+		s.MacroPrecision += class.Precision
+		s.MacroRecall += class.Recall
+		weight := float64(class.Support)
+		s.WeightedF1 += weight * class.F1
+		s.WeightedPrecision += weight * class.Precision
+		s.WeightedRecall += weight * class.Recall
+		if class.Support == 0 {
+			continue
+		}
+		if trueLabels == 0 || class.F1 < s.MinClassF1 {
+			s.MinClassF1 = class.F1
+		}
+		s.MacroF1True += class.F1
+		trueLabels++
+	}
+	divide(len(s.Classes), &s.MacroF1, &s.MacroPrecision, &s.MacroRecall)
+	divide(trueLabels, &s.MacroF1True)
+	divide(support, &s.WeightedF1, &s.WeightedPrecision, &s.WeightedRecall)
+}
+
+// divide turns sums into means; without anything to divide by they stay 0.
+func divide(n int, sums ...*float64) {
+	for _, sum := range sums {
+		if n > 0 {
+			*sum /= float64(n)
+		}
+	}
+}
+
+func ratio(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
