@@ -2,27 +2,43 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
 // await waits for the task of a kind, on behalf of a node at a step.
 func (a *tasks) await(ctx context.Context, kind string, limit time.Duration, step int) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w after %v", ErrTaskLate, limit))
+	if t := a.started(kind); t != nil && t.isDone() { // mostly it is, and then nobody has to watch the time
+		return t.result()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTaskLate)
 	defer cancel()
 	t, err := a.find(ctx, kind, step)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-t.done:
-	case <-t.ctx.Done():
-	case <-ctx.Done():
-		if !t.isDone() {
-			return nil, context.Cause(ctx)
+	if err == nil {
+		select {
+		case <-t.done:
+		case <-t.ctx.Done():
+		case <-ctx.Done():
+			if !t.isDone() {
+				err = context.Cause(ctx)
+			}
 		}
 	}
+	switch {
+	case errors.Is(err, ErrTaskLate):
+		return nil, fmt.Errorf("%w after %v", ErrTaskLate, limit)
+	case err != nil:
+		return nil, err
+	}
 	return t.result()
+}
+
+// started returns the task of a kind, nil when there is none yet.
+func (a *tasks) started(kind string) *task {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.kinds[kind]
 }
 
 // find returns the task of a kind, and waits for it as long as a node of an earlier step may still start it.
