@@ -2,7 +2,10 @@
 // without asking a model again (S0.58). The runtime, the reconstruction of a state from a history and the graders share it.
 package marker
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // The markers. A skin tone or a variation selector behind one makes no difference.
 const (
@@ -50,11 +53,9 @@ func strip(text, marker string) string {
 
 // trimModifier removes one skin tone (U+1F3FB to U+1F3FF) or the variation selector U+FE0F.
 func trimModifier(text string) string {
-	for i, r := range text {
-		if r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFE0F {
-			return text[i+len(string(r)):]
-		}
-		break
+	r, size := utf8.DecodeRuneInString(text)
+	if r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFE0F {
+		return text[size:]
 	}
 	return text
 }

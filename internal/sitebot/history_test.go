@@ -23,16 +23,24 @@ func TestRebuild(t *testing.T) {
 		{"odd rows", `{"query":"x","history":[null,{},{"role":7,"content":"a"},{"role":"system","content":"a"},{"role":"AI","content":null},{"role":"Human","content":5}]}`, `0 0 null null`},
 		{"cut at the last", `{"query":" yes ","history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes "},{"role":"ai","content":"b"}]}`, `2 1 null null`},
 		{"case counts", `{"query":"Yes","history":[{"role":"user","content":"yes"}]}`, `1 0 null null`},
-		{"sorted", `{"query":"","history":[{"role":"ai","content":"b 💌","message_index":3},{"role":"user","content":"a","message_index":1.5},{"role":"user","content":"c","message_index":true}]}`,
-			`3 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`},
+		{
+			"sorted", `{"query":"","history":[{"role":"ai","content":"b 💌","message_index":3},{"role":"user","content":"a","message_index":1.5},{"role":"user","content":"c","message_index":true}]}`,
+			`3 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`,
+		},
 		{"repeats", `{"query":"","history":[{"role":"ai","content":"a"},{"role":"ai","content":" a "},{"role":"ai","content":"b"},{"role":"ai","content":"a"},{"role":"user","content":"u"},{"role":"ai","content":"a"}]}`, `4 3 null null`},
 		{"a blank user does not count", `{"query":"","history":[{"role":"ai","content":"a"},{"role":"user","content":" "},{"role":"ai","content":"a"}]}`, `1 1 null null`},
-		{"two markers, one answer", `{"query":"","field_ids":["a","b","c"],"history":[{"role":"ai","content":"👉 A? 👉 B?"},{"role":"user","content":" both "},{"role":"ai","content":"👇"}]}`,
-			`3 2 {"email_asked_last_turn":false,"demo_was_proposed_last_turn":true,"content_gating_ask_turn":null} {"collected_values":{"a":"both","b":"both"},"last_extraction_turn":-1}`},
-		{"a question without an answer takes no field", `{"query":"","field_ids":["a"],"history":[{"role":"ai","content":"👉 A?"},{"role":"ai","content":"👉 Again?"},{"role":"user","content":"x"}]}`,
-			`3 2 null {"collected_values":{"a":"x"},"last_extraction_turn":-1}`},
-		{"pending without fields", `{"query":"q","history":[{"role":"user","content":"u"},{"role":"ai","content":"👉 A?"},{"role":"user","content":"q"}]}`,
-			`2 1 null {"collected_values":{},"last_extraction_turn":1}`},
+		{
+			"two markers, one answer", `{"query":"","field_ids":["a","b","c"],"history":[{"role":"ai","content":"👉 A? 👉 B?"},{"role":"user","content":" both "},{"role":"ai","content":"👇"}]}`,
+			`3 2 {"email_asked_last_turn":false,"demo_was_proposed_last_turn":true,"content_gating_ask_turn":null} {"collected_values":{"a":"both","b":"both"},"last_extraction_turn":-1}`,
+		},
+		{
+			"a question without an answer takes no field", `{"query":"","field_ids":["a"],"history":[{"role":"ai","content":"👉 A?"},{"role":"ai","content":"👉 Again?"},{"role":"user","content":"x"}]}`,
+			`3 2 null {"collected_values":{"a":"x"},"last_extraction_turn":-1}`,
+		},
+		{
+			"pending without fields", `{"query":"q","history":[{"role":"user","content":"u"},{"role":"ai","content":"👉 A?"},{"role":"user","content":"q"}]}`,
+			`2 1 null {"collected_values":{},"last_extraction_turn":1}`,
+		},
 		{"the user's emojis mean nothing", `{"query":"","field_ids":["a"],"history":[{"role":"user","content":"👉 💌"},{"role":"user","content":"x"}]}`, `2 0 null null`},
 		{"the index of the query", `{"query":"yes","query_message_index":2,"history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes"}]}`, `2 1 null null`},
 	} {

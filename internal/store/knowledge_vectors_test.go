@@ -41,7 +41,7 @@ func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float64, erro
 	vectors := make([][]float64, len(texts))
 	for i, text := range texts {
 		vectors[i] = make([]float64, m.dims())
-		for _, word := range strings.Fields(strings.ToLower(text)) {
+		for word := range strings.FieldsSeq(strings.ToLower(text)) {
 			if same, ok := synonyms[word]; ok {
 				word = same
 			}

@@ -130,7 +130,7 @@ func TestPostgresHostileRows(t *testing.T) {
 	insert(t, p, "list.example", `[1, 2]`)
 	insert(t, p, "text.example", `"site: text.example"`)
 	insert(t, p, "null.example", `null`)
-	insert(t, p, "keys.example", `{"comapny": {}, "cta": {"min_turn": "soon"}}`)
+	insert(t, p, "keys.example", `{"companny": {}, "cta": {"min_turn": "soon"}}`)
 	insert(t, p, "other.example", `{"site": "fine.example"}`)
 	insert(t, p, "../../etc/x", `{"knowledge_base": "kb"}`)
 	insert(t, p, "line\nbreak", `{}`)
@@ -144,7 +144,7 @@ func TestPostgresHostileRows(t *testing.T) {
 	}
 	for _, want := range []string{
 		"[list.example]: expected a mapping, got a list", "[text.example]: expected a mapping, got text", "[null.example]: expected a mapping",
-		`[keys.example]: comapny: unknown key "comapny" (did you mean "company"?)`, "[keys.example]: cta.min_turn: expected a whole number",
+		`[keys.example]: companny: unknown key "companny" (did you mean "company"?)`, "[keys.example]: cta.min_turn: expected a whole number",
 		`[other.example]: site: the configuration is of "fine.example", but the row of "other.example"`,
 		"[../../etc/x]: site: ", "[line·break]: site: ", "[large.example]: the configuration is larger than 1 MB", "[nnnnnnnn",
 		"[deep.example]: ",

@@ -27,7 +27,7 @@ func TestPutRefuses(t *testing.T) {
 	insert(t, p, "broken.example", `{"sight": 1}`) // keeps no other site from being written
 	for _, c := range []struct{ name, file, want string }{
 		{"a.example", "site: b.example", `[a.example]: site: the configuration is of "b.example" (store it under that name)`},
-		{"a.example", "\n\ncomapny: {}", `[a.example]: comapny: unknown key`},
+		{"a.example", "\n\ncompanny: {}", `[a.example]: companny: unknown key`},
 		{"", "language: en", "[]:1:1: a site needs a name"},
 		{"", "site: a.example\ncta: {min_turn: x}", "[]:2:17: cta.min_turn: expected a whole number"},
 		{"a.example", "aliases: [also.example]", `[a.example]: aliases[0]: "also.example" is a name of the site in ` + p.Table + "[taken.example] too"},

@@ -46,13 +46,13 @@ func TestSupabaseTableAndPath(t *testing.T) {
 
 func TestSupabaseHostileRows(t *testing.T) {
 	_, s := supabase(t, map[string]string{
-		"a.example": `{"aliases": ["b.example"]}`, "text.example": `"x"`, "null.example": `null`, "keys.example": `{"comapny": 1}`,
+		"a.example": `{"aliases": ["b.example"]}`, "text.example": `"x"`, "null.example": `null`, "keys.example": `{"companny": 1}`,
 		"large.example": `{"company": {"description": "` + strings.Repeat("x", 2<<20) + `"}}`, "a,b&c=(d)\n%": `{}`,
 		"twice.example": `{"language": "en", "language": "fr"}`,
 	})
 	_, err := s.Load(t.Context())
 	for _, want := range []string{
-		"[text.example]: expected a mapping", "[null.example]: the row has no configuration", "[keys.example]: comapny: unknown key",
+		"[text.example]: expected a mapping", "[null.example]: the row has no configuration", "[keys.example]: companny: unknown key",
 		"[large.example]: the configuration is larger than 1 MB", "[a,b&c=(d)·%]: site: ", "[twice.example]: not valid JSON",
 	} {
 		if err == nil || !strings.Contains(err.Error(), "site_configs"+want) {
