@@ -158,14 +158,14 @@ func (w *wiring) modelNamed(name, what string, known []string) (config.Model, er
 	if m, ok := w.config.Models[name]; ok {
 		return m, nil
 	}
-	if !strings.Contains(name, ":") && len(known) > 0 {
+	m, err := llm.ParseModel(name)
+	switch {
+	case err == nil:
+		return m, nil
+	case !strings.Contains(name, ":") && len(known) > 0:
 		return config.Model{}, usage("there is no %s called %q in %s: %s", what, name, w.config.Path, source.Suggest(name, known))
 	}
-	m, err := llm.ParseModel(name)
-	if err != nil {
-		return config.Model{}, usage("%s: %w", what, err)
-	}
-	return m, nil
+	return config.Model{}, usage("%s: %w", what, err)
 }
 
 // open opens a model, behind the recording if there is one.
