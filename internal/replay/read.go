@@ -13,8 +13,14 @@ import (
 	"time"
 )
 
-// maxEvent bounds the bytes of one logged event.
-const maxEvent = 16 << 20
+const (
+	// maxEvent bounds the bytes of one logged event.
+	maxEvent = 16 << 20
+	// MaxName bounds the bytes of the names of an event, its session and its flow.
+	MaxName = 512
+	// maxYear is the last year that every store can keep.
+	maxYear = 9999
+)
 
 // Reject is a row that is no event: where it stands, and why it cannot be kept.
 type Reject struct {
@@ -107,6 +113,12 @@ func (e *Event) complete() error {
 	e.SessionID = *context.SessionID
 	if context.FlowID != nil {
 		e.FlowID = *context.FlowID
+	}
+	switch {
+	case max(len(e.ID), len(e.SessionID), len(e.FlowID)) > MaxName:
+		return fmt.Errorf("its event_id, session_id or flow_id is longer than %d bytes", MaxName)
+	case e.Time.Year() < 0 || e.Time.Year() > maxYear:
+		return fmt.Errorf("its timestamp is not in the years 0 to %d", maxYear)
 	}
 	return nil
 }

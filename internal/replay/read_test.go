@@ -39,6 +39,7 @@ func TestReadJSONL(t *testing.T) {
 		fmt.Sprintf(whole, "e", "yesterday"),
 		`{"event_id":"e","event_type":"x","context":{"session_id":"s"}}`,
 		strings.Repeat("x", 17<<20),
+		fmt.Sprintf(whole, strings.Repeat("e", replay.MaxName+1), "2026-01-31T12:00:00Z"),
 		strings.TrimSuffix(fmt.Sprintf(whole, "last", "2026-01-31T12:00:00Z"), "\n"),
 	}, "\n")
 	var rejected []string
@@ -57,6 +58,7 @@ func TestReadJSONL(t *testing.T) {
 		"5 it is not the JSON of an event", "6 it is not the JSON of an event", "7 it has no event_id", "8 it has no event_type",
 		"9 its context has no session_id", "10 its context has no session_id", "11 its context cannot be read: js",
 		`12 its timestamp "yesterday" is n`, "13 it has no timestamp", "14 the line is longer than 16 MB",
+		"15 its event_id, session_id or fl",
 	}, rejected); d != "" {
 		t.Errorf("rejected (-want +got):\n%s", d)
 	}

@@ -109,9 +109,14 @@ func holdEvents(t *testing.T, u *url.URL) (release func()) {
 
 // awaitWaiter waits until somebody waits for the table.
 func awaitWaiter(t *testing.T, u *url.URL) {
-	for ask(t, u, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'exp.events'::regclass`) == "0" {
+	t.Helper()
+	for range 2_000 {
+		if ask(t, u, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'exp.events'::regclass`) != "0" {
+			return
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
+	t.Fatal("nobody waits for the table")
 }
 
 // endConnections ends those of the program, as an administrator may.
