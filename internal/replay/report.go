@@ -1,0 +1,111 @@
+package replay
+
+import "time"
+
+// Report is what a run found: figures first, then sessions to look at.
+type Report struct {
+	Run Run `json:"run"`
+	// Candidate and Baseline are what was replayed; Baseline is nil when the candidate was compared with the log alone.
+	Candidate Replayed  `json:"candidate"`
+	Baseline  *Replayed `json:"baseline,omitempty"`
+	// AA is true when the baseline was compared with itself, to show the noise.
+	AA bool `json:"aa,omitempty"`
+	// From and To are the first and the last day of the sessions.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Completed, Dropped and Unknown count how the sessions that were compared had ended.
+	Completed int `json:"sessions_completed"`
+	Dropped   int `json:"sessions_dropped"`
+	Unknown   int `json:"sessions_unknown"`
+
+	Metrics []MetricReport `json:"metrics"`
+	// Spec is the specification's gate, nil without a baseline.
+	Spec *Comparison `json:"spec_gate,omitempty"`
+	// Passed is the verdict of the run's gate; nil without a baseline.
+	Passed *bool `json:"passed,omitempty"`
+	// Divergences say at which turn the candidate first left the log's path, and how often; the last one stands for all beyond.
+	Divergences []Divergence `json:"first_divergences,omitempty"`
+	// Notes are what a reader must know: what was left out and why, and what the log had wrong.
+	Notes []Note `json:"notes,omitempty"`
+	// Sessions are those that differ most between the lanes, with the dropped ones. Shown of Run.Sessions + Run.PairsDropped.
+	Sessions []Pair `json:"sessions,omitempty"`
+}
+
+// Replayed is a variant as it was replayed.
+type Replayed struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	FlowID string `json:"flow_id"`
+	Prompt string `json:"prompt_version_id"`
+	Model  string `json:"model"`
+}
+
+// Divergence counts the sessions that first left the log's path at a turn; turn 0 stands for those that never did.
+type Divergence struct {
+	Turn     int `json:"turn"`
+	Sessions int `json:"sessions"`
+}
+
+// Note is something counted that a reader must know, with examples.
+type Note struct {
+	Text     string   `json:"text"`
+	Count    int      `json:"count"`
+	Examples []string `json:"examples,omitempty"`
+}
+
+// Unit is what a metric is counted in.
+type Unit string
+
+// The units. A Share lies between 0 and 1.
+const (
+	Share        Unit = "share"
+	Ratio        Unit = "ratio"
+	Turns        Unit = "turns"
+	Milliseconds Unit = "ms"
+	Seconds      Unit = "s"
+	Tokens       Unit = "tokens"
+	USD          Unit = "USD"
+)
+
+// MetricReport is one metric over all sessions that were compared.
+type MetricReport struct {
+	Name          string `json:"metric"`
+	Unit          Unit   `json:"unit"`
+	LowerIsBetter bool   `json:"lower_is_better,omitempty"`
+	// Candidate and Baseline are the means over whole sessions, OnSupport those over the turns before either lane left the log's path.
+	// Nil where nothing applies.
+	Candidate          *Estimate `json:"candidate"`
+	Baseline           *Estimate `json:"baseline,omitempty"`
+	CandidateOnSupport *Estimate `json:"candidate_on_support,omitempty"`
+	BaselineOnSupport  *Estimate `json:"baseline_on_support,omitempty"`
+	// Difference is candidate less baseline on the same sessions; nil without a baseline, or where no session has both.
+	Difference *DifferenceReport `json:"difference,omitempty"`
+	// Gated is true for the metrics that the gates look at; Spec is what the specification's gate says of it.
+	Gated bool  `json:"gated,omitempty"`
+	Spec  *bool `json:"spec_passed,omitempty"`
+}
+
+// Estimate is a mean with its 95 % interval, whose bounds are nil where too little is known.
+type Estimate struct {
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+	N     int      `json:"n"`
+}
+
+// DifferenceReport is a paired difference with its verdict (statistics.md).
+type DifferenceReport struct {
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	N    int      `json:"n"`
+	// Changed counts the sessions in which the lanes differ.
+	Changed int     `json:"changed"`
+	P       float64 `json:"p_adjusted"`
+	Verdict string  `json:"verdict"`
+	// Margin is the loss that does not matter, in words: "10 % of the baseline".
+	Margin string `json:"margin,omitempty"`
+	// Detectable is the smallest true difference that would have been found with 80 % probability; nil where none would.
+	Detectable *float64 `json:"detectable"`
+	Method     string   `json:"method"`
+}

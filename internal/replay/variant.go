@@ -1,0 +1,85 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Variant is a flow with a prompt and a model, under a name (S4.8).
+type Variant struct {
+	ID           string `json:"id"`
+	ExperimentID string `json:"experiment_id,omitempty"`
+	Name         string `json:"name,omitempty"`
+	// Config is kept as it was given: a product's table holds variants that are not replayed, too. Settings reads it.
+	Config json.RawMessage `json:"config"`
+}
+
+// PromptVersion is a prompt with the model that answers to it (S4.11).
+type PromptVersion struct {
+	ID string `json:"id"`
+	// FilePath is where the text stands, below the folder of prompts.
+	FilePath      string `json:"file_path"`
+	ModelProvider string `json:"model_provider"`
+	ModelName     string `json:"model_name"`
+	// ConfigDefaults are parameters of the model, a JSON object; nil means none.
+	ConfigDefaults json.RawMessage `json:"config_defaults,omitempty"`
+}
+
+// Variants knows variants and prompts. Implementations are safe for concurrent use. What there is not is ErrUnknown.
+type Variants interface {
+	Variant(ctx context.Context, id string) (Variant, error)
+	Prompt(ctx context.Context, id string) (PromptVersion, error)
+}
+
+// ErrUnknown says that a store has no such thing.
+var ErrUnknown = errors.New("it is not in the store")
+
+// PromptTemplate is the only execution strategy that can be replayed (S4.9).
+const PromptTemplate = "prompt_template"
+
+// Settings is what a variant's configuration says.
+type Settings struct {
+	ExecutionStrategy string `json:"execution_strategy"`
+	PromptConfig      struct {
+		PromptVersionID string `json:"prompt_version_id"`
+	} `json:"prompt_config"`
+	FlowConfig struct {
+		FlowID string `json:"flow_id"`
+	} `json:"flow_config"`
+	// Params override the prompt's ConfigDefaults.
+	Params map[string]json.RawMessage `json:"params"`
+}
+
+// Settings reads the variant's configuration and checks that it can be replayed.
+func (v Variant) Settings() (Settings, error) {
+	var s Settings
+	if err := json.Unmarshal(orNull(v.Config), &s); err != nil {
+		return s, fmt.Errorf("variant %s: its config cannot be read: %w", v.ID, err)
+	}
+	switch {
+	case s.ExecutionStrategy != PromptTemplate:
+		return s, fmt.Errorf("variant %s: Variant must use prompt_template execution strategy, not %q", v.ID, s.ExecutionStrategy)
+	case s.PromptConfig.PromptVersionID == "":
+		return s, fmt.Errorf("variant %s: its config names no prompt_config.prompt_version_id", v.ID)
+	case s.FlowConfig.FlowID == "":
+		return s, fmt.Errorf("variant %s: its config names no flow_config.flow_id", v.ID)
+	}
+	return s, nil
+}
+
+// Parameters are the prompt's defaults, overridden by the variant's.
+func (s Settings) Parameters(p PromptVersion) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(orNull(p.ConfigDefaults), &all); err != nil {
+		return nil, fmt.Errorf("prompt version %s: its config_defaults are not a JSON object: %w", p.ID, err)
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	for name, value := range s.Params {
+		all[name] = value
+	}
+	return all, nil
+}
