@@ -34,10 +34,12 @@ func underscored(c *cobra.Command) {
 	})
 }
 
-// history is an opened store of events. Close it.
+// history is an opened store of events, of variants and of what their evaluations found. Close it.
 type history struct {
 	replay.Events
-	close func() error
+	variants *store.Variants
+	runs     *store.Runs
+	close    func() error
 }
 
 // openHistory opens the store that an address names.
@@ -47,7 +49,7 @@ func openHistory(ctx context.Context, address string) (*history, error) {
 		if err != nil {
 			return nil, notRun(err)
 		}
-		return &history{p.Events(), p.Close}, nil
+		return &history{p.Events(), p.Variants(), p.ReplayRuns(), p.Close}, nil
 	}
 	path, ok := strings.CutPrefix(address, "sqlite:")
 	if !ok || path == "" {
@@ -57,7 +59,7 @@ func openHistory(ctx context.Context, address string) (*history, error) {
 	if err != nil {
 		return nil, notRun(err)
 	}
-	return &history{s.Events(), s.Close}, nil
+	return &history{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
 }
 
 // withHistory calls use with the store of an address.
