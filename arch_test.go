@@ -16,7 +16,7 @@ var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result"},
 	{"stats", "redact", "draw", "config"},
 	{"llm", "flow", "graph", "sitebot", "langfuse"},
-	{"runner", "grader", "judge", "target", "dataset", "replay"},
+	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
 	{"orchestrator", "queue", "store", "report"},
 	{"server"},
 	{"cmd/rehearse"},

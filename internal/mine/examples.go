@@ -1,0 +1,29 @@
+package mine
+
+// choose returns the examples of each transition that leaves a state, at most so many each, or All.
+//
+// A text that users said on several ways belongs to the one on which it was said most often, and to none when it stayed at least as often:
+// an example of two options is a tie, which the lexical model cannot break.
+func choose(s *state, steps []step, most int) [][]string {
+	owner, best := map[string]int{}, map[string]int{}
+	for i, m := range steps {
+		for key, said := range m.said.byKey {
+			if said.count > best[key] {
+				owner[key], best[key] = i, said.count
+			}
+		}
+	}
+	chosen := make([][]string, len(steps))
+	for i, m := range steps {
+		for _, said := range m.said.ranked() {
+			if owner[said.key] != i || s.stayed.count(said.key) >= said.count {
+				continue
+			}
+			if most != All && len(chosen[i]) == most {
+				break
+			}
+			chosen[i] = append(chosen[i], said.shown)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,30 @@
+package mine
+
+import "fmt"
+
+// Options returns how many options the nodes have.
+func (f *Flow) Options() int {
+	n := 0
+	for _, node := range f.Nodes {
+		n += len(node.Options)
+	}
+	return n
+}
+
+// Lines tells what was left out, one sentence each; none where nothing was.
+func (l *Left) Lines() []string {
+	var lines []string
+	tell := func(n int, format string, args ...any) {
+		if n > 0 {
+			lines = append(lines, fmt.Sprintf(format, args...))
+		}
+	}
+	tell(l.Short, "sessions with too few messages of the user's: %d", l.Short)
+	tell(l.States, "states that are too rare or cannot be reached: %d", l.States)
+	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, made %d times", l.Transitions, l.Moves)
+	tell(l.AfterEnd, "messages after an end: %d", l.AfterEnd)
+	tell(l.Stateless, "messages without a state: %d", l.Stateless)
+	tell(l.Jumps, "changes of the state without a message of the user's: %d", l.Jumps)
+	tell(l.Texts, "texts beyond %d different ones of a state or transition: %d", maxTexts, l.Texts)
+	return lines
+}

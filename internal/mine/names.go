@@ -1,0 +1,78 @@
+package mine
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+const (
+	// maxID bounds the length of a node's id.
+	maxID = 80
+	// startID and endID are the start node and an option that ends the flow, unless a state is called so.
+	startID = "start"
+	endID   = "end"
+)
+
+// names gives every state the id of a node. States whose names are ids already keep them, whoever comes first;
+// of others that come to the same id the later ones get a number.
+func names(states []*state) map[string]string {
+	ids, taken := map[string]string{}, map[string]bool{}
+	for _, s := range states {
+		if slug(s.name) == s.name {
+			ids[s.name], taken[s.name] = s.name, true
+		}
+	}
+	for _, s := range states {
+		if ids[s.name] != "" {
+			continue
+		}
+		id := free(slug(s.name), taken)
+		ids[s.name], taken[id] = id, true
+	}
+	return ids
+}
+
+// free returns an id that is not taken: the one that is asked for, or that with a number.
+func free(id string, taken map[string]bool) string {
+	for n, candidate := 2, id; ; n++ {
+		if !taken[candidate] {
+			return candidate
+		}
+		candidate = fmt.Sprintf("%s_%d", id, n)
+	}
+}
+
+// slug makes the id of a node: lower-case letters, digits and _.
+func slug(name string) string {
+	var b strings.Builder
+	pending := false // a _ before the next letter or digit
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
+			if pending && b.Len() > 0 {
+				b.WriteByte('_')
+			}
+			pending = false
+			b.WriteRune(r)
+		default:
+			pending = true
+		}
+		if b.Len() >= maxID {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return "state"
+	}
+	return b.String()
+}
+
+// label makes the name of a state readable.
+func label(name string) string {
+	text := strings.Join(strings.FieldsFunc(tidy(name, maxStateName), func(r rune) bool { return unicode.IsSpace(r) || r == '_' }), " ")
+	for i, r := range text {
+		return text[:i] + string(unicode.ToUpper(r)) + text[i+len(string(r)):]
+	}
+	return "State"
+}

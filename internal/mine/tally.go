@@ -1,0 +1,161 @@
+package mine
+
+import (
+	"unicode/utf8"
+
+	"rehearse/internal/replay"
+)
+
+const (
+	// maxStates and maxMoves bound how many different states and transitions are counted; those that come later are not.
+	maxStates = 2_000
+	maxMoves  = 20_000
+	// maxStateName bounds the bytes of a state's name; a longer one is none.
+	maxStateName = 200
+)
+
+// tally is what was counted.
+type tally struct {
+	states  map[string]*state
+	moves   map[move]*traffic
+	learned Learned
+	left    Left
+	room    room
+}
+
+// state is a state as it was logged.
+type state struct {
+	name string
+	// entered is how often it was come to, begun how many sessions began in it, completed how many completed in it.
+	entered, begun, completed int
+	// stays is how often a message of the user's stayed there.
+	stays int
+	// stopped is how many sessions ended in it, completed or not.
+	stopped int
+	// greeted is what the bot said on entering it, spoken what it said there at all.
+	greeted, spoken texts
+	// stayed is what users said who stayed there, last what they said last before their session ended there.
+	stayed, last texts
+}
+
+// move leads from a state to another one.
+type move struct{ from, to string }
+
+// traffic is what was seen of a move.
+type traffic struct {
+	count int
+	said  texts
+}
+
+func newTally() *tally {
+	return &tally{states: map[string]*state{}, moves: map[move]*traffic{}, room: room{bytes: maxTextBytes}}
+}
+
+// take counts a session.
+func (t *tally) take(s *replay.Session) {
+	t.learned.Sessions++
+	if t.learned.First.IsZero() || s.Started.Before(t.learned.First) {
+		t.learned.First = s.Started
+	}
+	if s.Ended.After(t.learned.Last) {
+		t.learned.Last = s.Ended
+	}
+	w := walk{tally: t}
+	for i := range s.Messages {
+		if m := &s.Messages[i]; m.User {
+			w.user(m)
+		} else {
+			w.bot(m)
+		}
+	}
+	w.end(s.Completed)
+	t.left.Texts = t.room.refused
+}
+
+// walk follows one session through its states.
+type walk struct {
+	*tally
+	// at is where the session stands, nil before its first message with a state.
+	at *state
+	// last is the user's last message, when it was one that stayed.
+	last *replay.Said
+	// entering is true until the bot has spoken in a state that was just come to.
+	entering bool
+}
+
+// state returns the state of that name, nil when it cannot be counted.
+func (t *tally) state(name string) *state {
+	s := t.states[name]
+	if s == nil && name != "" && len(name) <= maxStateName && utf8.ValidString(name) && len(t.states) < maxStates {
+		s = &state{name: name}
+		t.states[name] = s
+	}
+	return s
+}
+
+// user counts a message of the user's, which is where sessions begin and states change.
+func (w *walk) user(m *replay.Said) {
+	w.learned.Messages++
+	before, after := w.state(m.Before), w.state(m.After)
+	if before == nil || after == nil {
+		w.left.Stateless++
+		return
+	}
+	switch {
+	case w.at == nil:
+		before.begun++
+		before.entered++
+	case w.at != before:
+		w.left.Jumps++
+		before.entered++
+	}
+	w.at, w.last, w.entering = after, nil, before != after
+	if before == after {
+		w.last = m
+		before.stays++
+		w.room.add(&before.stayed, m.Text, m.At, maxExampleLength)
+		return
+	}
+	after.entered++
+	key := move{m.Before, m.After}
+	seen := w.moves[key]
+	if seen == nil {
+		if len(w.moves) == maxMoves {
+			return
+		}
+		seen = &traffic{}
+		w.moves[key] = seen
+	}
+	seen.count++
+	w.room.add(&seen.said, m.Text, m.At, maxExampleLength)
+}
+
+// bot counts a message of the bot's: it belongs to the state that the user's message led to, and before that to its own.
+func (w *walk) bot(m *replay.Said) {
+	at := w.at
+	if at == nil {
+		at = w.state(m.Before)
+	}
+	if at == nil {
+		return
+	}
+	w.room.add(&at.spoken, m.Text, m.At, maxPromptLength)
+	if w.entering {
+		w.room.add(&at.greeted, m.Text, m.At, maxPromptLength)
+	}
+	w.entering = false
+}
+
+// end counts where a session ended.
+func (w *walk) end(completed bool) {
+	if w.at == nil {
+		return
+	}
+	w.at.stopped++
+	if completed {
+		w.at.completed++
+	}
+	if w.last != nil {
+		w.room.add(&w.at.last, w.last.Text, w.last.At, maxExampleLength)
+	}
+}

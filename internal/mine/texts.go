@@ -1,0 +1,110 @@
+package mine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxTexts bounds how many different texts are kept of one transition or state, maxTextBytes how much text is kept in all.
+	maxTexts     = 2_000
+	maxTextBytes = 64 << 20
+	// maxExampleLength and maxPromptLength bound the bytes of one text.
+	maxExampleLength = 500
+	maxPromptLength  = 2_000
+)
+
+// texts are different texts with how often they were said. The zero value is empty.
+type texts struct {
+	byKey map[string]*text
+}
+
+// text is one of them. Texts of the same words are one, shown as it was said first.
+type text struct {
+	key, shown string
+	count      int
+	first      time.Time
+}
+
+// room bounds how much text is kept.
+type room struct {
+	bytes   int
+	refused int
+}
+
+// add counts a text. Later ones that find no room are counted as refused; an empty one is none.
+func (r *room) add(t *texts, said string, at time.Time, length int) {
+	shown := tidy(said, length)
+	key := words(shown)
+	if key == "" {
+		return
+	}
+	known := t.byKey[key]
+	if known == nil {
+		size := len(key) + len(shown)
+		if len(t.byKey) >= maxTexts || size > r.bytes {
+			r.refused++
+			return
+		}
+		r.bytes -= size
+		if t.byKey == nil {
+			t.byKey = map[string]*text{}
+		}
+		known = &text{key: key, shown: shown, first: at}
+		t.byKey[key] = known
+	}
+	known.count++
+	if at.Before(known.first) || at.Equal(known.first) && shown < known.shown {
+		known.shown, known.first = shown, at
+	}
+}
+
+// ranked returns the texts, the most frequent first, then those that were said first.
+func (t *texts) ranked() []*text {
+	all := make([]*text, 0, len(t.byKey))
+	for _, known := range t.byKey {
+		all = append(all, known)
+	}
+	slices.SortFunc(all, func(a, b *text) int {
+		return cmp.Or(b.count-a.count, a.first.Compare(b.first), strings.Compare(a.key, b.key))
+	})
+	return all
+}
+
+// count returns how often a text of that key was said.
+func (t *texts) count(key string) int {
+	if known := t.byKey[key]; known != nil {
+		return known.count
+	}
+	return 0
+}
+
+// joiner and nonJoiner cannot be seen, but emoji and some scripts are not the same without them.
+const joiner, nonJoiner = '\u200d', '\u200c'
+
+// tidy makes one line of a text that somebody wrote, of at most so many bytes. What cannot be seen becomes a blank.
+func tidy(said string, length int) string {
+	line := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(said, "�"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r) && r != joiner && r != nonJoiner
+	}), " ")
+	if len(line) <= length {
+		return line
+	}
+	cut := length - len("…")
+	for !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}
+
+// words returns the words of a text in lower case: what two texts must share to be one. A text without words is like no other.
+func words(shown string) string {
+	found := strings.Join(strings.FieldsFunc(strings.ToLower(shown), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}), " ")
+	return cmp.Or(found, shown)
+}

@@ -1,0 +1,109 @@
+package mine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Write writes a flow as YAML. Command is what learned it, for the comment at its top.
+func (f *Flow) Write(w io.Writer, command string) error {
+	body, err := yaml.MarshalWithOptions(f.document(), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(false))
+	if err != nil {
+		return fmt.Errorf("write the flow as YAML: %w", err)
+	}
+	_, err = io.WriteString(w, f.heading(command)+string(body))
+	return err
+}
+
+// heading is the comment at the top: where the flow comes from.
+func (f *Flow) heading(command string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Learned from %d sessions with %d messages of users, %s to %s:\n#   %s\n", f.Learned.Sessions, f.Learned.Messages,
+		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly), tidy(command, maxPromptLength))
+	b.WriteString("# count is how often a state was entered or a transition was made.")
+	for _, n := range f.Nodes {
+		if n.State != n.ID {
+			b.WriteString(" state is the logged name of a state where it is no name for a node.")
+			break
+		}
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// The shape of the file. Fields are in the order in which they are written.
+type (
+	document struct {
+		ID      string `yaml:"id"`
+		Version int    `yaml:"version"`
+		Start   string `yaml:"start"`
+		Nodes   []node `yaml:"nodes"`
+	}
+	node struct {
+		ID       string   `yaml:"id"`
+		Type     string   `yaml:"type"`
+		Metadata metadata `yaml:"metadata,flow"`
+		Prompt   quoted   `yaml:"prompt,omitempty"`
+		Next     []string `yaml:"next,omitempty,flow"`
+		Options  []option `yaml:"options,omitempty"`
+	}
+	option struct {
+		ID       string   `yaml:"id"`
+		Label    quoted   `yaml:"label"`
+		Next     *string  `yaml:"next"`
+		Metadata metadata `yaml:"metadata,flow"`
+		Examples []quoted `yaml:"examples,omitempty"`
+	}
+	metadata struct {
+		Count int    `yaml:"count"`
+		State quoted `yaml:"state,omitempty"`
+	}
+)
+
+func (f *Flow) document() document {
+	d := document{ID: f.ID, Version: 1, Start: f.Start}
+	d.Nodes = append(d.Nodes, node{ID: f.Start, Type: "start", Metadata: metadata{Count: f.Learned.Sessions}, Next: f.First})
+	for _, n := range f.Nodes {
+		written := node{ID: n.ID, Type: "conversation", Metadata: metadata{Count: n.Count}, Prompt: quoted(n.Prompt)}
+		if n.Stop {
+			written.Type = "stop"
+		}
+		if n.State != n.ID {
+			written.Metadata.State = quoted(n.State)
+		}
+		for _, o := range n.Options {
+			written.Options = append(written.Options, o.written())
+		}
+		d.Nodes = append(d.Nodes, written)
+	}
+	return d
+}
+
+func (o *Option) written() option {
+	w := option{ID: o.ID, Label: quoted(o.Label), Metadata: metadata{Count: o.Count}}
+	if o.Next != "" {
+		w.Next = &o.Next
+	}
+	for _, e := range o.Examples {
+		w.Examples = append(w.Examples, quoted(e))
+	}
+	return w
+}
+
+// quoted is text that somebody else wrote. It is always in quotes, whatever it looks like.
+type quoted string
+
+// MarshalYAML writes the text as JSON does, which YAML reads too.
+func (q quoted) MarshalYAML() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(string(q))
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
