@@ -1,34 +1,46 @@
 package mine
 
-// addEnds gives a flow the ends that it lacks. From every node a conversation has to come to an end. Of the nodes from which it cannot, the one
-// at which most sessions ended gets an option that ends the flow, with what users said there last as its examples; and so on until there is
-// none left.
-func (f *Flow) addEnds(kept []*state, examples int) {
+import (
+	"cmp"
+	"slices"
+)
+
+// addEnds gives a flow the ends that it lacks, as from every node a conversation has to come to one. Of the nodes from which it cannot, the one
+// at which most sessions ended gets an option that ends the flow; and so on until there is none left.
+func (f *Flow) addEnds(kept []*state, moves map[string][]step, examples int) {
 	for {
-		ending := f.ending()
-		worst := -1
+		ending, at := f.ending(), -1
 		for i, n := range f.Nodes {
-			if !ending[n.ID] && (worst < 0 || kept[i].stopped > kept[worst].stopped) {
-				worst = i
+			if !ending[n.ID] && (at < 0 || kept[i].stopped > kept[at].stopped) {
+				at = i
 			}
 		}
-		if worst < 0 {
+		if at < 0 {
 			return
 		}
-		n, s := f.Nodes[worst], kept[worst]
-		taken := map[string]bool{}
-		for _, o := range n.Options {
-			taken[o.ID] = true
+		f.Nodes[at].addEnd(kept[at], moves[kept[at].name], examples)
+	}
+}
+
+// addEnd adds an option that ends the flow. Its examples are what users said last before their session ended at the node.
+func (n *Node) addEnd(s *state, steps []step, most int) {
+	taken := map[string]bool{}
+	for _, o := range n.Options {
+		taken[o.ID] = true
+	}
+	end := &Option{ID: free(endID, taken), Label: "End", Count: s.stopped}
+	last := s.stayed.ranked()
+	slices.SortStableFunc(last, func(a, b *text) int { return cmp.Compare(b.ended, a.ended) })
+	for _, said := range last {
+		if said.ended == 0 || most != All && len(end.Examples) == most {
+			break
 		}
-		end := &Option{ID: free(endID, taken), Label: "End", Count: s.stopped}
-		for _, said := range s.last.ranked() {
-			if examples != All && len(end.Examples) == examples {
-				break
-			}
+		elsewhere := func(m step) bool { return m.said.count(said.key) >= said.count } // it is an example of that option
+		if !slices.ContainsFunc(steps, elsewhere) {
 			end.Examples = append(end.Examples, said.shown)
 		}
-		n.Options = append(n.Options, end)
 	}
+	n.Options = append(n.Options, end)
 }
 
 // ending returns the ids of the nodes from which a conversation can come to an end.

@@ -23,7 +23,7 @@ func (l *Left) Lines() []string {
 	tell(l.States, "states that are too rare or cannot be reached: %d", l.States)
 	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, made %d times", l.Transitions, l.Moves)
 	tell(l.AfterEnd, "messages after an end: %d", l.AfterEnd)
-	tell(l.Stateless, "messages without a state: %d", l.Stateless)
+	tell(l.Stateless, "messages without a state, or beyond %d states: %d", maxStates, l.Stateless)
 	tell(l.Jumps, "changes of the state without a message of the user's: %d", l.Jumps)
 	tell(l.Texts, "texts beyond %d different ones of a state or transition: %d", maxTexts, l.Texts)
 	return lines

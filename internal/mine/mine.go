@@ -2,11 +2,10 @@
 // said becomes the examples of the option that it took.
 //
 // It counts in one pass over the sessions, so its memory depends on how many states and different texts there are, not on how many sessions,
-// and every text it keeps is bounded. The same log gives the same flow, whatever keeps it.
+// and both are bounded. The same log gives the same flow, whatever keeps it.
 package mine
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -70,7 +69,7 @@ type Option struct {
 // Learned says what a flow was learned from.
 type Learned struct {
 	Sessions, Messages int
-	// First and Last are the times of the first and the last event.
+	// First and Last are the times at which the first and the last session began.
 	First, Last time.Time
 }
 
@@ -82,7 +81,7 @@ type Left struct {
 	States, Transitions, Moves int
 	// AfterEnd counts messages that were said after an end.
 	AfterEnd int
-	// Stateless counts messages of the user's without a state, Jumps how often the state changed without a message of the user's.
+	// Stateless counts messages of the user's without a state that could be counted, Jumps how often the state changed without a message of the user's.
 	Stateless, Jumps int
 	// Texts counts messages that were not compared because there were too many different ones.
 	Texts int
@@ -136,10 +135,4 @@ func (t *tally) enough(least int) error {
 		return &NothingError{fmt.Sprintf("the most frequent transition occurs %d times, and %d are asked for", most, least), "ask for fewer"}
 	}
 	return nil
-}
-
-// Nothing reports whether an error says that there is nothing to learn from.
-func Nothing(err error) bool {
-	_, nothing := errors.AsType[*NothingError](err)
-	return nothing
 }

@@ -38,7 +38,7 @@ func shape(t *tally, o Options) *Flow {
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	f.addEnds(kept, o.Examples)
+	f.addEnds(kept, moves, o.Examples)
 	t.countLeft(f, kept)
 	return f
 }

@@ -32,10 +32,10 @@ type state struct {
 	stays int
 	// stopped is how many sessions ended in it, completed or not.
 	stopped int
-	// greeted is what the bot said on entering it, spoken what it said there at all.
+	// greeted is what the bot said on entering it, spoken what it said there else.
 	greeted, spoken texts
-	// stayed is what users said who stayed there, last what they said last before their session ended there.
-	stayed, last texts
+	// stayed is what users said who stayed there.
+	stayed texts
 }
 
 // move leads from a state to another one.
@@ -57,8 +57,8 @@ func (t *tally) take(s *replay.Session) {
 	if t.learned.First.IsZero() || s.Started.Before(t.learned.First) {
 		t.learned.First = s.Started
 	}
-	if s.Ended.After(t.learned.Last) {
-		t.learned.Last = s.Ended
+	if s.Started.After(t.learned.Last) {
+		t.learned.Last = s.Started
 	}
 	w := walk{tally: t}
 	for i := range s.Messages {
@@ -77,8 +77,8 @@ type walk struct {
 	*tally
 	// at is where the session stands, nil before its first message with a state.
 	at *state
-	// last is the user's last message, when it was one that stayed.
-	last *replay.Said
+	// last is what the user said last, when that stayed.
+	last *text
 	// entering is true until the bot has spoken in a state that was just come to.
 	entering bool
 }
@@ -111,9 +111,8 @@ func (w *walk) user(m *replay.Said) {
 	}
 	w.at, w.last, w.entering = after, nil, before != after
 	if before == after {
-		w.last = m
 		before.stays++
-		w.room.add(&before.stayed, m.Text, m.At, maxExampleLength)
+		w.last = w.room.add(&before.stayed, m.Text, m.At, maxExampleLength)
 		return
 	}
 	after.entered++
@@ -121,6 +120,7 @@ func (w *walk) user(m *replay.Said) {
 	seen := w.moves[key]
 	if seen == nil {
 		if len(w.moves) == maxMoves {
+			w.left.Moves++
 			return
 		}
 		seen = &traffic{}
@@ -139,10 +139,11 @@ func (w *walk) bot(m *replay.Said) {
 	if at == nil {
 		return
 	}
-	w.room.add(&at.spoken, m.Text, m.At, maxPromptLength)
+	said := &at.spoken
 	if w.entering {
-		w.room.add(&at.greeted, m.Text, m.At, maxPromptLength)
+		said = &at.greeted
 	}
+	w.room.add(said, m.Text, m.At, maxPromptLength)
 	w.entering = false
 }
 
@@ -156,6 +157,6 @@ func (w *walk) end(completed bool) {
 		w.at.completed++
 	}
 	if w.last != nil {
-		w.room.add(&w.at.last, w.last.Text, w.last.At, maxExampleLength)
+		w.last.ended++
 	}
 }

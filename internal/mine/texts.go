@@ -27,7 +27,9 @@ type texts struct {
 type text struct {
 	key, shown string
 	count      int
-	first      time.Time
+	// ended is how often a session ended with it.
+	ended int
+	first time.Time
 }
 
 // room bounds how much text is kept.
@@ -36,19 +38,19 @@ type room struct {
 	refused int
 }
 
-// add counts a text. Later ones that find no room are counted as refused; an empty one is none.
-func (r *room) add(t *texts, said string, at time.Time, length int) {
+// add counts a text and returns it. It is nil for one that finds no room, which is counted as refused, and for an empty one.
+func (r *room) add(t *texts, said string, at time.Time, length int) *text {
 	shown := tidy(said, length)
 	key := words(shown)
 	if key == "" {
-		return
+		return nil
 	}
 	known := t.byKey[key]
 	if known == nil {
 		size := len(key) + len(shown)
 		if len(t.byKey) >= maxTexts || size > r.bytes {
 			r.refused++
-			return
+			return nil
 		}
 		r.bytes -= size
 		if t.byKey == nil {
@@ -61,6 +63,7 @@ func (r *room) add(t *texts, said string, at time.Time, length int) {
 	if at.Before(known.first) || at.Equal(known.first) && shown < known.shown {
 		known.shown, known.first = shown, at
 	}
+	return known
 }
 
 // ranked returns the texts, the most frequent first, then those that were said first.

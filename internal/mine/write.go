@@ -17,14 +17,22 @@ func (f *Flow) Write(w io.Writer, command string) error {
 	if err != nil {
 		return fmt.Errorf("write the flow as YAML: %w", err)
 	}
-	_, err = io.WriteString(w, f.heading(command)+string(body))
+	text := f.heading(command) + string(body)
+	if len(text) > maxFile {
+		return fmt.Errorf("the flow would be %d MB, more than the %d that a file of flows may have: keep fewer examples, or ask for a larger count",
+			len(text)>>20, maxFile>>20)
+	}
+	_, err = io.WriteString(w, text)
 	return err
 }
+
+// maxFile is how large a file of flows may be that is loaded.
+const maxFile = 16 << 20
 
 // heading is the comment at the top: where the flow comes from.
 func (f *Flow) heading(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Learned from %d sessions with %d messages of users, %s to %s:\n#   %s\n", f.Learned.Sessions, f.Learned.Messages,
+	fmt.Fprintf(&b, "# Learned from %d sessions with %d messages of users that began from %s to %s:\n#   %s\n", f.Learned.Sessions, f.Learned.Messages,
 		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly), tidy(command, maxPromptLength))
 	b.WriteString("# count is how often a state was entered or a transition was made.")
 	for _, n := range f.Nodes {
