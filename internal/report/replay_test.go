@@ -1,0 +1,113 @@
+package report_test
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-runewidth"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/report"
+)
+
+// replayed is a report made by hand: three sessions, of which one stays on the log's path, one leaves it and one was left out.
+func replayed(t *testing.T) *replay.Report {
+	t.Helper()
+	text, err := os.ReadFile("testdata/replay.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r replay.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// replayWriters are all renderings of a replay run, by the end of their files' names.
+var replayWriters = map[string]func(io.Writer, *replay.Report) error{
+	".json": report.ReplayJSON, ".txt": report.ReplayConsole, ".md": report.ReplayMarkdown,
+}
+
+func replayText(t *testing.T, kind string, r *replay.Report) string {
+	t.Helper()
+	return rendered(t, func(w *writer) error { return replayWriters[kind](w, r) })
+}
+
+func TestReplayGolden(t *testing.T) {
+	for kind := range replayWriters {
+		golden(t, "replay"+kind, []byte(replayText(t, kind, replayed(t))))
+	}
+}
+
+// shorn returns the report of a run that compared the candidate with the log alone.
+func shorn(t *testing.T) *replay.Report {
+	r := replayed(t)
+	r.Baseline, r.Spec, r.Passed, r.Run.Verdict = nil, nil, nil, ""
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		m.Baseline, m.BaselineOnSupport, m.Difference = nil, nil, nil
+	}
+	for i := range r.Sessions {
+		p := &r.Sessions[i]
+		var lanes []replay.Lane
+		for _, l := range p.Lanes {
+			if l.Name != replay.Baseline {
+				lanes = append(lanes, l)
+			}
+		}
+		p.Lanes = lanes
+	}
+	return r
+}
+
+// unusual are reports that lack what most have.
+func unusual(t *testing.T) map[string]*replay.Report {
+	t.Helper()
+	twice := replayed(t)
+	twice.AA = true
+	broken := replayed(t)
+	broken.Run.Status, broken.Run.Verdict, broken.Run.Error = replay.Partially, "inconclusive", "interrupted"
+	failed := &replay.Report{Run: replay.Run{Status: replay.Failed, Error: "the store is gone"}}
+	return map[string]*replay.Report{
+		"alone": shorn(t), "twice": twice, "broken": broken, "failed": failed, "empty": {Run: replay.Run{ID: "e", Status: replay.Done}},
+	}
+}
+
+func TestReplayOfUnusualRuns(t *testing.T) {
+	want := map[string]string{
+		"alone": "Replayed against the log alone", "twice": "The same variant twice: what differs is noise",
+		"broken": "Candidate and baseline are not told apart, but the run was broken off",
+		"failed": "The run failed", "empty": "No sessions were compared",
+	}
+	for name, r := range unusual(t) {
+		for kind := range replayWriters {
+			text := replayText(t, kind, r)
+			if kind != ".json" && !strings.Contains(text, want[name]) {
+				t.Errorf("%s%s lacks %q:\n%.2000s", name, kind, want[name], text)
+			}
+		}
+	}
+}
+
+func TestReplayConsoleBlock(t *testing.T) {
+	none := replayText(t, ".txt", unusual(t)["empty"])
+	want := "\nConversation Replay Evaluation Results:\n  Sessions evaluated: 0\n  Completion match: n/a\n" +
+		"  Avg turn count ratio: n/a\n  State progression match: n/a\n  Avg latency: n/a\n\n"
+	if !strings.HasPrefix(none, want) || !strings.HasSuffix(none, "\nEvaluation completed: e\n") {
+		t.Errorf("a run without sessions is told as\n%s", none)
+	}
+	full := replayText(t, ".txt", replayed(t))
+	want = "\n  Comparison with baseline:\n    Passed: False\n    Pass ratio: 50.00%\n"
+	if !strings.Contains(full, want) {
+		t.Errorf("the comparison is not told as the specification says:\n%s", full)
+	}
+	for line := range strings.Lines(full) {
+		if n := runewidth.StringWidth(strings.TrimSuffix(line, "\n")); n > 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
