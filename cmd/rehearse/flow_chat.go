@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
-	"rehearse/internal/redact"
 )
 
 func newFlowChat(env *Env) *cobra.Command {
@@ -48,19 +46,11 @@ func newFlowChat(env *Env) *cobra.Command {
 
 // chatModel opens a model by its name in the nearest configuration, or by PROVIDER:MODEL.
 func chatModel(env *Env, name string) (llm.Model, error) {
-	w := &wiring{env: env, flags: &runFlags{}, secrets: redact.New(env.Environ), tape: &tape{}}
-	if path := config.Find("."); path != "" {
-		var err error
-		if w.config, err = config.Load(path); err != nil {
-			return nil, &exitError{exitUsage, err}
-		}
-	}
-	w.models = llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()}
-	m, err := w.modelNamed(name, "model", sortedNames(w.config.Models))
+	models, err := newModels(env, config.Find("."))
 	if err != nil {
 		return nil, err
 	}
-	return w.open(m)
+	return models.named(name)
 }
 
 // flowChat is one conversation in a terminal.

@@ -1,8 +1,6 @@
 package replay
 
-import (
-	"reflect"
-)
+import "rehearse/internal/stats"
 
 // Metrics say how a replay compares with its session (replay.md section 4). What does not apply is nil.
 type Metrics struct {
@@ -26,6 +24,32 @@ type Metrics struct {
 	FirstDivergence *int `json:"first_divergence_turn"`
 	// Exhausted is true when the session's messages ran out before the replay completed.
 	Exhausted bool `json:"user_turns_exhausted"`
+
+	// What follows is only known of lanes that were played here.
+
+	// SupportCoverage is the share of the session's turns whose message answers what the lane had asked for.
+	SupportCoverage *float64 `json:"support_coverage,omitempty"`
+	// OnSupport are the metrics over the turns that are supported in every lane.
+	OnSupport *OnSupport `json:"on_support,omitempty"`
+	// Sequence has the other ways to compare the states; nil where the sequences are too long.
+	Sequence *stats.SequenceScores `json:"sequence,omitempty"`
+	// DataMatch counts the fields after making values alike; NormalAccuracy is its share of equal ones.
+	DataMatch      *DataMatch `json:"data_match,omitempty"`
+	NormalAccuracy *float64   `json:"data_collection_accuracy_normalised,omitempty"`
+	// UserSeconds is the time that the real user took to think.
+	UserSeconds *float64 `json:"user_think_seconds,omitempty"`
+	Tokens      *float64 `json:"tokens,omitempty"`
+	CostUSD     *float64 `json:"cost_usd,omitempty"`
+}
+
+// OnSupport are the metrics over the turns that are supported in every lane. Those of a whole session are nil unless all of its turns are.
+type OnSupport struct {
+	Turns            int      `json:"turns"`
+	CompletionMatch  *float64 `json:"completion_match"`
+	TurnCountRatio   *float64 `json:"turn_count_ratio"`
+	StateProgression *float64 `json:"state_progression_match"`
+	AvgLatencyMS     *float64 `json:"avg_latency_ms"`
+	DataAccuracy     *float64 `json:"data_collection_accuracy"`
 }
 
 // Score measures a replay of a session; side says which states of the session count.
@@ -80,18 +104,4 @@ func meanLatency(turns []PlayedTurn) *float64 {
 		return nil
 	}
 	return new(sum / float64(n))
-}
-
-// accuracy is the share of fields that both have with equal values, nil where nothing was collected.
-func accuracy(was, is map[string]any) *float64 {
-	if len(was) == 0 {
-		return nil
-	}
-	equal := 0
-	for field, value := range was {
-		if got, ok := is[field]; ok && reflect.DeepEqual(value, got) {
-			equal++
-		}
-	}
-	return new(float64(equal) / float64(len(was)))
 }

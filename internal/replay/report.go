@@ -19,6 +19,8 @@ type Report struct {
 	Unknown   int `json:"sessions_unknown"`
 
 	Metrics []MetricReport `json:"metrics"`
+	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).
+	PooledLatencyMS map[string]float64 `json:"pooled_latency_ms,omitempty"`
 	// Spec is the specification's gate, nil without a baseline.
 	Spec *Comparison `json:"spec_gate,omitempty"`
 	// Passed is the verdict of the run's gate; nil without a baseline.

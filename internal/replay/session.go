@@ -17,7 +17,12 @@ type Session struct {
 	Data    map[string]any
 	Started time.Time
 	Ended   time.Time
+
+	turn int // the highest turn number so far
 }
+
+// maxMessages bounds the messages of a session that are read.
+const maxMessages = 50_000
 
 // Said is one logged message. Before and After are the states around it.
 type Said struct {
@@ -146,6 +151,10 @@ func (s *Session) add(e *Event, faults *Faults) {
 }
 
 func (s *Session) say(e *Event, p *payload, faults *Faults) {
+	if len(s.Messages) >= maxMessages {
+		faults.note(e, "the session has too many messages; what follows is left out")
+		return
+	}
 	if p.Sender != "user" && p.Sender != "bot" {
 		faults.note(e, "the sender is neither user nor bot")
 		return
@@ -155,9 +164,17 @@ func (s *Session) say(e *Event, p *payload, faults *Faults) {
 	}
 	var metrics struct {
 		Latency *float64 `json:"latency_ms"`
+		Turn    int      `json:"turn_number"`
 	}
 	if json.Unmarshal(orNull(e.Context), &context) != nil || json.Unmarshal(orNull(e.Metrics), &metrics) != nil {
 		faults.note(e, "the context or the metrics cannot be read")
+	}
+	if metrics.Turn > 0 && metrics.Turn < s.turn {
+		faults.note(e, "the clock goes back: the turn number is lower than that of an earlier message")
+	}
+	s.turn = max(s.turn, metrics.Turn)
+	if s.Completed || s.Dropped {
+		faults.note(e, "the message comes after the end of its session")
 	}
 	m := Said{User: p.Sender == "user", Before: context.State, After: context.State, LatencyMS: metrics.Latency, At: e.Time}
 	if p.Text == nil {

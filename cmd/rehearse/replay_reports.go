@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/report"
+)
+
+// replayReports is the folder of a run's reports.
+type replayReports struct {
+	dir      string
+	sessions *os.File
+	buffered *bufio.Writer
+	rows     *json.Encoder
+}
+
+// openReports makes the folder, and opens the file of all conversations where it is wanted.
+func (f *replayFlags) openReports(id string) (*replayReports, error) {
+	r := &replayReports{dir: f.out}
+	if r.dir == "" {
+		r.dir = filepath.Join(stateDir, "replays", id)
+	}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return nil, usage("cannot make the folder of the reports: %w", err)
+	}
+	if !f.perSession {
+		return r, nil
+	}
+	var err error
+	if r.sessions, err = os.Create(filepath.Join(r.dir, "sessions.jsonl")); err != nil {
+		return nil, usage("cannot write --per_session: %w", err)
+	}
+	r.buffered = bufio.NewWriter(r.sessions)
+	r.rows = json.NewEncoder(r.buffered)
+	r.rows.SetEscapeHTML(false)
+	return r, nil
+}
+
+func (r *replayReports) each(p *replay.Pair) error {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.Encode(p)
+}
+
+func (r *replayReports) close() error {
+	if r.sessions == nil {
+		return nil
+	}
+	return errors.Join(r.buffered.Flush(), r.sessions.Close())
+}
+
+// conclude writes the reports, prints the figures and says how the gate decided.
+func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
+	for name, write := range map[string]func(io.Writer, *replay.Report) error{
+		"report.json": report.ReplayJSON, "report.md": report.ReplayMarkdown,
+	} {
+		if err := writeReport(filepath.Join(dir, name), r, write); err != nil {
+			return notRun(err)
+		}
+	}
+	show := report.ReplayConsole
+	if f.format == "json" {
+		show = report.ReplayJSON
+	}
+	if err := show(env.Stdout, r); err != nil {
+		return notRun(err)
+	}
+	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.md"))
+	if r.Passed != nil && !*r.Passed {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func writeReport(path string, r *replay.Report, write func(io.Writer, *replay.Report) error) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	buffered := bufio.NewWriter(file)
+	if err := write(buffered, r); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return buffered.Flush()
+}

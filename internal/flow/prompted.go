@@ -1,0 +1,50 @@
+package flow
+
+// WithSystemPrompt returns the flow with another system prompt: a variant of it. The flow itself is not changed.
+func (f *Flow) WithSystemPrompt(text string) *Flow {
+	changed := *f
+	changed.SystemPrompt = text
+	changed.Nodes = make([]*Node, len(f.Nodes))
+	changed.byID = make(map[string]*Node, len(f.Nodes))
+	for i, n := range f.Nodes {
+		node := *n
+		changed.Nodes[i] = &node
+		changed.byID[n.ID] = &node
+	}
+	// A copy leads to copies, or the second turn would read the old prompt.
+	for _, n := range changed.Nodes {
+		n.Options = changed.copyOptions(n.Options)
+		if n.State != nil {
+			state := *n.State
+			state.Actions = changed.copyActions(state.Actions)
+			n.State = &state
+		}
+	}
+	changed.Start = changed.byID[f.Start.ID]
+	changed.finish()
+	return &changed
+}
+
+func (f *Flow) copyOptions(options []*Option) []*Option {
+	copies := make([]*Option, len(options))
+	for i, o := range options {
+		option := *o
+		if o.Next != nil {
+			option.Next = f.byID[o.Next.ID]
+		}
+		option.Actions = f.copyActions(o.Actions)
+		copies[i] = &option
+	}
+	return copies
+}
+
+func (f *Flow) copyActions(actions []Action) []Action {
+	copies := make([]Action, len(actions))
+	for i, a := range actions {
+		if a.node != nil {
+			a.node = f.byID[a.node.ID]
+		}
+		copies[i] = a
+	}
+	return copies
+}

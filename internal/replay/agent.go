@@ -1,0 +1,50 @@
+package replay
+
+import "context"
+
+// Agent is what a session is replayed against. Implementations are safe for concurrent use.
+type Agent interface {
+	// Open begins a conversation that touches no other one, nor anything of production (S4.18).
+	Open(ctx context.Context, at Moment) (Conversation, error)
+	// Asks says what the user is asked for in a state: a field, or a set of options, in a form that can be compared. It is empty where the
+	// agent does not know the state, or asks for nothing in particular.
+	Asks(state string) string
+}
+
+// Moment is where in a session a conversation begins.
+type Moment struct {
+	SessionID string
+	// State is the logged state before the next message.
+	State string
+	// Resumed puts the agent into State, with History behind it. Else the conversation begins anew, and State is the one in which the
+	// session began.
+	Resumed bool
+	// History are the logged messages before this moment.
+	History []Said
+}
+
+// Conversation is one with an agent, used by one goroutine at a time.
+type Conversation interface {
+	// State is where the conversation stands.
+	State() string
+	// Say takes one turn.
+	Say(ctx context.Context, text string) (Answer, error)
+}
+
+// Answer is what an agent says in a turn.
+type Answer struct {
+	Text      string
+	State     string
+	Completed bool
+	// Data is all that the agent has collected so far; nil when it keeps nothing.
+	Data    map[string]any
+	Tokens  int
+	CostUSD float64
+}
+
+// NotThereError says that an agent cannot be put into a state, as its flow has no such state or ends there.
+type NotThereError struct{ State, Why string }
+
+func (e *NotThereError) Error() string {
+	return "the conversation cannot go on in state " + e.State + ": " + e.Why
+}

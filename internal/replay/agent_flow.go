@@ -1,0 +1,120 @@
+package replay
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/flow"
+)
+
+// FlowAgent replays against a flow in this process. It is safe for concurrent use.
+type FlowAgent struct {
+	Engine *flow.Engine
+	Flow   *flow.Flow
+	// Pipeline turns stages of the memory on and off; nil leaves them all on.
+	Pipeline *flow.MemoryPipeline
+}
+
+var _ Agent = (*FlowAgent)(nil)
+
+// Open begins at the flow's start (S4.13), or behind it: in a log of this flow the first state is a target of its start node when the agent
+// greets before the user says anything.
+func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
+	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Pipeline: a.Pipeline}
+	switch {
+	case at.Resumed:
+		if why := a.cannotStand(at.State); why != "" {
+			return nil, &NotThereError{at.State, why}
+		}
+		seed.Node, seed.History = at.State, historyOf(at.History)
+	case a.behindStart(at.State):
+		seed.Node = at.State
+	}
+	session, err := a.Engine.Begin(a.Flow, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &flowConversation{session}, nil
+}
+
+func (a *FlowAgent) cannotStand(state string) (why string) {
+	switch n, ok := a.Flow.Node(state); {
+	case !ok:
+		return "the flow has none of that name"
+	case n.Ends():
+		return "the flow ends there"
+	}
+	return ""
+}
+
+func (a *FlowAgent) behindStart(state string) bool {
+	return a.Flow.Start.Type == flow.Start && slices.ContainsFunc(a.Flow.Start.Options, func(o *flow.Option) bool {
+		return o.Next != nil && o.Next.ID == state && !o.Next.Ends()
+	})
+}
+
+// maxHistory is how many messages a conversation that is resumed remembers: far more than the window that a model sees.
+const maxHistory = 1_000
+
+func historyOf(said []Said) []flow.Message {
+	said = said[max(0, len(said)-maxHistory):]
+	history := make([]flow.Message, len(said))
+	turn := 0
+	for i, m := range said {
+		role := chat.Assistant
+		if m.User {
+			role = chat.User
+			turn++
+		}
+		history[i] = flow.Message{Role: role, Content: m.Text, Turn: max(turn, 1)}
+	}
+	return history
+}
+
+// Asks names the field that a state fills, or else the options that it offers.
+func (a *FlowAgent) Asks(state string) string {
+	n, ok := a.Flow.Node(state)
+	switch {
+	case !ok, n.Ends():
+		return ""
+	case n.State != nil && n.State.Field != "":
+		return "field " + n.State.Field
+	}
+	targets := make([]string, 0, len(n.Options))
+	for _, o := range n.Options {
+		targets = append(targets, o.Label+" → "+o.Target())
+	}
+	slices.Sort(targets)
+	return strings.Join(targets, "\n")
+}
+
+// flowConversation is a conversation along a flow.
+type flowConversation struct{ session *flow.Session }
+
+func (c *flowConversation) State() string { return c.session.Context().CurrentNodeID }
+
+func (c *flowConversation) Say(ctx context.Context, text string) (Answer, error) {
+	r, err := c.session.Say(ctx, text, flow.Options{})
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{
+		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Data: collected(r.Memory),
+		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, CostUSD: r.Usage.CostUSD,
+	}, nil
+}
+
+func collected(m flow.Memory) map[string]any {
+	if len(m.Facts) == 0 {
+		return nil
+	}
+	data := make(map[string]any, len(m.Facts))
+	for _, f := range m.Facts {
+		if !f.Deleted {
+			data[f.Key] = f.Value
+		}
+	}
+	return data
+}

@@ -1,0 +1,207 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rehearse/internal/stats"
+)
+
+// Replayer plays sessions in their lanes. It is safe for concurrent use once it is set up.
+type Replayer struct {
+	Candidate Agent
+	// Baseline may be nil: then the candidate is compared with the log alone.
+	Baseline Agent
+	Mode     Mode
+	// User goes on where the log does not fit any more; only Simulated needs one.
+	User User
+	// TurnTimeout bounds one turn, SessionTimeout all lanes of a session; 0 is no bound.
+	TurnTimeout, SessionTimeout time.Duration
+	// Seed decides which lane goes first.
+	Seed uint64
+	// Now is the clock of latencies; nil means time.Now.
+	Now func() time.Time
+}
+
+// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails drops the pair (X46),
+// which says why; the error is that of a context that has ended.
+func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
+	outer := ctx
+	if r.SessionTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.SessionTimeout)
+		defer cancel()
+	}
+	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
+	players := []*player{}
+	for _, lane := range []struct {
+		name  string
+		agent Agent
+	}{{Baseline, r.Baseline}, {Candidate, r.Candidate}} {
+		if lane.agent != nil {
+			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
+		}
+	}
+	failed, err := r.inTurns(ctx, s, players)
+	if outer.Err() != nil {
+		return nil, outer.Err()
+	}
+	for _, p := range players {
+		pair.Lanes = append(pair.Lanes, p.lane)
+	}
+	if err != nil {
+		pair.Dropped = fmt.Sprintf("%s, turn %d: %v", failed.lane.Name, len(failed.lane.Turns)+1, err)
+	}
+	return pair, nil
+}
+
+// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45).
+func (r *Replayer) inTurns(ctx context.Context, s *Session, players []*player) (failed *player, err error) {
+	first := int(stats.Rank(r.Seed, s.ID) >> 63)
+	for round := 0; ; round++ {
+		playing := false
+		for i := range players {
+			p := players[(i+first+round)%len(players)]
+			if p.done {
+				continue
+			}
+			playing = true
+			if err := p.turn(ctx); err != nil {
+				return p, err
+			}
+		}
+		if !playing {
+			return nil, nil
+		}
+	}
+}
+
+// player plays one lane of one session.
+type player struct {
+	replayer *Replayer
+	agent    Agent
+	session  *Session
+	observed []LaneTurn
+	// places are the indexes of the user's messages, once they are needed.
+	places       []int
+	lane         Lane
+	conversation Conversation
+	// asked is what the agent said last.
+	asked string
+	// astray is true once the log does not fit any more.
+	astray bool
+	done   bool
+}
+
+// turn takes the next turn, or ends the lane. Its error drops the pair.
+func (p *player) turn(ctx context.Context) error {
+	i := len(p.lane.Turns)
+	if i >= len(p.observed) && (!p.simulates() || !p.astray) {
+		p.done = true
+		return nil
+	}
+	if err := p.open(ctx, i); err != nil {
+		var notThere *NotThereError
+		if errors.As(err, &notThere) {
+			p.miss(i)
+			return nil
+		}
+		return err
+	}
+	before := p.conversation.State()
+	fits := i < len(p.observed) && !p.astray && p.supported(i, before)
+	p.astray = p.astray || !fits
+	said, invented, err := p.next(ctx, i, before)
+	if err != nil || p.done {
+		return err
+	}
+	return p.say(ctx, LaneTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
+}
+
+func (p *player) simulates() bool { return p.replayer.Mode == Simulated }
+
+// open begins the conversation, in forced mode before every turn.
+func (p *player) open(ctx context.Context, i int) (err error) {
+	if p.replayer.Mode != Forced {
+		if p.conversation == nil {
+			first := ""
+			if len(p.observed) > 0 {
+				first = p.observed[0].Before
+			}
+			p.conversation, err = p.agent.Open(ctx, Moment{SessionID: p.session.ID, State: first})
+		}
+		return err
+	}
+	if p.places == nil {
+		p.places = p.session.places()
+	}
+	at := p.places[i]
+	p.astray, p.asked = false, p.session.askedBefore(at)
+	p.conversation, err = p.agent.Open(ctx, Moment{
+		SessionID: p.session.ID, State: p.observed[i].Before, Resumed: true, History: p.session.Messages[:at],
+	})
+	return err
+}
+
+// miss records a turn that could not be taken: the agent knows no such state.
+func (p *player) miss(i int) {
+	was := p.observed[i]
+	now := p.replayer.now()
+	p.lane.Turns = append(p.lane.Turns, LaneTurn{Number: was.Number, User: was.User, Before: was.Before, Started: now, Ended: now})
+}
+
+// next returns the user's next message: the logged one or, where that does not fit, one of the simulated user's.
+func (p *player) next(ctx context.Context, i int, state string) (said string, invented bool, err error) {
+	if !p.simulates() || !p.astray {
+		return p.observed[i].User, false, nil
+	}
+	if len(p.lane.Turns) >= maxSimulated(len(p.observed)) {
+		p.done = true
+		return "", false, nil
+	}
+	said, ok, err := p.replayer.User.Next(ctx, Scene{Session: p.session, Observed: p.observed, Turns: p.lane.Turns, State: state, Asked: p.asked, Agent: p.agent})
+	if err != nil {
+		return "", false, fmt.Errorf("the simulated user: %w", err)
+	}
+	p.done = !ok
+	return said, true, nil
+}
+
+// maxSimulated bounds the turns of a lane with a simulated user.
+func maxSimulated(observed int) int { return 2*observed + 5 }
+
+// say takes the turn.
+func (p *player) say(ctx context.Context, t LaneTurn) error {
+	if limit := p.replayer.TurnTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	t.Started = p.replayer.now()
+	answer, err := p.conversation.Say(ctx, t.User)
+	if err != nil {
+		return err
+	}
+	t.Ended = p.replayer.now()
+	t.LatencyMS = new(float64(t.Ended.Sub(t.Started).Microseconds()) / 1000)
+	t.Bot, t.State, t.Tokens, t.CostUSD = answer.Text, answer.State, answer.Tokens, answer.CostUSD
+	t.Transition = t.State != t.Before
+	p.asked = answer.Text
+	p.lane.Turns = append(p.lane.Turns, t)
+	if answer.Data != nil {
+		p.lane.Data = answer.Data
+	}
+	p.lane.Completed = answer.Completed
+	// In forced mode the log goes on, whatever the agent thinks.
+	p.done = answer.Completed && p.replayer.Mode != Forced
+	return nil
+}
+
+func (r *Replayer) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
