@@ -49,7 +49,7 @@ type runFlags struct {
 	hasTrials    bool
 	hasThreshold bool
 	hasRetries   bool
-	// localPrompt leaves Langfuse's prompts out of chatbots; only e2e can say it.
+	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
 }
@@ -81,10 +81,11 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, or flow:FILE; several run each test with each")
-	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
+	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
+	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the first suite)")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
 	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
 	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
