@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,16 +16,14 @@ import (
 	"rehearse/internal/redact"
 )
 
-// classifyAsk classifies items with a node of a chatbot, or with a model.
+// classifyAsk classifies items with a node of a chatbot, with a model, or with any other target.
 type classifyAsk struct {
 	target, model, examples, write string
 	workers                        int
 	sites                          nodeSites
 	config                         config.File
+	chosen                         chosenClassifier
 }
-
-// isNode reports whether a node of the chatbot is the classifier.
-func (a *classifyAsk) isNode() bool { return slices.Contains(nodeTargets, a.target) }
 
 // classifier predicts the labels of one item.
 type classifier func(context.Context, *dataset.Item) (dataset.Prediction, error)
@@ -114,18 +111,18 @@ func (a *classifyAsk) options(set dataset.Set) ([]llm.Option, error) {
 
 // open opens the classifier that was named; release lets go of it.
 func (a *classifyAsk) open(ctx context.Context, env *Env, items *classified) (classify classifier, release func(), err error) {
-	if a.isNode() {
+	items.target = a.target
+	switch {
+	case a.chosen.node != "":
 		return a.openNode(ctx, env, items)
+	case a.chosen.target != nil:
+		return a.openTarget(ctx, env, items)
 	}
 	options, err := a.options(items.set)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &wiring{env: env, config: a.config}
-	m, err := w.modelNamed(cmp.Or(a.model, a.target), "model", sortedNames(a.config.Models))
-	if err != nil {
-		return nil, nil, err
-	}
+	m := *a.chosen.model
 	items.target = m.String()
 	if m.Provider == config.Lexical {
 		return lexicalClassifier(options, items.set.Several), func() {}, nil

@@ -29,9 +29,10 @@ type classifyLeast struct{ macroF1, minClassF1, recall, accuracy float64 }
 func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.items, "items", "", "with a classifier of the chatbot: other items than the dataset of its name, a file or a dataset")
 	flags.StringVar(&f.predictions, "predictions", "", "file of predictions, joined with the items by id")
-	flags.StringVar(&f.asked.target, "target", "", "classify here: intent-classifier, skill-selector, lexical, or PROVIDER:MODEL")
+	flags.StringVar(&f.asked.target, "target", "",
+		"classify here: intent-classifier, skill-selector, a name from rehearse.yaml, lexical, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME")
 	flags.StringVar(&f.asked.model, "model", "",
-		"classify here with a model, PROVIDER:MODEL or a name from rehearse.yaml; of a chatbot's node, the model that it asks")
+		"classify here with a model, PROVIDER:MODEL or a name from rehearse.yaml; with --target, the model inside a chatbot or a flow")
 	flags.StringVar(&f.asked.examples, "examples", "", "with lexical or a model: labelled items to learn from, such as a training set")
 	flags.StringVar(&f.asked.write, "write-predictions", "", "write the predictions that are made here to this .jsonl file")
 	flags.IntVarP(&f.asked.workers, "workers", "w", 8, "items classified at once")
@@ -48,9 +49,6 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.least.accuracy, "accuracy", 0, "least accuracy (default: none)")
 }
 
-// nodeTargets are the nodes of the chatbot that can be evaluated by themselves.
-var nodeTargets = []string{intentClassifier, skillSelector}
-
 // check refuses what cannot be meant. A node as the argument becomes the target, unless the predictions come from elsewhere.
 func (f *classifyFlags) check(name string) error {
 	if name == allTargets || name == e2eAPI {
@@ -58,7 +56,7 @@ func (f *classifyFlags) check(name string) error {
 			return err
 		}
 	}
-	if slices.Contains(nodeTargets, name) && f.predictions == "" && f.asked.target == "" {
+	if slices.Contains(config.ClassifierNodes(), name) && f.predictions == "" && f.asked.target == "" {
 		f.asked.target = name
 	}
 	if err := f.checkSources(name); err != nil {
@@ -105,20 +103,17 @@ func (f *classifyFlags) checkAlone(name string) error {
 func (f *classifyFlags) checkSources(name string) error {
 	a := &f.asked
 	word := slices.Contains([]string{intentClassifier, skillSelector, e2eAPI, allTargets}, name)
-	models := a.target != "" && a.model != "" && !a.isNode()
 	switch {
-	case models || f.predictions != "" && cmp.Or(a.target, a.model) != "":
-		return usage("--predictions, --target and --model exclude each other: give one of them")
+	case f.predictions != "" && cmp.Or(a.target, a.model) != "":
+		return usage("--predictions and --target or --model exclude each other: give one of them")
 	case !word && cmp.Or(f.predictions, a.target, a.model) == "":
-		return usage("say where the predictions come from: --predictions FILE, --target lexical, or --model PROVIDER:MODEL")
+		return usage("say where the predictions come from: --predictions FILE, --target NAME, or --model PROVIDER:MODEL")
 	case !word && f.items != "":
 		return usage("--items is for a classifier of the chatbot: %s names the items already", name)
 	case f.predictions != "" && cmp.Or(a.examples, a.write) != "":
 		return usage("--examples and --write-predictions are for classifying here: they have no effect with --predictions")
-	case a.isNode() && a.examples != "":
-		return usage("--examples is for lexical and for models: a node of the chatbot has its own prompt")
-	case !a.isNode() && name != allTargets && name != e2eAPI && a.sites.given():
-		return usage("--sites, --site, --prompts and --local-prompt are for a node of the chatbot: add --target intent-classifier or skill-selector")
+	case f.predictions != "" && (cmp.Or(a.sites.dir, a.sites.site, a.sites.prompts) != "" || a.sites.localPrompt):
+		return usage("--sites, --site, --prompts and --local-prompt are for classifying here: they have no effect with --predictions")
 	}
 	return nil
 }

@@ -31,7 +31,12 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 	if err := f.configure(name); err != nil {
 		return nil, err
 	}
-	items := &classified{target: f.asked.target}
+	items := &classified{}
+	if f.predictions == "" {
+		if err := f.asked.choose(); err != nil {
+			return nil, err
+		}
+	}
 	var loaded dataset.Predictions
 	var reading errgroup.Group
 	if f.predictions != "" {
@@ -49,7 +54,7 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 	if err != nil {
 		return nil, err
 	}
-	if name == skillSelector || f.asked.target == skillSelector { // it answers with a list, whatever the items expect
+	if name == skillSelector || f.asked.chosen.node == skillSelector { // it answers with a list, whatever the items expect
 		items.set.Several = true
 	}
 	if f.predictions != "" {

@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // nodeSites say on which sites a node of the chatbot is evaluated.
@@ -23,13 +24,13 @@ type nodeSites struct {
 
 func (n *nodeSites) register(flags *pflag.FlagSet) {
 	flags.StringVar(&n.dir, "sites", "", "of a chatbot's node: folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
-	flags.StringVar(&n.site, "site", "", "site of the items whose metadata.site_name names none (default: the only one)")
+	flags.StringVar(&n.site, "site", "", siteUsage)
 	flags.StringVar(&n.prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
 	flags.BoolVar(&n.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 }
 
-// given reports whether any of it was said.
-func (n *nodeSites) given() bool { return cmp.Or(n.dir, n.site, n.prompts) != "" || n.localPrompt }
+// siteUsage is what --site means, of classify and of e2e alike.
+const siteUsage = "the site of items without metadata.site_name; what an item says goes before it (default: the only site)"
 
 // places returns where the sites are: the folder that was named, or those of the configuration's targets.
 func (n *nodeSites) places(c config.File) []config.Site {
@@ -56,18 +57,13 @@ type nodePlaces struct {
 
 // openNode opens the node of the chatbot on every site, and finds the site of every item before any model is asked.
 func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified) (classify classifier, release func(), err error) {
-	items.target = a.target
 	p := &nodePlaces{}
 	defer func() {
 		if err != nil {
 			p.close()
 		}
 	}()
-	places := a.sites.places(a.config)
-	if len(places) == 0 {
-		return nil, nil, usage("it is not said whose %s is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", a.target, config.Name)
-	}
-	for _, place := range places {
+	for _, place := range a.chosen.places {
 		opened, err := openSites(ctx, env, sitesOptions{
 			dir: place.Dir, prompts: place.Prompts, model: cmp.Or(a.model, place.Model), config: a.config, localPrompt: a.sites.localPrompt,
 			log: slog.New(slog.DiscardHandler),
@@ -76,7 +72,7 @@ func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified)
 			return nil, nil, err
 		}
 		p.opened = append(p.opened, opened)
-		node, err := opened.bot.Classifier(nodeNames[a.target])
+		node, err := opened.bot.Classifier(nodeNames[a.chosen.node])
 		if err != nil {
 			return nil, nil, notRun(err)
 		}
@@ -85,7 +81,7 @@ func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified)
 	at := map[*dataset.Item]nodeSite{}
 	for i := range items.set.Items {
 		item := &items.set.Items[i]
-		if at[item], err = p.siteOf(item, a.sites.site); err != nil {
+		if at[item], err = p.siteOf(item, a.chosen.site); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -95,7 +91,8 @@ func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified)
 		if err != nil {
 			return dataset.Prediction{}, err
 		}
-		return nodePrediction(a.target, &found), nil
+		c := target.ClassificationOf(&found)
+		return dataset.Prediction{Labels: c.Labels, Null: c.Labels == nil, Confidence: c.Confidence}, nil
 	}, p.close, nil
 }
 
@@ -111,46 +108,41 @@ type nodeSite struct {
 	node *sitebot.Classifier
 }
 
-// siteOf returns the site that the item names where it is known, else the one that is said for all, else the only one.
+// siteOf returns the site that the item names; of an item that names none, the one that is said for those, or the only one.
 func (p *nodePlaces) siteOf(item *dataset.Item, said string) (nodeSite, error) {
-	own, _ := item.Metadata["site_name"].(string)
-	for _, name := range []string{own, said} {
-		for i, opened := range p.opened {
-			if found, err := opened.library.Find(name); err == nil && name != "" {
-				return nodeSite{found.Name, p.classifiers[i]}, nil
-			}
-		}
-	}
+	own := siteNameOf(item)
+	name := cmp.Or(own, said)
 	var places, names []string
-	for _, opened := range p.opened {
+	for i, opened := range p.opened {
 		places = append(places, opened.place)
 		for _, one := range opened.library.Sites() {
 			names = append(names, one.Name)
 		}
+		if found, err := opened.library.Find(name); err == nil && name != "" {
+			return nodeSite{found.Name, p.classifiers[i]}, nil
+		}
 	}
-	where := strings.Join(places, ", ")
-	switch {
-	case said != "":
-		return nodeSite{}, usage("there is no site %q in %s: %s", said, where, source.Suggest(said, names))
-	case len(names) == 1:
+	if name == "" && len(names) == 1 {
 		return nodeSite{names[0], p.classifiers[0]}, nil
 	}
-	return nodeSite{}, usage("the item %q names no site that is in %s: write its metadata.site_name, or add --site: %s",
-		item.ID, where, strings.Join(names, ", "))
+	return nodeSite{}, noSite(item.ID, own, said, strings.Join(places, ", "), names)
 }
 
-// nodePrediction is what a node says of an item: the intent with its confidence, or the skills that it proposes.
-func nodePrediction(target string, found *sitebot.Classified) dataset.Prediction {
-	if !found.Answered {
-		return dataset.Prediction{Null: true}
+// siteNameOf returns the site that an item names, empty for none.
+func siteNameOf(item *dataset.Item) string {
+	name, _ := item.Metadata["site_name"].(string)
+	return name
+}
+
+// noSite says that the site of an item is not known: the one that the item names, the one that was said for items that name none, or any.
+func noSite(item, own, said, where string, known []string) error {
+	switch {
+	case own != "":
+		return usage("the item %q is of the site %q, which is not in %s: correct its metadata.site_name (%s), or remove it and say --site",
+			item, own, where, source.Suggest(own, known))
+	case said != "":
+		return usage("there is no site %q in %s: %s", said, where, source.Suggest(said, known))
 	}
-	if target == intentClassifier {
-		confidence := found.Intents.Confidence
-		return dataset.Prediction{Labels: []string{string(found.Intents.Intent)}, Confidence: &confidence}
-	}
-	labels := make([]string, 0, len(found.Proposed))
-	for _, skill := range found.Proposed {
-		labels = append(labels, string(skill))
-	}
-	return dataset.Prediction{Labels: labels}
+	return usage("the item %q names no site, and there are several in %s: write its metadata.site_name, or add --site: %s",
+		item, where, strings.Join(known, ", "))
 }

@@ -41,7 +41,7 @@ type sitesFlags struct {
 
 func (f *sitesFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
-	flags.StringVar(&f.site, "site", "", "take every item to this site, whatever its site_name says")
+	flags.StringVar(&f.site, "site", "", siteUsage)
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
 	flags.StringVar(&f.model, "model", "", "model that answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the site)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the dataset)")

@@ -121,7 +121,7 @@ func (r *e2eReader) item(d *dataset.Record) *e2eItem {
 	}
 	var err error
 	if item.site, err = r.find(meta.SiteName); err != nil {
-		r.report(d, "metadata.site_name", "name a site of --sites, or say --site NAME", "%v", err)
+		r.report(d, "metadata.site_name", "write a site of --sites, or leave it out and say --site NAME", "%v", err)
 		return item
 	}
 	r.rebuild(d, item, &meta)

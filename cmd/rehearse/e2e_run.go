@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -69,9 +70,7 @@ func (f *sitesFlags) items(w *wiring, records []dataset.Record, where string, ju
 	}
 	known := map[string]*site.Site{}
 	find := func(name string) (*site.Site, error) {
-		if f.site != "" {
-			name = f.site
-		}
+		name = cmp.Or(name, f.site)
 		if found := known[name]; found != nil {
 			return found, nil
 		}

@@ -48,7 +48,7 @@ Exit codes: 0 the same, 1 a field differs, 2 wrong usage or invalid items.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
-	flags.StringVar(&f.site, "site", "", "take every item to this site, whatever its site_name says")
+	flags.StringVar(&f.site, "site", "", siteUsage)
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the dataset)")
 	flags.StringVar(&f.item, "item", "", "only the items whose query or id holds this text")
 	flags.StringVar(&f.format, "format", "text", "text or json")

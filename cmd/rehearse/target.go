@@ -36,6 +36,8 @@ func (w *wiring) target(name string, e suite.Execution) (runner.Target, error) {
 		t, err = w.httpTarget(c, e)
 	case config.SiteTarget:
 		t, err = w.siteTarget(c.Site)
+	case config.ClassifierTarget:
+		t, err = w.classifierTarget(c)
 	default:
 		t, err = w.modelTarget(c.Model, e)
 	}
@@ -182,6 +184,23 @@ func (w *wiring) siteTarget(c config.Site) (runner.Target, error) {
 	return &target.Sitebot{Bot: opened.bot, Site: name, Language: c.Language}, nil
 }
 
+// classifierTarget runs one node of a site's chatbot in this process.
+func (w *wiring) classifierTarget(c config.Target) (runner.Target, error) {
+	opened, err := w.openedSites(c.Site)
+	if err != nil {
+		return nil, err
+	}
+	name, err := opened.choose(c.Site.Name)
+	if err != nil {
+		return nil, err
+	}
+	node, err := opened.bot.Classifier(nodeNames[c.Node])
+	if err != nil {
+		return nil, notRun(err)
+	}
+	return &target.Classifier{Node: node, Site: name}, nil
+}
+
 // openedSites opens the sites of a folder with the model that answers, once.
 func (w *wiring) openedSites(c config.Site) (*sites, error) {
 	model := cmp.Or(w.flags.model, c.Model)
@@ -250,7 +269,7 @@ func sendFlow(t *target.Execute, c config.Flow) error {
 // local makes the file that a suite names itself start from the suite's folder.
 func (w *wiring) local(s *suite.Suite, name string) string {
 	provider, file, ok := strings.Cut(name, ":")
-	if !ok || provider != "scripted" && provider != "cassette" && provider != "flow" || filepath.IsAbs(file) {
+	if !ok || provider != "scripted" && provider != "cassette" && provider != "flow" && provider != "site" || filepath.IsAbs(file) {
 		return name
 	}
 	if _, configured := w.config.Models[name]; configured {

@@ -29,6 +29,8 @@ type Target struct {
 	Flow  Flow
 	HTTP  HTTP
 	Site  Site
+	// Node is, of a classifier, the node of the site's chatbot that classifies: one of ClassifierNodes.
+	Node string
 }
 
 // Kind is a kind of target.
@@ -40,7 +42,12 @@ const (
 	FlowTarget  Kind = "flow"
 	HTTPTarget  Kind = "http"
 	SiteTarget  Kind = "sitebot"
+	// ClassifierTarget is a single node of a site's chatbot that says what a message is.
+	ClassifierTarget Kind = "classifier"
 )
+
+// ClassifierNodes are the nodes that a target of the kind classifier can be.
+func ClassifierNodes() []string { return []string{"intent-classifier", "skill-selector"} }
 
 // Site is the chatbot of a website as a target.
 type Site struct {

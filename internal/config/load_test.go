@@ -91,3 +91,29 @@ func TestFind(t *testing.T) {
 		t.Errorf("Find = %q, want %q", got, want)
 	}
 }
+
+func TestClassifierTarget(t *testing.T) {
+	f, err := load(t, "targets: {intents: {kind: classifier, node: intent_classifier, sites: /s, site: a.example, model: openai:x, prompts: /p}}")
+	want := config.Target{Kind: config.ClassifierTarget, Node: "intent-classifier", Site: config.Site{Dir: "/s", Name: "a.example", Model: "openai:x", Prompts: "/p"}}
+	if d := cmp.Diff(want, f.Targets["intents"]); d != "" || err != nil {
+		t.Errorf("error %v, target (-want +got):\n%s", err, d)
+	}
+}
+
+func TestShortTarget(t *testing.T) {
+	for short, want := range map[string]config.Target{
+		"flow:a.yaml#b":      {Kind: config.FlowTarget, Model: config.Model{Provider: config.Lexical, Name: "default"}, Flow: config.Flow{Path: "dir/a.yaml", ID: "b"}},
+		"site:sites#a.b":     {Kind: config.SiteTarget, Site: config.Site{Dir: "dir/sites", Name: "a.b"}},
+		"site:/sites/a.yaml": {Kind: config.SiteTarget, Site: config.Site{Dir: "/sites/a.yaml"}},
+	} {
+		got, ok := config.ShortTarget(short, "dir")
+		if d := cmp.Diff(want, got); d != "" || !ok {
+			t.Errorf("%s: %v, target (-want +got):\n%s", short, ok, d)
+		}
+	}
+	for _, short := range []string{"", "flow", "flow:", "site:#a", "openai:x"} {
+		if _, ok := config.ShortTarget(short, "dir"); ok {
+			t.Errorf("%q is no short target", short)
+		}
+	}
+}

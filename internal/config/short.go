@@ -5,16 +5,22 @@ import (
 	"strings"
 )
 
-// ShortTarget reads "flow:FILE" or "flow:FILE#ID", whose model is the lexical one; ok is false for anything else.
-// A relative file starts at dir.
+// ShortTarget reads "flow:FILE" or "flow:FILE#ID", whose model is the lexical one, and "site:PLACE" or "site:PLACE#NAME", a chatbot of that
+// folder or file of sites; ok is false for anything else. A relative path starts at dir.
 func ShortTarget(short, dir string) (t Target, ok bool) {
-	file, ok := strings.CutPrefix(short, "flow:")
-	if !ok || file == "" {
+	kind, place, _ := strings.Cut(short, ":")
+	place, name, _ := strings.Cut(place, "#")
+	if place == "" {
 		return Target{}, false
 	}
-	file, id, _ := strings.Cut(file, "#")
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
+	if !filepath.IsAbs(place) {
+		place = filepath.Join(dir, place)
 	}
-	return Target{Kind: FlowTarget, Model: Model{Provider: Lexical, Name: "default"}, Flow: Flow{Path: file, ID: id}}, true
+	switch kind {
+	case "flow":
+		return Target{Kind: FlowTarget, Model: Model{Provider: Lexical, Name: "default"}, Flow: Flow{Path: place, ID: name}}, true
+	case "site":
+		return Target{Kind: SiteTarget, Site: Site{Dir: place, Name: name}}, true
+	}
+	return Target{}, false
 }

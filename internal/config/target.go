@@ -2,11 +2,12 @@ package config
 
 import (
 	"path/filepath"
+	"strings"
 
 	"rehearse/internal/source"
 )
 
-// target reads "PROVIDER:MODEL", "flow:FILE", the name of a model, or a mapping whose kind says what else it holds.
+// target reads "PROVIDER:MODEL", "flow:FILE", "site:FILE", the name of a model, or a mapping whose kind says what else it holds.
 func (f *File) target(n source.Node) Target {
 	if n.Kind == source.String {
 		if t, ok := ShortTarget(n.Scalar, f.Dir); ok {
@@ -16,7 +17,7 @@ func (f *File) target(n source.Node) Target {
 	}
 	kind := ModelTarget
 	if n.Has("kind") {
-		kind = Kind(n.Field("kind").OneOf(string(ModelTarget), string(FlowTarget), string(HTTPTarget), string(SiteTarget)))
+		kind = Kind(n.Field("kind").OneOf(string(ModelTarget), string(FlowTarget), string(HTTPTarget), string(SiteTarget), string(ClassifierTarget)))
 	}
 	switch kind {
 	case FlowTarget:
@@ -25,6 +26,8 @@ func (f *File) target(n source.Node) Target {
 		return f.httpTarget(n)
 	case SiteTarget:
 		return f.siteTarget(n)
+	case ClassifierTarget:
+		return f.classifierTarget(n)
 	}
 	return Target{Kind: ModelTarget, Model: f.model(n)}
 }
@@ -83,20 +86,50 @@ func (f *File) httpTarget(n source.Node) Target {
 	return t
 }
 
+// siteFields read which chatbot a target is, or is a part of.
+func (f *File) siteFields(to *Site) map[string]func(source.Node) {
+	return map[string]func(source.Node){
+		"kind":    func(source.Node) {},
+		"sites":   func(n source.Node) { to.Dir = f.path(n.Text()) },
+		"site":    func(n source.Node) { to.Name = n.Text() },
+		"model":   func(n source.Node) { to.Model = f.local(n) },
+		"prompts": func(n source.Node) { to.Prompts = f.path(n.Text()) },
+	}
+}
+
 func (f *File) siteTarget(n source.Node) Target {
 	t := Target{Kind: SiteTarget}
-	n.Read(map[string]func(source.Node){
-		"kind":     func(source.Node) {},
-		"sites":    func(n source.Node) { t.Site.Dir = f.path(n.Text()) },
-		"site":     func(n source.Node) { t.Site.Name = n.Text() },
-		"model":    func(n source.Node) { t.Site.Model = f.local(n) },
-		"prompts":  func(n source.Node) { t.Site.Prompts = f.path(n.Text()) },
-		"language": func(n source.Node) { t.Site.Language = n.Text() },
-	})
-	if !n.Has("sites") {
-		n.Report("add `sites:` with a folder of sites, or the file of one", "a sitebot target needs its site")
-	}
+	fields := f.siteFields(&t.Site)
+	fields["language"] = func(n source.Node) { t.Site.Language = n.Text() }
+	n.Read(fields)
+	needsSites(n, SiteTarget)
 	return t
+}
+
+func (f *File) classifierTarget(n source.Node) Target {
+	t := Target{Kind: ClassifierTarget}
+	fields := f.siteFields(&t.Site)
+	fields["node"] = func(n source.Node) {
+		for _, node := range ClassifierNodes() { // written with a hyphen or, as the chatbot calls it, with an underscore
+			if n.Kind == source.String && strings.ReplaceAll(n.Scalar, "_", "-") == node {
+				t.Node = node
+				return
+			}
+		}
+		n.Report("write "+strings.Join(ClassifierNodes(), " or "), "there is no classifier %q", n.Text())
+	}
+	n.Read(fields)
+	if !n.Has("node") {
+		n.Report("add `node:` with "+strings.Join(ClassifierNodes(), " or "), "a classifier target needs the node that classifies")
+	}
+	needsSites(n, ClassifierTarget)
+	return t
+}
+
+func needsSites(n source.Node, kind Kind) {
+	if !n.Has("sites") {
+		n.Report("add `sites:` with a folder of sites, or the file of one", "a %s target needs its site", kind)
+	}
 }
 
 // local checks the name of a model, and makes the file of a script start from the configuration's folder.

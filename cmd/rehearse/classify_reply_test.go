@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/dataset"
+)
+
+// TestReplyReader reads predictions from what targets say.
+func TestReplyReader(t *testing.T) {
+	none := dataset.Prediction{Null: true}
+	one := func(labels ...string) dataset.Prediction { return dataset.Prediction{Labels: labels} }
+	sure := one("refund")
+	sure.Confidence = new(0.5)
+	for _, tc := range []struct {
+		text, node string
+		several    bool
+		want       dataset.Prediction
+	}{
+		{"refund", "", false, one("refund")},
+		{" Refund\n", "delivery", false, one("refund")},
+		{"refund, delivery", "delivery", false, one("delivery")},
+		{"Refund,\ndelivery, REFUND", "", true, one("refund", "delivery")},
+		{"refund, other", "", true, none},
+		{"I think it is a refund", "", false, none},
+		{"", "", false, none},
+		{"", "", true, none},
+		{`{"intent": "refund", "confidence": 0.5}`, "delivery", false, sure},
+		{"It is\n```json\n{\"skill\": \"REFUND\"}\n```\nor not", "", false, one("refund")},
+		{`{"label": "exchange"}`, "delivery", false, one("exchange")},
+		{`{"label": null}`, "delivery", false, none},
+		{`{"labels": ["Refund", "refund", "delivery"]}`, "", true, one("delivery", "refund")},
+		{`{"labels": []}`, "delivery", true, dataset.Prediction{Labels: []string{}}},
+		{`{"label": "refund"}`, "", true, one("refund")},
+		// What is no prediction, however it looks, leaves the word to the node.
+		{`{"labels": ["refund", "delivery"]}`, "delivery", false, one("delivery")},
+		{`{"label": "refund", "intent": "delivery"}`, "", false, none},
+		{`{"label": {"name": "refund"}}`, "", false, none},
+		{`{"label": "refund", "confidence": 7}`, "", false, none},
+		{`{"label": "__null__"}`, "", false, none},
+		{`{"label": "` + strings.Repeat("x", 201) + `"}`, "", false, none},
+		{`{"price": 3}`, "refund", false, one("refund")},
+		{`}{`, "", false, none},
+		{`{"label": "refund"`, "", false, none},
+	} {
+		r := &replyReader{labels: []string{"refund", "delivery"}, several: tc.several}
+		if d := cmp.Diff(tc.want, r.prediction(&chat.Reply{Text: tc.text, Node: tc.node})); d != "" {
+			t.Errorf("%s (node %q): prediction mismatch (-want +got):\n%s", tc.text, tc.node, d)
+		}
+	}
+}
+
+// TestReplyReaderOfSite reads what a turn of a chatbot has found; its text is for people.
+func TestReplyReaderOfSite(t *testing.T) {
+	none := dataset.Prediction{Null: true}
+	for _, tc := range []struct {
+		state   string
+		several bool
+		want    dataset.Prediction
+	}{
+		{`{"intent_classification_state": {"intent": "LEARN", "confidence": 0.5}}`, false, dataset.Prediction{Labels: []string{"LEARN"}, Confidence: new(0.5)}},
+		{`{"intent_classification_state": {"intent": ""}}`, false, none},
+		{`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true, dataset.Prediction{Labels: []string{}}},
+		{`{"skill_selection_state": {"applied": ["ask_email"]}}`, true, dataset.Prediction{Labels: []string{"ask_email"}}},
+		{`{"skill_selection_state": null}`, true, none},
+		{`[]`, false, none},
+	} {
+		r := &replyReader{labels: []string{"LEARN", "BOOKING"}, several: tc.several, site: true}
+		if d := cmp.Diff(tc.want, r.prediction(&chat.Reply{Text: "LEARN", Node: "BOOKING", State: []byte(tc.state)})); d != "" {
+			t.Errorf("%s: prediction mismatch (-want +got):\n%s", tc.state, d)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/runner"
+	"rehearse/internal/sitebot"
+)
+
+// Classifier is a node of a website's chatbot that says what a message is, as a target. The text of a reply is the label, or the labels with
+// ", " between them; it is empty where the node had no answer. State is a Classification. A message is classified in the state that what was
+// said before it would have left: the test's input, its history, and the users' messages of earlier turns. Labels are no answers, and leave none.
+type Classifier struct {
+	Node *sitebot.Classifier
+	// Site is the site's name.
+	Site string
+}
+
+var _ runner.Target = (*Classifier)(nil)
+
+// Classification is what a classifier has made of a message.
+type Classification struct {
+	// Label is the label of a node that gives one; nil of a node that gives a list.
+	Label *string `json:"label"`
+	// Labels are all that the node gave; nil where it had no answer, which is not the same as an empty list.
+	Labels []string `json:"labels"`
+	// Confidence is how sure the node was, between 0 and 1; nil where it does not say.
+	Confidence *float64 `json:"confidence"`
+}
+
+// ClassificationOf returns what a node has made of a message.
+func ClassificationOf(c *sitebot.Classified) Classification {
+	switch {
+	case !c.Answered:
+		return Classification{}
+	case c.Intents.Intent != "":
+		label, confidence := string(c.Intents.Intent), c.Intents.Confidence
+		return Classification{Label: &label, Labels: []string{label}, Confidence: &confidence}
+	}
+	labels := make([]string, 0, len(c.Proposed))
+	for _, skill := range c.Proposed {
+		labels = append(labels, string(skill))
+	}
+	return Classification{Labels: labels}
+}
+
+// Open begins a conversation with what was said before it.
+func (c *Classifier) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+	if o.Test.Start.Fields != nil || o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
+		return nil, fmt.Errorf("test %s begins with a state: a classifier has only what was said before, so give a history instead", o.Test.ID)
+	}
+	said, err := before(o.Test)
+	return &classifierSession{c, said, said}, err
+}
+
+type classifierSession struct {
+	*Classifier
+	earlier
+	history []chat.Message
+}
+
+// Send classifies one message.
+func (s *classifierSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	found, err := s.Node.Classify(ctx, s.Site, message.String(), s.history)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	s.history = append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message})
+	c := ClassificationOf(&found)
+	state, err := json.Marshal(c)
+	return chat.Reply{Text: strings.Join(c.Labels, ", "), State: state}, err
+}
+
+// Close does nothing: a node keeps nothing.
+func (s *classifierSession) Close() error { return nil }
