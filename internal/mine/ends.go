@@ -7,7 +7,7 @@ import (
 
 // addEnds gives a flow the ends that it lacks, as from every node a conversation has to come to one. Of the nodes from which it cannot, the one
 // at which most sessions ended gets an option that ends the flow; and so on until there is none left.
-func (f *Flow) addEnds(kept []*state, moves map[string][]step, examples int) {
+func (f *Flow) addEnds(kept []*state, moves map[*state][]step, examples int) {
 	for {
 		ending, at := f.ending(), -1
 		for i, n := range f.Nodes {
@@ -18,7 +18,7 @@ func (f *Flow) addEnds(kept []*state, moves map[string][]step, examples int) {
 		if at < 0 {
 			return
 		}
-		f.Nodes[at].addEnd(kept[at], moves[kept[at].name], examples)
+		f.Nodes[at].addEnd(kept[at], moves[kept[at]], examples)
 	}
 }
 

@@ -35,7 +35,7 @@ type Flow struct {
 	Start string
 	// First are the nodes of the states in which sessions begin, the most frequent first.
 	First []string
-	// Nodes are the most frequent first.
+	// Nodes are in the order in which they are come to.
 	Nodes   []*Node
 	Learned Learned
 	Left    Left

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -16,19 +18,18 @@ const (
 
 // names gives every state the id of a node. States whose names are ids already keep them, whoever comes first;
 // of others that come to the same id the later ones get a number.
-func names(states []*state) map[string]string {
-	ids, taken := map[string]string{}, map[string]bool{}
+func names(states []*state) map[*state]string {
+	ids, taken := map[*state]string{}, map[string]bool{}
 	for _, s := range states {
 		if slug(s.name) == s.name {
-			ids[s.name], taken[s.name] = s.name, true
+			ids[s], taken[s.name] = s.name, true
 		}
 	}
 	for _, s := range states {
-		if ids[s.name] != "" {
-			continue
+		if ids[s] == "" {
+			ids[s] = free(slug(s.name), taken)
+			taken[ids[s]] = true
 		}
-		id := free(slug(s.name), taken)
-		ids[s.name], taken[id] = id, true
 	}
 	return ids
 }
@@ -47,8 +48,9 @@ func free(id string, taken map[string]bool) string {
 func slug(name string) string {
 	var b strings.Builder
 	pending := false // a _ before the next letter or digit
-	for _, r := range strings.ToLower(name) {
+	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
 		switch {
+		case unicode.IsMark(r): // an ö is an o
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
 			if pending && b.Len() > 0 {
 				b.WriteByte('_')

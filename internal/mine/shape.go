@@ -2,6 +2,7 @@ package mine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -9,32 +10,32 @@ import (
 // shape makes a flow of what was counted.
 //
 // A state is kept when it was entered often enough, a transition when it was made often enough between states that are kept. A state at which
-// completed sessions end at least every other time is a stop. What cannot be reached from the first states along that is left out.
+// completed sessions end at least every other time that it is entered is a stop, unless sessions begin there. What cannot be reached from the
+// first states is left out.
 func shape(t *tally, o Options) *Flow {
 	f := &Flow{ID: o.ID, Learned: t.learned, Left: t.left}
 	kept := t.kept(o.MinCount)
 	first := firstStates(kept, o.MinCount)
-	stops := map[string]bool{}
+	stops := map[*state]bool{}
 	for _, s := range kept {
-		stops[s.name] = 2*s.completed >= s.entered && !slices.Contains(first, s)
+		stops[s] = 2*s.completed >= s.entered && !slices.Contains(first, s)
 	}
 	moves := t.movesBetween(kept, stops, o.MinCount)
-	kept = reachable(kept, first, moves)
+	kept = reachable(first, moves)
 
-	ids := names(kept)
-	taken := map[string]bool{}
-	for _, s := range kept {
-		taken[ids[s.name]] = true
+	ids, taken := names(kept), map[string]bool{}
+	for _, id := range ids {
+		taken[id] = true
 	}
 	f.Start = free(startID, taken)
 	for _, s := range first {
-		f.First = append(f.First, ids[s.name])
+		f.First = append(f.First, ids[s])
 	}
 	for _, s := range kept {
-		n := &Node{ID: ids[s.name], State: s.name, Prompt: prompt(s), Count: s.entered, Stop: stops[s.name]}
-		examples := choose(s, moves[s.name], o.Examples)
-		for i, m := range moves[s.name] {
-			n.Options = append(n.Options, &Option{ID: ids[m.to], Label: label(m.to), Next: ids[m.to], Count: m.count, Examples: examples[i]})
+		n := &Node{ID: ids[s], State: s.name, Prompt: prompt(s), Count: s.entered, Stop: stops[s]}
+		examples := choose(s, moves[s], o.Examples)
+		for i, m := range moves[s] {
+			n.Options = append(n.Options, &Option{ID: ids[m.to], Label: label(m.to.name), Next: ids[m.to], Count: m.count, Examples: examples[i]})
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
@@ -43,81 +44,63 @@ func shape(t *tally, o Options) *Flow {
 	return f
 }
 
-// kept returns the states that were entered often enough, the most frequent first. Where none was begun in often enough to be kept,
-// the state in which most sessions began is kept besides.
+// kept returns the states that were entered often enough, and in any case the one in which most sessions began, which comes first.
 func (t *tally) kept(least int) []*state {
-	all := make([]*state, 0, len(t.states))
-	for _, s := range t.states {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b *state) int { return cmp.Or(b.begun-a.begun, strings.Compare(a.name, b.name)) })
+	all := slices.SortedFunc(maps.Values(t.states), func(a, b *state) int {
+		return cmp.Or(b.begun-a.begun, strings.Compare(a.name, b.name))
+	})
 	mostBegun := all[0]
-	all = slices.DeleteFunc(all, func(s *state) bool { return s.entered < least && s != mostBegun })
-	slices.SortFunc(all, byFrequency)
-	return all
+	return slices.DeleteFunc(all, func(s *state) bool { return s.entered < least && s != mostBegun })
 }
 
-func byFrequency(a, b *state) int {
-	return cmp.Or(b.entered-a.entered, strings.Compare(a.name, b.name))
-}
-
-// firstStates returns the states in which sessions begin often enough, the most frequent first, and at least one.
+// firstStates returns those of the states kept in which sessions begin often enough, the most frequent first, and at least one.
 func firstStates(kept []*state, least int) []*state {
-	first := slices.Clone(kept)
-	slices.SortStableFunc(first, func(a, b *state) int { return b.begun - a.begun })
 	n := 1
-	for n < len(first) && first[n].begun >= least {
+	for n < len(kept) && kept[n].begun >= least {
 		n++
 	}
-	return first[:n]
+	return kept[:n:n]
 }
 
 // step is a transition that is kept.
 type step struct {
-	to    string
+	to    *state
 	count int
 	said  *texts
 }
 
-// movesBetween returns the transitions that are kept, by the state that they leave, the most frequent first. None leaves a stop.
-func (t *tally) movesBetween(kept []*state, stops map[string]bool, least int) map[string][]step {
-	there := map[string]bool{}
-	for _, s := range kept {
-		there[s.name] = true
-	}
-	moves := map[string][]step{}
+// movesBetween returns the transitions that are kept, by the state that they leave, the most frequent first. None leaves a stop. Where none that
+// leaves a state was made often enough, the most frequent one is kept: a state that nothing leaves would be a dead end.
+func (t *tally) movesBetween(kept []*state, stops map[*state]bool, least int) map[*state][]step {
+	moves := map[*state][]step{}
 	for m, seen := range t.moves {
-		if there[m.from] && there[m.to] && !stops[m.from] && seen.count >= least {
-			moves[m.from] = append(moves[m.from], step{m.to, seen.count, &seen.said})
+		from, to := t.states[m.from], t.states[m.to]
+		if !stops[from] && slices.Contains(kept, from) && slices.Contains(kept, to) {
+			moves[from] = append(moves[from], step{to, seen.count, &seen.said})
 		}
 	}
-	for _, steps := range moves {
-		slices.SortFunc(steps, func(a, b step) int { return cmp.Or(b.count-a.count, strings.Compare(a.to, b.to)) })
+	for from, steps := range moves {
+		slices.SortFunc(steps, func(a, b step) int { return cmp.Or(b.count-a.count, strings.Compare(a.to.name, b.to.name)) })
+		n := 1
+		for n < len(steps) && steps[n].count >= least {
+			n++
+		}
+		moves[from] = steps[:n]
 	}
 	return moves
 }
 
-// reachable returns the states that the first ones lead to, in the order that they have.
-func reachable(kept, first []*state, moves map[string][]step) []*state {
-	reached := map[string]bool{}
-	var queue []string
-	reach := func(name string) {
-		if !reached[name] {
-			reached[name] = true
-			queue = append(queue, name)
+// reachable returns the first states and those that they lead to, in the order in which they are come to.
+func reachable(first []*state, moves map[*state][]step) []*state {
+	reached := slices.Clone(first)
+	for i := 0; i < len(reached); i++ {
+		for _, m := range moves[reached[i]] {
+			if !slices.Contains(reached, m.to) {
+				reached = append(reached, m.to)
+			}
 		}
 	}
-	for _, s := range first {
-		reach(s.name)
-	}
-	for len(queue) > 0 {
-		name := queue[0]
-		queue = queue[1:]
-		for _, m := range moves[name] {
-			reach(m.to)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(kept), func(s *state) bool { return !reached[s.name] })
+	return reached
 }
 
 // prompt is what the bot says at a state: most often on entering it or, where that was never logged, most often at all.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,23 +49,23 @@ func (f *Flow) heading(command string) string {
 // The shape of the file. Fields are in the order in which they are written.
 type (
 	document struct {
-		ID      string `yaml:"id"`
+		ID      name   `yaml:"id"`
 		Version int    `yaml:"version"`
-		Start   string `yaml:"start"`
+		Start   name   `yaml:"start"`
 		Nodes   []node `yaml:"nodes"`
 	}
 	node struct {
-		ID       string   `yaml:"id"`
+		ID       name     `yaml:"id"`
 		Type     string   `yaml:"type"`
 		Metadata metadata `yaml:"metadata,flow"`
 		Prompt   quoted   `yaml:"prompt,omitempty"`
-		Next     []string `yaml:"next,omitempty,flow"`
+		Next     []name   `yaml:"next,omitempty,flow"`
 		Options  []option `yaml:"options,omitempty"`
 	}
 	option struct {
-		ID       string   `yaml:"id"`
+		ID       name     `yaml:"id"`
 		Label    quoted   `yaml:"label"`
-		Next     *string  `yaml:"next"`
+		Next     *name    `yaml:"next"`
 		Metadata metadata `yaml:"metadata,flow"`
 		Examples []quoted `yaml:"examples,omitempty"`
 	}
@@ -75,10 +76,14 @@ type (
 )
 
 func (f *Flow) document() document {
-	d := document{ID: f.ID, Version: 1, Start: f.Start}
-	d.Nodes = append(d.Nodes, node{ID: f.Start, Type: "start", Metadata: metadata{Count: f.Learned.Sessions}, Next: f.First})
+	d := document{ID: name(f.ID), Version: 1, Start: name(f.Start)}
+	start := node{ID: d.Start, Type: "start", Metadata: metadata{Count: f.Learned.Sessions}}
+	for _, id := range f.First {
+		start.Next = append(start.Next, name(id))
+	}
+	d.Nodes = append(d.Nodes, start)
 	for _, n := range f.Nodes {
-		written := node{ID: n.ID, Type: "conversation", Metadata: metadata{Count: n.Count}, Prompt: quoted(n.Prompt)}
+		written := node{ID: name(n.ID), Type: "conversation", Metadata: metadata{Count: n.Count}, Prompt: quoted(n.Prompt)}
 		if n.Stop {
 			written.Type = "stop"
 		}
@@ -94,14 +99,31 @@ func (f *Flow) document() document {
 }
 
 func (o *Option) written() option {
-	w := option{ID: o.ID, Label: quoted(o.Label), Metadata: metadata{Count: o.Count}}
+	w := option{ID: name(o.ID), Label: quoted(o.Label), Metadata: metadata{Count: o.Count}}
 	if o.Next != "" {
-		w.Next = &o.Next
+		w.Next = new(name(o.Next))
 	}
 	for _, e := range o.Examples {
 		w.Examples = append(w.Examples, quoted(e))
 	}
 	return w
+}
+
+// name is an id. It is in quotes only where YAML, old or new, could take it for something else.
+type name string
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// MarshalYAML writes the name.
+func (n name) MarshalYAML() ([]byte, error) {
+	switch strings.ToLower(string(n)) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		return quoted(n).MarshalYAML()
+	}
+	if !plainName.MatchString(string(n)) {
+		return quoted(n).MarshalYAML()
+	}
+	return []byte(n), nil
 }
 
 // quoted is text that somebody else wrote. It is always in quotes, whatever it looks like.
