@@ -34,8 +34,8 @@ func accuracy(was, is map[string]any) *float64 {
 	return new(float64(equal) / float64(len(was)))
 }
 
-// matchData compares with fields and values made alike.
-func matchData(was, is map[string]any) DataMatch {
+// MatchData compares with fields and values made alike.
+func MatchData(was, is map[string]any) DataMatch {
 	wanted, got := normalFields(was), normalFields(is)
 	var m DataMatch
 	for field, value := range wanted {

@@ -110,23 +110,23 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	var faults Faults
 	kept := make(chan error, 1)
 	go func() { kept <- e.keep(ctx, finished, giveUp) }()
-	group, ctx := errgroup.WithContext(ctx)
+	group, playing := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(work)
 		defer close(ordered)
-		return e.send(ctx, &faults, work, ordered)
+		return e.send(playing, &faults, work, ordered)
 	})
 	for range workers {
 		group.Go(func() error {
 			for j := range work {
-				if err := e.play(ctx, j, finished); err != nil {
+				if err := e.play(playing, j, finished); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	group.Go(func() error { return e.collect(ctx, ordered, tally) })
+	group.Go(func() error { return e.collect(playing, ordered, tally) })
 	err := group.Wait()
 	close(finished)
 	e.Head.Notes = append(e.Head.Notes, faults.Notes()...)

@@ -29,7 +29,7 @@ func (l *Lane) measure(s *Session, observed *Lane, side Side, common []int) {
 		m.SupportCoverage = new(float64(supportedTurns(l)) / float64(turns))
 	}
 	if len(s.Data) > 0 {
-		d := matchData(s.Data, l.Data)
+		d := MatchData(s.Data, l.Data)
 		m.DataMatch = &d
 		m.NormalAccuracy = new(float64(d.Equal) / float64(max(1, d.Equal+d.Wrong+d.Missing)))
 	}

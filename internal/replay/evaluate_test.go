@@ -1,0 +1,321 @@
+package replay_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/replay"
+)
+
+// kept keeps runs in the process. After failAfter outcomes it is gone for good.
+type kept struct {
+	mu        sync.Mutex
+	rows      []replay.Run
+	outcomes  map[string]replay.Outcome
+	failAfter int
+}
+
+var errGone = errors.New("the server is gone")
+
+func (k *kept) PutRun(_ context.Context, r replay.Run) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.rows = append(k.rows, r)
+	return nil
+}
+
+func (k *kept) PutOutcomes(ctx context.Context, _ string, outcomes []replay.Outcome, _ time.Time) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.outcomes == nil {
+		k.outcomes = map[string]replay.Outcome{}
+	}
+	for _, o := range outcomes {
+		if k.failAfter > 0 && len(k.outcomes) >= k.failAfter {
+			return errGone
+		}
+		k.outcomes[o.SessionID] = o
+	}
+	return ctx.Err()
+}
+
+func (k *kept) Outcomes(context.Context, string) iter.Seq2[replay.Outcome, error] {
+	return func(yield func(replay.Outcome, error) bool) {
+		for _, id := range slices.Sorted(maps.Keys(k.outcomes)) {
+			if !yield(k.outcomes[id], nil) {
+				return
+			}
+		}
+	}
+}
+
+func (k *kept) last() replay.Run { return k.rows[len(k.rows)-1] }
+
+// logOf is a log of n sessions, every third of which was dropped and every tenth of which says nothing of its end.
+func logOf(t *testing.T, n int) *memory {
+	t.Helper()
+	log := &memory{}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		id, turn := fmt.Sprintf("s%04d", i), 0
+		add := func(kind, context, payload string) {
+			turn++
+			*log = append(*log, replay.Event{
+				ID: fmt.Sprintf("%s-%02d", id, turn), Type: kind, SessionID: id, FlowID: "f", Time: at.Add(time.Duration(turn) * time.Second),
+				Context: json.RawMessage(`{"session_id":"` + id + `","flow_id":"f","current_state":"` + context + `"}`), Payload: json.RawMessage(payload),
+			})
+		}
+		say := func(before, text, after string) {
+			add(replay.Message, before, fmt.Sprintf(`{"sender":"user","message_text":%q,"state_transition":true,"next_state":%q}`, text, after))
+			add(replay.Message, after, fmt.Sprintf(`{"sender":"bot","message_text":%q}`, "in "+after))
+		}
+		add(replay.Started, "hello", `{}`)
+		say("hello", "book", "where")
+		say("where", "Rome", "when")
+		switch {
+		case i%10 == 9:
+		case i%3 == 0:
+			add(replay.DroppedOff, "when", `{}`)
+		default:
+			say("when", "May", "bye")
+			add(replay.Completed, "bye", `{"data_collected":{"said":"MAY"}}`)
+		}
+	}
+	return log
+}
+
+// evaluation replays a log against booking and an agent that loses its way.
+func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evaluation {
+	now := time.Unix(0, 0)
+	clock := func() time.Time { return now }
+	return &replay.Evaluation{
+		Events: log, Runs: runs, MinTurns: 1, Side: replay.After, Workers: workers, Requirement: replay.NotWorse, Now: clock,
+		Head: replay.Report{Run: replay.Run{ID: "r", FlowID: "f", Gate: replay.GatePaired}},
+		Replayer: &replay.Replayer{
+			Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}},
+			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
+		},
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	runs := &kept{}
+	report, err := evaluation(logOf(t, 100), runs, 4).Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{report.Run.Sessions, report.Completed, report.Dropped, report.Unknown}; !gocmp.Equal(got, []int{100, 60, 30, 10}) {
+		t.Errorf("sessions, completed, dropped, unknown: %v", got)
+	}
+	completion := report.Metrics[0]
+	// The baseline completes what was completed; the candidate completes nothing, which is right of those that were dropped.
+	if got := []float64{completion.Baseline.Value, completion.Candidate.Value, float64(completion.Candidate.N), completion.Difference.Mean}; !gocmp.Equal(got, []float64{1, 1. / 3, 90, -2. / 3}) {
+		t.Errorf("completion match: %v", got)
+	}
+	if *report.Passed || report.Run.Verdict != "worse" || *report.Run.NonInferior || report.Run.Status != replay.Done {
+		t.Errorf("passed %v, verdict %s, status %s", *report.Passed, report.Run.Verdict, report.Run.Status)
+	}
+	if len(runs.outcomes) != 100 || runs.rows[0].Status != replay.Running || runs.last().Status != replay.Done || *runs.last().Better {
+		t.Errorf("%d sessions kept, status %s and %s", len(runs.outcomes), runs.rows[0].Status, runs.last().Status)
+	}
+	if !slices.IsSortedFunc(report.Sessions, func(a, b replay.Pair) int { return cmp.Compare(lost(b), lost(a)) }) {
+		t.Error("the sessions in which there is most to see do not come first")
+	}
+}
+
+func lost(p replay.Pair) float64 {
+	if m := p.Lane(replay.Candidate).Metrics.CompletionMatch; m != nil {
+		return 1 - *m
+	}
+	return 0
+}
+
+// TestBrokenOff proves that a run that is interrupted keeps what is finished, says that it is partial, and when it goes on comes to the report of an
+// undisturbed one, byte for byte, without replaying anything twice.
+func TestBrokenOff(t *testing.T) {
+	log := logOf(t, 60)
+	undisturbed, err := evaluation(log, &kept{}, 1).Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := &kept{}
+	ctx, stop := context.WithCancel(t.Context())
+	e := evaluation(log, runs, 4)
+	e.Progress = func(done int) {
+		if done == 20 {
+			stop()
+		}
+	}
+	if _, err := e.Evaluate(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if n, status := len(runs.outcomes), runs.last().Status; n < 20 || n > 60 || status != replay.Partially || runs.last().Ended.IsZero() {
+		t.Fatalf("%d kept, status %s", n, status)
+	}
+	before := len(runs.outcomes)
+	var played atomic.Int32
+	e = evaluation(log, runs, 4)
+	e.Resumed = true
+	e.Replayer.Candidate = &counting{e.Replayer.Candidate, &played}
+	resumed, err := e.Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(played.Load()) != 60-before {
+		t.Errorf("%d sessions were replayed, %d were missing", played.Load(), 60-before)
+	}
+	if diff := gocmp.Diff(asJSON(t, undisturbed), asJSON(t, resumed)); diff != "" {
+		t.Errorf("(-undisturbed +resumed)\n%s", diff)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// counting counts the sessions that an agent plays.
+type counting struct {
+	replay.Agent
+	n *atomic.Int32
+}
+
+func (c *counting) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
+	c.n.Add(1)
+	return c.Agent.Open(ctx, at)
+}
+
+// TestStoreGone proves that a store that goes away ends the run with its error, and that the last row is no running one.
+func TestStoreGone(t *testing.T) {
+	runs := &kept{failAfter: 3}
+	_, err := evaluation(logOf(t, 1000), runs, 4).Evaluate(t.Context())
+	if !errors.Is(err, errGone) {
+		t.Errorf("got %v", err)
+	}
+	if last := runs.last(); last.Status == replay.Running || !strings.Contains(last.Error, "gone") {
+		t.Errorf("status %s, error %q", last.Status, last.Error)
+	}
+}
+
+// broken is a log that breaks off.
+type broken struct{ *memory }
+
+func (b broken) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
+	return func(yield func(replay.Event, error) bool) {
+		n := 0
+		for e, err := range b.memory.Each(ctx, f) {
+			if n++; n == 40 {
+				yield(replay.Event{}, errGone)
+				return
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestLogGone(t *testing.T) {
+	runs := &kept{}
+	if _, err := evaluation(broken{logOf(t, 100)}, runs, 2).Evaluate(t.Context()); !errors.Is(err, errGone) {
+		t.Errorf("got %v", err)
+	}
+	if status := runs.last().Status; status != replay.Partially && status != replay.Failed {
+		t.Errorf("status %s", status)
+	}
+}
+
+func TestNothingToReplay(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*replay.Evaluation)
+		want   error
+	}{
+		"no session is long enough": {func(e *replay.Evaluation) { e.MinTurns = 9 }, replay.ErrNoSessions},
+		"another flow":              {func(e *replay.Evaluation) { e.Head.Run.FlowID = "g" }, replay.ErrNoSessions},
+		"every pair is dropped": {func(e *replay.Evaluation) {
+			e.Replayer.Candidate = &scripted{fail: "book"}
+		}, replay.ErrNothingReplayed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := &kept{}
+			e := evaluation(logOf(t, 10), runs, 2)
+			tc.change(e)
+			if _, err := e.Evaluate(t.Context()); !errors.Is(err, tc.want) {
+				t.Errorf("got %v", err)
+			}
+			if runs.last().Status != replay.Failed {
+				t.Errorf("status %s", runs.last().Status)
+			}
+		})
+	}
+}
+
+// TestSampleOfEvaluation proves that a sample is the same whoever draws it, and that a larger one holds it.
+func TestSampleOfEvaluation(t *testing.T) {
+	ids := func(n, workers int) []string {
+		var ids []string
+		e := evaluation(logOf(t, 100), nil, workers)
+		e.SampleSize = n
+		e.Each = func(p *replay.Pair) error { ids = append(ids, p.SessionID); return nil }
+		if _, err := e.Evaluate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	small, large := ids(10, 1), ids(30, 8)
+	if len(small) != 10 || len(large) != 30 || !slices.IsSorted(large) {
+		t.Fatalf("%v, %v", small, large)
+	}
+	for _, id := range small {
+		if !slices.Contains(large, id) {
+			t.Errorf("%s is not in the larger sample", id)
+		}
+	}
+}
+
+// TestSpecGateDecides proves that the gate which is asked for decides: by means the candidate passes three of four rules, but not the hard one.
+func TestSpecGateDecides(t *testing.T) {
+	e := evaluation(logOf(t, 100), nil, 2)
+	e.Head.Run.Gate = replay.GateSpec
+	report, err := e.Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *report.Passed || report.Spec.Hard || report.Spec.PassedRatio != 0.5 {
+		t.Errorf("passed %v, %+v", *report.Passed, report.Spec)
+	}
+	e = evaluation(logOf(t, 100), nil, 2)
+	e.Head.Run.Gate, e.Replayer.Candidate = replay.GateSpec, e.Replayer.Baseline
+	if report, err = e.Evaluate(t.Context()); err != nil || !*report.Passed {
+		t.Errorf("the baseline itself: %v, %v", report, err)
+	}
+}
+
+func TestWithoutBaseline(t *testing.T) {
+	e := evaluation(logOf(t, 20), nil, 2)
+	e.Replayer.Baseline = nil
+	report, err := e.Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Passed != nil || report.Spec != nil || report.Run.Better != nil || report.Metrics[0].Difference != nil || report.Metrics[0].Candidate == nil {
+		t.Errorf("got %+v", report)
+	}
+}

@@ -1,0 +1,306 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rehearse/internal/replay"
+)
+
+// scripted is an agent that goes from state to state by what it is told. It greets in "hello" and has ended in "bye".
+type scripted struct {
+	// moves are "state/message" → state; what is not there stays.
+	moves map[string]string
+	// asks are what states ask for, where it is not the state itself.
+	asks map[string]string
+	// fail is the message at which it breaks down, hang that at which it never answers.
+	fail, hang string
+
+	name  string
+	mu    *sync.Mutex
+	calls *[]string
+}
+
+func (a *scripted) Open(_ context.Context, at replay.Moment) (replay.Conversation, error) {
+	state := "hello"
+	if at.Resumed {
+		if state = at.State; state == "nowhere" {
+			return nil, &replay.NotThereError{State: state, Why: "it does not exist"}
+		}
+	}
+	return &scriptedTalk{a, state}, nil
+}
+
+func (a *scripted) Asks(state string) string { return a.asks[state] }
+
+type scriptedTalk struct {
+	agent *scripted
+	state string
+}
+
+func (c *scriptedTalk) State() string { return c.state }
+
+func (c *scriptedTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+	if c.agent.calls != nil {
+		c.agent.mu.Lock()
+		*c.agent.calls = append(*c.agent.calls, c.agent.name+" "+text)
+		c.agent.mu.Unlock()
+	}
+	switch {
+	case text == "":
+	case text == c.agent.fail:
+		return replay.Answer{}, errors.New("it broke down")
+	case text == c.agent.hang:
+		<-ctx.Done()
+		return replay.Answer{}, ctx.Err()
+	}
+	if next, ok := c.agent.moves[c.state+"/"+text]; ok {
+		c.state = next
+	}
+	return replay.Answer{Text: "in " + c.state, State: c.state, Completed: c.state == "bye", Tokens: 3, Data: map[string]any{"said": text}}, nil
+}
+
+// talked makes a session of "state message → state" lines.
+func talked(id string, completed bool, lines ...string) *replay.Session {
+	s := &replay.Session{ID: id, FlowID: "f", Completed: completed, Dropped: !completed}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, line := range lines {
+		w := strings.Fields(line)
+		s.Messages = append(s.Messages,
+			replay.Said{User: true, Text: w[1], Before: w[0], After: w[3], At: at},
+			replay.Said{Text: "in " + w[3], Before: w[3], After: w[3], At: at.Add(time.Second)})
+		at = at.Add(10 * time.Second)
+	}
+	return s
+}
+
+// way shows a lane: each turn as "state message → state", with ! where it is not supported and ~ where the user is simulated.
+func way(l *replay.Lane) []string {
+	var turns []string
+	for _, t := range l.Turns {
+		mark := ""
+		if !t.Supported {
+			mark += "!"
+		}
+		if t.Invented {
+			mark += "~"
+		}
+		turns = append(turns, mark+t.Before+" "+t.User+" → "+t.State)
+	}
+	return turns
+}
+
+var booking = map[string]string{"hello/book": "where", "where/Rome": "when", "when/May": "bye"}
+
+func TestModes(t *testing.T) {
+	logged := []string{"hello book → where", "where Rome → when", "when May → bye"}
+	otherOrder := map[string]string{"hello/book": "when", "when/May": "where", "where/Rome": "bye"}
+	for _, tc := range []struct {
+		name      string
+		mode      replay.Mode
+		moves     map[string]string
+		asks      map[string]string
+		logged    []string
+		want      []string
+		completed bool
+		coverage  float64
+		diverges  *int
+	}{
+		{"recorded, the same way", replay.Recorded, booking, nil, logged, logged, true, 1, nil},
+		{
+			"recorded, ends early: what is left is not said", replay.Recorded, map[string]string{"hello/book": "bye"}, nil, logged,
+			[]string{"hello book → bye"}, true, 1. / 3, new(1),
+		},
+		{
+			"recorded, asks something else: the rest says nothing, also where the states meet again", replay.Recorded,
+			map[string]string{"hello/book": "when", "when/Rome": "when", "when/May": "bye"}, nil, logged,
+			[]string{"hello book → when", "!when Rome → when", "!when May → bye"}, true, 1. / 3, new(1),
+		},
+		{
+			"recorded, another name for the same question", replay.Recorded,
+			map[string]string{"hello/book": "city", "city/Rome": "when", "when/May": "bye"}, map[string]string{"city": "field place", "where": "field place"}, logged,
+			[]string{"hello book → city", "city Rome → when", "when May → bye"}, true, 1, new(1),
+		},
+		{
+			"recorded, the log runs out", replay.Recorded, map[string]string{"hello/book": "where"}, nil, logged,
+			[]string{"hello book → where", "where Rome → where", "!where May → where"}, false, 2. / 3, new(2),
+		},
+		{
+			"forced, every turn is on the true path", replay.Forced, map[string]string{"hello/book": "when", "where/Rome": "when", "when/May": "bye"}, nil, logged,
+			[]string{"hello book → when", "where Rome → when", "when May → bye"}, true, 1, new(1),
+		},
+		{
+			"forced, a state that the agent has not", replay.Forced, booking, nil, []string{"hello book → where", "nowhere x → when", "when May → bye"},
+			[]string{"hello book → where", "!nowhere x → ", "when May → bye"}, true, 2. / 3, new(2),
+		},
+		{
+			"forced, the log goes on after the agent's end", replay.Forced, map[string]string{"hello/book": "bye"}, nil, logged,
+			[]string{"hello book → bye", "where Rome → where", "when May → when"}, false, 1, new(1),
+		},
+		{
+			"simulated, says what was said when the same was asked", replay.Simulated, otherOrder, nil, logged,
+			[]string{"hello book → when", "!~when May → where", "!~where Rome → bye"}, true, 1. / 3, new(1),
+		},
+		{
+			"simulated, hangs up when there is nothing more to say", replay.Simulated, map[string]string{"hello/book": "elsewhere"}, nil, logged,
+			[]string{"hello book → elsewhere", "!~elsewhere Rome → elsewhere", "!~elsewhere May → elsewhere"}, false, 1. / 3, new(1),
+		},
+		{"nothing was said", replay.Recorded, booking, nil, nil, nil, false, 0, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := talked("s", true, tc.logged...)
+			r := &replay.Replayer{Candidate: &scripted{moves: tc.moves, asks: tc.asks}, Mode: tc.mode, User: replay.Recalled{}}
+			pair, err := r.Replay(t.Context(), s)
+			if err != nil || pair.Dropped != "" {
+				t.Fatal(err, pair.Dropped)
+			}
+			replay.Measure(s, pair, replay.After)
+			lane := pair.Lane(replay.Candidate)
+			if diff := cmp.Diff(tc.want, way(lane)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if lane.Completed != tc.completed {
+				t.Errorf("completed: %v", lane.Completed)
+			}
+			if diff := cmp.Diff(tc.diverges, lane.Metrics.FirstDivergence); diff != "" {
+				t.Errorf("first divergence (-want +got)\n%s", diff)
+			}
+			if got := lane.Metrics.SupportCoverage; got == nil && len(tc.logged) > 0 || got != nil && *got != tc.coverage {
+				t.Errorf("coverage: %v, want %v", got, tc.coverage)
+			}
+		})
+	}
+}
+
+// TestInTurns proves that lanes take turns, and that neither always goes first.
+func TestInTurns(t *testing.T) {
+	orders := map[string]int{}
+	for i := range 200 {
+		var calls []string
+		mu := &sync.Mutex{}
+		s := talked(fmt.Sprint("s", i), true, "hello book → where", "where Rome → when", "when May → bye")
+		r := &replay.Replayer{
+			Baseline: &scripted{moves: booking, name: "A", mu: mu, calls: &calls}, Candidate: &scripted{moves: booking, name: "B", mu: mu, calls: &calls},
+			Mode: replay.Recorded, Seed: replay.Seed,
+		}
+		if _, err := r.Replay(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		orders[strings.Join(calls, ", ")]++
+	}
+	first, second := orders["A book, B book, B Rome, A Rome, A May, B May"], orders["B book, A book, A Rome, B Rome, B May, A May"]
+	if first+second != 200 || first < 60 || second < 60 {
+		t.Errorf("orders: %v", orders)
+	}
+}
+
+// TestDropped proves that a lane that fails drops the pair and says where, and that nothing is made of an interrupted one.
+func TestDropped(t *testing.T) {
+	s := talked("s", true, "hello book → where", "where Rome → when")
+	r := &replay.Replayer{Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: booking, fail: "Rome"}, Mode: replay.Recorded}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "candidate, turn 2: it broke down"; pair.Dropped != want {
+		t.Errorf("got %q, want %q", pair.Dropped, want)
+	}
+	replay.Measure(s, pair, replay.After)
+	if pair.Lane(replay.Baseline).Metrics != nil {
+		t.Error("a dropped pair is measured")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Replay(ended, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestTimeouts proves that an agent which never answers costs its session, and not the run.
+func TestTimeouts(t *testing.T) {
+	for name, r := range map[string]*replay.Replayer{
+		"turn":    {TurnTimeout: time.Minute},
+		"session": {SessionTimeout: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r.Mode, r.Candidate = replay.Recorded, &scripted{moves: booking, hang: "Rome"}
+				began := time.Now()
+				pair, err := r.Replay(t.Context(), talked("s", true, "hello book → where", "where Rome → when"))
+				if err != nil || !strings.Contains(pair.Dropped, "candidate, turn 2: context deadline exceeded") {
+					t.Errorf("got %v, %v", pair, err)
+				}
+				if took := time.Since(began); took != time.Minute {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
+
+// TestOnSupport proves that figures on support look at the turns that both lanes have in common, and at whole sessions only where all turns are.
+func TestOnSupport(t *testing.T) {
+	s := talked("s", true, "hello book → where", "where Rome → when", "when May → bye")
+	r := &replay.Replayer{
+		Baseline:  &scripted{moves: booking},
+		Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}}, Mode: replay.Recorded,
+	}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Measure(s, pair, replay.After)
+	baseline, candidate := pair.Lane(replay.Baseline).Metrics, pair.Lane(replay.Candidate).Metrics
+	if got := []any{baseline.OnSupport.Turns, *baseline.OnSupport.StateProgression, *candidate.OnSupport.StateProgression}; !cmp.Equal(got, []any{2, 1.0, 0.5}) {
+		t.Errorf("got %v", got)
+	}
+	if candidate.OnSupport.CompletionMatch != nil || *candidate.CompletionMatch != 0 || *baseline.CompletionMatch != 1 {
+		t.Errorf("completion: %v, %v, %v", candidate.OnSupport.CompletionMatch, *candidate.CompletionMatch, *baseline.CompletionMatch)
+	}
+}
+
+// TestSameAgentTwice is the law behind --aa: an agent without chance scores the same in both lanes, whatever was said.
+func TestSameAgentTwice(t *testing.T) {
+	states := []string{"hello", "where", "when", "bye", "nowhere"}
+	words := []string{"book", "Rome", "May", ""}
+	rapid.Check(t, func(t *rapid.T) {
+		moves := rapid.MapOf(rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom(states).Draw(t, "from") + "/" + rapid.SampledFrom(words).Draw(t, "word")
+		}), rapid.SampledFrom(states)).Draw(t, "moves")
+		s := &replay.Session{ID: rapid.String().Draw(t, "id"), Completed: rapid.Bool().Draw(t, "completed")}
+		for range rapid.IntRange(0, 12).Draw(t, "messages") {
+			s.Messages = append(s.Messages, replay.Said{
+				User: rapid.Bool().Draw(t, "user"), Text: rapid.SampledFrom(words).Draw(t, "text"),
+				Before: rapid.SampledFrom(states).Draw(t, "before"), After: rapid.SampledFrom(states).Draw(t, "after"),
+			})
+		}
+		agent := &scripted{moves: moves}
+		now := time.Unix(0, 0)
+		r := &replay.Replayer{
+			Baseline: agent, Candidate: agent, Mode: rapid.SampledFrom(replay.Modes).Draw(t, "mode"), User: replay.Recalled{},
+			Now: func() time.Time { return now },
+		}
+		pair, err := r.Replay(context.Background(), s)
+		if err != nil || pair.Dropped != "" {
+			t.Fatal(err, pair.Dropped)
+		}
+		replay.Measure(s, pair, replay.After)
+		a, b := *pair.Lane(replay.Baseline), *pair.Lane(replay.Candidate)
+		a.Name, a.Metrics.Variant = b.Name, b.Metrics.Variant
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Fatalf("(-baseline +candidate)\n%s", diff)
+		}
+		if c := b.Metrics.SupportCoverage; c != nil && (*c < 0 || *c > 1) {
+			t.Fatalf("coverage %v", *c)
+		}
+	})
+}
