@@ -44,6 +44,14 @@ func explain(op, path string, err error) error {
 	return e
 }
 
+// explain is explain, but a call that was interrupted because its context has ended says so.
+func (s *Store) explain(ctx context.Context, op string, err error) error {
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return explain(op, s.path, err)
+}
+
 const moveAway = "move it away and a new one is made (runs keep their results in their own folders)"
 
 func diagnose(err error) (problem, hint string) {

@@ -7,14 +7,6 @@ import (
 	"rehearse/internal/replay"
 )
 
-const (
-	// eventsPerPage and pageBytes bound what is read at once; a page is full when it has reached either. The first is smaller, as
-	// nothing is known of the size of events yet.
-	eventsPerPage = 1_000
-	firstPage     = 50
-	pageBytes     = 4 << 20
-)
-
 // Events keeps logged events, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent use
 // and for several processes. Store.Events and Postgres.Events give it.
 //
@@ -40,57 +32,14 @@ type eventTable interface {
 // caller is busy; events that are added meanwhile may be among them or not. After an error it yields nothing more.
 func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
-		pages := eventPages{table: e.table, query: newEventQuery(f), after: firstPlace, limit: firstPage}
-		for !pages.ended {
-			page, err := pages.next(ctx)
-			for _, event := range page {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					break
-				}
-				if !yield(event, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(replay.Event{}, err)
-				return
-			}
-		}
+		query, after := newEventQuery(f), firstPlace
+		pages[replay.Event]{size: eventSize, read: func(ctx context.Context, limit int, take func(replay.Event) bool) error {
+			return e.table.page(ctx, query, after, limit, func(event replay.Event) bool {
+				after = placeAfter(event)
+				return take(event)
+			})
+		}}.each(ctx)(yield)
 	}
-}
-
-// eventPages reads the events of a query page by page.
-type eventPages struct {
-	table eventTable
-	query eventQuery
-	after eventPlace
-	// limit is how many events are asked for. PostgreSQL sends all that it was asked for, so it falls where events are large.
-	limit int
-	ended bool
-	page  []replay.Event
-}
-
-// next returns the next page, which is valid until the following call.
-func (p *eventPages) next(ctx context.Context) ([]replay.Event, error) {
-	p.page = p.page[:0]
-	size := 0
-	err := p.table.page(ctx, p.query, p.after, p.limit, func(e replay.Event) bool {
-		p.page = append(p.page, e)
-		size += eventSize(e)
-		return size < pageBytes
-	})
-	if err != nil {
-		return nil, err
-	}
-	p.ended = len(p.page) < p.limit && size < pageBytes
-	if n := len(p.page); n > 0 {
-		p.after = placeAfter(p.page[n-1])
-		p.limit = max(1, min(eventsPerPage, 2*p.limit, pageBytes/(size/n+1)))
-	}
-	return p.page, nil
 }
 
 func eventSize(e replay.Event) int {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -110,34 +109,13 @@ func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order [
 	return sessions, err
 }
 
-func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) (err error) {
-	defer func() { err = t.db.explain(ctx, "read events from", err) }()
+func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error {
 	query, args := q.postgres(after, limit)
-	var batch pgx.Batch
-	// Without statistics of a table that was just filled the server would rather read all that is left of it and sort that, for every page.
-	// The setting ends with the batch, which is one transaction.
-	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
-	batch.Queue(query, args...)
-	results := t.db.pool.SendBatch(ctx, &batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	if _, err := results.Exec(); err != nil {
-		return err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := t.db.page(ctx, query, args, func(rows pgx.Rows) (goOn bool, err error) {
 		e, err := scanPostgresEvent(rows)
-		if err != nil {
-			return err
-		}
-		if !take(e) {
-			return nil
-		}
-	}
-	return rows.Err()
+		return err == nil && take(e), err
+	})
+	return t.db.explain(ctx, "read events from", err)
 }
 
 // postgres is the query of a page. Its expressions are those of the indexes, or they would not be used.

@@ -37,17 +37,9 @@ func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (sessions []s
 		return err
 	})
 	if err != nil {
-		return nil, t.explain(ctx, "write events to", err)
+		return nil, t.store.explain(ctx, "write events to", err)
 	}
 	return sessions, nil
-}
-
-// explain is explain, but a call that was interrupted because its context has ended says so.
-func (t sqliteEvents) explain(ctx context.Context, op string, err error) error {
-	if err != nil && ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return explain(op, t.store.path, err)
 }
 
 // eventInserts inserts within a transaction.
@@ -113,7 +105,7 @@ func orNull(text string) any {
 }
 
 func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) (err error) {
-	defer func() { err = t.explain(ctx, "read events from", err) }()
+	defer func() { err = t.store.explain(ctx, "read events from", err) }()
 	query, args := q.sqlite(after, limit)
 	rows, err := t.store.db.QueryContext(ctx, query, args...)
 	if err != nil {

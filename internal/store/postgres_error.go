@@ -102,16 +102,21 @@ func diagnosePostgres(err error) (problem, hint string) {
 	return err.Error(), "see whether the server runs and the URL is right"
 }
 
+// undefinedColumn is the code of a column that is not there.
+const undefinedColumn = "42703"
+
 // refusals are what PostgreSQL's codes of errors mean (its manual, appendix A), and what to do.
 var refusals = map[string]struct{ problem, hint string }{
-	"28P01": {"it refused the user or the password", "correct them in the URL"},
-	"28000": {"", "correct the user in the URL, or allow it in the server's pg_hba.conf"},
-	"3D000": {"", "correct the database in the URL, or create it"},
-	"3F000": {"", "the schema is gone: open the store again"},
-	"42P01": {"", "the table is gone: open the store again"},
-	"42703": {"", "the table needs the columns event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload and timestamp"},
-	"42501": {"", "open the store once as the owner of the table exp.events, or of the database if there is none; " +
-		"then grant usage on the schema exp and select and insert on its tables to this user"},
+	"28P01":         {"it refused the user or the password", "correct them in the URL"},
+	"28000":         {"", "correct the user in the URL, or allow it in the server's pg_hba.conf"},
+	"3D000":         {"", "correct the database in the URL, or create it"},
+	"3F000":         {"", "the schema is gone: open the store again"},
+	"42P01":         {"", "the table is gone: open the store again"},
+	undefinedColumn: {"", "the table needs the columns event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload and timestamp"},
+	"42501": {"", "open the store once as the owner of the tables in the schema exp, or of the database if there are none; " +
+		"then grant usage on the schema exp and select and insert on its tables to this user, and update on those of variants and replays"},
+	"22P02": {"", "the table has a type of its own for this: give a value of that type, such as a UUID for an id"},
+	"22001": {"", "the table keeps shorter text only: shorten it, or alter the column"},
 	"23505": {"", "remove all but one of the rows"},
 	"23502": {"", "the table has a column of its own that must be given: let it have a default"},
 	"25006": {"it takes no writes: it is a replica, or set to read only", "name the primary in the URL"},

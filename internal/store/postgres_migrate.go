@@ -15,7 +15,7 @@ import (
 
 const (
 	// postgresVersion is the number of the newest migration.
-	postgresVersion = 1
+	postgresVersion = 2
 	// postgresVersions is the table of the migrations that were made.
 	postgresVersions = "exp.rehearse_migrations"
 	// migrationLock is the number of the lock that a process holds while it migrates.
