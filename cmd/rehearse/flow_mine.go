@@ -51,7 +51,7 @@ Exit codes: 0 written, 2 wrong usage or nothing to learn from, 3 the store canno
 	flags.StringVar(&f.from, "start-date", "", "only sessions that began on this day or later, YYYY-MM-DD")
 	flags.StringVar(&f.to, "end-date", "", "only sessions that began on this day or earlier, YYYY-MM-DD")
 	flags.IntVar(&f.minCount, "min-count", 2, "how often a state or a transition has to occur")
-	flags.StringVar(&f.examples, "examples", "20", "how many examples an option keeps, the most frequent first, or all")
+	flags.StringVar(&f.examples, "examples", "20", "how many examples an option keeps, the most frequent first; all or 0 keeps every one")
 	flags.IntVar(&f.minTurns, "min-turns", 1, "only sessions with at least so many messages of the user's")
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default: standard output)")
 	underscored(c)
@@ -207,6 +207,6 @@ func tellMined(w io.Writer, f *mine.Flow, faults *replay.Faults) {
 		fmt.Fprintln(w, "  left out: "+line)
 	}
 	for _, kind := range sortedNames(faults.Counts) {
-		fmt.Fprintf(w, "  %s: %d times, first in event %s\n", kind, faults.Counts[kind], faults.Examples[kind][0])
+		fmt.Fprintf(w, "  %s: %d, first in event %s\n", kind, faults.Counts[kind], faults.Examples[kind][0])
 	}
 }

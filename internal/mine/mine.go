@@ -125,14 +125,14 @@ func (t *tally) enough(least int) error {
 	case t.learned.Sessions == 0 && t.left.Short == 0:
 		return &NothingError{"there is no session", "choose other days, or another flow"}
 	case t.learned.Sessions == 0:
-		return &NothingError{fmt.Sprintf("all %d sessions have too few messages of the user's", t.left.Short), "ask for fewer turns, or choose other days"}
+		return &NothingError{"there are too few messages of the user's in " + plural(t.left.Short, "session"), "ask for fewer turns, or choose other days"}
 	case most == 0:
 		return &NothingError{
-			fmt.Sprintf("in %d sessions no message leads from one state to another", t.learned.Sessions),
+			fmt.Sprintf("in %s no message leads from one state to another", plural(t.learned.Sessions, "session")),
 			"a message of the user's tells where it leads by payload.state_transition and payload.next_state",
 		}
 	case most < least:
-		return &NothingError{fmt.Sprintf("the most frequent transition occurs %d times, and %d are asked for", most, least), "ask for fewer"}
+		return &NothingError{fmt.Sprintf("the most frequent transition has %s, and %d are asked for", plural(most, "message"), least), "ask for fewer"}
 	}
 	return nil
 }

@@ -235,10 +235,10 @@ func TestNothingToLearn(t *testing.T) {
 		want     string
 	}{
 		"no session":     {all(), mine.Options{}, "there is no session"},
-		"short sessions": {all(session(1), session(2, "bot: hello")), mine.Options{}, "all 2 sessions have too few messages"},
+		"short sessions": {all(session(1), session(2, "bot: hello")), mine.Options{}, "too few messages of the user's in 2 sessions"},
 		"no transition":  {all(session(1, "a: x"), session(2, "a: y")), mine.Options{}, "in 2 sessions no message leads from one state to another"},
 		"no states":      {all(session(1, ": x"), session(2, ": y")), mine.Options{}, "in 2 sessions no message leads"},
-		"all rare":       {all(session(1, "a: x > b")), mine.Options{MinCount: 3}, "the most frequent transition occurs 1 times, and 3 are asked for"},
+		"all rare":       {all(session(1, "a: x > b")), mine.Options{MinCount: 3}, "the most frequent transition has 1 message, and 3 are asked for"},
 		"a broken store": {func(yield func(*replay.Session, error) bool) { yield(nil, broken) }, mine.Options{}, "the disk is gone"},
 	}
 	for name, test := range tests {

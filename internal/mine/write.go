@@ -33,7 +33,7 @@ const maxFile = 16 << 20
 // heading is the comment at the top: where the flow comes from.
 func (f *Flow) heading(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Learned from %d sessions with %d messages of users that began from %s to %s:\n#   %s\n", f.Learned.Sessions, f.Learned.Messages,
+	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n", plural(f.Learned.Sessions, "session"), plural(f.Learned.Messages, "message"),
 		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly), tidy(command, maxPromptLength))
 	b.WriteString("# count is how often a state was entered or a transition was made.")
 	for _, n := range f.Nodes {
