@@ -151,6 +151,9 @@ func (f *replayFlags) evaluation(ctx context.Context, env *Env, h *history) (*re
 	return e, f.identify(ctx, e, h)
 }
 
+// alive is how long a run that goes on may have said nothing; it says so every second.
+const alive = 15 * time.Second
+
 // identify gives the run its id, or finds the run that goes on.
 func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *history) error {
 	run := &e.Head.Run
@@ -167,8 +170,8 @@ func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *his
 		return nil
 	case err != nil:
 		return notRun(err)
-	case former.Status == replay.Running && e.Now().Sub(former.Seen) < replay.StaleAfter/2:
-		return usage("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, replay.StaleAfter)
+	case former.Status == replay.Running && e.Now().Sub(former.Seen) < alive:
+		return usage("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
 	case !sameJSON(run.Settings, former.Settings):
 		return usage("run %s was another one: its variants, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
 	}

@@ -25,12 +25,15 @@ func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Pipeline: a.Pipeline}
 	switch {
 	case at.Resumed:
-		if why := a.cannotStand(at.State); why != "" {
+		n, why := a.stand(at.State)
+		if why != "" {
 			return nil, &NotThereError{at.State, why}
 		}
-		seed.Node, seed.History = at.State, historyOf(at.History)
-	case a.behindStart(at.State):
-		seed.Node = at.State
+		seed.Node, seed.History = n.ID, historyOf(at.History)
+	default:
+		if n, ok := a.node(at.State); ok && a.behindStart(n) {
+			seed.Node = n.ID
+		}
 	}
 	session, err := a.Engine.Begin(a.Flow, seed)
 	if err != nil {
@@ -39,20 +42,29 @@ func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	return &flowConversation{session}, nil
 }
 
-func (a *FlowAgent) cannotStand(state string) (why string) {
-	switch n, ok := a.Flow.Node(state); {
-	case !ok:
-		return "the flow has none of that name"
-	case n.Ends():
-		return "the flow ends there"
+// node finds the node that stands for a logged state.
+func (a *FlowAgent) node(state string) (*flow.Node, bool) {
+	if n, ok := a.Flow.Node(state); ok {
+		return n, true
 	}
-	return ""
+	return a.Flow.Node(flow.NodeID(state))
 }
 
-func (a *FlowAgent) behindStart(state string) bool {
-	return a.Flow.Start.Type == flow.Start && slices.ContainsFunc(a.Flow.Start.Options, func(o *flow.Option) bool {
-		return o.Next != nil && o.Next.ID == state && !o.Next.Ends()
-	})
+// stand returns the node at which a conversation can go on, or why there is none.
+func (a *FlowAgent) stand(state string) (n *flow.Node, why string) {
+	switch n, ok := a.node(state); {
+	case !ok:
+		return nil, "the flow has none of that name"
+	case n.Ends():
+		return nil, "the flow ends there"
+	default:
+		return n, ""
+	}
+}
+
+func (a *FlowAgent) behindStart(n *flow.Node) bool {
+	return a.Flow.Start.Type == flow.Start && !n.Ends() &&
+		slices.ContainsFunc(a.Flow.Start.Options, func(o *flow.Option) bool { return o.Next == n })
 }
 
 // maxHistory is how many messages a conversation that is resumed remembers: far more than the window that a model sees.
@@ -75,7 +87,7 @@ func historyOf(said []Said) []flow.Message {
 
 // Asks names the field that a state fills, or else the options that it offers.
 func (a *FlowAgent) Asks(state string) string {
-	n, ok := a.Flow.Node(state)
+	n, ok := a.node(state)
 	switch {
 	case !ok, n.Ends():
 		return ""

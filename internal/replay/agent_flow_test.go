@@ -63,6 +63,8 @@ func TestWhereAFlowBegins(t *testing.T) {
 		"the log begins at the start":         {nodes, replay.Moment{State: "begin"}, "begin"},
 		"the log begins elsewhere":            {nodes, replay.Moment{State: "where"}, "begin"},
 		"the log begins in an unknown state":  {nodes, replay.Moment{State: "greeting"}, "begin"},
+		"the log has other names":             {nodes, replay.Moment{State: "HELLO!"}, "hello"},
+		"put into a state of another name":    {nodes, replay.Moment{State: "Where?", Resumed: true}, "where"},
 		"put into a state":                    {nodes, replay.Moment{State: "where", Resumed: true}, "where"},
 		"a machine begins at its first state": {machine, replay.Moment{State: "thanks"}, "ask_size"},
 	} {
@@ -177,5 +179,22 @@ default: {reply: "[END]"}
 	scene.Turns[0].Bot = "Goodbye."
 	if _, more, err = user.Next(t.Context(), scene); more || err != nil {
 		t.Errorf("got %v, %v: the user has nothing more to say", more, err)
+	}
+}
+
+// TestNamesOfTheLog proves that a lane is told in the log's words, so that GetRide:INFORM and the node getride_inform are one state.
+func TestNamesOfTheLog(t *testing.T) {
+	s := talked("s", true, "Hello! taxi → WHERE", "WHERE airport → BYE")
+	s.Messages[0].Text, s.Messages[2].Text = "I need a taxi", "to the airport"
+	pair, err := (&replay.Replayer{Candidate: agentOf(t, nodes), Mode: replay.Recorded}).Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Measure(s, pair, replay.After)
+	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"}, way(pair.Lane(replay.Candidate))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if m := pair.Lane(replay.Candidate).Metrics; *m.StateProgression != 1 {
+		t.Errorf("state progression %v", *m.StateProgression)
 	}
 }

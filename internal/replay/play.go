@@ -36,12 +36,13 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 	}
 	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
 	players := []*player{}
+	names := s.logged()
 	for _, lane := range []struct {
 		name  string
 		agent Agent
 	}{{Baseline, r.Baseline}, {Candidate, r.Candidate}} {
 		if lane.agent != nil {
-			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
+			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, names: names, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
 		}
 	}
 	failed, err := r.inTurns(ctx, s, players)
@@ -84,6 +85,8 @@ type player struct {
 	agent    Agent
 	session  *Session
 	observed []LaneTurn
+	// names are the log's names of states that the agent calls otherwise.
+	names map[string]string
 	// places are the indexes of the user's messages, once they are needed.
 	places       []int
 	lane         Lane
@@ -110,7 +113,7 @@ func (p *player) turn(ctx context.Context) error {
 		}
 		return err
 	}
-	before := p.conversation.State()
+	before := p.named(p.conversation.State())
 	fits := i < len(p.observed) && !p.astray && p.supported(i, before)
 	p.astray = p.astray || !fits
 	said, invented, err := p.next(ctx, i, before)
@@ -118,6 +121,14 @@ func (p *player) turn(ctx context.Context) error {
 		return err
 	}
 	return p.say(ctx, LaneTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
+}
+
+// named is how the log calls a state.
+func (p *player) named(state string) string {
+	if name, ok := p.names[state]; ok {
+		return name
+	}
+	return state
 }
 
 func (p *player) simulates() bool { return p.replayer.Mode == Simulated }
@@ -186,7 +197,7 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	}
 	t.Ended = p.replayer.now()
 	t.LatencyMS = new(float64(t.Ended.Sub(t.Started).Microseconds()) / 1000)
-	t.Bot, t.State, t.Tokens, t.CostUSD = answer.Text, answer.State, answer.Tokens, answer.CostUSD
+	t.Bot, t.State, t.Tokens, t.CostUSD = answer.Text, p.named(answer.State), answer.Tokens, answer.CostUSD
 	t.Transition = t.State != t.Before
 	p.asked = answer.Text
 	p.lane.Turns = append(p.lane.Turns, t)
