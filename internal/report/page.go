@@ -19,15 +19,18 @@ var pageSource string
 //go:embed page.css
 var pageStyle string
 
-// page returns the parsed template: pieces, so that a page can be written as a stream.
+// page returns the parsed template of a run's page: pieces, so that it can be written as a stream.
+var page = sync.OnceValue(func() *template.Template { return parsePage(pageStyle, pageSource) })
+
+// parsePage parses the pieces of a page with its style sheet.
 // The policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
 // loaded or run, whatever a transcript manages to put there.
-var page = sync.OnceValue(func() *template.Template {
-	style := regexp.MustCompile(`(?s)/\*.*?\*/\s*`).ReplaceAllString(pageStyle, "")
+func parsePage(style, source string) *template.Template {
+	style = regexp.MustCompile(`(?s)/\*.*?\*/\s*`).ReplaceAllString(style, "")
 	hash := sha256.Sum256([]byte(style))
-	source := strings.NewReplacer(
+	source = strings.NewReplacer(
 		"[style]", style, "[style hash]", "sha256-"+base64.StdEncoding.EncodeToString(hash[:]),
-	).Replace(pageSource)
+	).Replace(source)
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": count, "many": many, "percent": percent, "between": between, "score": score,
 		"took": took, "capital": capital, "line": oneLine, "word": verdictWord,
@@ -38,7 +41,7 @@ var page = sync.OnceValue(func() *template.Template {
 			return result.Fail
 		},
 	}).Parse(source))
-})
+}
 
 // verdictWord is a verdict as a word on the page.
 func verdictWord(v result.Verdict) string {

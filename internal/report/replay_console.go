@@ -215,7 +215,7 @@ func examplesOf(n replay.Note) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// estimateInterval writes the interval of a mean.
+// estimateInterval writes the interval of a mean, its unit once.
 func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
 	if e == nil {
 		return ""
@@ -229,6 +229,10 @@ func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
 	}
 	if e.High != nil {
 		to = quantity(*e.High, unit)
+	}
+	end := suffix(unit)
+	if end != "" && strings.HasSuffix(to, end) {
+		from = strings.TrimSuffix(from, end)
 	}
 	return from + " to " + to
 }

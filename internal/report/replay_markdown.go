@@ -61,10 +61,10 @@ func mdMetrics(b *strings.Builder, r *replay.Report) {
 	}
 	supported, nonInferior := false, false
 	cell := func(whole, supportedOnly *replay.Estimate, unit replay.Unit) string {
-		s := estimate(whole, unit)
+		s := md(estimate(whole, unit))
 		if supportedOnly != nil {
 			supported = true
-			s += "<br><sub>" + estimate(supportedOnly, unit) + " supported</sub>"
+			s += "<br><sub>" + md(estimate(supportedOnly, unit)) + " supported</sub>"
 		}
 		return s
 	}
@@ -78,19 +78,19 @@ func mdMetrics(b *strings.Builder, r *replay.Report) {
 		candidate := cell(m.Candidate, m.CandidateOnSupport, m.Unit)
 		name := md(wordsOf(m.Name).name)
 		if r.Baseline == nil {
-			fmt.Fprintf(b, "| %s | %s | %s |\n", name, candidate, estimateInterval(m.Candidate, m.Unit))
+			fmt.Fprintf(b, "| %s | %s | %s |\n", name, candidate, md(estimateInterval(m.Candidate, m.Unit)))
 			continue
 		}
 		difference, verdict := notApplicable, notApplicable
 		if d := m.Difference; d != nil {
-			difference = change(d.Mean, m.Unit) + "<br>" + interval(d.Low, d.High, m.Unit)
+			difference = md(change(d.Mean, m.Unit)) + "<br>" + md(interval(d.Low, d.High, m.Unit))
 			if verdict = md(verdictPhrase(d.Verdict)); m.Gated {
 				verdict = "**" + verdict + "**"
 			}
 			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", name, cell(m.Baseline, m.BaselineOnSupport, m.Unit), candidate, difference,
-			verdict, detectable(m.Difference, m.Unit))
+			verdict, md(detectable(m.Difference, m.Unit)))
 	}
 	b.WriteString("\n")
 	var footnotes []string

@@ -29,7 +29,7 @@ func replayed(t *testing.T) *replay.Report {
 
 // replayWriters are all renderings of a replay run, by the end of their files' names.
 var replayWriters = map[string]func(io.Writer, *replay.Report) error{
-	".json": report.ReplayJSON, ".txt": report.ReplayConsole, ".md": report.ReplayMarkdown,
+	".json": report.ReplayJSON, ".txt": report.ReplayConsole, ".md": report.ReplayMarkdown, ".html": report.ReplayHTML,
 }
 
 func replayText(t *testing.T, kind string, r *replay.Report) string {
@@ -110,4 +110,35 @@ func TestReplayConsoleBlock(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
+}
+
+// hostileReplay returns a report in which every text from a log, a model or a store tries to act.
+func hostileReplay(t *testing.T) *replay.Report {
+	t.Helper()
+	attack := `"'><script>alert(12)</script><img src=x onerror=alert(13)>javascript:alert(14)` + "\x1b[31m\u202e | `x` @everyone"
+	r := replayed(t)
+	r.Run.ID, r.Run.FlowID, r.Run.DatasetVersion, r.Run.Error, r.Run.Gate = attack, attack, attack, attack, attack
+	r.Run.Mode, r.Run.Status = replay.Mode(attack), replay.Status(attack)
+	r.Candidate = replay.Replayed{ID: attack, Name: attack, FlowID: attack, Prompt: attack, Model: attack}
+	*r.Baseline = r.Candidate
+	r.Metrics[0].Difference.Margin, r.Metrics[1].Difference.Verdict = attack, attack
+	r.Metrics[7].Name, r.Metrics[7].Unit = attack, replay.Unit(attack)
+	r.Notes = append(r.Notes, replay.Note{Text: attack, Count: 1, Examples: []string{attack}})
+	for i := range r.Sessions {
+		p := &r.Sessions[i]
+		p.SessionID, p.FlowID = attack, attack
+		if p.Dropped != "" {
+			p.Dropped, p.Outcome = attack, attack
+		}
+		for j := range p.Lanes {
+			l := &p.Lanes[j]
+			l.Data = map[string]any{attack: attack, "n": []any{attack, map[string]any{attack: 1}}, l.Name: nil}
+			for k := range l.Turns {
+				turn := &l.Turns[k]
+				turn.User, turn.Bot = attack, attack+l.Name
+				turn.Before, turn.State = attack, attack+l.Name
+			}
+		}
+	}
+	return r
 }

@@ -51,15 +51,18 @@ func utteranceOf(who string, c chat.Content) utterance {
 	return u
 }
 
-func (u *utterance) say(text string) {
+func (u *utterance) say(text string) { u.sayOpen(text, maxOpen) }
+
+// sayOpen adds a text of which the first characters are shown at once.
+func (u *utterance) sayOpen(text string, open int) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	var p part
-	head, beyond := cut(text, maxOpen+maxFolded)
+	head, beyond := cut(text, open+maxFolded)
 	p.Left = beyond
-	p.Text, p.FoldedLen = cut(visible(head), maxOpen)
-	if p.FoldedLen < maxOpen/4 && p.Left == 0 {
+	p.Text, p.FoldedLen = cut(visible(head), open)
+	if p.FoldedLen < open/4 && p.Left == 0 {
 		p.Text, p.FoldedLen = visible(head), 0 // too little to fold away
 	} else if p.FoldedLen > 0 {
 		// Fold between words where there is one.

@@ -1,0 +1,248 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"sync"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/result"
+)
+
+//go:embed replay.html.tmpl
+var replaySource string
+
+//go:embed replay.css
+var replayStyle string
+
+// replayPage is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
+var replayPage = sync.OnceValue(func() *template.Template { return parsePage(pageStyle+replayStyle, pageSource+replaySource) })
+
+// replayTop is what stands above the sessions.
+type replayTop struct {
+	Run                replay.Run
+	Title, Headline    string
+	Detail             string
+	Sign               result.Verdict
+	Candidate          string
+	Baseline           string
+	Match              *matchFigure
+	Facts              []fact
+	Gate               *gateView
+	Forest             []forestRow
+	Margins, Supported bool // whether the drawing has any
+	NonInferior        bool
+	Figures            []figureRow
+	Compared           bool
+	WideGaps           string
+	Divergence         *divergenceView
+	Notes              []noteView
+	NotesLeft          int
+	Filters            []filter
+	Shown, All         int
+}
+
+// matchFigure is the candidate's completion match.
+type matchFigure struct {
+	Value, Interval, Baseline string
+	Bar                       *bar
+}
+
+// gateView is what the gates look at and what they found.
+type gateView struct {
+	Name string
+	// Decided is whether the run's gate has a verdict.
+	Decided, Passed bool
+	Metrics         []gateMetric
+	// Rules are those of the specification.
+	Rules []gateRule
+	Spec  string
+	Holds bool
+}
+
+type gateMetric struct {
+	Sign               result.Verdict
+	Name, Verdict, Why string
+}
+
+type gateRule struct {
+	Sign       result.Verdict
+	Text, Seen string
+}
+
+// divergenceView says where sessions left the log's path.
+type divergenceView struct {
+	Never, All int
+	Bars       []stepBar
+	Coverage   string
+	Cover      bar
+}
+
+// stepBar is a turn of the histogram with its height in percent.
+type stepBar struct {
+	divergenceBar
+	Top, Height float64
+}
+
+// noteView is a note with what it counts.
+type noteView struct {
+	Count    int
+	Text     string
+	Examples []string
+}
+
+func replayTopOf(r *replay.Report) replayTop {
+	verdict := replayVerdictOf(r)
+	t := replayTop{
+		Run: r.Run, Headline: replayHeadline(r), Detail: capital(replayDetail(r)), Sign: verdict.sign(), Candidate: variantWords(&r.Candidate),
+		Match: matchOf(r), Facts: replayFacts(r), Gate: gateOf(r), Forest: forestOf(r), Compared: r.Baseline != nil, Divergence: divergenceOf(r),
+	}
+	t.Title = t.Headline + " · rehearse"
+	if r.Baseline != nil {
+		t.Baseline = variantWords(r.Baseline)
+	}
+	for _, row := range t.Forest {
+		t.NonInferior = t.NonInferior || row.Verdict == verdictPhrase(string(replayNonInferior))
+		t.Margins = t.Margins || row.Plot != nil && row.Plot.Margin != nil
+		t.Supported = t.Supported || row.Plot != nil && row.Plot.Support != nil
+	}
+	figures, wide := figuresOf(r)
+	t.Figures, t.WideGaps = figures, listed(wide)
+	t.Notes, t.NotesLeft = notesOf(r)
+	return t
+}
+
+func matchOf(r *replay.Report) *matchFigure {
+	m := metricOf(r, replay.CompletionMatch)
+	if m == nil || m.Candidate == nil {
+		if r.Run.CompletionMatch == nil {
+			return nil
+		}
+		return &matchFigure{Value: quantity(*r.Run.CompletionMatch, replay.Share)}
+	}
+	f := &matchFigure{Value: estimate(m.Candidate, m.Unit)}
+	if e := m.Candidate; e.Low != nil && e.High != nil && finite(*e.Low) && finite(*e.High) {
+		b := barOf(e.Value, [2]float64{*e.Low, *e.High})
+		f.Bar, f.Interval = &b, between([2]float64{*e.Low, *e.High})
+	}
+	if m.Baseline != nil {
+		f.Baseline = estimate(m.Baseline, m.Unit)
+	}
+	return f
+}
+
+func replayFacts(r *replay.Report) []fact {
+	facts := []fact{{"Sessions", count(r.Run.Sessions), outcomesOf(r)}}
+	if days := period(r.From, r.To); days != "" {
+		facts = append(facts, fact{"Logged", days, ""})
+	}
+	if r.Run.Mode != "" {
+		facts = append(facts, fact{"Mode", capital(oneLine(string(r.Run.Mode), 20)), modeMeans(r.Run.Mode)})
+	}
+	if c := r.Run.SupportCoverage; c != nil {
+		facts = append(facts, fact{"Support coverage", quantity(*c, replay.Share), "of the candidate’s turns are supported"})
+	}
+	if r.Run.PairsDropped > 0 {
+		facts = append(facts, fact{"Left out", many(r.Run.PairsDropped, "session"), "for which a replay failed"})
+	}
+	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
+		facts = append(facts, fact{"Duration", took(float64(ms)), ""})
+	}
+	return facts
+}
+
+func gateOf(r *replay.Report) *gateView {
+	if r.Baseline == nil || r.Passed == nil && r.Spec == nil {
+		return nil
+	}
+	g := &gateView{Name: oneLine(r.Run.Gate, 20), Decided: r.Passed != nil, Passed: r.Passed != nil && *r.Passed}
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		if d := m.Difference; m.Gated && d != nil && len(g.Metrics) < maxMetrics {
+			g.Metrics = append(g.Metrics, gateMetric{
+				replayVerdict(d.Verdict).sign(), wordsOf(m.Name).name, verdictPhrase(d.Verdict),
+				change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit),
+			})
+		}
+	}
+	if r.Spec != nil {
+		g.Rules, g.Spec, g.Holds = specRules(r), specSentence(r.Spec), r.Spec.Passed && r.Spec.Hard
+	}
+	return g
+}
+
+// specRules are the specification's four rules, and the one that no baseline excuses.
+func specRules(r *replay.Report) (rules []gateRule) {
+	for _, rule := range []struct{ metric, text string }{
+		{replay.CompletionMatch, "Completion match at least the baseline’s"},
+		{replay.TurnCountRatio, "Turn count ratio at most 1.1 × the baseline’s"},
+		{replay.StateProgression, "State progression match at least the baseline’s"},
+		{replay.AvgLatency, "Average latency at most 1.2 × the baseline’s"},
+	} {
+		holds, applies := r.Spec.Tests[rule.metric]
+		if !applies {
+			rules = append(rules, gateRule{result.Skip, rule.text, "does not apply"})
+			continue
+		}
+		seen := ""
+		if m := metricOf(r, rule.metric); m != nil {
+			seen = estimate(m.Candidate, m.Unit) + ", the baseline’s " + estimate(m.Baseline, m.Unit)
+		}
+		rules = append(rules, gateRule{signOf(holds), rule.text, seen})
+	}
+	seen := ""
+	if c := r.Run.CompletionMatch; c != nil {
+		seen = quantity(*c, replay.Share)
+	}
+	return append(rules, gateRule{signOf(r.Spec.Hard), "Completion match at least 80%, whatever the baseline’s", seen})
+}
+
+func signOf(good bool) result.Verdict {
+	if good {
+		return result.Pass
+	}
+	return result.Fail
+}
+
+func divergenceOf(r *replay.Report) *divergenceView {
+	never, turns, all := divergencesOf(r)
+	if all == 0 && r.Run.SupportCoverage == nil {
+		return nil
+	}
+	v := &divergenceView{Never: never, All: all}
+	most := 0
+	for _, t := range turns {
+		most = max(most, t.Sessions)
+	}
+	for _, t := range turns {
+		height := 0.0
+		if t.Sessions > 0 {
+			height = max(round(100*float64(t.Sessions)/float64(most)), 2)
+		}
+		v.Bars = append(v.Bars, stepBar{t, round(100 - height), height})
+	}
+	if c := r.Run.SupportCoverage; c != nil && finite(*c) {
+		v.Coverage, v.Cover = quantity(*c, replay.Share), barOf(*c, [2]float64{0, min(max(*c, 0), 1)})
+	}
+	return v
+}
+
+// notesOf lists why sessions were left out, then what else a reader must know.
+func notesOf(r *replay.Report) (notes []noteView, left int) {
+	reasons, untold := dropReasons(r)
+	for _, d := range reasons {
+		notes = append(notes, noteView{Count: d.Sessions, Text: "left out: " + d.Text})
+	}
+	if untold > 0 {
+		notes = append(notes, noteView{Count: untold, Text: "left out, for reasons that are in the store"})
+	}
+	for _, n := range r.Notes {
+		v := noteView{Count: n.Count, Text: oneLine(n.Text, maxNoteText)}
+		for _, e := range n.Examples[:min(len(n.Examples), maxExamples)] {
+			v.Examples = append(v.Examples, oneLine(e, 80))
+		}
+		notes = append(notes, v)
+	}
+	shown := min(len(notes), maxNotes)
+	return notes[:shown], len(notes) - shown
+}
