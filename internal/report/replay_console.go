@@ -237,7 +237,7 @@ func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
 	return from + " to " + to
 }
 
-// columns writes a table whose first row is its head: words to the left, the figures in the middle to the right.
+// columns writes a table whose first row is its head: words to the left, figures to the right.
 func (p *paint) columns(table [][]string) {
 	widths := make([]int, len(table[0]))
 	for _, row := range table {
@@ -246,18 +246,18 @@ func (p *paint) columns(table [][]string) {
 		}
 	}
 	for _, row := range table {
-		line := ""
+		var line strings.Builder
 		for i, cell := range row {
 			gap := strings.Repeat(" ", widths[i]-p.cells.StringWidth(cell))
-			if i > 0 {
-				line += "  "
-			}
-			if figures := i > 0 && table[0][i] != "Verdict"; figures {
-				line += gap + cell
-			} else {
-				line += cell + gap
+			switch figures := i > 0 && table[0][i] != "Verdict"; {
+			case i == 0:
+				line.WriteString(cell + gap)
+			case figures:
+				line.WriteString("  " + gap + cell)
+			default:
+				line.WriteString("  " + cell + gap)
 			}
 		}
-		p.line(p.cells.Truncate(strings.TrimRight(line, " "), p.width, "…"))
+		p.line(p.cells.Truncate(strings.TrimRight(line.String(), " "), p.width, "…"))
 	}
 }

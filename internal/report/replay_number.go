@@ -107,7 +107,7 @@ func suffix(unit replay.Unit) string {
 	case replay.Milliseconds, replay.Seconds, replay.Tokens:
 		return " " + string(unit)
 	case replay.Share:
-		return "%" // of a value that is none, below 0
+		return "%"
 	case replay.Ratio, replay.Turns, replay.USD, "":
 		return ""
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -108,6 +110,44 @@ func TestReplayConsoleBlock(t *testing.T) {
 	for line := range strings.Lines(full) {
 		if n := runewidth.StringWidth(strings.TrimSuffix(line, "\n")); n > 120 {
 			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// What is not known is said to be so, never left out and never 0.
+func TestReplayOfWhatIsNotKnown(t *testing.T) {
+	r := replayed(t)
+	r.Metrics[0].Difference.Low = nil
+	r.Metrics[2].Difference.Detectable = new(0.0)
+	r.Metrics[3].Difference.Verdict = "non_inferior"
+	r.Metrics[4].Candidate, r.Metrics[4].Difference = nil, nil
+	r.Run.SupportCoverage, r.Spec = nil, nil
+	for kind, wants := range map[string][]string{
+		".txt": {
+			"[−∞, −2.9]", "no variation", "Non-inferior: whatever the candidate loses is within the margin", "    Passed: n/a\n    Pass ratio: n/a\n",
+		},
+		".md":   {"\\[−∞, −2.9\\]", "no variation", "Non-inferior: "},
+		".html": {"[−∞, −2.9]", "no variation", "Non-inferior: ", "not compared"},
+	} {
+		text := replayText(t, kind, r)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q", kind, want)
+			}
+		}
+	}
+}
+
+// The candidate is faster by 213 ms: the number is negative, the drawing speaks for it.
+func TestReplayForestPointsToTheBetter(t *testing.T) {
+	page := replayText(t, ".html", replayed(t))
+	for metric, right := range map[string]bool{"Completion match": false, "Average latency": true, "Turn count ratio": true} {
+		row := regexp.MustCompile(`(?s)<b>` + metric + `</b><small>.*?class="dot" d="M([0-9.]+) `).FindStringSubmatch(page)
+		if row == nil {
+			t.Fatalf("%s is not drawn", metric)
+		}
+		if at, err := strconv.ParseFloat(row[1], 64); err != nil || (at > 100) != right {
+			t.Errorf("%s is drawn at %s", metric, row[1])
 		}
 	}
 }
