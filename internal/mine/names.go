@@ -5,29 +5,27 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"rehearse/internal/flow"
 )
 
 const (
-	// maxID bounds the length of a node's id.
-	maxID = 80
 	// startID and endID are the start node and an option that ends the flow, unless a state is called so.
 	startID = "start"
 	endID   = "end"
 )
 
-// names gives every state the id of a node. States whose names are ids already keep them, whoever comes first;
+// names gives every state the id of the node that stands for it in a replay. States whose names are ids already keep them, whoever comes first;
 // of others that come to the same id the later ones get a number.
 func names(states []*state) map[*state]string {
 	ids, taken := map[*state]string{}, map[string]bool{}
 	for _, s := range states {
-		if slug(s.name) == s.name {
+		if flow.NodeID(s.name) == s.name {
 			ids[s], taken[s.name] = s.name, true
 		}
 	}
 	for _, s := range states {
 		if ids[s] == "" {
-			ids[s] = free(slug(s.name), taken)
+			ids[s] = free(flow.NodeID(s.name), taken)
 			taken[ids[s]] = true
 		}
 	}
@@ -42,32 +40,6 @@ func free(id string, taken map[string]bool) string {
 		}
 		candidate = fmt.Sprintf("%s_%d", id, n)
 	}
-}
-
-// slug makes the id of a node: lower-case letters, digits and _.
-func slug(name string) string {
-	var b strings.Builder
-	pending := false // a _ before the next letter or digit
-	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
-		switch {
-		case unicode.IsMark(r): // an ö is an o
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
-			if pending && b.Len() > 0 {
-				b.WriteByte('_')
-			}
-			pending = false
-			b.WriteRune(r)
-		default:
-			pending = true
-		}
-		if b.Len() >= maxID {
-			break
-		}
-	}
-	if b.Len() == 0 {
-		return "state"
-	}
-	return b.String()
 }
 
 // label makes the name of a state readable.
