@@ -86,8 +86,10 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 	if err != nil {
 		return nil, err
 	}
+	live := log.begin(items.loggedRun(env))
+	defer live.breakOff(ctx) // unless it is finished
 	if f.predictions == "" {
-		if err := f.asked.predict(ctx, env, items); err != nil {
+		if err := f.asked.predict(ctx, env, items, func(i int) { live.add(items.logged(env, i)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -101,8 +103,8 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 	if err := show(r); err != nil {
 		return nil, notRun(err)
 	}
-	if log != nil {
-		log.write(ctx, r.logged(env, items))
+	if live != nil {
+		live.finish(ctx, items.allLogged(env), r.scores())
 	}
 	return r, nil
 }

@@ -28,8 +28,9 @@ type classifyAsk struct {
 // classifier predicts the labels of one item.
 type classifier func(context.Context, *dataset.Item) (dataset.Prediction, error)
 
-// predict classifies every item. What could be predicted is written also when some of it could not, since it may have cost something.
-func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified) error {
+// predict classifies every item and calls done with the number of each that is. What could be predicted is written also when some of it could
+// not, since it may have cost something.
+func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified, done func(i int)) error {
 	classify, release, err := a.open(ctx, env, items)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified) 
 		case <-working.Done():
 		}
 	}()
-	err = a.all(working, env, items, classify)
+	err = a.all(working, env, items, classify, done)
 	if a.write != "" {
 		written := writeFile(a.write, func(w io.Writer) error { return writePredictions(w, items.predictions, items.set.Several) })
 		err = errors.Join(err, written)
@@ -60,7 +61,7 @@ func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified) 
 }
 
 // all asks for the items side by side and ends at the first that cannot be asked.
-func (a *classifyAsk) all(ctx context.Context, env *Env, items *classified, classify classifier) error {
+func (a *classifyAsk) all(ctx context.Context, env *Env, items *classified, classify classifier, done func(i int)) error {
 	set := items.set
 	items.predictions, items.times = make([]dataset.Prediction, len(set.Items)), make([]interval, len(set.Items))
 	working, asking := errgroup.WithContext(ctx)
@@ -77,6 +78,7 @@ func (a *classifyAsk) all(ctx context.Context, env *Env, items *classified, clas
 			}
 			p.ID = set.Items[i].ID
 			items.predictions[i], items.times[i] = p, interval{began, env.Now()}
+			done(i)
 			return nil
 		})
 	}
@@ -111,7 +113,6 @@ func (a *classifyAsk) options(set dataset.Set) ([]llm.Option, error) {
 
 // open opens the classifier that was named; release lets go of it.
 func (a *classifyAsk) open(ctx context.Context, env *Env, items *classified) (classify classifier, release func(), err error) {
-	items.target = a.target
 	switch {
 	case a.chosen.node != "":
 		return a.openNode(ctx, env, items)
@@ -123,7 +124,6 @@ func (a *classifyAsk) open(ctx context.Context, env *Env, items *classified) (cl
 		return nil, nil, err
 	}
 	m := *a.chosen.model
-	items.target = m.String()
 	if m.Provider == config.Lexical {
 		return lexicalClassifier(options, items.set.Several), func() {}, nil
 	}

@@ -18,11 +18,22 @@ type chosenClassifier struct {
 	// target is any other target that answers messages: a flow, a server, or a whole chatbot.
 	target *config.Target
 	model  *config.Model
+	// name is what was said.
+	name string
+}
+
+// String returns the classifier in words.
+func (c *chosenClassifier) String() string {
+	if c.model != nil {
+		return c.model.String()
+	}
+	return c.name
 }
 
 // choose finds out what classifies, from the configuration and what was said.
 func (a *classifyAsk) choose() error {
 	w := &wiring{config: a.config}
+	a.chosen.name = a.target
 	t, ok := a.config.Targets[a.target]
 	if !ok {
 		t, ok = config.ShortTarget(a.target, "")

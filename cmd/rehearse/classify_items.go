@@ -36,6 +36,7 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 		if err := f.asked.choose(); err != nil {
 			return nil, err
 		}
+		items.target = f.asked.chosen.String()
 	}
 	var loaded dataset.Predictions
 	var reading errgroup.Group

@@ -21,13 +21,15 @@ import (
 type program struct {
 	server    *langfusetest.Server
 	variables map[string]string
+	// signals are what the user sends; nil for none.
+	signals <-chan os.Signal
 }
 
 func (p *program) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	env := &Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Now: func() time.Time { return now }}
+	env := &Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Now: func() time.Time { return now }, Signals: p.signals}
 	env.LookupEnv = func(name string) (string, bool) {
 		value, ok := p.variables[name]
 		if !ok {
@@ -196,7 +198,7 @@ func TestClassifyLogFailures(t *testing.T) {
 		},
 		{
 			"a score is refused", nil,
-			[]langfusetest.Fault{{}, {}, {}, {}, {}, {}, refused},
+			[]langfusetest.Fault{{}, {}, {}, {}, {}, refused},
 			[]string{"  the score confidence of i1: langfuse", "status 400: no"},
 			map[string]int{"run-items": 3, "traces": 1, "scores": 10},
 		},
@@ -214,7 +216,7 @@ func TestClassifyLogFailures(t *testing.T) {
 		if tc.faults != nil {
 			p.server.Fail(append([]langfusetest.Fault{{}}, tc.faults...)...)
 		}
-		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt")...)
+		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt", "--workers", "1")...)
 		if code != exitFailed || !strings.Contains(stdout, "FAILED: macro F1") || !strings.Contains(stderr, "is not completely logged to langfuse") {
 			t.Errorf("%s: exit code %d, stdout %s", tc.name, code, stdout)
 		}

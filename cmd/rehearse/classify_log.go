@@ -21,39 +21,55 @@ type loggedMessage struct {
 	Content string    `json:"content"`
 }
 
-// logged returns the classification as a run of its dataset: of each item whether it is right and how sure the classifier was, of the whole
-// what decides (S3.41).
-func (r *classification) logged(env *Env, items *classified) *loggedRun {
-	now := env.Now()
-	run := &loggedRun{
-		Kind: "classify", Dataset: items.dataset, Name: runID(now), Description: "rehearse classify: " + items.target,
-		Metadata: map[string]string{"classifier": items.target, "rehearse": version()},
-		Scores:   map[string]float64{"macro_f1": r.MacroF1, "weighted_f1": r.WeightedF1, "accuracy": r.Accuracy, "passed": 0},
+// loggedRun is the run of their dataset as which the items are classified.
+func (c *classified) loggedRun(env *Env) *loggedRun {
+	return &loggedRun{
+		Kind: "classify", Dataset: c.dataset, Name: runID(env.Now()), Description: "rehearse classify: " + c.target,
+		Metadata: map[string]string{"classifier": c.target, "rehearse": version()},
 	}
+}
+
+// logged is an item as it is logged: whether it is right and how sure the classifier was (S3.41).
+func (c *classified) logged(env *Env, i int) loggedItem {
+	item, p := &c.set.Items[i], &c.predictions[i]
+	one := loggedItem{
+		ID: item.ID, Input: inputOf(item), Output: p.Labels, Expected: item.Labels, Scores: map[string]float64{"correct": 0},
+		Comment: fmt.Sprintf("expected %s, predicted %s", labelList(item.Labels), labelList(labelsOf(p))),
+	}
+	if c.times != nil {
+		one.Start, one.End = c.times[i].start, c.times[i].end
+	} else {
+		one.Start = env.Now()
+		one.End = one.Start
+	}
+	if p.Correct(item) {
+		one.Scores["correct"] = 1
+	}
+	if p.Confidence != nil {
+		one.Scores["confidence"] = *p.Confidence
+	}
+	return one
+}
+
+// allLogged are the items as they are logged.
+func (c *classified) allLogged(env *Env) []loggedItem {
+	all := make([]loggedItem, 0, len(c.set.Items))
+	for i := range c.set.Items {
+		all = append(all, c.logged(env, i))
+	}
+	return all
+}
+
+// scores are those of the whole: what decides (S3.41).
+func (r *classification) scores() map[string]float64 {
+	scores := map[string]float64{"macro_f1": r.MacroF1, "weighted_f1": r.WeightedF1, "accuracy": r.Accuracy, "passed": 0}
 	if r.Passed {
-		run.Scores["passed"] = 1
+		scores["passed"] = 1
 	}
 	if r.Several {
-		run.Scores["recall"] = r.MicroRecall
+		scores["recall"] = r.MicroRecall
 	}
-	for i := range items.set.Items {
-		item, p := &items.set.Items[i], &items.predictions[i]
-		one := loggedItem{
-			ID: item.ID, Input: inputOf(item), Output: p.Labels, Expected: item.Labels, Start: now, End: now, Scores: map[string]float64{"correct": 0},
-			Comment: fmt.Sprintf("expected %s, predicted %s", labelList(item.Labels), labelList(labelsOf(p))),
-		}
-		if items.times != nil {
-			one.Start, one.End = items.times[i].start, items.times[i].end
-		}
-		if p.Correct(item) {
-			one.Scores["correct"] = 1
-		}
-		if p.Confidence != nil {
-			one.Scores["confidence"] = *p.Confidence
-		}
-		run.Items = append(run.Items, one)
-	}
-	return run
+	return scores
 }
 
 func inputOf(item *dataset.Item) loggedInput {

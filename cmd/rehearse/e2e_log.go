@@ -11,40 +11,71 @@ import (
 	"rehearse/internal/result"
 )
 
-// logRun logs the evaluation of a dataset of Langfuse there, as one of its runs. What cannot be logged is told and changes nothing.
-func (f *e2eFlags) logRun(ctx context.Context, w *wiring, run *held, s e2eSummary, accuracy float64, items []*e2eItem) error {
-	name, remote := strings.CutPrefix(w.suites[0].File, langfuseScheme)
+// e2eLog logs the evaluation of a dataset of Langfuse there, as one of its runs, each item when it is answered. What cannot be logged is told
+// and changes nothing. A nil log logs nothing.
+type e2eLog struct {
+	to    *langfuseLog
+	items map[string]*e2eItem
+	live  *liveLog // nil until the run begins
+}
+
+// openLog returns where the evaluation is logged: nil where it is not.
+func (f *e2eFlags) openLog(w *wiring, items []*e2eItem) (*e2eLog, error) {
+	dataset, remote := strings.CutPrefix(w.suites[0].File, langfuseScheme)
 	if !remote || f.trace != "yes" {
-		return nil
+		return nil, nil
 	}
 	to, err := openLangfuseLog(w.env, logAuto, true)
 	if err != nil || to == nil {
-		return err
+		return nil, err
 	}
-	logged := &loggedRun{
-		Kind: "e2e", Dataset: name, Name: run.run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": version(), "judge": run.run.Judge},
-		Scores: map[string]float64{"accuracy": accuracy, "passed": 0},
-	}
-	if run.run.ExitCode == exitPassed {
-		logged.Scores["passed"] = 1
-	}
-	for name, sum := range s.dimensions {
-		logged.Scores[name] = sum / float64(s.scored)
-	}
-	byID := map[string]*e2eItem{}
+	l := &e2eLog{to: to, items: map[string]*e2eItem{}}
 	for _, item := range items {
-		byID[item.id] = item
+		l.items[item.id] = item
 	}
+	w.watch = func(run result.Run) func(*result.Test) {
+		l.live = to.begin(&loggedRun{
+			Kind: "e2e", Dataset: dataset, Name: run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": version(), "judge": run.Judge},
+		})
+		return func(t *result.Test) {
+			if item := l.items[t.TestID]; item != nil {
+				l.live.add(loggedAnswer(t, item))
+			}
+		}
+	}
+	return l, nil
+}
+
+// finish logs what is left, and what the whole came to.
+func (l *e2eLog) finish(ctx context.Context, run *held, s e2eSummary, accuracy float64) error {
+	if l == nil || run.interrupted {
+		return nil // breakOff does it
+	}
+	var items []loggedItem
 	for t, err := range report.ReadLog(run.dir) {
 		if err != nil {
 			return notRun(err)
 		}
-		if item := byID[t.TestID]; item != nil {
-			logged.Items = append(logged.Items, loggedAnswer(t, item))
+		if item := l.items[t.TestID]; item != nil {
+			items = append(items, loggedAnswer(t, item))
 		}
 	}
-	to.write(ctx, logged)
+	scores := map[string]float64{"accuracy": accuracy, "passed": 0}
+	if run.run.ExitCode == exitPassed {
+		scores["passed"] = 1
+	}
+	for name, sum := range s.dimensions {
+		scores[name] = sum / float64(s.scored)
+	}
+	l.live.finish(ctx, items, scores)
 	return nil
+}
+
+// breakOff logs what waits, unless the run was finished.
+func (l *e2eLog) breakOff(ctx context.Context) {
+	if l != nil {
+		l.live.breakOff(ctx)
+	}
 }
 
 // loggedAnswer is the answer to one item, as it is logged.

@@ -58,7 +58,7 @@ func (s *e2eSummary) add(t *result.Test, names []string) {
 }
 
 // conclude writes the reports, prints what the evaluation came to, and decides by the share of good answers.
-func (f *e2eFlags) conclude(ctx context.Context, w *wiring, run *held, items []*e2eItem) error {
+func (f *e2eFlags) conclude(ctx context.Context, w *wiring, run *held, items []*e2eItem, log *e2eLog) error {
 	s, err := summarise(run.dir)
 	if err != nil {
 		return notRun(err)
@@ -73,7 +73,7 @@ func (f *e2eFlags) conclude(ctx context.Context, w *wiring, run *held, items []*
 	ended := w.conclude(run)
 	f.print(w.env.Stdout, s, accuracy)
 	f.printWarnings(w.env.Stdout, items)
-	if err := f.logRun(ctx, w, run, s, accuracy, items); err != nil && ended == nil {
+	if err := log.finish(ctx, run, s, accuracy); err != nil && ended == nil {
 		return err
 	}
 	return ended

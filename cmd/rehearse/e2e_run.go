@@ -43,11 +43,16 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if err != nil {
 		return err
 	}
+	log, err := f.openLog(w, items)
+	if err != nil {
+		return err
+	}
+	defer log.breakOff(ctx) // unless it is finished
 	run, err := w.hold(ctx, plan)
 	if err != nil {
 		return err
 	}
-	return f.conclude(ctx, w, run, items)
+	return f.conclude(ctx, w, run, items, log)
 }
 
 // datasetName is what a dataset is called in results: its name in Langfuse, or that of its file.

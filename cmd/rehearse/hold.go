@@ -47,7 +47,7 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 	}
 	progress := startProgress(w.env, w.flags, p.tests-prior.tests)
 	o := &orchestrator.Orchestrator{
-		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: log, Observe: progress.observe,
+		RunID: h.run.ID, Workers: p.workers, Queue: queue.NewMemory(p.workers), Results: w.watched(h, log), Observe: progress.observe,
 		Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
 			return w.holdOne(ctx, j, p.workers == 1)
 		},
@@ -81,6 +81,29 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 	}
 	h.close(w.env.Now(), totals)
 	return h, nil
+}
+
+// watched returns where records go: to the log of the run and, where somebody watches, to them as well.
+func (w *wiring) watched(h *held, log *report.Log) orchestrator.Results {
+	if w.watch == nil {
+		return log
+	}
+	return &watchedResults{log, w.watch(h.run)}
+}
+
+// watchedResults tells of each record that is in the log.
+type watchedResults struct {
+	log  *report.Log
+	tell func(*result.Test)
+}
+
+// Append implements orchestrator.Results.
+func (r *watchedResults) Append(t *result.Test) error {
+	if err := r.log.Append(t); err != nil {
+		return err
+	}
+	r.tell(t)
+	return nil
 }
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.

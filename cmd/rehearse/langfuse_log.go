@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"rehearse/internal/langfuse"
@@ -18,9 +17,6 @@ type loggedRun struct {
 	// Description says in a line what was evaluated; Metadata can be searched.
 	Description string
 	Metadata    map[string]string
-	Items       []loggedItem
-	// Scores are those of the whole run.
-	Scores map[string]float64
 }
 
 // loggedItem is what was done with one item.
@@ -54,14 +50,28 @@ const (
 	logNone     = "none"
 )
 
-// manyLogged is how many items take long enough to be told of: each is three requests or more, one after the other.
-const manyLogged = 200
-
 // langfuseLog logs evaluations to Langfuse as dataset runs: a trace for each item with its scores, and the scores of the run.
 type langfuseLog struct {
 	client  *langfuse.Client
 	env     *Env
 	secrets *redact.Redactor
+	pace    logPace
+}
+
+// logPace is how a run is logged while it goes on, and how long that may take at its end.
+type logPace struct {
+	// every is how long items gather before they are sent, unless there are batch of them first.
+	every time.Duration
+	batch int
+	// waiting is how many items may wait; those above are sent at the end.
+	waiting int
+	// finish bounds the logging that is left at the end of a run, with each more for every item; brokenOff bounds it after an interruption.
+	finish, each, brokenOff time.Duration
+}
+
+// usualPace loses two seconds of a run that is killed, and lets a slow Langfuse have half a second for each item that is left.
+var usualPace = logPace{
+	every: 2 * time.Second, batch: 50, waiting: 5000, finish: time.Minute, each: 500 * time.Millisecond, brokenOff: 10 * time.Second,
 }
 
 // openLangfuseLog returns where an evaluation is logged, and nil where it is not: by the value of --log, by whether the items are from
@@ -78,34 +88,7 @@ func openLangfuseLog(env *Env, mode string, remote bool) (*langfuseLog, error) {
 	if err != nil {
 		return nil, usage("--log langfuse: %w", err)
 	}
-	return &langfuseLog{client, env, redact.New(env.Environ)}, nil
-}
-
-// write logs a run and says on stderr what became of it. What cannot be logged is listed there and changes nothing else.
-// A signal ends it. Nothing is done without a log.
-func (l *langfuseLog) write(ctx context.Context, run *loggedRun) {
-	if l == nil {
-		return
-	}
-	ctx, release := untilSignal(ctx, l.env)
-	defer release()
-	say := func(text string) { fmt.Fprintln(l.env.Stderr, l.secrets.Text(harmless(text))) }
-	if n := len(run.Items); n > manyLogged {
-		say(fmt.Sprintf("logging %d items to %s; Ctrl-C ends it", n, l.client))
-	}
-	faults := l.push(ctx, run)
-	if len(faults) == 0 {
-		say(fmt.Sprintf("logged to %s: run %s of the dataset %s", l.client, run.Name, run.Dataset))
-		return
-	}
-	say(fmt.Sprintf("rehearse: the run %s of the dataset %s is not completely logged to %s:", run.Name, run.Dataset, l.client))
-	const most = 20
-	for _, fault := range faults[:min(len(faults), most)] {
-		say("  " + fault)
-	}
-	if more := len(faults) - most; more > 0 {
-		say(fmt.Sprintf("  and %d more", more))
-	}
+	return &langfuseLog{client, env, redact.New(env.Environ), usualPace}, nil
 }
 
 // untilSignal returns a context that a signal ends; release stops listening.

@@ -16,6 +16,7 @@ import (
 	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
@@ -42,6 +43,8 @@ type wiring struct {
 	tape   *tape
 	// baseline is the folder of the run to compare with, if any.
 	baseline string
+	// watch is called when a run begins; what it returns is told of every record, by several goroutines. Nil watches nothing.
+	watch func(run result.Run) func(*result.Test)
 }
 
 // targetKey tells targets apart that are called differently by different tests.

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rehearse/internal/langfuse/langfusetest"
+	"rehearse/internal/redact"
+)
+
+// stuckModel is an OpenAI-compatible server that classifies everything as LEARN, but never answers to a message that holds "stuck". asked is
+// told of every message to which it does not answer.
+func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
+	t.Helper()
+	stuck, over := make(chan struct{}, 100), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "stuck") {
+			stuck <- struct{}{}
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"{\"label\":\"LEARN\",\"intent\":\"LEARN\",\"confidence\":0.5}"}}]}`)
+	}))
+	t.Cleanup(func() { close(over); s.Close() })
+	return s.URL + "/v1", stuck
+}
+
+// itemsWith are items in a dataset of the server, of which the last one is never answered.
+func itemsWith(t *testing.T, n int) *program {
+	t.Helper()
+	s := langfusetest.New(t)
+	s.AddDataset("d")
+	for i := range n {
+		message := fmt.Sprintf("hello %d", i+1)
+		if i == n-1 {
+			message = "stuck"
+		}
+		s.AddItem("d", fmt.Sprintf("i%d", i+1), map[string]any{"message": message}, map[string]any{
+			"label": "LEARN",
+		}, map[string]string{"site_name": "kestrel-rota.example"})
+	}
+	return &program{server: s, variables: map[string]string{"OPENAI_API_KEY": "sk-test-1234567890"}}
+}
+
+// waitFor waits until a server has so many items of runs with a score each.
+func waitFor(t *testing.T, s *langfusetest.Server, n int) {
+	t.Helper()
+	for began := time.Now(); len(s.RunItems()) < n || len(s.Scores()) < n; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("%d items and %d scores were logged while the run went on, want %d", len(s.RunItems()), len(s.Scores()), n)
+		}
+	}
+}
+
+// TestLogsWhileItRuns holds that what is finished is in Langfuse while the run still goes on, and so also after the program is killed.
+func TestLogsWhileItRuns(t *testing.T) {
+	root, err := filepath.Abs("../../examples/sites")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"classify": {"classify", "d", "--model", "openai:m", "--workers", "1"},
+		"e2e": {
+			"e2e", "d", "--sites", root, "--model", "openai:m", "--judge", "none", "--workers", "1", "--local-prompt", "--format", "none",
+			"--out", filepath.Join(t.TempDir(), "out"),
+		},
+	} {
+		p := itemsWith(t, 4)
+		if name == "e2e" { // an answer is expected, not a label
+			for i := range 4 {
+				id := fmt.Sprintf("i%d", i+1)
+				item := p.server.Item(id)
+				input, _ := item["input"].(map[string]any)
+				p.server.RemoveItem(id)
+				p.server.AddItem("d", id, input, map[string]any{"assertions": []any{map[string]any{"type": "contains", "value": "LEARN"}}}, item["metadata"])
+			}
+		}
+		url, asked := stuckModel(t)
+		p.variables["OPENAI_BASE_URL"] = url
+		signals := make(chan os.Signal, 2)
+		p.signals = signals
+		type ended struct {
+			code           int
+			stdout, stderr string
+		}
+		end := make(chan ended, 1)
+		go func() {
+			code, stdout, stderr := p.run(t, args...)
+			end <- ended{code, stdout, stderr}
+		}()
+		select {
+		case <-asked:
+		case e := <-end:
+			t.Fatalf("%s ended: %+v", name, e)
+		}
+		waitFor(t, p.server, 3)
+		signals <- os.Interrupt
+		signals <- os.Interrupt // e2e would wait for what is in flight
+		e := <-end
+		if e.code != exitInterrupted || !strings.Contains(e.stderr, "of the dataset d, which broke off after 3 items") {
+			t.Errorf("%s: exit code %d, stderr %s", name, e.code, e.stderr)
+		}
+		if n := len(p.server.RunItems()); n != 3 {
+			t.Errorf("%s: %d items in the run, want the 3 that were finished", name, n)
+		}
+		for _, s := range p.server.Scores() {
+			if s["name"] == "accuracy" || s["name"] == "passed" {
+				t.Errorf("%s: a run that broke off has the score %v", name, s["name"])
+			}
+		}
+	}
+}
+
+// TestInterruptedRunIsLogged holds that what waited when a signal came is sent before the program ends.
+func TestInterruptedRunIsLogged(t *testing.T) {
+	p := itemsWith(t, 4)
+	url, asked := stuckModel(t)
+	p.variables["OPENAI_BASE_URL"] = url
+	signals := make(chan os.Signal, 1)
+	p.signals = signals
+	go func() {
+		<-asked
+		signals <- os.Interrupt
+	}()
+	code, _, stderr := p.run(t, "classify", "d", "--model", "openai:m", "--workers", "1")
+	if code != exitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
+		t.Errorf("exit code %d, %d items, stderr %s", code, len(p.server.RunItems()), stderr)
+	}
+}
+
+// newLive returns a log that sends at once, of a run of three items i1 to i3.
+func newLive(t *testing.T, p *program, pace logPace) (*liveLog, *strings.Builder, []loggedItem) {
+	t.Helper()
+	var stderr strings.Builder
+	log, err := openLangfuseLog(&Env{LookupEnv: func(name string) (string, bool) { v := p.server.Getenv(name); return v, v != "" }, Stderr: &stderr}, logAuto, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.pace = pace
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	var items []loggedItem
+	for i := range 3 {
+		items = append(items, loggedItem{ID: fmt.Sprintf("i%d", i+1), Input: "x", Start: now, End: now, Scores: map[string]float64{"correct": 1}})
+	}
+	return log.begin(&loggedRun{Kind: "test", Dataset: "d", Name: "r"}), &stderr, items
+}
+
+// TestLiveLog holds the bounds of what is logged in the background.
+func TestLiveLog(t *testing.T) {
+	quick := logPace{every: time.Millisecond, batch: 2, waiting: 2, finish: 10 * time.Second, each: time.Second, brokenOff: 10 * time.Second}
+	t.Run("what did not fit is sent at the end, and nothing twice", func(t *testing.T) {
+		p := itemsWith(t, 4)
+		pace := quick
+		pace.every = time.Hour
+		pace.batch = 10
+		live, stderr, items := newLive(t, p, pace)
+		for _, item := range append(items, items...) {
+			live.add(item)
+		}
+		live.finish(t.Context(), items, map[string]float64{"passed": 1})
+		live.breakOff(t.Context())
+		live.add(items[0])
+		if len(p.server.RunItems()) != 3 || len(p.server.Scores()) != 4 || !strings.HasPrefix(stderr.String(), "logged to langfuse") {
+			t.Errorf("%d items, %d scores, stderr %s", len(p.server.RunItems()), len(p.server.Scores()), stderr)
+		}
+	})
+	t.Run("adding never waits for Langfuse, and the end has a bound", func(t *testing.T) {
+		p := itemsWith(t, 4)
+		p.server.Fail(langfusetest.Fault{Delay: time.Minute})
+		pace := quick
+		pace.finish, pace.each = 300*time.Millisecond, 0
+		live, stderr, items := newLive(t, p, pace)
+		began := time.Now()
+		for _, item := range items {
+			live.add(item)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("adding took %s", took)
+		}
+		live.finish(t.Context(), items, map[string]float64{"passed": 1})
+		if took := time.Since(began); took > 5*time.Second || !strings.Contains(stderr.String(), "it took too long") {
+			t.Errorf("the end took %s, stderr %s", took, stderr)
+		}
+	})
+	t.Run("a Langfuse that is away for a while", func(t *testing.T) {
+		p := itemsWith(t, 4)
+		for range 8 { // two look-ups of the dataset, each tried four times
+			p.server.Fail(langfusetest.TooMany("0"))
+		}
+		live, stderr, items := newLive(t, p, quick)
+		live.add(items[0])
+		live.finish(t.Context(), items, map[string]float64{"passed": 1})
+		if len(p.server.RunItems()) != 3 || len(p.server.Scores()) != 4 {
+			t.Errorf("%d items, %d scores, stderr %s", len(p.server.RunItems()), len(p.server.Scores()), stderr)
+		}
+	})
+	t.Run("refused keys end it", func(t *testing.T) {
+		p := itemsWith(t, 4)
+		p.server.Fail(langfusetest.Fault{Status: 401, Body: `{"message":"who?"}`})
+		live, stderr, items := newLive(t, p, quick)
+		live.finish(t.Context(), items, map[string]float64{"passed": 1})
+		if n := len(p.server.Requests()); n != 1 || !strings.Contains(stderr.String(), "check LANGFUSE_PUBLIC_KEY") {
+			t.Errorf("%d requests, stderr %s", n, stderr)
+		}
+	})
+	t.Run("secrets stay here", func(t *testing.T) {
+		p := itemsWith(t, 4)
+		live, stderr, items := newLive(t, p, quick)
+		live.sender.secrets = redact.New([]string{"SHOP_API_KEY=key-0123456789"})
+		items[0].Input = "my key-0123456789"
+		items[0].Comment = "key-0123456789"
+		live.finish(t.Context(), items[:1], map[string]float64{"passed": 1})
+		if said := fmt.Sprint(p.server.Spans(), p.server.Scores()); len(p.server.Spans()) != 1 || strings.Contains(said, "key-0123456789") {
+			t.Errorf("logged %s, stderr %s", said, stderr)
+		}
+	})
+}
