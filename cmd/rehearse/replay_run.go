@@ -84,19 +84,18 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 		err = notRunIf(closing)
 	}
 	if err != nil {
-		return f.explain(ctx, err, id)
+		return f.explain(ctx, h, err, id)
 	}
 	return f.conclude(env, report, sink.dir)
 }
 
 // explain says why there is no report.
-func (f *replayFlags) explain(ctx context.Context, err error, id string) error {
+func (f *replayFlags) explain(ctx context.Context, h *history, err error, id string) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", id)}
 	case errors.Is(err, replay.ErrNoSessions):
-		return usage("there is no conversation of flow %q with at least %s from %s to %s: look at --flow_id, --start_date, --end_date and --store",
-			f.flow, plural(f.minTurns, "message"), f.from, f.to)
+		return f.nothing(ctx, h.Events)
 	case errors.Is(err, replay.ErrNothingReplayed):
 		return notRun(fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, id))
 	}
