@@ -121,7 +121,7 @@ func foreignResults(t *testing.T, u *url.URL) {
 			ID: bUUID, VariantID: aUUID, FlowID: "f", Status: status, CompletionMatch: new(0.25), TurnCountRatio: new(1.5), AvgLatencyMS: new(99.6),
 			Better: new(true), Started: time.Now(), Seen: time.Now(), Intervals: json.RawMessage(`{}`),
 		}
-		if err := errors.Join(r.PutRun(t.Context(), run), r.PutOutcomes(t.Context(), bUUID, replayed(0, 60), time.Now())); err != nil {
+		if err := errors.Join(r.PutRun(t.Context(), run), r.PutOutcomes(t.Context(), bUUID, replayed(60), time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.Run(t.Context(), bUUID)
@@ -199,7 +199,7 @@ func oldSchema(t *testing.T, u *url.URL) {
 
 func outcomePagesNeedNoSort(t *testing.T, u *url.URL) {
 	r := openPostgres(t, u).ReplayRuns()
-	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}), r.PutOutcomes(t.Context(), "r", replayed(0, 3_000), time.Now()))
+	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}), r.PutOutcomes(t.Context(), "r", replayed(3_000), time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func serverAway(t *testing.T, u *url.URL) {
 	start := errors.Join(
 		v.PutVariant(t.Context(), replay.Variant{ID: "v"}),
 		r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}),
-		r.PutOutcomes(t.Context(), "r", replayed(0, 400), time.Now()),
+		r.PutOutcomes(t.Context(), "r", replayed(400), time.Now()),
 	)
 	if start != nil {
 		t.Fatal(start)
@@ -319,7 +319,7 @@ func serverAway(t *testing.T, u *url.URL) {
 		}
 		return []error{
 			variant, list, read, v.PutVariant(ctx, replay.Variant{ID: "v"}), r.PutRun(ctx, replay.Run{ID: "r", Status: replay.Running}),
-			r.PutOutcomes(ctx, "r", replayed(0, 40), time.Now()),
+			r.PutOutcomes(ctx, "r", replayed(40), time.Now()),
 		}
 	}
 

@@ -51,21 +51,21 @@ func TestReplaysAfterClose(t *testing.T) {
 	}
 }
 
-// replayed are the outcomes of so many sessions, of 6 KB each, from a number on.
-func replayed(from, n int) []replay.Outcome {
+// replayed are the outcomes of so many sessions, of 6 KB each.
+func replayed(n int) []replay.Outcome {
 	all := make([]replay.Outcome, n)
 	for i := range all {
-		detail := map[string]any{"session_id": from + i, "turns": []any{}}
+		detail := map[string]any{"session_id": i, "turns": []any{}}
 		var turns []any
 		for turn := range 20 {
 			turns = append(turns, map[string]any{
-				"number": turn, "user": fmt.Sprintf("I am looking for a place to eat in the city, number %d of %d please.", turn, from+i),
+				"number": turn, "user": fmt.Sprintf("I am looking for a place to eat in the city, number %d of %d please.", turn, i),
 				"bot": "There are several. Which part of the town do you prefer, and how much may it cost?", "state": fmt.Sprint("state_", turn),
-				"latency_ms": (from + i) * 7919 % 3000, "supported": turn%3 > 0,
+				"latency_ms": i * 7919 % 3000, "supported": turn%3 > 0,
 			})
 		}
 		detail["turns"] = turns
-		all[i] = replay.Outcome{SessionID: fmt.Sprintf("session-%08x", uint32(from+i)*2654435761), Metrics: json.RawMessage(`{"baseline":{"completion_match":1},"candidate":{"completion_match":0.5}}`)}
+		all[i] = replay.Outcome{SessionID: fmt.Sprintf("session-%08x", uint32(i)*2654435761), Metrics: json.RawMessage(`{"baseline":{"completion_match":1},"candidate":{"completion_match":0.5}}`)}
 		all[i].Detail, _ = json.Marshal(detail)
 		all[i].Detail = append(all[i].Detail[:len(all[i].Detail)-1], fmt.Sprintf(`,"alignment":"%0*d"}`, max(0, 6000-len(all[i].Detail)), i)...)
 	}
@@ -88,7 +88,7 @@ func BenchmarkPostgresPutOutcomes(b *testing.B) {
 }
 
 func benchmarkOutcomes(b *testing.B, open func() *store.Runs) {
-	all := replayed(0, sessionsInBench)
+	all := replayed(sessionsInBench)
 	var read time.Duration
 	for b.Loop() {
 		runs := open()

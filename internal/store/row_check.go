@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// maxObject bounds the JSON of a variant, of a prompt and of a run, in bytes.
+	// maxObject bounds the JSON of a variant and of a prompt, and the intervals of a run, in bytes.
 	maxObject = 1 << 20
+	// maxSettings bounds what decides the outcome of a run, among it two prompts.
+	maxSettings = 8 << 20
 	// maxPath bounds paths, in bytes.
 	maxPath = 4096
 )

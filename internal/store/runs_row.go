@@ -35,8 +35,13 @@ func newRunRow(run replay.Run) (runRow, error) {
 	check.key("evaluation_run_id", r.ID)
 	check.key("status", string(r.Status))
 	for _, column := range []struct{ name, value string }{
-		{"variant_id", r.VariantID}, {"baseline_variant_id", r.BaselineID}, {"flow_id", r.FlowID}, {"mode", string(r.Mode)},
-		{"gate", r.Gate}, {"status", string(r.Status)}, {"verdict", r.Verdict},
+		{"variant_id", r.VariantID},
+		{"baseline_variant_id", r.BaselineID},
+		{"flow_id", r.FlowID},
+		{"mode", string(r.Mode)},
+		{"gate", r.Gate},
+		{"status", string(r.Status)},
+		{"verdict", r.Verdict},
 	} {
 		check.name(column.name, column.value)
 	}
@@ -51,7 +56,7 @@ func newRunRow(run replay.Run) (runRow, error) {
 			check.errorf("%w", err)
 		}
 	}
-	r.intervals, r.settings = check.object("intervals", run.Intervals), check.object("settings", run.Settings)
+	r.intervals, r.settings = check.object("intervals", run.Intervals), check.objectUpTo("settings", run.Settings, maxSettings)
 	return r, check.err
 }
 
@@ -63,8 +68,12 @@ type column[T any] struct {
 
 func (r *runRow) figures() []column[*float64] {
 	return []column[*float64]{
-		{"completion_match_score", r.CompletionMatch}, {"turn_count_ratio", r.TurnCountRatio}, {"state_progression_match", r.StateProgression},
-		{"avg_latency_ms", r.AvgLatencyMS}, {"completion_time_seconds", r.CompletionSeconds}, {"data_collection_accuracy", r.DataAccuracy},
+		{"completion_match_score", r.CompletionMatch},
+		{"turn_count_ratio", r.TurnCountRatio},
+		{"state_progression_match", r.StateProgression},
+		{"avg_latency_ms", r.AvgLatencyMS},
+		{"completion_time_seconds", r.CompletionSeconds},
+		{"data_collection_accuracy", r.DataAccuracy},
 		{"support_coverage", r.SupportCoverage},
 	}
 }

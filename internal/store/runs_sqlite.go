@@ -112,10 +112,7 @@ func insertOutcomes(ctx context.Context, tx *sql.Tx, run string, rows []outcomeR
 	if len(rows) == 0 {
 		return nil
 	}
-	statement, err := tx.PrepareContext(ctx, `INSERT INTO conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
-		VALUES `+strings.Repeat(", (?, ?, ?, ?, ?)", each)[len(", "):]+`
-		ON CONFLICT (evaluation_run_id, session_id)
-			DO UPDATE SET dropped = excluded.dropped, metrics = excluded.metrics, detail = excluded.detail`)
+	statement, err := tx.PrepareContext(ctx, insertOutcomeRows(each))
 	if err != nil {
 		return err
 	}
@@ -130,6 +127,14 @@ func insertOutcomes(ctx context.Context, tx *sql.Tx, run string, rows []outcomeR
 		}
 	}
 	return nil
+}
+
+// insertOutcomeRows is the statement that inserts so many rows.
+func insertOutcomeRows(rows int) string {
+	return `INSERT INTO conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
+		VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?)", rows)[len(", "):] + `
+		ON CONFLICT (evaluation_run_id, session_id)
+			DO UPDATE SET dropped = excluded.dropped, metrics = excluded.metrics, detail = excluded.detail`
 }
 
 func (t sqliteRuns) page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error {

@@ -15,8 +15,8 @@ import (
 )
 
 // withMessage is an event with a message of so many bytes, hard to compress.
-func withMessage(id, session string, bytes int) replay.Event {
-	e := sampleEvent(id, session, "f", eventTime)
+func withMessage(bytes int) replay.Event {
+	e := sampleEvent("", "", "f", eventTime)
 	var text strings.Builder
 	for i := 0; text.Len() < bytes; i++ {
 		fmt.Fprintf(&text, "%x ", i*2654435761)
@@ -27,7 +27,7 @@ func withMessage(id, session string, bytes int) replay.Event {
 
 // eventsLarge has messages of 1 MB, before, between and behind small ones.
 func eventsLarge(t *testing.T, events replay.Events) {
-	large := withMessage("", "", 1<<20)
+	large := withMessage(1 << 20)
 	var want []replay.Event
 	for i := range 240 {
 		e := sampleEvent(fmt.Sprintf("e%04d", i), fmt.Sprintf("s%d", i/100), "f", eventTime)
@@ -46,7 +46,7 @@ const heapLimit = 64 << 20
 // eventsMany has 100 MB of events, which never may be in memory at once.
 func eventsMany(t *testing.T, events replay.Events) {
 	const n, sessions = 50_000, 2_500
-	message := withMessage("", "", 2_000).Payload
+	message := withMessage(2_000).Payload
 	before := liveHeap()
 	var most uint64
 	look := func(i int) {

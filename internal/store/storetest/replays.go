@@ -140,11 +140,11 @@ func replaysNewestFirst(t *testing.T, r *store.Runs) {
 	putReplay(t, r, replay.Run{ID: "0", Status: replay.Running})
 	for limit, want := range map[int]string{0: "ceadb0", -1: "ceadb0", 1: "c", 3: "cea", 100: "ceadb0"} {
 		all, err := r.Runs(t.Context(), limit)
-		got := ""
+		var ids []string
 		for _, run := range all {
-			got += run.ID
+			ids = append(ids, run.ID)
 		}
-		if got != want || err != nil {
+		if got := strings.Join(ids, ""); got != want || err != nil {
 			t.Errorf("Runs(%d): %s, %v; want %s", limit, got, err, want)
 		}
 	}

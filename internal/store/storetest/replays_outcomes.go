@@ -19,8 +19,13 @@ func outcomesSame(t *testing.T, r *store.Runs) {
 		{SessionID: " "},
 		{SessionID: "A", Dropped: "the candidate's model was away: '\"\\ 😀"},
 		{SessionID: "B", Metrics: json.RawMessage(`{}`), Detail: json.RawMessage(`{"a":[1.50,12345678901234567890,null,"\u00e9"]}`)},
-		{SessionID: "a"}, {SessionID: "a-b"}, {SessionID: "a10"}, {SessionID: "a2"}, {SessionID: "é"},
-		{SessionID: "\uFF5E"}, {SessionID: "😀"},
+		{SessionID: "a"},
+		{SessionID: "a-b"},
+		{SessionID: "a10"},
+		{SessionID: "a2"},
+		{SessionID: "é"},
+		{SessionID: "\uFF5E"},
+		{SessionID: "😀"},
 	}
 	shuffled := slices.Clone(want)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -77,21 +82,21 @@ func outcomesLarge(t *testing.T, r *store.Runs) {
 	want := outcomes(numbered(0, 240)...)
 	for i := range want {
 		if i < 3 || i >= 110 && i < 116 || i == 239 {
-			want[i].Detail = withMessage("", "", 1<<20).Payload
+			want[i].Detail = withMessage(1 << 20).Payload
 		}
 	}
-	want[100].Detail = withMessage("", "", 20<<20).Payload
+	want[100].Detail = withMessage(20 << 20).Payload
 	if err := r.PutOutcomes(t.Context(), "r1", want, eventTime); err != nil {
 		t.Fatal(err)
 	}
 	wantOutcomes(t, r, "r1", want...)
 }
 
-// outcomesMany has 100 MB of sessions, which never may be in memory at once.
+// outcomesMany has 70 MB of sessions, which never may be in memory at once.
 func outcomesMany(t *testing.T, r *store.Runs) {
-	const n, each = 16_000, 200
+	const n, each = 12_000, 200
 	putReplay(t, r, sampleReplay("r1"))
-	detail := withMessage("", "", 6_000).Payload
+	detail := withMessage(6_000).Payload
 	before := liveHeap()
 	most := before
 	for from := n - each; from >= 0; from -= each {

@@ -79,7 +79,8 @@ func variantsSame(t *testing.T, v *store.Variants) {
 		wantVariant(t, v, one.ID, one)
 	}
 	for _, one := range []replay.PromptVersion{
-		samplePrompt, {ID: "bare"},
+		samplePrompt,
+		{ID: "bare"},
 		{ID: odd, FilePath: odd, ModelProvider: odd, ModelName: odd, ConfigDefaults: json.RawMessage(`{}`)},
 	} {
 		if err := v.PutPrompt(t.Context(), one); err != nil {
