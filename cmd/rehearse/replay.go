@@ -20,7 +20,7 @@ func newReplay(env *Env) *cobra.Command {
   rehearse replay score replays.jsonl --store sqlite:history.db
   rehearse replay export --flow_id ride_book --store sqlite:history.db > events.jsonl`,
 	}
-	c.AddCommand(newReplayImport(env), newReplayExport(env), newReplayRun(env), newReplayScore(env))
+	c.AddCommand(newReplayImport(env), newReplayExport(env), newReplayRun(env), newReplayScore(env), newReplayVariant(env))
 	return c
 }
 
