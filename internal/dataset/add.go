@@ -7,14 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"rehearse/internal/source"
-)
-
-const (
-	// lockWait is how long a file that somebody else writes is waited for, lockLook how often it is looked at.
-	lockWait, lockLook = 10 * time.Second, 20 * time.Millisecond
 )
 
 // Add puts a record into a file of JSON Lines, which is made when it is missing; settle makes it, given the record that has the id already,
@@ -84,22 +78,4 @@ func linesOf(file, id string) (lines [][]byte, old *Record, err error) {
 		return lines, nil, nil
 	}
 	return lines, &found, nil
-}
-
-// lock keeps two processes from adding to one file at once: the later one waits.
-func lock(file string) (unlock func(), err error) {
-	name := file + ".lock"
-	for waited := time.Duration(0); ; waited += lockLook {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		switch {
-		case err == nil:
-			err = f.Close()
-			return func() { _ = os.Remove(name) }, err // nothing but the name counts
-		case !errors.Is(err, fs.ErrExist):
-			return nil, fmt.Errorf("write %s: %w", file, err)
-		case waited >= lockWait:
-			return nil, fmt.Errorf("%s is being written by another program; if there is none, remove %s", file, name)
-		}
-		time.Sleep(lockLook)
-	}
 }
