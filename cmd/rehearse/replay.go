@@ -14,13 +14,16 @@ import (
 func newReplay(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay",
-		Short: "Score replays of past conversations",
-		Long:  `Keep the log of past conversations, and score replays of them: is a candidate better than the baseline?`,
+		Short: "Replay past conversations: is a new flow or prompt better?",
+		Long: `Replay past conversations against a new flow or prompt, and against the one that is in use: is the new one better, worse, or not told apart?
+
+The log of a product is loaded once; variants name flows, prompts and models; a run plays every conversation in both and compares them.`,
 		Example: `  rehearse replay import events.jsonl.gz --store sqlite:history.db
-  rehearse replay score replays.jsonl --store sqlite:history.db
-  rehearse replay export --flow_id ride_book --store sqlite:history.db > events.jsonl`,
+  rehearse replay variant add variants.yaml --store sqlite:history.db
+  rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --store sqlite:history.db
+  rehearse replay list --store sqlite:history.db`,
 	}
-	c.AddCommand(newReplayImport(env), newReplayExport(env), newReplayRun(env), newReplayScore(env), newReplayVariant(env))
+	c.AddCommand(newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env), newReplayList(env), newReplayScore(env))
 	return c
 }
 
@@ -62,8 +65,13 @@ func openHistory(ctx context.Context, address string) (*history, error) {
 	return &history{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
 }
 
-// withHistory calls use with the store of an address.
-func withHistory(ctx context.Context, address string, use func(replay.Events) error) (err error) {
+// withHistory calls use with the events of the store at an address.
+func withHistory(ctx context.Context, address string, use func(replay.Events) error) error {
+	return withStore(ctx, address, func(h *history) error { return use(h.Events) })
+}
+
+// withStore calls use with the store at an address.
+func withStore(ctx context.Context, address string, use func(*history) error) (err error) {
 	h, err := openHistory(ctx, address)
 	if err != nil {
 		return err
@@ -73,5 +81,5 @@ func withHistory(ctx context.Context, address string, use func(replay.Events) er
 			err = notRun(closing)
 		}
 	}()
-	return use(h.Events)
+	return use(h)
 }

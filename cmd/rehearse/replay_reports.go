@@ -60,7 +60,7 @@ func (r *replayReports) close() error {
 // conclude writes the reports, prints the figures and says how the gate decided.
 func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 	for name, write := range map[string]func(io.Writer, *replay.Report) error{
-		"report.json": report.ReplayJSON, "report.md": report.ReplayMarkdown,
+		"report.json": report.ReplayJSON, "report.md": report.ReplayMarkdown, "report.html": report.ReplayHTML,
 	} {
 		if err := writeReport(filepath.Join(dir, name), r, write); err != nil {
 			return notRun(err)
@@ -73,7 +73,7 @@ func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 	if err := show(env.Stdout, r); err != nil {
 		return notRun(err)
 	}
-	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.md"))
+	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
 	if r.Passed != nil && !*r.Passed {
 		return &exitError{code: exitFailed}
 	}

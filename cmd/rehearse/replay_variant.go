@@ -31,17 +31,8 @@ version of a prompt is a file of text with the model that answers to it.`,
 }
 
 // withVariants calls use with the variants of the store at an address, and says by the exit code whose fault an error is.
-func withVariants(ctx context.Context, address string, use func(*store.Variants) error) (err error) {
-	h, err := openHistory(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := h.close(); err == nil && closing != nil {
-			err = notRun(closing)
-		}
-	}()
-	err = use(h.variants)
+func withVariants(ctx context.Context, address string, use func(*store.Variants) error) error {
+	err := withStore(ctx, address, func(h *history) error { return use(h.variants) })
 	switch {
 	case err == nil || errors.As(err, new(*exitError)):
 		return err

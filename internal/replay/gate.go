@@ -59,6 +59,9 @@ func (r Requirement) met(verdicts []stats.Verdict) bool {
 	return all != stats.Worse
 }
 
+// fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have would take seconds.
+const fewResamples = 1_000
+
 // compareLanes adds the differences between the lanes to the report of each metric, and returns the verdicts of the gated ones, with
 // notes on those that are left open.
 func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTally) (verdicts []stats.Verdict, notes []Note) {
@@ -67,7 +70,11 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 	for i := range table {
 		m := &table[i]
 		pairs := t.pairs(baseline.whole[i], candidate.whole[i])
-		d := pairs.Compare(stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Seed: Seed})
+		criterion := stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Seed: Seed}
+		if !m.gated {
+			criterion.Resamples = fewResamples
+		}
+		d := pairs.Compare(criterion)
 		switch {
 		case d.N == 0:
 		case m.gated:

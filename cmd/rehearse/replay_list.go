@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/replay"
+)
+
+func newReplayList(env *Env) *cobra.Command {
+	var address, format string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs of a store",
+		Long: `List the runs of a store, the newest first: what was replayed, how far it came, and what it found. A run that was killed is partial: the command that
+began it, with --evaluation_run_id, goes on.`,
+		Example: `  rehearse replay list --store sqlite:history.db
+  rehearse replay list --limit 5 --format json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if format != "text" && format != "json" {
+				return usage("unknown format %q: use text or json", format)
+			}
+			return withStore(c.Context(), address, func(h *history) error {
+				if _, err := h.runs.Sweep(c.Context(), env.Now()); err != nil {
+					return notRun(err)
+				}
+				runs, err := h.runs.Runs(c.Context(), limit)
+				if err != nil {
+					return notRun(err)
+				}
+				if format == "json" {
+					return notRunIf(writeJSON(env.Stdout, map[string]any{"runs": runs}))
+				}
+				return notRunIf(printReplayRuns(env, runs))
+			})
+		},
+	}
+	c.Flags().StringVar(&address, "store", defaultHistory, "where results are kept: sqlite:PATH or postgres://…")
+	c.Flags().IntVar(&limit, "limit", 20, "how many runs, 0 for all")
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	underscored(c)
+	return c
+}
+
+func printReplayRuns(env *Env, runs []replay.Run) error {
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "there are no runs: begin one with `rehearse replay run` (see its --help)")
+		return err
+	}
+	table := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "run\tstarted\tstatus\tsessions\tflow\tcandidate\tbaseline\tmode\tverdict")
+	for _, r := range runs {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Started.Local().Format(time.DateTime), r.Status, r.Sessions, r.FlowID,
+			r.VariantID, cmp.Or(r.BaselineID, "–"), r.Mode, cmp.Or(r.Verdict, "–"))
+	}
+	return table.Flush()
+}
