@@ -29,13 +29,14 @@ func newDatasetAdd(env *Env) *cobra.Command {
 is what the user said in that turn, the history what was said before.
 
 The conversation is one of a run (--from-run RUN --test ID), a session in Langfuse (--from-session ID), or a session of a chatbot in its own store
-(--store sqlite:PATH --site NAME --session ID). Of a run the first failed turn is taken, of a session the last, or the one that --turn names.
+(--store sqlite:PATH or redis://HOST:PORT, --from-session ID, and --site NAME where several sites have such a session). Of a run the first failed turn is taken, of a session the last, or the one that --turn names.
 
 What is expected is what the test expected of the turn, or --expected; else it is left empty, to be written in.`,
 		Example: `  rehearse dataset add items.jsonl --from-run latest --test refund-twice
   rehearse dataset add main-dataset --from-run .rehearse/runs/ID --test refund-twice --turn 2 --expected "Says that it was refunded."
   rehearse dataset add langfuse:main-dataset --from-session 4f1c --site acme.example
-  rehearse dataset add items.jsonl --store sqlite:chat.db --site acme.example --session 4f1c`,
+  rehearse dataset add items.jsonl --store sqlite:chat.db --from-session 4f1c
+  rehearse dataset add items.jsonl --store redis://localhost:6379 --site acme.example --from-session 4f1c`,
 		Args: named(1, "name one file (.jsonl) or one dataset in Langfuse"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c.Flags()); err != nil {
@@ -56,9 +57,9 @@ func (f *addFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.trial, "trial", 0, "with --from-run: the trial (default: the first that failed)")
 	flags.StringVar(&f.session, "from-session", "", "a session in Langfuse, or with --store of a chatbot: its id")
 	flags.StringVar(&f.session, "session", "", "the same as --from-session")
-	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH")
+	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH, or redis://HOST:PORT as for serve --redis")
 	flags.IntVar(&f.turn, "turn", 0, "the turn that becomes the item, from 1")
-	flags.StringVar(&f.site, "site", "", "the site_name of the item (default: that of the run)")
+	flags.StringVar(&f.site, "site", "", "the site_name of the item (default: that of the run or, with --store, the only site that has the session)")
 	flags.StringVar(&f.expected, "expected", "", "what a good answer is, in words")
 	flags.StringVar(&f.id, "id", "", "the id of the item (default: made of the conversation and the turn)")
 	flags.BoolVar(&f.replace, "replace", false, "replace an item that has the id already")
@@ -77,7 +78,7 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 	onlyRun, onlySession := said("test", "suite", "target", "trial"), said("store")
 	switch {
 	case f.run == "" && f.session == "":
-		return usage("say which conversation: --from-run RUN --test ID, --from-session ID, or --store sqlite:PATH --site NAME --session ID")
+		return usage("say which conversation: --from-run RUN --test ID, --from-session ID, or --store sqlite:PATH --from-session ID")
 	case f.run != "" && f.session != "":
 		return usage("--from-run and --from-session exclude each other: name one conversation")
 	case f.run != "" && f.test == "":
@@ -86,8 +87,6 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 		return usage("%s belongs to --from-run: leave it out", onlyRun)
 	case f.run != "" && onlySession != "":
 		return usage("%s belongs to --session: leave it out", onlySession)
-	case f.store != "" && f.site == "":
-		return usage("--store needs --site NAME: sessions are kept by site")
 	case flags.Changed("turn") && f.turn < 1 || flags.Changed("trial") && f.trial < 1:
 		return usage("--turn and --trial count from 1")
 	case len(f.id) > 255:
