@@ -62,6 +62,7 @@ type LaneTurn struct {
 type Pair struct {
 	SessionID string `json:"session_id"`
 	FlowID    string `json:"flow_id"`
+	Mode      Mode   `json:"mode"`
 	// Outcome is how the session ended: completed, dropped or unknown.
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started_at"`

@@ -9,20 +9,28 @@ func Measure(s *Session, pair *Pair, side Side) {
 	}
 	observed := pair.Lane(Observed)
 	common := commonSupport(pair)
+	// Forced turns are independent: each is compared with its own logged one, since a state that is right one turn late is wrong.
+	similarity, align := stats.LevenshteinSimilarity[string], stats.Align[string]
+	if pair.Mode == Forced {
+		similarity, align = stats.PositionalMatch[string], inStep
+	}
 	for i := range pair.Lanes {
 		if lane := &pair.Lanes[i]; lane.Name != Observed {
-			lane.measure(s, observed, side, common)
+			lane.measure(s, observed, side, common, similarity, align)
 		}
 	}
 }
 
-func (l *Lane) measure(s *Session, observed *Lane, side Side, common []int) {
+func (l *Lane) measure(
+	s *Session, observed *Lane, side Side, common []int,
+	similarity func(was, is []string) float64, align func(was, is []string) ([]stats.Aligned, error),
+) {
 	p := l.played(s)
-	m := Score(s, p, side, stats.LevenshteinSimilarity[string])
+	m := Score(s, p, side, similarity)
 	was, is := s.States(side), p.States()
 	if scores, err := stats.ScoreSequences(was, is); err == nil {
 		m.Sequence = &scores
-		l.Alignment, _ = stats.Align(was, is) // it fails where the scores do
+		l.Alignment, _ = align(was, is) // it fails where the scores do
 	}
 	turns := len(observed.Turns)
 	if turns > 0 {
@@ -40,8 +48,17 @@ func (l *Lane) measure(s *Session, observed *Lane, side Side, common []int) {
 		*m.Tokens += float64(t.Tokens)
 		*m.CostUSD += t.CostUSD
 	}
-	m.OnSupport = l.onSupport(&m, was, common)
+	m.OnSupport = l.onSupport(&m, was, common, similarity)
 	l.Metrics = &m
+}
+
+// inStep lines up turn by turn.
+func inStep(was, is []string) ([]stats.Aligned, error) {
+	steps := make([]stats.Aligned, min(len(was), len(is)))
+	for i := range steps {
+		steps[i] = stats.Aligned{Original: i, Replay: i}
+	}
+	return steps, nil
 }
 
 // played is the lane as replays are exchanged.
@@ -69,7 +86,7 @@ turns:
 	return common
 }
 
-func (l *Lane) onSupport(whole *Metrics, was []string, common []int) *OnSupport {
+func (l *Lane) onSupport(whole *Metrics, was []string, common []int, similarity func(was, is []string) float64) *OnSupport {
 	on := &OnSupport{Turns: len(common)}
 	if len(common) == len(was) {
 		on.CompletionMatch, on.TurnCountRatio, on.DataAccuracy = whole.CompletionMatch, whole.TurnCountRatio, whole.DataAccuracy
@@ -83,7 +100,7 @@ func (l *Lane) onSupport(whole *Metrics, was []string, common []int) *OnSupport 
 		logged[i], replayed[i] = was[at], l.Turns[at].State
 		turns[i].LatencyMS = l.Turns[at].LatencyMS
 	}
-	on.StateProgression = new(stats.LevenshteinSimilarity(logged, replayed))
+	on.StateProgression = new(similarity(logged, replayed))
 	on.AvgLatencyMS = meanLatency(turns)
 	return on
 }

@@ -181,6 +181,20 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestForcedStates proves that in forced mode a state counts at its own turn only.
+func TestForcedStates(t *testing.T) {
+	s := talked("s", true, "hello book → where", "where Rome → when", "when May → bye")
+	late := map[string]string{"hello/book": "x", "where/Rome": "where", "when/May": "when"} // each state comes one turn late
+	pair, err := (&replay.Replayer{Candidate: &scripted{moves: late}, Mode: replay.Forced}).Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Measure(s, pair, replay.After)
+	if m := pair.Lane(replay.Candidate).Metrics; m.Sequence.Levenshtein == 0 || *m.StateProgression != 0 {
+		t.Errorf("by edit distance %v, by turn %v", m.Sequence.Levenshtein, *m.StateProgression)
+	}
+}
+
 // TestInTurns proves that lanes take turns, and that neither always goes first.
 func TestInTurns(t *testing.T) {
 	orders := map[string]int{}

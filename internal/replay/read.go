@@ -39,7 +39,7 @@ func ReadJSONL(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 			case long:
 				rejected(Reject{number, fmt.Sprintf("the line is longer than %d MB", maxEvent>>20)})
 			case len(text) > 0:
-				e, problem := parseEvent(text)
+				e, problem := ParseEvent(text)
 				if problem != nil {
 					rejected(Reject{number, problem.Error()})
 				} else if !yield(e, nil) {
@@ -70,8 +70,8 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	}
 }
 
-// parseEvent reads one event. The error says why it cannot be kept.
-func parseEvent(line []byte) (Event, error) {
+// ParseEvent reads one event, as it stands in a line of JSON Lines. The error says why it cannot be kept.
+func ParseEvent(line []byte) (Event, error) {
 	var row struct {
 		Event
 		Time json.RawMessage `json:"timestamp"`
