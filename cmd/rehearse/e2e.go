@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,9 +57,10 @@ func newE2ERebuild(env *Env) *cobra.Command {
 		Use:   "rebuild FILE|-",
 		Short: "Turn message histories into states",
 		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
-and what the qualification has collected. Each line of FILE (or of standard input) is a JSON object
-{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}; each line that is written has its name, its state and
-warnings of what the history does not tell for sure, in the same order.`,
+and what the qualification has collected. Each line of FILE (also .gz, or of standard input) is a JSON object
+{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset, {"id", "input": {"query"},
+"metadata": {"history"}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
+order. Without field_ids nothing is collected: they are the fields of a site, in their order.`,
 		Example: `  rehearse e2e rebuild items.jsonl
   echo '{"name":"a","input":{"history":[{"role":"user","content":"hi"}],"query":"x","field_ids":[]}}' | rehearse e2e rebuild -`,
 		Args: cobra.ExactArgs(1),
@@ -69,7 +73,14 @@ warnings of what the history does not tell for sure, in the same order.`,
 				return usage("cannot read the histories: %w", err)
 			}
 			defer file.Close() //nolint:errcheck // it was only read
-			return rebuildLines(args[0], file, env.Stdout)
+			if !strings.HasSuffix(args[0], ".gz") {
+				return rebuildLines(args[0], file, env.Stdout)
+			}
+			unpacked, err := gzip.NewReader(bufio.NewReader(file))
+			if err != nil {
+				return usage("%s: not a gzip file: %w", args[0], err)
+			}
+			return rebuildLines(args[0], unpacked, env.Stdout)
 		},
 	}
 }
@@ -95,14 +106,11 @@ func rebuildLines(name string, in io.Reader, out io.Writer) error {
 		if len(line) == 0 {
 			continue
 		}
-		var item struct {
-			Name  string          `json:"name"`
-			Input sitebot.History `json:"input"`
-		}
-		if err := json.Unmarshal(line, &item); err != nil {
+		called, history, err := readHistory(line)
+		if err != nil {
 			return errors.Join(usage(`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`, name, n, err), buffered.Flush())
 		}
-		if err := encoder.Encode(rebuiltLine{item.Name, sitebot.Rebuild(item.Input)}); err != nil {
+		if err := encoder.Encode(rebuiltLine{called, sitebot.Rebuild(history)}); err != nil {
 			return notRun(err)
 		}
 	}
@@ -110,6 +118,39 @@ func rebuildLines(name string, in io.Reader, out io.Writer) error {
 		return errors.Join(usage("%s: %w", name, tooLongLine(err)), buffered.Flush())
 	}
 	return notRunIf(buffered.Flush())
+}
+
+// readHistory reads a line: a history of its own, or one in the metadata of a dataset's item.
+func readHistory(line []byte) (name string, h sitebot.History, err error) {
+	var item struct {
+		ID       string          `json:"id"`
+		Name     string          `json:"name"`
+		Input    json.RawMessage `json:"input"`
+		Metadata struct {
+			Rows  []sitebot.HistoryRow `json:"history"`
+			CutAt *float64             `json:"query_message_index"`
+		} `json:"metadata"`
+	}
+	var in struct {
+		sitebot.History
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(line, &item); err != nil {
+		return "", h, errors.New(inWordsOf(err))
+	}
+	if len(item.Input) == 0 {
+		return "", h, errors.New("it has no input")
+	}
+	if err := textOr(item.Input, &in.Query, &in); err != nil {
+		return "", h, errors.New(inWordsOf(err))
+	}
+	h = in.History
+	h.Query = cmp.Or(h.Query, in.Message)
+	if h.Rows == nil {
+		h.Rows = item.Metadata.Rows
+	}
+	h.CutAt = cmp.Or(h.CutAt, item.Metadata.CutAt)
+	return cmp.Or(item.Name, item.ID), h, nil
 }
 
 func tooLongLine(err error) error {
