@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,7 +85,9 @@ func inWordsOf(err error) string {
 	if typed.Field != "" {
 		where = typed.Field
 	}
-	return fmt.Sprintf("%s is %s where %s belongs", where, typed.Value, source.KindOf(typed.Type))
+	kind, _, _ := strings.Cut(typed.Value, " ") // "number 5"
+	is := map[string]string{"array": "a list", "object": "an object", "string": "a text", "number": "a number", "bool": "true or false"}[kind]
+	return fmt.Sprintf("%s is %s where %s belongs", where, cmp.Or(is, typed.Value), source.KindOf(typed.Type))
 }
 
 // textOr reads a part that is a text, or an object.
