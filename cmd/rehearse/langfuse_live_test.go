@@ -37,14 +37,14 @@ func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
 	return s.URL + "/v1", stuck
 }
 
-// itemsWith are items in a dataset of the server, of which the last one is never answered.
-func itemsWith(t *testing.T, n int) *program {
+// fourItems are items in a dataset of the server, of which the last one is never answered.
+func fourItems(t *testing.T) *program {
 	t.Helper()
 	s := langfusetest.New(t)
 	s.AddDataset("d")
-	for i := range n {
+	for i := range 4 {
 		message := fmt.Sprintf("hello %d", i+1)
-		if i == n-1 {
+		if i == 3 {
 			message = "stuck"
 		}
 		s.AddItem("d", fmt.Sprintf("i%d", i+1), map[string]any{"message": message}, map[string]any{
@@ -77,7 +77,7 @@ func TestLogsWhileItRuns(t *testing.T) {
 			"--out", filepath.Join(t.TempDir(), "out"),
 		},
 	} {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		if name == "e2e" { // an answer is expected, not a label
 			for i := range 4 {
 				id := fmt.Sprintf("i%d", i+1)
@@ -125,7 +125,7 @@ func TestLogsWhileItRuns(t *testing.T) {
 
 // TestInterruptedRunIsLogged holds that what waited when a signal came is sent before the program ends.
 func TestInterruptedRunIsLogged(t *testing.T) {
-	p := itemsWith(t, 4)
+	p := fourItems(t)
 	url, asked := stuckModel(t)
 	p.variables["OPENAI_BASE_URL"] = url
 	signals := make(chan os.Signal, 1)
@@ -161,7 +161,7 @@ func newLive(t *testing.T, p *program, pace logPace) (*liveLog, *strings.Builder
 func TestLiveLog(t *testing.T) {
 	quick := logPace{every: time.Millisecond, batch: 2, waiting: 2, finish: 10 * time.Second, each: time.Second, brokenOff: 10 * time.Second}
 	t.Run("what did not fit is sent at the end, and nothing twice", func(t *testing.T) {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		pace := quick
 		pace.every = time.Hour
 		pace.batch = 10
@@ -177,7 +177,7 @@ func TestLiveLog(t *testing.T) {
 		}
 	})
 	t.Run("adding never waits for Langfuse, and the end has a bound", func(t *testing.T) {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		p.server.Fail(langfusetest.Fault{Delay: time.Minute})
 		pace := quick
 		pace.finish, pace.each = 300*time.Millisecond, 0
@@ -195,7 +195,7 @@ func TestLiveLog(t *testing.T) {
 		}
 	})
 	t.Run("a Langfuse that is away for a while", func(t *testing.T) {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		for range 8 { // two look-ups of the dataset, each tried four times
 			p.server.Fail(langfusetest.TooMany("0"))
 		}
@@ -207,7 +207,7 @@ func TestLiveLog(t *testing.T) {
 		}
 	})
 	t.Run("refused keys end it", func(t *testing.T) {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		p.server.Fail(langfusetest.Fault{Status: 401, Body: `{"message":"who?"}`})
 		live, stderr, items := newLive(t, p, quick)
 		live.finish(t.Context(), items, map[string]float64{"passed": 1})
@@ -216,7 +216,7 @@ func TestLiveLog(t *testing.T) {
 		}
 	})
 	t.Run("secrets stay here", func(t *testing.T) {
-		p := itemsWith(t, 4)
+		p := fourItems(t)
 		live, stderr, items := newLive(t, p, quick)
 		live.sender.secrets = redact.New([]string{"SHOP_API_KEY=key-0123456789"})
 		items[0].Input = "my key-0123456789"
