@@ -82,6 +82,9 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 		default:
 			metrics[i].Difference = differenceReport(d, m)
 		}
+		if m.onSupport != nil {
+			metrics[i].DifferenceOnSupport = t.differenceOnSupport(m, baseline.onSupport[i], candidate.onSupport[i])
+		}
 	}
 	stats.DecideTogether(gated)
 	for i := range gated {
@@ -97,6 +100,17 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 	return verdicts, notes
 }
 
+// differenceOnSupport compares the lanes on the turns that they have in common; nil where there are none.
+func (t *Tally) differenceOnSupport(m *metric, baseline, candidate []float64) *DifferenceReport {
+	d := t.pairs(baseline, candidate).Compare(stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Seed: Seed, Resamples: fewResamples})
+	if d.N == 0 {
+		return nil
+	}
+	plain := *m
+	plain.gated = false
+	return differenceReport(d, &plain)
+}
+
 // differenceReport says a difference. Metrics that are not gated have no verdict: among so many of them some would seem to differ by chance.
 func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
 	r := &DifferenceReport{
@@ -105,6 +119,7 @@ func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
 	}
 	if m.gated {
 		r.Verdict, r.Margin = string(d.Verdict), m.told
+		r.MarginSize = new(m.margin.Absolute + m.margin.Relative*d.Baseline)
 	}
 	return r
 }

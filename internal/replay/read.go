@@ -77,6 +77,12 @@ func ParseEvent(line []byte) (Event, error) {
 		Time json.RawMessage `json:"timestamp"`
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			err = fmt.Errorf("a JSON %s stands where an object is expected", wrong.Value)
+			if wrong.Field != "" {
+				err = fmt.Errorf("its %s cannot be a JSON %s", strings.TrimPrefix(wrong.Field, "Event."), wrong.Value)
+			}
+		}
 		return Event{}, fmt.Errorf("it is not the JSON of an event: %w", err)
 	}
 	e := row.Event

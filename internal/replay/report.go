@@ -21,6 +21,8 @@ type Report struct {
 	Metrics []MetricReport `json:"metrics"`
 	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).
 	PooledLatencyMS map[string]float64 `json:"pooled_latency_ms,omitempty"`
+	// UserThinkSeconds is how long the real users took to think, which is no time of either lane (X14).
+	UserThinkSeconds *Estimate `json:"user_think_seconds,omitempty"`
 	// Spec is the specification's gate, nil without a baseline.
 	Spec *Comparison `json:"spec_gate,omitempty"`
 	// Passed is the verdict of the run's gate; nil without a baseline.
@@ -82,6 +84,8 @@ type MetricReport struct {
 	BaselineOnSupport  *Estimate `json:"baseline_on_support,omitempty"`
 	// Difference is candidate less baseline on the same sessions; nil without a baseline, or where no session has both.
 	Difference *DifferenceReport `json:"difference,omitempty"`
+	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no verdict.
+	DifferenceOnSupport *DifferenceReport `json:"difference_on_support,omitempty"`
 	// Gated is true for the metrics that the gates look at; Spec is what the specification's gate says of it.
 	Gated bool  `json:"gated,omitempty"`
 	Spec  *bool `json:"spec_passed,omitempty"`
@@ -107,6 +111,8 @@ type DifferenceReport struct {
 	Verdict string  `json:"verdict"`
 	// Margin is the loss that does not matter, in words: "10 % of the baseline".
 	Margin string `json:"margin,omitempty"`
+	// MarginSize is the margin in units of the metric; nil where there is no verdict.
+	MarginSize *float64 `json:"margin_size,omitempty"`
 	// Detectable is the smallest true difference that would have been found with 80 % probability; nil where none would.
 	Detectable *float64 `json:"detectable"`
 	Method     string   `json:"method"`

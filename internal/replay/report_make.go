@@ -26,6 +26,7 @@ func (t *Tally) Report(r Report, requirement Requirement) (*Report, error) {
 	if candidate != nil {
 		run.take(r.Metrics)
 	}
+	r.UserThinkSeconds = estimate(&metric{unit: Seconds}, t.thinking)
 	if candidate != nil && baseline != nil {
 		t.judge(&r, requirement)
 	}

@@ -55,7 +55,6 @@ var table = []metric{
 	},
 	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 { return m.NormalAccuracy }},
 	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletionSeconds }},
-	{name: "user_think_seconds", unit: Seconds, of: func(m *Metrics) *float64 { return m.UserSeconds }},
 	{name: "states_lcs", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
 	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.NeedlemanWunsch })},
 	{name: "states_by_turn", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional })},

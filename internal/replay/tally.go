@@ -18,7 +18,9 @@ type Tally struct {
 	drops       []string
 	ends        map[string]int
 	divergences map[int]int
-	shown       []seen
+	// thinking is how long users took, a number for each session.
+	thinking []float64
+	shown    []seen
 }
 
 // laneTally has a column for each metric, with NaN where it does not apply.
@@ -70,6 +72,7 @@ func (t *Tally) Add(pair *Pair) {
 			turn = min(*first, maxDivergence)
 		}
 		t.divergences[turn]++
+		t.thinking = append(t.thinking, orNaN(candidate.Metrics.UserSeconds))
 	}
 }
 
