@@ -49,12 +49,10 @@ const (
 	// outcomesPerBatch and batchEvery bound what a killed program loses: a batch is written when either is reached.
 	outcomesPerBatch = 200
 	batchEvery       = time.Second
-	// writing bounds one write.
-	writing = 30 * time.Second
 )
 
 // keep writes outcomes as they come until there are no more, also when the run is broken off: what was finished is kept. Each write says that
-// the run goes on. When a write fails, keep gives the run up and lets the rest go.
+// the run goes on. When the store stays away, keep gives the run up and lets the rest go.
 func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp func(error)) error {
 	if e.Runs == nil {
 		for range finished { // nothing comes
@@ -68,9 +66,8 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 		if failed != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, writing)
-		defer cancel()
-		if failed = e.Runs.PutOutcomes(ctx, e.Head.Run.ID, batch, e.Now()); failed != nil {
+		failed = insist(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, batch, e.Now()) })
+		if failed != nil {
 			giveUp(failed)
 		}
 		batch = nil // the store may still look at it

@@ -43,9 +43,6 @@ var ErrNoSessions = errors.New("there is no session to replay")
 // ErrNothingReplayed says that every session was dropped.
 var ErrNothingReplayed = errors.New("no session could be replayed")
 
-// closing bounds how long the end of a run takes to write down.
-const closing = 30 * time.Second
-
 // Evaluate runs the evaluation. Whatever happens, the run's row says how it ended, as far as the store can be reached, and the sessions that
 // were finished are kept. The report comes with ErrNothingReplayed, too.
 func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
@@ -77,9 +74,8 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 			row.Status = Partially
 		}
 	}
-	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
-	defer cancel()
-	err = errors.Join(err, e.putRun(saving, row))
+	ending := insist(context.WithoutCancel(ctx), func(ctx context.Context) error { return e.putRun(ctx, row) })
+	err = errors.Join(err, ending)
 	if report != nil {
 		report.Run = row
 	}
@@ -175,7 +171,7 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered cha
 
 func (e *Evaluation) sessions(ctx context.Context, faults *Faults) iter.Seq2[*Session, error] {
 	filter := Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, Types: []string{Started, Message, Completed, DroppedOff}}
-	return Sessions(e.Events.Each(ctx, filter), faults)
+	return Sessions(insistent(ctx, e.Events, filter), faults)
 }
 
 // sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere (X44).

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -20,12 +21,14 @@ import (
 	"rehearse/internal/replay"
 )
 
-// kept keeps runs in the process. After failAfter outcomes it is gone for good.
+// kept keeps runs in the process. After failAfter outcomes it is gone.
 type kept struct {
 	mu        sync.Mutex
 	rows      []replay.Run
 	outcomes  map[string]replay.Outcome
 	failAfter int
+	// back is when it is there again; zero is never.
+	back time.Time
 }
 
 var errGone = errors.New("the server is gone")
@@ -44,7 +47,7 @@ func (k *kept) PutOutcomes(ctx context.Context, _ string, outcomes []replay.Outc
 		k.outcomes = map[string]replay.Outcome{}
 	}
 	for _, o := range outcomes {
-		if k.failAfter > 0 && len(k.outcomes) >= k.failAfter {
+		if k.failAfter > 0 && len(k.outcomes) >= k.failAfter && (k.back.IsZero() || time.Now().Before(k.back)) {
 			return errGone
 		}
 		k.outcomes[o.SessionID] = o
@@ -202,26 +205,45 @@ func (c *counting) Open(ctx context.Context, at replay.Moment) (replay.Conversat
 	return c.Agent.Open(ctx, at)
 }
 
-// TestStoreGone proves that a store that goes away ends the run with its error, and that the last row is no running one.
+// TestStoreGone proves that a store that goes away for good ends the run with its error, and that the last row is no running one.
 func TestStoreGone(t *testing.T) {
-	runs := &kept{failAfter: 3}
-	_, err := evaluation(logOf(t, 1000), runs, 4).Evaluate(t.Context())
-	if !errors.Is(err, errGone) {
-		t.Errorf("got %v", err)
-	}
-	if last := runs.last(); last.Status == replay.Running || !strings.Contains(last.Error, "gone") {
-		t.Errorf("status %s, error %q", last.Status, last.Error)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		runs, began := &kept{failAfter: 3}, time.Now()
+		_, err := evaluation(logOf(t, 1000), runs, 4).Evaluate(t.Context())
+		if !errors.Is(err, errGone) {
+			t.Errorf("got %v", err)
+		}
+		if last := runs.last(); last.Status == replay.Running || !strings.Contains(last.Error, "gone") {
+			t.Errorf("status %s, error %q", last.Status, last.Error)
+		}
+		if took := time.Since(began); took < 20*time.Second || took > time.Minute {
+			t.Errorf("it gave up after %s", took)
+		}
+	})
 }
 
-// broken is a log that breaks off.
-type broken struct{ *memory }
+// TestStoreBack proves that a run outlives a store that is away for a while.
+func TestStoreBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := &kept{failAfter: 3, back: time.Now().Add(20 * time.Second)}
+		report, err := evaluation(logOf(t, 1000), runs, 4).Evaluate(t.Context())
+		if err != nil || report.Run.Sessions != 1000 || len(runs.outcomes) != 1000 || runs.last().Status != replay.Done {
+			t.Errorf("%v, %d kept, status %s", err, len(runs.outcomes), runs.last().Status)
+		}
+	})
+}
+
+// broken is a log that breaks off in its middle, until it is back.
+type broken struct {
+	*memory
+	back time.Time
+}
 
 func (b broken) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		n := 0
 		for e, err := range b.memory.Each(ctx, f) {
-			if n++; n == 40 {
+			if n++; n == 40 && (b.back.IsZero() || time.Now().Before(b.back)) {
 				yield(replay.Event{}, errGone)
 				return
 			}
@@ -233,13 +255,32 @@ func (b broken) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Even
 }
 
 func TestLogGone(t *testing.T) {
-	runs := &kept{}
-	if _, err := evaluation(broken{logOf(t, 100)}, runs, 2).Evaluate(t.Context()); !errors.Is(err, errGone) {
-		t.Errorf("got %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		runs := &kept{}
+		if _, err := evaluation(broken{memory: logOf(t, 100)}, runs, 2).Evaluate(t.Context()); !errors.Is(err, errGone) {
+			t.Errorf("got %v", err)
+		}
+		if status := runs.last().Status; status != replay.Partially && status != replay.Failed {
+			t.Errorf("status %s", status)
+		}
+	})
+}
+
+// TestLogBack proves that a log which is away for a while is read on behind where it was.
+func TestLogBack(t *testing.T) {
+	undisturbed, err := evaluation(logOf(t, 100), nil, 2).Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if status := runs.last().Status; status != replay.Partially && status != replay.Failed {
-		t.Errorf("status %s", status)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		report, err := evaluation(broken{logOf(t, 100), time.Now().Add(20 * time.Second)}, nil, 2).Evaluate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(asJSON(t, undisturbed), asJSON(t, report)); diff != "" {
+			t.Errorf("(-undisturbed +disturbed)\n%s", diff)
+		}
+	})
 }
 
 func TestNothingToReplay(t *testing.T) {
