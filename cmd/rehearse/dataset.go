@@ -15,7 +15,8 @@ func newDataset(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dataset",
 		Short: "Move datasets between files and Langfuse, and make items of conversations",
-		Long: `Move datasets between files and Langfuse, make items of conversations that failed or were logged, and seed a dataset from a file.
+		Long: `Move datasets between files and Langfuse, make items of conversations that failed or were logged and of
+other tools' files, and seed a dataset from a file.
 
 An item is {"id", "input": {"query"}, "expected_output": {"response"}, "metadata": {"site_name", "history": [{"role", "content"}]}}, or whatever else
 has an input; files hold one on each line (.jsonl, also .gz). Langfuse is the one that LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_HOST name;
@@ -26,6 +27,7 @@ Exit codes: 0 done, 2 wrong usage or invalid items: nothing was changed, 3 not a
   rehearse dataset pull main-dataset --out items.jsonl
   rehearse dataset push items.jsonl main-dataset --create
   rehearse dataset add items.jsonl --from-run latest --test refund-twice
+  rehearse dataset import stories.yml --to intents.jsonl
   rehearse dataset purge main-dataset --yes
   rehearse dataset seed examples/seeding/kestrel-rota.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -40,7 +42,8 @@ Exit codes: 0 done, 2 wrong usage or invalid items: nothing was changed, 3 not a
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env), newDatasetPurge(env), newDatasetSeed(env))
+	c.AddCommand(newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env), newDatasetPurge(env), newDatasetSeed(env),
+		newDatasetImport(env))
 	return c
 }
 

@@ -1,0 +1,93 @@
+package importer
+
+import "strings"
+
+// AgentV's suites have conversations as lists of messages with the answer that is expected, or turns with criteria. A suite can also be run as
+// it is; as a dataset its conversations are rebuilt instead of held.
+
+func isAgentV(root any) bool {
+	for _, v := range list(mapping(root)["tests"]) {
+		test := mapping(v)
+		if text(test["id"]) != "" && (list(test["turns"]) != nil || list(mapping(test["vars"])["input"]) != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+func readAgentV(f *file, root any) (all []conversation) {
+	m := mapping(root)
+	f.rest(m, "description", "tests")
+	for i, v := range list(m["tests"]) {
+		test := mapping(v)
+		vars := mapping(test["vars"])
+		f.rest(test, "id", "vars", "turns", "assert")
+		f.rest(vars, "input", "expected_output")
+		c := conversation{name: numbered(text(test["id"]), i), turns: messages(f, list(vars["input"]))}
+		for _, v := range list(test["turns"]) {
+			one := mapping(v)
+			f.rest(one, "input", "assert")
+			c.turns = append(c.turns, turn{query: text(one["input"]), expected: criteria(f, one["assert"], "")})
+		}
+		if n := len(c.turns); n > 0 {
+			last := &c.turns[n-1]
+			answer := ""
+			if said := list(vars["expected_output"]); len(said) > 0 {
+				answer = text(first(said)["content"])
+				f.lose("further messages of expected_output", len(said)-1)
+			}
+			if test["turns"] == nil {
+				last.expected = criteria(f, test["assert"], answer)
+			} else {
+				f.lose("assertions of whole conversations", len(list(test["assert"])))
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// messages makes turns of a list of messages.
+func messages(f *file, all []any) (turns []turn) {
+	for _, v := range all {
+		m := mapping(v)
+		f.rest(m, "role", "content")
+		switch role := text(m["role"]); {
+		case role == "user":
+			turns = append(turns, turn{query: text(m["content"])})
+		case role == "assistant" && len(turns) > 0:
+			turns[len(turns)-1].answer = text(m["content"])
+		default:
+			f.lose("messages of the role "+role, 1)
+		}
+	}
+	return turns
+}
+
+// criteria takes over criteria in words, with the answer that is expected before them, and the assertions that wanted knows.
+func criteria(f *file, asserted any, answer string) map[string]any {
+	var words []string
+	if answer != "" {
+		words = append(words, strings.TrimSpace(answer))
+	}
+	var structured []any
+	for _, v := range list(asserted) {
+		if said := text(v); said != "" {
+			words = append(words, said)
+		} else {
+			structured = append(structured, v)
+		}
+	}
+	out := wanted(f, structured)
+	if len(words) == 0 {
+		return out
+	}
+	if out == nil {
+		out = map[string]any{}
+	}
+	if said := text(out["response"]); said != "" {
+		words = append(words, said)
+	}
+	out["response"] = strings.Join(words, "\n")
+	return out
+}

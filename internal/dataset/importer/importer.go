@@ -1,0 +1,254 @@
+// Package importer reads conversations from the files of other tools and makes dataset items of them. What it has no place for is counted, by
+// its name in the file: nothing is dropped in silence.
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/source"
+)
+
+// Imported is what was found in a file.
+type Imported struct {
+	// Format is the name of the tool's format.
+	Format string
+	Items  []dataset.Record
+	// Lost counts what was not carried over, by its name.
+	Lost map[string]int
+}
+
+// conversation is one recorded or wanted conversation.
+type conversation struct {
+	name  string
+	turns []turn
+}
+
+// turn is what a user says, and what is known of the answer.
+type turn struct {
+	query string
+	// expected is the expected output as it stands in the item; nil when nothing is expected.
+	expected map[string]any
+	// answer is what was answered, or would have been; empty when it is not known.
+	answer string
+	extra  map[string]any // goes into the metadata
+}
+
+// format is a kind of file.
+type format struct {
+	name string
+	// is reports whether a file's content is of the format.
+	is   func(root any) bool
+	read func(f *file, root any) []conversation
+}
+
+// formats are all that can be read; the first one that fits is taken.
+func formats() []format {
+	return []format{
+		{"adk", isADK, readADK},
+		{"rasa", isRasa, readRasa},
+		{"agent-evaluation", isAgentEvaluation, readAgentEvaluation},
+		{"tau-bench", isTauBench, readTauBench},
+		{"agentv", isAgentV, readAgentV}, // before promptfoo, whose files have the same parts
+		{"promptfoo", isPromptfoo, readPromptfoo},
+	}
+}
+
+// Formats returns the names of the formats.
+func Formats() (names []string) {
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Read reads a file (.json, .jsonl, .yaml, .yml). A named format is taken as it is; an empty name finds it out.
+func Read(path, name string) (*Imported, error) {
+	root, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range formats() {
+		if name != "" && kind.name != name || !kind.is(root) {
+			continue
+		}
+		f := &file{lost: map[string]int{}}
+		found := kind.read(f, root)
+		items, err := f.items(filepath.Base(path), kind.name, found)
+		if err != nil {
+			return nil, err
+		}
+		if len(items) == 0 {
+			return nil, fmt.Errorf("%s: no message of a user was found in this file of the format %s", path, kind.name)
+		}
+		return &Imported{kind.name, items, f.lost}, nil
+	}
+	if name != "" {
+		return nil, fmt.Errorf("%s is no file of the format %s: leave out --format to have it found out", path, name)
+	}
+	return nil, fmt.Errorf("%s is of no known format: wanted one of %s", path, strings.Join(Formats(), ", "))
+}
+
+// load reads the content of a file as JSON or YAML; lines of JSON become a list.
+func load(path string) (any, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > source.MaxBytes {
+		return nil, fmt.Errorf("%s is larger than %d MB: split it", path, source.MaxBytes>>20)
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml":
+		v, err := source.ParseYAML(path, data)
+		return v.Any(), err
+	case ".json":
+		v, err := source.ParseJSON(path, data, 1)
+		return v.Any(), err
+	case ".jsonl":
+		all := []any{}
+		for i, line := range bytes.Split(data, []byte("\n")) {
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			v, err := source.ParseJSON(path, line, i+1)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, v.Any())
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("%s: the name does not say how to read the file: call it .json, .jsonl or .yaml", path)
+}
+
+// items makes an item of each turn of which something is expected or, where nothing is of any, of the last one.
+func (f *file) items(name, format string, all []conversation) (items []dataset.Record, err error) {
+	taken := map[string]bool{}
+	for _, c := range all {
+		spoken := len(c.turns)
+		c.turns = slices.DeleteFunc(c.turns, func(t turn) bool { return strings.TrimSpace(t.query) == "" })
+		f.lose("turns without a text", spoken-len(c.turns))
+		expects := slices.ContainsFunc(c.turns, func(t turn) bool { return t.expected != nil })
+		history := []any{}
+		behind := 0 // turns behind the last item, which are in no history
+		for i, t := range c.turns {
+			if t.expected != nil || !expects && i == len(c.turns)-1 {
+				r, err := itemOf(c, i, history, map[string]any{"file": name, "format": format, "conversation": c.name, "turn": i + 1})
+				if err != nil {
+					return nil, err
+				}
+				for n, id := 2, r.ID; taken[r.ID]; n++ { // two conversations of one name
+					r.ID = fmt.Sprintf("%s-%d", id, n)
+				}
+				taken[r.ID] = true
+				items, behind = append(items, r), -1
+			}
+			behind++
+			history = append(history, map[string]string{"role": "user", "content": t.query})
+			if t.answer != "" {
+				history = append(history, map[string]string{"role": "assistant", "content": t.answer})
+			}
+		}
+		f.lose("turns behind the last of which something is expected", behind)
+	}
+	return items, nil
+}
+
+func itemOf(c conversation, i int, history []any, from map[string]any) (dataset.Record, error) {
+	t := c.turns[i]
+	metadata := map[string]any{"source": from, "history": history}
+	maps.Copy(metadata, t.extra)
+	var input any = map[string]any{"query": t.query}
+	if _, labelled := t.expected["intent"]; labelled { // an item to classify has its history with its message
+		input = map[string]any{"message": t.query, "history": history}
+		delete(metadata, "history")
+	}
+	expected := t.expected
+	if expected == nil {
+		expected = map[string]any{"response": ""}
+		if t.answer != "" {
+			from["answer"] = t.answer
+		}
+	}
+	const longest = 200 // bytes of a name in an id
+	r := dataset.Record{ID: fmt.Sprintf("%s-%d", strings.ToValidUTF8(c.name[:min(len(c.name), longest)], ""), i+1)}
+	for _, part := range []struct {
+		value any
+		to    *json.RawMessage
+	}{{input, &r.Input}, {expected, &r.Expected}, {metadata, &r.Metadata}} {
+		data, err := json.Marshal(part.value)
+		if err != nil {
+			return r, err
+		}
+		*part.to = data
+	}
+	return r, nil
+}
+
+// file is a file being read.
+type file struct{ lost map[string]int }
+
+// lose counts what is not carried over.
+func (f *file) lose(what string, n int) {
+	if n > 0 {
+		f.lost[what] += n
+	}
+}
+
+// rest counts everything of a mapping that the reader does not know; what is empty is no loss.
+func (f *file) rest(m map[string]any, known ...string) {
+	for name, value := range m {
+		if !slices.Contains(known, name) && !isEmpty(value) {
+			f.lose(name, 1)
+		}
+	}
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		for _, part := range v {
+			if !isEmpty(part) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func mapping(v any) map[string]any { m, _ := v.(map[string]any); return m }
+func list(v any) []any             { l, _ := v.([]any); return l }
+
+// text returns a text, or a number as it is written.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64, int, int64, json.Number:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// first returns the first element of a list as a mapping.
+func first(v any) map[string]any {
+	if all := list(v); len(all) > 0 {
+		return mapping(all[0])
+	}
+	return nil
+}
