@@ -59,6 +59,11 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
 			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")), "send JSON, with Content-Type: application/json")
 	}
+	return readUpTo(w, r, megabytes, shorten)
+}
+
+// readUpTo reads a body of whatever media type.
+func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // a recorder in a test has none
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(megabytes)<<20))
 	switch {

@@ -22,11 +22,14 @@ var _ replay.Events = (*Events)(nil)
 
 // eventTable is what differs between databases.
 type eventTable interface {
-	// insert adds those of the rows that are new, all or none, and returns the session of each of them. Of rows with one id the first counts.
-	insert(ctx context.Context, rows []eventRow) (sessions []string, err error)
+	// insert adds those of the rows that are new, all or none, and returns them. Of rows with one id the first counts.
+	insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
 	// page hands the events of a query that come after a place, in their order, until take returns false.
 	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error
 }
+
+// addedEvent is an event that was new.
+type addedEvent struct{ id, session string }
 
 // Each yields events ordered by session, time and ID, each in byte order. It reads them in pages, so that it needs no connection while the
 // caller is busy; events that are added meanwhile may be among them or not. After an error it yields nothing more.

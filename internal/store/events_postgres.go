@@ -27,11 +27,11 @@ const (
 	documentedColumns = `event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload, "timestamp"`
 	// intoEvents is followed by where the rows are from.
 	intoEvents = `INSERT INTO exp.events (` + documentedColumns + `) `
-	// addedSessions ends it.
-	addedSessions = ` ON CONFLICT (event_id) DO NOTHING RETURNING context ->> 'session_id'`
+	// returningAdded ends it.
+	returningAdded = ` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, context ->> 'session_id'`
 )
 
-func (t postgresEvents) insert(ctx context.Context, rows []eventRow) (sessions []string, err error) {
+func (t postgresEvents) insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error) {
 	// Who inserts the same events at the same time does so in the same order, else each could wait for the other.
 	order := make([]int, len(rows))
 	for i := range order {
@@ -39,18 +39,18 @@ func (t postgresEvents) insert(ctx context.Context, rows []eventRow) (sessions [
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(rows[a].id, rows[b].id), a-b) })
 	if len(rows) < copyFrom {
-		sessions, err = t.insertArrays(ctx, rows, order)
+		added, err = t.insertArrays(ctx, rows, order)
 	} else {
-		sessions, err = t.insertCopy(ctx, rows, order)
+		added, err = t.insertCopy(ctx, rows, order)
 	}
 	if err != nil {
 		return nil, t.db.explain(ctx, "write events to", err)
 	}
-	return sessions, nil
+	return added, nil
 }
 
 // insertArrays inserts rows by one statement.
-func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order []int) ([]string, error) {
+func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order []int) ([]addedEvent, error) {
 	var text [4][]string
 	var docs [4][]*string
 	var times []time.Time
@@ -71,16 +71,16 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 	added, err := t.db.pool.Query(ctx, intoEvents+`
 		SELECT a, b, c, d, e::jsonb, f::jsonb, g::jsonb, h::jsonb, i
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[])
-			AS incoming (a, b, c, d, e, f, g, h, i)`+addedSessions,
+			AS incoming (a, b, c, d, e, f, g, h, i)`+returningAdded,
 		text[0], text[1], text[2], text[3], docs[0], docs[1], docs[2], docs[3], times)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(added, pgx.RowTo[string])
+	return pgx.CollectRows(added, scanAdded)
 }
 
 // insertCopy copies rows into a temporary table, and from there what is new.
-func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order []int) (sessions []string, err error) {
+func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order []int) (added []addedEvent, err error) {
 	const incoming = "rehearse_incoming_events"
 	columns := []string{"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp"}
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
@@ -99,14 +99,19 @@ func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order [
 		if err != nil {
 			return err
 		}
-		added, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+` FROM pg_temp.`+incoming+addedSessions)
+		found, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+` FROM pg_temp.`+incoming+returningAdded)
 		if err != nil {
 			return err
 		}
-		sessions, err = pgx.CollectRows(added, pgx.RowTo[string])
+		added, err = pgx.CollectRows(found, scanAdded)
 		return err
 	})
-	return sessions, err
+	return added, err
+}
+
+func scanAdded(row pgx.CollectableRow) (e addedEvent, err error) {
+	err = row.Scan(&e.id, &e.session)
+	return e, err
 }
 
 func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error {

@@ -19,6 +19,7 @@ import (
 func TestPostgresEvents(t *testing.T) {
 	server := realPostgres(t)
 	storetest.RunEvents(t, func(t *testing.T) replay.Events { return openPostgres(t, server.database(t)).Events() })
+	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return openPostgres(t, server.database(t)).Events() })
 	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, server.database(t)) })
 	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, server.database(t)) })
 	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, server.database(t)) })

@@ -42,6 +42,36 @@ func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error])
 	return counted.added, len(counted.sessions), err
 }
 
+// Add adds a few events, all or none, and returns for each whether it was new. Of several with one ID the first counts. What Put refuses is
+// an error here, too, and so is an event without a session.
+func (e *Events) Add(ctx context.Context, events []replay.Event) (added []bool, err error) {
+	rows := make([]eventRow, 0, len(events))
+	for _, event := range events {
+		row, err := newEventRow(event)
+		if err == nil && row.session == "" {
+			err = row.errorf("it has no session: give its context a session_id")
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	found, err := e.table.insert(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	fresh := make(map[string]bool, len(found))
+	for _, one := range found {
+		fresh[one.id] = true
+	}
+	added = make([]bool, len(rows))
+	for i, row := range rows {
+		added[i] = fresh[row.id]
+		delete(fresh, row.id)
+	}
+	return added, nil
+}
+
 // fillBatches makes batches of events, sends them and closes the channel. It returns the error of the input, of an event or of the context.
 func fillBatches(ctx context.Context, events iter.Seq2[replay.Event, error], batches chan<- []eventRow) error {
 	defer close(batches)
@@ -90,9 +120,9 @@ type eventCount struct {
 	sessions map[uint64]struct{}
 }
 
-func (c *eventCount) add(sessions []string) {
-	c.added += len(sessions)
-	for _, s := range sessions {
-		c.sessions[maphash.String(c.seed, s)] = struct{}{}
+func (c *eventCount) add(added []addedEvent) {
+	c.added += len(added)
+	for _, e := range added {
+		c.sessions[maphash.String(c.seed, e.session)] = struct{}{}
 	}
 }

@@ -23,7 +23,7 @@ const eventColumns = `event_id, event_type, session_id, flow_id, timestamp, unit
 // rowsPerInsert is how many rows a statement inserts. More are not faster.
 const rowsPerInsert = 50
 
-func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (sessions []string, err error) {
+func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error) {
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		in := eventInserts{tx: tx}
 		if whole := len(rows) - len(rows)%rowsPerInsert; whole > 0 {
@@ -33,20 +33,20 @@ func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (sessions []s
 			rows = rows[whole:]
 		}
 		err := in.insert(ctx, rows, 1)
-		sessions = in.sessions
+		added = in.added
 		return err
 	})
 	if err != nil {
 		return nil, t.store.explain(ctx, "write events to", err)
 	}
-	return sessions, nil
+	return added, nil
 }
 
 // eventInserts inserts within a transaction.
 type eventInserts struct {
-	tx       *sql.Tx
-	sessions []string // of the new events
-	args     []any
+	tx    *sql.Tx
+	added []addedEvent
+	args  []any
 }
 
 // insert inserts rows, so many at a time, which divides how many they are.
@@ -77,7 +77,7 @@ func (in *eventInserts) insert(ctx context.Context, rows []eventRow, each int) (
 func insertEvents(rows int) string {
 	const row = ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	return `INSERT INTO events (` + eventColumns + `) VALUES ` + strings.Repeat(row, rows)[len(", "):] +
-		` ON CONFLICT (event_id) DO NOTHING RETURNING session_id`
+		` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, session_id`
 }
 
 func (in *eventInserts) run(ctx context.Context, statement *sql.Stmt) (err error) {
@@ -87,11 +87,11 @@ func (in *eventInserts) run(ctx context.Context, statement *sql.Stmt) (err error
 	}
 	defer func() { err = errors.Join(err, added.Close()) }()
 	for added.Next() {
-		var session string
-		if err := added.Scan(&session); err != nil {
+		var e addedEvent
+		if err := added.Scan(&e.id, &e.session); err != nil {
 			return err
 		}
-		in.sessions = append(in.sessions, session)
+		in.added = append(in.added, e)
 	}
 	return added.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,6 +34,13 @@ func (e *PostgresError) Error() string {
 
 // Unwrap returns the cause.
 func (e *PostgresError) Unwrap() error { return e.Err }
+
+// Refused reports whether the server is well, but will not have what it was given, now or later: values that its table cannot keep.
+func (e *PostgresError) Refused() bool {
+	const data, integrity, limits = "22", "23", "54" // classes of codes
+	refused, ok := errors.AsType[*pgconn.PgError](e.Err)
+	return ok && slices.Contains([]string{data, integrity, limits}, refused.Code[:min(2, len(refused.Code))])
+}
 
 // postgresPlace is the database as errors name it.
 type postgresPlace struct {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,7 +20,8 @@ type postgresRuns struct{ db *Postgres }
 func (t postgresRuns) place() string { return "PostgreSQL " + t.db.place.url }
 
 func (t postgresRuns) explain(ctx context.Context, op string, err error) error {
-	return t.db.explainColumns(ctx, op, err, "exp.conversation_replay_results needs the columns that docs/replay.md lists")
+	return t.db.explainColumns(ctx, op, err, "exp.conversation_replay_results needs the columns "+strings.Join(strings.Fields(runColumns), " ")+
+		"; add them")
 }
 
 func (t postgresRuns) putRun(ctx context.Context, r runRow) error {
