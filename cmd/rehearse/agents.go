@@ -42,6 +42,9 @@ type agents struct {
 	// sites and chats are nil without --sites.
 	sites *sites
 	chats *server.Chats
+	// history and events are nil without --store.
+	history *history
+	events  *server.Events
 }
 
 // openAgents opens the model, the flows and what they may look up.
@@ -69,7 +72,11 @@ func openAgents(ctx context.Context, env *Env, f *serveFlags) (*agents, error) {
 		c.Knowledge = a.knowledge
 	}
 	a.flows = server.NewFlows(server.FlowsConfig{Engine: flow.New(c), Log: a.log, Now: env.Now, MaxTurns: f.maxTurns})
-	if err := a.openChats(ctx); err != nil {
+	err = a.openChats(ctx)
+	if err == nil {
+		err = a.openEvents(ctx)
+	}
+	if err != nil {
 		a.close()
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func (a *agents) openChats(ctx context.Context) error {
 	if f.sites == "" {
 		return nil
 	}
-	path, err := sqlitePath(f.store)
+	path, err := f.sessionsPath()
 	if err != nil {
 		return err
 	}
@@ -143,7 +150,11 @@ func (a *agents) handler() http.Handler {
 	if a.sites != nil && a.sites.server != nil {
 		c.Healthy = a.sites.server.Healthy
 	}
-	front := server.Front(a.flows, c)
+	var inside http.Handler = a.flows
+	if a.events != nil {
+		inside = a.events.Beside(inside)
+	}
+	front := server.Front(inside, c)
 	if a.chats == nil {
 		return front
 	}
@@ -236,6 +247,11 @@ func (a *agents) openKnowledge(ctx context.Context) error {
 func (a *agents) close() {
 	if a.sites != nil {
 		a.sites.close()
+	}
+	if a.history != nil {
+		if err := a.history.close(); err != nil {
+			a.log.Warn("events", "error", err)
+		}
 	}
 	if a.knowledge == nil {
 		return

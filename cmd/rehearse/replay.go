@@ -39,7 +39,7 @@ func underscored(c *cobra.Command) {
 
 // history is an opened store of events, of variants and of what their evaluations found. Close it.
 type history struct {
-	replay.Events
+	*store.Events
 	variants *store.Variants
 	runs     *store.Runs
 	close    func() error
@@ -47,7 +47,7 @@ type history struct {
 
 // openHistory opens the store that an address names.
 func openHistory(ctx context.Context, address string) (*history, error) {
-	if strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") {
+	if isPostgres(address) {
 		p, err := store.OpenPostgres(ctx, address)
 		if err != nil {
 			return nil, notRun(err)
@@ -63,6 +63,11 @@ func openHistory(ctx context.Context, address string) (*history, error) {
 		return nil, notRun(err)
 	}
 	return &history{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
+}
+
+// isPostgres reports whether an address is one of a PostgreSQL database.
+func isPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
 // withHistory calls use with the events of the store at an address.

@@ -37,6 +37,7 @@ func newServe(env *Env) *cobra.Command {
 		Long: `Serve flows as agents: POST /execute takes one turn of a conversation whose state the caller keeps, POST /internal/agent/test the same
 with sampling parameters and tracing (JSON, SSE, or a WebSocket by GET), /api/v1/conversations keeps the state, /api/v1/flows lists the flows.
 With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visitor by SSE, /chat/SITE is a page to talk on.
+With --store, POST /api/v1/events and /api/v1/events/batch take logged events, which "rehearse replay" plays again.
 GET /healthz answers when the server is ready.
 
 Programs of this machine need no token. To serve others, put a token into REHEARSE_TOKEN; they send it as Authorization: Bearer TOKEN.
@@ -46,6 +47,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
   rehearse serve --sites examples/sites --model openai:gpt-5-mini     then open http://127.0.0.1:8090/chat/SITE
   rehearse serve --sites sites/ --redis redis://localhost:6379 --public --origin https://www.acme.example
   REHEARSE_TOKEN=… rehearse serve --flows flows/ --addr :8090    for other machines
+  rehearse serve --store sqlite:history.db                       take events of conversations that are held elsewhere
   curl 127.0.0.1:8090/api/v1/conversations -d '{"flow_id": "support"}'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -60,7 +62,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.store, "store", "", "database that keeps the visitors' sessions, sqlite:PATH (default: memory)")
+	flags.StringVar(&f.store, "store", "", "database that keeps logged events, and the visitors' sessions: sqlite:PATH, or for events only postgres://… (default: sessions in memory)")
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
