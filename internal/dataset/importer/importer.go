@@ -58,6 +58,7 @@ func formats() []format {
 		{"tau-bench", isTauBench, readTauBench},
 		{"agentv", isAgentV, readAgentV}, // before promptfoo, whose files have the same parts
 		{"promptfoo", isPromptfoo, readPromptfoo},
+		{"otel", isOTel, readOTel},
 	}
 }
 

@@ -73,6 +73,15 @@ func TestRead(t *testing.T) {
 `,
 			map[string]int{"providers": 1, "query": 1, "tests without a message of a user": 1, "topic": 1},
 		},
+		{
+			"spans.json", `{"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "s1", "attributes": [{"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}},
+				{"key": "gen_ai.input.messages", "value": {"stringValue": "[{\"role\":\"system\",\"parts\":[{\"type\":\"text\",\"content\":\"s\"}]},{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"content\":\"Hi\"}]},{\"role\":\"assistant\",\"parts\":[{\"type\":\"tool_call\",\"name\":\"x\"}]}]"}},
+				{"key": "gen_ai.output.messages", "value": {"stringValue": "[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"Hello\"}],\"finish_reason\":\"stop\"}]"}}]},
+				{"spanId": "s2", "attributes": []}, {"spanId": "s3", "attributes": [{"key": "gen_ai.input.messages", "value": {"stringValue": "["}}]}]}]}]}`, "otel",
+			`{"id":"c-1","input":{"query":"Hi"},"expected_output":{"response":""},"metadata":{"history":[],"source":{"answer":"Hello","conversation":"c","file":"spans.json","format":"otel","turn":1}}}
+`,
+			map[string]int{"messages of the role system": 1, "messages that are no JSON": 1, "parts of the type tool_call": 1, "spans without gen_ai.input.messages": 1},
+		},
 	} {
 		path := filepath.Join(t.TempDir(), tc.file)
 		if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
