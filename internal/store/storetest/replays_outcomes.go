@@ -85,7 +85,7 @@ func outcomesLarge(t *testing.T, r *store.Runs) {
 			want[i].Detail = withMessage(1 << 20).Payload
 		}
 	}
-	want[100].Detail = withMessage(20 << 20).Payload
+	want[100].Detail = withMessage(6 << 20).Payload
 	if err := r.PutOutcomes(t.Context(), "r1", want, eventTime); err != nil {
 		t.Fatal(err)
 	}
