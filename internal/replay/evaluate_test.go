@@ -360,3 +360,53 @@ func TestWithoutBaseline(t *testing.T) {
 		t.Errorf("got %+v", report)
 	}
 }
+
+// slow is an agent that takes its time, on a clock of the test's.
+type slow struct {
+	replay.Agent
+	clock *time.Time
+	takes time.Duration
+}
+
+func (s *slow) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
+	c, err := s.Agent.Open(ctx, at)
+	return &slowTalk{c, s}, err
+}
+
+type slowTalk struct {
+	replay.Conversation
+	agent *slow
+}
+
+func (c *slowTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+	*c.agent.clock = c.agent.clock.Add(c.agent.takes)
+	return c.Conversation.Say(ctx, text)
+}
+
+// TestLatency proves that milliseconds which nobody notices make no verdict, while others do.
+func TestLatency(t *testing.T) {
+	for _, tc := range []struct {
+		baseline, candidate time.Duration
+		want                string
+	}{
+		{6 * time.Millisecond, time.Millisecond, "non_inferior"},
+		{time.Millisecond, 6 * time.Millisecond, "non_inferior"},
+		{100 * time.Millisecond, 60 * time.Millisecond, "better"},
+		{100 * time.Millisecond, 115 * time.Millisecond, "non_inferior"}, // worse, but by less than a fifth
+		{100 * time.Millisecond, 150 * time.Millisecond, "worse"},
+	} {
+		e := evaluation(logOf(t, 60), nil, 1)
+		clock := time.Unix(0, 0)
+		e.Replayer.Now = func() time.Time { return clock }
+		same := e.Replayer.Baseline
+		e.Replayer.Baseline, e.Replayer.Candidate = &slow{same, &clock, tc.baseline}, &slow{same, &clock, tc.candidate}
+		report, err := e.Evaluate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(report.Metrics, func(m replay.MetricReport) bool { return m.Name == replay.AvgLatency })
+		if got := report.Metrics[i].Difference.Verdict; got != tc.want {
+			t.Errorf("%s beside %s: %s, want %s", tc.candidate, tc.baseline, got, tc.want)
+		}
+	}
+}

@@ -69,7 +69,7 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 	var at []int
 	for i := range table {
 		m := &table[i]
-		pairs := t.pairs(baseline.whole[i], candidate.whole[i])
+		pairs := t.pairs(m, baseline.whole[i], candidate.whole[i])
 		criterion := stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Seed: Seed}
 		if !m.gated {
 			criterion.Resamples = fewResamples
@@ -102,7 +102,7 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 
 // differenceOnSupport compares the lanes on the turns that they have in common; nil where there are none.
 func (t *Tally) differenceOnSupport(m *metric, baseline, candidate []float64) *DifferenceReport {
-	d := t.pairs(baseline, candidate).Compare(stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Seed: Seed, Resamples: fewResamples})
+	d := t.pairs(m, baseline, candidate).Compare(stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Seed: Seed, Resamples: fewResamples})
 	if d.N == 0 {
 		return nil
 	}
@@ -124,9 +124,10 @@ func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
 	return r
 }
 
-// needed is the note on a metric that was left open: how many sessions would have shown a difference that matters.
+// needed is the note on a metric that was left open: how many sessions would have shown a difference that matters, which is one beyond the
+// margin.
 func needed(m *metric, d *stats.Difference) (note Note, ok bool) {
-	matters := m.margin.Relative * d.Baseline
+	matters := m.margin.Absolute + m.margin.Relative*d.Baseline
 	if matters == 0 {
 		matters = 0.05
 	}
@@ -134,5 +135,12 @@ func needed(m *metric, d *stats.Difference) (note Note, ok bool) {
 	if n <= d.Clusters {
 		return Note{}, false
 	}
-	return Note{Text: fmt.Sprintf("%s is left open: about so many sessions would show a difference of %.3g", m.name, matters), Count: n}, true
+	size := fmt.Sprintf("%.3g", matters)
+	switch m.unit {
+	case Share:
+		size = fmt.Sprintf("%.3g points", 100*matters)
+	case Milliseconds:
+		size += " ms"
+	}
+	return Note{Text: fmt.Sprintf("%s is left open: about %d sessions would show a difference of %s", m.name, n, size), Count: n}, true
 }

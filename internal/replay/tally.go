@@ -141,12 +141,17 @@ func interest(pair *Pair) float64 {
 	return sum
 }
 
-// pairs returns a column of both lanes as pairs, one session a cluster.
-func (t *Tally) pairs(baseline, candidate []float64) *stats.Pairs {
+// pairs returns a metric's columns of both lanes as pairs, one session a cluster.
+func (t *Tally) pairs(m *metric, baseline, candidate []float64) *stats.Pairs {
 	p := &stats.Pairs{}
 	for i, id := range t.sessions {
-		if !math.IsNaN(baseline[i]) && !math.IsNaN(candidate[i]) {
-			p.Add(id, baseline[i], candidate[i])
+		was, is := baseline[i], candidate[i]
+		switch {
+		case math.IsNaN(was) || math.IsNaN(is):
+		case math.Abs(is-was) < m.unnoticed:
+			p.Add(id, was, was)
+		default:
+			p.Add(id, was, is)
 		}
 	}
 	return p
