@@ -1,10 +1,8 @@
 package sitebot
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -14,10 +12,10 @@ import (
 
 // HistoryRow is one row of a recorded conversation, as it was recorded: any part may be missing or of another type.
 type HistoryRow struct {
-	Role    any `json:"role"`
-	Content any `json:"content"`
+	Role    any
+	Content any
 	// Index is what the rows are sorted by, where it is a number.
-	Index any `json:"message_index"`
+	Index any
 }
 
 // History is a recorded conversation up to a message that is to be sent anew.
@@ -64,7 +62,7 @@ type row struct {
 	role  chat.Role // empty for rows that are dropped, which keep their place until the sort
 	text  string    // verbatim
 	plain string    // trimmed
-	key   float64
+	key   sortKey
 }
 
 // Rebuild returns the state that a recorded conversation leads to, by the rules R0 to R10 of reconstruction.md in their order.
@@ -98,7 +96,7 @@ func sorted(recorded []HistoryRow, out *Rebuilt) []row {
 	unknown := 0
 	for i, r := range recorded {
 		text, _ := r.Content.(string)
-		rows[i] = row{roleOf(r.Role), text, strings.TrimSpace(text), float64(i)}
+		rows[i] = row{roleOf(r.Role), text, strings.TrimSpace(text), sortKey{near: float64(i)}}
 		if key, ok := numericIndex(r.Index); ok {
 			rows[i].key = key
 		}
@@ -109,7 +107,7 @@ func sorted(recorded []HistoryRow, out *Rebuilt) []row {
 	if unknown > 0 {
 		out.warn("unknown_role", "rows that are neither the user's nor the assistant's: %d", unknown)
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(rows, func(a, b row) int { return a.key.compare(b.key) })
 	return slices.DeleteFunc(rows, func(r row) bool { return r.role == "" })
 }
 
@@ -122,20 +120,6 @@ func roleOf(role any) chat.Role {
 		return chat.Assistant
 	}
 	return ""
-}
-
-// numericIndex returns an index that is a number; true and false are none.
-func numericIndex(index any) (float64, bool) {
-	switch n := index.(type) {
-	case float64:
-		return n, !math.IsNaN(n)
-	case json.Number:
-		f, err := n.Float64()
-		return f, err == nil
-	case int:
-		return float64(n), true
-	}
-	return 0, false
 }
 
 // cut drops the message that is to be sent anew and all after it (R2).
@@ -160,7 +144,7 @@ func cut(rows []row, h History, out *Rebuilt) []row {
 }
 
 func countFrom(rows []row, key float64) int {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.key >= key })
+	i := slices.IndexFunc(rows, func(r row) bool { return r.key.compare(sortKey{near: key}) >= 0 })
 	if i < 0 {
 		return 0
 	}

@@ -42,6 +42,12 @@ func TestRebuild(t *testing.T) {
 			`2 1 null {"collected_values":{},"last_extraction_turn":1}`,
 		},
 		{"the user's emojis mean nothing", `{"query":"","field_ids":["a"],"history":[{"role":"user","content":"👉 💌"},{"role":"user","content":"x"}]}`, `2 0 null null`},
+		{"rows that are no objects keep their places", `{"query":"","history":["hi",5,null,["a"],{"role":"user","content":"u"},{"role":"ai","content":"💌","message_index":3.5}]}`, `2 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`},
+		{"names are exact", `{"query":"","history":[{"Role":"user","content":"u"},{"role":"user","Content":"u"},{"role":"user","content":"u","Message_Index":-1},{"role":"ai","content":"👇","message_index":1.5}]}`, `2 1 {"email_asked_last_turn":false,"demo_was_proposed_last_turn":true,"content_gating_ask_turn":null} null`},
+		{
+			"large indexes", `{"query":"q","history":[{"role":"ai","content":"💌","message_index":1e999},{"role":"user","content":"q","message_index":9007199254740993},{"role":"user","content":"u","message_index":9007199254740992}]}`,
+			`1 0 null null`,
+		},
 		{"the index of the query", `{"query":"yes","query_message_index":2,"history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes"}]}`, `2 1 null null`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
