@@ -44,7 +44,9 @@ fuzz: ## fuzz what reads files, requests and replies, a minute each
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/sitebot/site
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/dataset
 	go test -run '^$$' -fuzz FuzzPlainJSON -fuzztime 1m ./internal/store
+	go test -run '^$$' -fuzz FuzzLoggedEvents -fuzztime 1m ./internal/server
 	go test -run '^$$' -fuzz FuzzSeeding -fuzztime 1m ./internal/dataset
+	go test -run '^$$' -fuzz FuzzRead -fuzztime 1m ./internal/dataset/importer
 	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/flow
 	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge

@@ -171,7 +171,7 @@ default: {reply: "[END]"}
 		t.Fatal(err)
 	}
 	user := &replay.ModelUser{Model: model}
-	scene := replay.Scene{Session: talked("s", true), Turns: []replay.LaneTurn{{User: "a ride", Bot: "Where to?"}}}
+	scene := replay.Scene{Session: talked("s"), Turns: []replay.LaneTurn{{User: "a ride", Bot: "Where to?"}}}
 	said, more, err := user.Next(t.Context(), scene)
 	if said != "To Rome." || !more || err != nil {
 		t.Errorf("got %q, %v, %v", said, more, err)
@@ -184,7 +184,7 @@ default: {reply: "[END]"}
 
 // TestNamesOfTheLog proves that a lane is told in the log's words, so that GetRide:INFORM and the node getride_inform are one state.
 func TestNamesOfTheLog(t *testing.T) {
-	s := talked("s", true, "Hello! taxi → WHERE", "WHERE airport → BYE")
+	s := talked("s", "Hello! taxi → WHERE", "WHERE airport → BYE")
 	s.Messages[0].Text, s.Messages[2].Text = "I need a taxi", "to the airport"
 	pair, err := (&replay.Replayer{Candidate: agentOf(t, nodes), Mode: replay.Recorded}).Replay(t.Context(), s)
 	if err != nil {

@@ -106,8 +106,7 @@ func (p *player) turn(ctx context.Context) error {
 		return nil
 	}
 	if err := p.open(ctx, i); err != nil {
-		var notThere *NotThereError
-		if errors.As(err, &notThere) {
+		if _, notThere := errors.AsType[*NotThereError](err); notThere {
 			p.miss(i)
 			return nil
 		}

@@ -69,9 +69,9 @@ func (c *scriptedTalk) Say(ctx context.Context, text string) (replay.Answer, err
 	return replay.Answer{Text: "in " + c.state, State: c.state, Completed: c.state == "bye", Tokens: 3, Data: map[string]any{"said": text}}, nil
 }
 
-// talked makes a session of "state message → state" lines.
-func talked(id string, completed bool, lines ...string) *replay.Session {
-	s := &replay.Session{ID: id, FlowID: "f", Completed: completed, Dropped: !completed}
+// talked makes a completed session of "state message → state" lines.
+func talked(id string, lines ...string) *replay.Session {
+	s := &replay.Session{ID: id, FlowID: "f", Completed: true}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, line := range lines {
 		w := strings.Fields(line)
@@ -117,47 +117,70 @@ func TestModes(t *testing.T) {
 	}{
 		{"recorded, the same way", replay.Recorded, booking, nil, logged, logged, true, 1, nil},
 		{
-			"recorded, ends early: what is left is not said", replay.Recorded, map[string]string{"hello/book": "bye"}, nil, logged,
-			[]string{"hello book → bye"}, true, 1. / 3, new(1),
+			"recorded, ends early: what is left is not said", replay.Recorded,
+			map[string]string{"hello/book": "bye"},
+			nil, logged,
+			[]string{"hello book → bye"},
+			true, 1. / 3, new(1),
 		},
 		{
 			"recorded, asks something else: the rest says nothing, also where the states meet again", replay.Recorded,
-			map[string]string{"hello/book": "when", "when/Rome": "when", "when/May": "bye"}, nil, logged,
-			[]string{"hello book → when", "!when Rome → when", "!when May → bye"}, true, 1. / 3, new(1),
+			map[string]string{"hello/book": "when", "when/Rome": "when", "when/May": "bye"},
+			nil, logged,
+			[]string{"hello book → when", "!when Rome → when", "!when May → bye"},
+			true, 1. / 3, new(1),
 		},
 		{
 			"recorded, another name for the same question", replay.Recorded,
-			map[string]string{"hello/book": "city", "city/Rome": "when", "when/May": "bye"}, map[string]string{"city": "field place", "where": "field place"}, logged,
-			[]string{"hello book → city", "city Rome → when", "when May → bye"}, true, 1, new(1),
+			map[string]string{"hello/book": "city", "city/Rome": "when", "when/May": "bye"},
+			map[string]string{"city": "field place", "where": "field place"},
+			logged,
+			[]string{"hello book → city", "city Rome → when", "when May → bye"},
+			true, 1, new(1),
 		},
 		{
-			"recorded, the log runs out", replay.Recorded, map[string]string{"hello/book": "where"}, nil, logged,
-			[]string{"hello book → where", "where Rome → where", "!where May → where"}, false, 2. / 3, new(2),
+			"recorded, the log runs out", replay.Recorded,
+			map[string]string{"hello/book": "where"},
+			nil, logged,
+			[]string{"hello book → where", "where Rome → where", "!where May → where"},
+			false, 2. / 3, new(2),
 		},
 		{
-			"forced, every turn is on the true path", replay.Forced, map[string]string{"hello/book": "when", "where/Rome": "when", "when/May": "bye"}, nil, logged,
-			[]string{"hello book → when", "where Rome → when", "when May → bye"}, true, 1, new(1),
+			"forced, every turn is on the true path", replay.Forced,
+			map[string]string{"hello/book": "when", "where/Rome": "when", "when/May": "bye"},
+			nil, logged,
+			[]string{"hello book → when", "where Rome → when", "when May → bye"},
+			true, 1, new(1),
 		},
 		{
-			"forced, a state that the agent has not", replay.Forced, booking, nil, []string{"hello book → where", "nowhere x → when", "when May → bye"},
-			[]string{"hello book → where", "!nowhere x → ", "when May → bye"}, true, 2. / 3, new(2),
+			"forced, a state that the agent has not", replay.Forced, booking, nil,
+			[]string{"hello book → where", "nowhere x → when", "when May → bye"},
+			[]string{"hello book → where", "!nowhere x → ", "when May → bye"},
+			true, 2. / 3, new(2),
 		},
 		{
-			"forced, the log goes on after the agent's end", replay.Forced, map[string]string{"hello/book": "bye"}, nil, logged,
-			[]string{"hello book → bye", "where Rome → where", "when May → when"}, false, 1, new(1),
+			"forced, the log goes on after the agent's end", replay.Forced,
+			map[string]string{"hello/book": "bye"},
+			nil, logged,
+			[]string{"hello book → bye", "where Rome → where", "when May → when"},
+			false, 1, new(1),
 		},
 		{
 			"simulated, says what was said when the same was asked", replay.Simulated, otherOrder, nil, logged,
-			[]string{"hello book → when", "!~when May → where", "!~where Rome → bye"}, true, 1. / 3, new(1),
+			[]string{"hello book → when", "!~when May → where", "!~where Rome → bye"},
+			true, 1. / 3, new(1),
 		},
 		{
-			"simulated, hangs up when there is nothing more to say", replay.Simulated, map[string]string{"hello/book": "elsewhere"}, nil, logged,
-			[]string{"hello book → elsewhere", "!~elsewhere Rome → elsewhere", "!~elsewhere May → elsewhere"}, false, 1. / 3, new(1),
+			"simulated, hangs up when there is nothing more to say", replay.Simulated,
+			map[string]string{"hello/book": "elsewhere"},
+			nil, logged,
+			[]string{"hello book → elsewhere", "!~elsewhere Rome → elsewhere", "!~elsewhere May → elsewhere"},
+			false, 1. / 3, new(1),
 		},
 		{"nothing was said", replay.Recorded, booking, nil, nil, nil, false, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := talked("s", true, tc.logged...)
+			s := talked("s", tc.logged...)
 			r := &replay.Replayer{Candidate: &scripted{moves: tc.moves, asks: tc.asks}, Mode: tc.mode, User: replay.Recalled{}}
 			pair, err := r.Replay(t.Context(), s)
 			if err != nil || pair.Dropped != "" {
@@ -183,7 +206,7 @@ func TestModes(t *testing.T) {
 
 // TestForcedStates proves that in forced mode a state counts at its own turn only.
 func TestForcedStates(t *testing.T) {
-	s := talked("s", true, "hello book → where", "where Rome → when", "when May → bye")
+	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	late := map[string]string{"hello/book": "x", "where/Rome": "where", "when/May": "when"} // each state comes one turn late
 	pair, err := (&replay.Replayer{Candidate: &scripted{moves: late}, Mode: replay.Forced}).Replay(t.Context(), s)
 	if err != nil {
@@ -201,7 +224,7 @@ func TestInTurns(t *testing.T) {
 	for i := range 200 {
 		var calls []string
 		mu := &sync.Mutex{}
-		s := talked(fmt.Sprint("s", i), true, "hello book → where", "where Rome → when", "when May → bye")
+		s := talked(fmt.Sprint("s", i), "hello book → where", "where Rome → when", "when May → bye")
 		r := &replay.Replayer{
 			Baseline: &scripted{moves: booking, name: "A", mu: mu, calls: &calls}, Candidate: &scripted{moves: booking, name: "B", mu: mu, calls: &calls},
 			Mode: replay.Recorded, Seed: replay.Seed,
@@ -219,7 +242,7 @@ func TestInTurns(t *testing.T) {
 
 // TestDropped proves that a lane that fails drops the pair and says where, and that nothing is made of an interrupted one.
 func TestDropped(t *testing.T) {
-	s := talked("s", true, "hello book → where", "where Rome → when")
+	s := talked("s", "hello book → where", "where Rome → when")
 	r := &replay.Replayer{Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: booking, fail: "Rome"}, Mode: replay.Recorded}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil {
@@ -249,7 +272,7 @@ func TestTimeouts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r.Mode, r.Candidate = replay.Recorded, &scripted{moves: booking, hang: "Rome"}
 				began := time.Now()
-				pair, err := r.Replay(t.Context(), talked("s", true, "hello book → where", "where Rome → when"))
+				pair, err := r.Replay(t.Context(), talked("s", "hello book → where", "where Rome → when"))
 				if err != nil || !strings.Contains(pair.Dropped, "candidate, turn 2: context deadline exceeded") {
 					t.Errorf("got %v, %v", pair, err)
 				}
@@ -263,7 +286,7 @@ func TestTimeouts(t *testing.T) {
 
 // TestOnSupport proves that figures on support look at the turns that both lanes have in common, and at whole sessions only where all turns are.
 func TestOnSupport(t *testing.T) {
-	s := talked("s", true, "hello book → where", "where Rome → when", "when May → bye")
+	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	r := &replay.Replayer{
 		Baseline:  &scripted{moves: booking},
 		Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}}, Mode: replay.Recorded,

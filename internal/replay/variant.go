@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // Variant is a flow with a prompt and a model, under a name (S4.8).
@@ -78,8 +79,6 @@ func (s Settings) Parameters(p PromptVersion) (map[string]json.RawMessage, error
 	if all == nil {
 		all = map[string]json.RawMessage{}
 	}
-	for name, value := range s.Params {
-		all[name] = value
-	}
+	maps.Copy(all, s.Params)
 	return all, nil
 }
