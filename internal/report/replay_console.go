@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -14,6 +15,9 @@ import (
 // consoleWidth is the most that a line of ReplayConsole takes.
 const consoleWidth = 120
 
+// meaningColumn is the head of a column of words.
+const meaningColumn = "What it is"
+
 // ReplayConsole writes the report of a replay run as plain text: the specification's block as it is (S4.36), the comparison with
 // its intervals, what was left out, and last the line that names the run.
 func ReplayConsole(w io.Writer, r *replay.Report) error {
@@ -22,12 +26,17 @@ func ReplayConsole(w io.Writer, r *replay.Report) error {
 	p.line()
 	p.replayAbout(r)
 	p.line()
-	p.wrap("", "", replaySentence(r))
+	p.wrap("", "", replaySentences(r))
+	if belief := beliefSentence(r); belief != "" {
+		p.wrap("", "", "May it be believed? "+belief)
+	}
 	if gate := gateSentence(r); gate != "" {
 		p.wrap("", "", gate)
 	}
-	p.replayComparison(r)
-	p.replaySupport(r)
+	groups := groupsOf(r)
+	p.replayComparison(r, groups.first)
+	p.replaySupport(r, groups)
+	p.replayMore(r, groups)
 	p.replayDivergences(r)
 	p.replayNotes(r)
 	p.line()
@@ -94,83 +103,122 @@ func (p *paint) replayAbout(r *replay.Report) {
 	row("Mode", mode)
 }
 
-func (p *paint) replayComparison(r *replay.Report) {
-	if len(r.Metrics) == 0 {
+// replayComparison writes the metrics that decide.
+func (p *paint) replayComparison(r *replay.Report, metrics []*replay.MetricReport) {
+	if len(metrics) == 0 {
 		return
 	}
 	table := [][]string{{"Metric", "Baseline", "Candidate", "Difference [95% interval]", "Verdict", "Detectable"}}
 	if r.Baseline == nil {
 		table[0] = []string{"Metric", "Candidate", "95% interval"}
 	}
-	nonInferior := false
-	for i := range r.Metrics {
-		m := &r.Metrics[i]
-		name := wordsOf(m.Name).name
+	var meanings []string
+	for _, m := range metrics {
+		words := wordsOf(m.Name, r.Run.Mode)
+		if words.meaning != "" {
+			meanings = append(meanings, words.name+": "+words.meaning+".")
+		}
 		if r.Baseline == nil {
-			table = append(table, []string{name, estimate(m.Candidate, m.Unit), estimateInterval(m.Candidate, m.Unit)})
+			table = append(table, []string{words.name, estimate(m.Candidate, m.Unit), estimateInterval(m.Candidate, m.Unit)})
 			continue
 		}
-		difference, verdict := notApplicable, notApplicable
-		if d := m.Difference; d != nil {
-			difference = change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit)
-			verdict = verdictPhrase(d.Verdict)
-			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
+		verdict := notApplicable
+		if m.Difference != nil {
+			verdict = verdictPhrase(m.Difference.Verdict)
 		}
 		table = append(table, []string{
-			name, estimate(m.Baseline, m.Unit), estimate(m.Candidate, m.Unit), difference, verdict, detectable(m.Difference, m.Unit),
+			words.name, estimate(m.Baseline, m.Unit), estimate(m.Candidate, m.Unit), differenceWords(m.Difference, m.Unit), verdict,
+			detectable(m.Difference, m.Unit),
 		})
 	}
 	p.line()
 	p.columns(table)
-	if r.Baseline == nil {
-		return
-	}
-	p.wrap("", "", detectableMeans+".")
-	if nonInferior {
-		p.wrap("", "", nonInferiorMeans+".")
+	p.wrap("", "", strings.Join(meanings, " "))
+	if r.Baseline != nil {
+		p.wrap("", "", strings.Join(verdictMeanings(metrics), ". ")+".")
 	}
 }
 
-// replaySupport writes the figures on support beside those over whole sessions.
-func (p *paint) replaySupport(r *replay.Report) {
-	var table [][]string
-	for i := range r.Metrics {
-		m := &r.Metrics[i]
-		switch {
-		case m.CandidateOnSupport == nil && m.BaselineOnSupport == nil:
-			continue
+// differenceWords are a difference with its interval.
+func differenceWords(d *replay.DifferenceReport, unit replay.Unit) string {
+	if d == nil {
+		return notApplicable
+	}
+	return change(d.Mean, unit) + " " + interval(d.Low, d.High, unit)
+}
+
+// replaySupport writes the figures on support.
+func (p *paint) replaySupport(r *replay.Report, groups metricGroups) {
+	table := [][]string{{"On supported turns", "Baseline", "Candidate", "Difference [95% interval]", "Sessions"}}
+	if r.Baseline == nil {
+		table[0] = []string{"On supported turns", "Candidate", "95% interval", "Sessions"}
+	}
+	for _, m := range slices.Concat(groups.first, groups.more) {
+		name := wordsOf(m.Name, r.Run.Mode).name
+		switch c := m.CandidateOnSupport; {
+		case c == nil && m.BaselineOnSupport == nil:
 		case r.Baseline == nil:
-			table = append(table, []string{wordsOf(m.Name).name, estimate(m.Candidate, m.Unit), estimate(m.CandidateOnSupport, m.Unit)})
+			table = append(table, []string{name, estimate(c, m.Unit), estimateInterval(c, m.Unit), count(c.N)})
 		default:
 			table = append(table, []string{
-				wordsOf(m.Name).name, estimate(m.Baseline, m.Unit), estimate(m.BaselineOnSupport, m.Unit),
-				estimate(m.Candidate, m.Unit), estimate(m.CandidateOnSupport, m.Unit),
+				name, estimate(m.BaselineOnSupport, m.Unit), estimate(c, m.Unit), differenceWords(m.DifferenceOnSupport, m.Unit), count(sessionsOnSupport(m)),
 			})
 		}
 	}
-	if len(table) == 0 && r.Run.SupportCoverage == nil {
+	if len(table) == 1 {
 		return
 	}
 	p.line()
-	said := "Supported turns."
-	if c := r.Run.SupportCoverage; c != nil {
-		said = "Supported turns: " + quantity(*c, replay.Share) + "."
+	p.columns(table)
+	p.wrap("", "", supportedMeans+". Where these figures differ from those above, messages that answer another question are part of the reason.")
+}
+
+// sessionsOnSupport counts the sessions that have a figure on supported turns in every lane, as far as is known.
+func sessionsOnSupport(m *replay.MetricReport) int {
+	if m.DifferenceOnSupport != nil {
+		return m.DifferenceOnSupport.N
 	}
-	p.wrap("", "", said+" "+supportedMeans+". A gap between the figures on them and the raw ones comes from messages that answer another question.")
-	if len(table) == 0 {
+	for _, e := range []*replay.Estimate{m.CandidateOnSupport, m.BaselineOnSupport} {
+		if e != nil {
+			return e.N
+		}
+	}
+	return 0
+}
+
+// replayMore writes the metrics that decide nothing.
+func (p *paint) replayMore(r *replay.Report, groups metricGroups) {
+	table := [][]string{{"More figures", "Baseline", "Candidate", "Difference [95% interval]", meaningColumn}}
+	if r.Baseline == nil {
+		table[0] = []string{"More figures", "Candidate", "95% interval", meaningColumn}
+	}
+	for _, m := range groups.more {
+		words := wordsOf(m.Name, r.Run.Mode)
+		row := []string{words.name, estimate(m.Baseline, m.Unit), estimate(m.Candidate, m.Unit), differenceWords(m.Difference, m.Unit), words.meaning}
+		if r.Baseline == nil {
+			row = []string{words.name, estimate(m.Candidate, m.Unit), estimateInterval(m.Candidate, m.Unit), words.meaning}
+		}
+		table = append(table, row)
+	}
+	still, times := stillWords(groups.still, r.Run.Mode), timeWords(r)
+	if len(table) == 1 && still == "" && len(times) == 0 {
 		return
 	}
-	head := []string{"Metric", "Baseline", "on support", "Candidate", "on support"}
-	if r.Baseline == nil {
-		head = []string{"Metric", "Candidate", "on support"}
+	p.line()
+	if len(table) > 1 {
+		p.columns(table)
 	}
-	p.columns(append([][]string{head}, table...))
+	p.wrap("", "", still)
+	for _, said := range times {
+		p.wrap("", "", said)
+	}
 }
 
 func (p *paint) replayDivergences(r *replay.Report) {
 	if parts := divergenceWords(r); len(parts) > 0 {
 		p.line()
-		p.wrap("First turn off the log's path: ", "", strings.Join(parts, " · "))
+		p.line("Sessions by the turn in which the candidate first leaves the log's path:")
+		p.wrap("  ", "", strings.Join(parts, " · "))
 	}
 }
 
@@ -183,58 +231,25 @@ func (p *paint) replayNotes(r *replay.Report) {
 				p.line("  … and ", many(len(reasons)-i, "more reason"))
 				break
 			}
-			p.wrap("  "+count(d.Sessions)+" × ", "", d.Text)
+			p.wrap("  "+many(d.Sessions, "session")+": ", "", d.Text)
 		}
 		if untold > 0 {
-			p.line("  ", count(untold), " more, whose reasons are in the store")
+			p.line("  ", many(untold, "session"), ", for reasons that are in the store")
 		}
 	}
-	if len(r.Notes) == 0 {
+	notes := readNotes(r)
+	if len(notes) == 0 {
 		return
 	}
 	p.line()
 	p.line("Notes:")
-	for i, n := range r.Notes {
+	for i, n := range notes {
 		if i == maxNotes {
-			p.line("  … and ", many(len(r.Notes)-i, "more note"))
+			p.line("  … and ", many(len(notes)-i, "more note"))
 			break
 		}
-		p.wrap("  "+count(n.Count)+" × ", "", oneLine(n.Text, maxNoteText)+examplesOf(n))
+		p.wrap("  ", "", n.line())
 	}
-}
-
-// examplesOf names what a note is about.
-func examplesOf(n replay.Note) string {
-	if len(n.Examples) == 0 {
-		return ""
-	}
-	var names []string
-	for _, e := range n.Examples[:min(len(n.Examples), maxExamples)] {
-		names = append(names, oneLine(e, 80))
-	}
-	return " (" + strings.Join(names, ", ") + ")"
-}
-
-// estimateInterval writes the interval of a mean, its unit once.
-func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
-	if e == nil {
-		return ""
-	}
-	if e.Low == nil && e.High == nil {
-		return "unknown"
-	}
-	from, to := "−∞", "∞"
-	if e.Low != nil {
-		from = quantity(*e.Low, unit)
-	}
-	if e.High != nil {
-		to = quantity(*e.High, unit)
-	}
-	end := suffix(unit)
-	if end != "" && strings.HasSuffix(to, end) {
-		from = strings.TrimSuffix(from, end)
-	}
-	return from + " to " + to
 }
 
 // columns writes a table whose first row is its head: words to the left, figures to the right.
@@ -249,7 +264,7 @@ func (p *paint) columns(table [][]string) {
 		var line strings.Builder
 		for i, cell := range row {
 			gap := strings.Repeat(" ", widths[i]-p.cells.StringWidth(cell))
-			switch figures := i > 0 && table[0][i] != "Verdict"; {
+			switch figures := i > 0 && table[0][i] != "Verdict" && table[0][i] != meaningColumn; {
 			case i == 0:
 				line.WriteString(cell + gap)
 			case figures:

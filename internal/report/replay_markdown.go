@@ -24,7 +24,10 @@ func ReplayMarkdown(w io.Writer, r *replay.Report) error {
 	verdict := replayVerdictOf(r)
 	fmt.Fprintf(b, "## %s %s\n\n", verdict.emoji(), replayHeadline(r))
 	if detail := replayDetail(r); detail != "" {
-		fmt.Fprintf(b, "**Found:** %s.\n\n", md(detail))
+		fmt.Fprintf(b, "**Found:** %s\n\n", md(detail))
+	}
+	if belief := beliefSentence(r); belief != "" {
+		fmt.Fprintf(b, "**May it be believed?** %s\n\n", md(belief))
 	}
 	if gate := gateSentence(r); gate != "" {
 		fmt.Fprintf(b, "**Gate:** %s\n\n", md(gate))
@@ -32,7 +35,7 @@ func ReplayMarkdown(w io.Writer, r *replay.Report) error {
 	mdReplayed(b, r)
 	mdMetrics(b, r)
 	if parts := divergenceWords(r); len(parts) > 0 {
-		fmt.Fprintf(b, "**First turn off the log’s path**, in sessions: %s\n\n", strings.Join(parts, " · "))
+		fmt.Fprintf(b, "**Sessions by the turn in which the candidate first leaves the log’s path:** %s\n\n", strings.Join(parts, " · "))
 	}
 	mdReplayNotes(b, r)
 	mdSideBySide(b, r)
@@ -56,59 +59,101 @@ func mdReplayed(b *strings.Builder, r *replay.Report) {
 }
 
 func mdMetrics(b *strings.Builder, r *replay.Report) {
-	if len(r.Metrics) == 0 {
+	groups := groupsOf(r)
+	if len(groups.first) > 0 {
+		mdMetricTable(b, r, groups.first, true)
+		footnotes := []string{}
+		if r.Run.SupportCoverage != nil {
+			footnotes = append(footnotes, supportedMeans)
+		}
+		if r.Baseline != nil {
+			footnotes = append(append(footnotes, verdictMeanings(groups.first)...), "The gate looks at the verdicts in bold")
+		}
+		if len(footnotes) > 0 {
+			fmt.Fprintf(b, "<sub>%s.</sub>\n\n", md(strings.Join(footnotes, ". ")))
+		}
+	}
+	mdMore(b, r, groups)
+}
+
+// mdMore writes the metrics that decide nothing, folded.
+func mdMore(b *strings.Builder, r *replay.Report, groups metricGroups) {
+	said := timeWords(r)
+	if still := stillWords(groups.still, r.Run.Mode); still != "" {
+		said = append([]string{still}, said...)
+	}
+	if len(groups.more) == 0 && len(said) == 0 {
 		return
 	}
-	supported, nonInferior := false, false
-	cell := func(whole, supportedOnly *replay.Estimate, unit replay.Unit) string {
-		s := md(estimate(whole, unit))
-		if supportedOnly != nil {
-			supported = true
-			s += "<br><sub>" + md(estimate(supportedOnly, unit)) + " supported</sub>"
+	b.WriteString("<details><summary>More figures</summary>\n\n")
+	if len(groups.more) > 0 {
+		mdMetricTable(b, r, groups.more, false)
+	}
+	if len(said) > 0 {
+		fmt.Fprintf(b, "<sub>%s</sub>\n\n", md(strings.Join(said, " ")))
+	}
+	b.WriteString("</details>\n\n")
+}
+
+// mdMetricTable writes metrics as a table, with verdicts if any of them decides.
+func mdMetricTable(b *strings.Builder, r *replay.Report, metrics []*replay.MetricReport, decides bool) {
+	head, rule := "| Metric | Candidate | 95% interval |\n", "|---|--:|--:|\n"
+	switch {
+	case r.Baseline != nil && decides:
+		head, rule = "| Metric | Baseline | Candidate | Difference [95% interval] | Verdict | Detectable |\n", "|---|--:|--:|--:|---|--:|\n"
+	case r.Baseline != nil:
+		head, rule = "| Metric | Baseline | Candidate | Difference [95% interval] |\n", "|---|--:|--:|--:|\n"
+	}
+	b.WriteString(head + rule)
+	for _, m := range metrics {
+		words := wordsOf(m.Name, r.Run.Mode)
+		name := md(words.name)
+		if words.meaning != "" {
+			name += "<br><sub>" + md(words.meaning) + "</sub>"
 		}
-		return s
-	}
-	if r.Baseline == nil {
-		b.WriteString("| Metric | Candidate | 95% interval |\n|---|--:|--:|\n")
-	} else {
-		b.WriteString("| Metric | Baseline | Candidate | Difference [95% interval] | Verdict | Detectable |\n|---|--:|--:|--:|---|--:|\n")
-	}
-	for i := range r.Metrics[:min(len(r.Metrics), maxMetrics)] {
-		m := &r.Metrics[i]
-		candidate := cell(m.Candidate, m.CandidateOnSupport, m.Unit)
-		name := md(wordsOf(m.Name).name)
+		cells := []string{name}
 		if r.Baseline == nil {
-			fmt.Fprintf(b, "| %s | %s | %s |\n", name, candidate, md(estimateInterval(m.Candidate, m.Unit)))
-			continue
-		}
-		difference, verdict := notApplicable, notApplicable
-		if d := m.Difference; d != nil {
-			difference = md(change(d.Mean, m.Unit)) + "<br>" + md(interval(d.Low, d.High, m.Unit))
-			if verdict = md(verdictPhrase(d.Verdict)); m.Gated {
-				verdict = "**" + verdict + "**"
+			cells = append(cells, mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), md(estimateInterval(m.Candidate, m.Unit)))
+		} else {
+			cells = append(cells, mdSupported(estimate(m.Baseline, m.Unit), m.BaselineOnSupport, m.Unit),
+				mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), mdDifference(m))
+			if decides {
+				cells = append(cells, mdVerdict(m), md(detectable(m.Difference, m.Unit)))
 			}
-			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", name, cell(m.Baseline, m.BaselineOnSupport, m.Unit), candidate, difference,
-			verdict, md(detectable(m.Difference, m.Unit)))
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteString("\n")
-	var footnotes []string
-	if supported || r.Run.SupportCoverage != nil {
-		footnotes = append(footnotes, supportedMeans)
+}
+
+// mdSupported is a figure, with the one on supported turns below it.
+func mdSupported(whole string, supported *replay.Estimate, unit replay.Unit) string {
+	if supported == nil {
+		return md(whole)
 	}
-	if c := r.Run.SupportCoverage; c != nil {
-		footnotes = append(footnotes, quantity(*c, replay.Share)+" of the candidate’s turns are")
+	return md(whole) + "<br><sub>supported: " + md(estimate(supported, unit)) + "</sub>"
+}
+
+func mdDifference(m *replay.MetricReport) string {
+	d, on := m.Difference, m.DifferenceOnSupport
+	if d == nil {
+		return notApplicable
 	}
-	if nonInferior {
-		footnotes = append(footnotes, nonInferiorMeans)
+	s := md(change(d.Mean, m.Unit)) + " " + md(interval(d.Low, d.High, m.Unit))
+	if on != nil {
+		s += "<br><sub>supported: " + md(differenceWords(on, m.Unit)) + "</sub>"
 	}
-	if r.Baseline != nil {
-		footnotes = append(footnotes, detectableMeans, "The gate looks at the verdicts in bold")
+	return s
+}
+
+func mdVerdict(m *replay.MetricReport) string {
+	switch {
+	case m.Difference == nil:
+		return notApplicable
+	case m.Gated:
+		return "**" + md(verdictPhrase(m.Difference.Verdict)) + "**"
 	}
-	if len(footnotes) > 0 {
-		fmt.Fprintf(b, "<sub>%s.</sub>\n\n", strings.Join(footnotes, ". "))
-	}
+	return md(verdictPhrase(m.Difference.Verdict))
 }
 
 func mdReplayNotes(b *strings.Builder, r *replay.Report) {
@@ -116,24 +161,25 @@ func mdReplayNotes(b *strings.Builder, r *replay.Report) {
 	if len(reasons) > 0 || untold > 0 {
 		b.WriteString("**Left out**\n\n")
 		for _, d := range reasons[:min(len(reasons), maxReasons)] {
-			fmt.Fprintf(b, "- %s × %s\n", count(d.Sessions), md(d.Text))
+			fmt.Fprintf(b, "- %s: %s\n", many(d.Sessions, "session"), md(d.Text))
 		}
 		if n := len(reasons) - maxReasons; n > 0 {
 			fmt.Fprintf(b, "- … and %s\n", many(n, "more reason"))
 		}
 		if untold > 0 {
-			fmt.Fprintf(b, "- %s more, whose reasons are in the store\n", count(untold))
+			fmt.Fprintf(b, "- %s, for reasons that are in the store\n", many(untold, "session"))
 		}
 		b.WriteString("\n")
 	}
-	if len(r.Notes) == 0 {
+	notes := readNotes(r)
+	if len(notes) == 0 {
 		return
 	}
 	b.WriteString("**Notes**\n\n")
-	for _, n := range r.Notes[:min(len(r.Notes), maxNotes)] {
-		fmt.Fprintf(b, "- %s × %s\n", count(n.Count), md(oneLine(n.Text, maxNoteText)+examplesOf(n)))
+	for _, n := range notes[:min(len(notes), maxNotes)] {
+		fmt.Fprintf(b, "- %s\n", md(n.line()))
 	}
-	if n := len(r.Notes) - maxNotes; n > 0 {
+	if n := len(notes) - maxNotes; n > 0 {
 		fmt.Fprintf(b, "- … and %s\n", many(n, "more note"))
 	}
 	b.WriteString("\n")

@@ -10,8 +10,11 @@ import (
 	"rehearse/internal/replay"
 )
 
-// notApplicable stands where a figure is null.
-const notApplicable = "n/a"
+// notApplicable stands where a figure is null, undetectable where no difference would have been found.
+const (
+	notApplicable = "n/a"
+	undetectable  = "none"
+)
 
 // byCount sorts the most frequent first and keeps the order of equals.
 func byCount[T any](list []T, count func(T) int) {
@@ -26,13 +29,22 @@ func quantity(v float64, unit replay.Unit) string {
 	case !finite(v):
 		return notApplicable
 	case unit == replay.Share && v >= 0:
-		return percent(v)
+		return portion(v)
 	case v < 0:
 		return negative(quantity(-v, unit))
 	case unit == replay.USD:
 		return dollars(v)
 	}
 	return magnitude(v, unit) + suffix(unit)
+}
+
+// portion writes a share as percent does, but with the same digits for all, so that they stand below each other. Only all is 100%.
+func portion(v float64) string {
+	s := percent(v)
+	if v == 0 || v == 1 || strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimSuffix(s, "%") + ".0%"
 }
 
 // change writes a difference with its sign and unit. Those of shares are in percentage points.
@@ -77,12 +89,20 @@ func interval(low, high *float64, unit replay.Unit) string {
 	}
 	from, to := "−∞", "+∞"
 	if low != nil && finite(*low) {
-		from = bareChange(*low, unit)
+		from = bareChange(possible(*low, unit), unit)
 	}
 	if high != nil && finite(*high) {
-		to = bareChange(*high, unit)
+		to = bareChange(possible(*high, unit), unit)
 	}
 	return "[" + from + ", " + to + "]"
+}
+
+// possible is the bound of a difference as far as it can be: of a few sessions an interval reaches further.
+func possible(bound float64, unit replay.Unit) float64 {
+	if unit == replay.Share {
+		return min(max(bound, -1), 1)
+	}
+	return bound
 }
 
 // magnitude writes a number that is not negative, with as many digits as say something.
@@ -96,19 +116,23 @@ func magnitude(v float64, unit replay.Unit) string {
 		return count(int(math.Round(v)))
 	case v >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v >= 0.01 || v == 0:
+	case v == 0:
+		return "0"
+	case v >= 0.01 && unit != replay.Seconds || v >= 0.1 || unit == replay.Milliseconds:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case unit == replay.Seconds: // nobody looks for less than a millisecond
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 func suffix(unit replay.Unit) string {
 	switch unit {
-	case replay.Milliseconds, replay.Seconds, replay.Tokens:
+	case replay.Milliseconds, replay.Seconds:
 		return " " + string(unit)
 	case replay.Share:
 		return "%"
-	case replay.Ratio, replay.Turns, replay.USD, "":
+	case replay.Ratio, replay.Turns, replay.Tokens, replay.USD, "": // the metric's name says it
 		return ""
 	}
 	return " " + oneLine(string(unit), 12)
@@ -140,10 +164,40 @@ func detectable(d *replay.DifferenceReport, unit replay.Unit) string {
 	switch {
 	case d == nil:
 		return notApplicable
-	case d.Detectable == nil || !finite(*d.Detectable):
-		return "none"
+	case d.Detectable == nil || !finite(*d.Detectable) || unit == replay.Share && *d.Detectable > 1:
+		return undetectable
 	case *d.Detectable == 0:
 		return "no variation"
 	}
 	return strings.TrimLeft(change(math.Abs(*d.Detectable), unit), "+")
+}
+
+// estimateInterval writes the interval of a mean, its unit once.
+func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
+	if e == nil {
+		return ""
+	}
+	if e.Low == nil && e.High == nil {
+		return "unknown"
+	}
+	from, to := "−∞", "∞"
+	if e.Low != nil {
+		from = quantity(atLeastNothing(*e.Low, unit), unit)
+	}
+	if e.High != nil {
+		to = quantity(*e.High, unit)
+	}
+	end := suffix(unit)
+	if end != "" && strings.HasSuffix(to, end) {
+		from = strings.TrimSuffix(from, end)
+	}
+	return from + " to " + to
+}
+
+// atLeastNothing is the bound of a mean as far as it can be: only a difference of turns is below 0.
+func atLeastNothing(bound float64, unit replay.Unit) float64 {
+	if unit == replay.Turns {
+		return bound
+	}
+	return max(bound, 0)
 }

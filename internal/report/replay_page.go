@@ -22,7 +22,7 @@ var replayPage = sync.OnceValue(func() *template.Template { return parsePage(pag
 type replayTop struct {
 	Run                replay.Run
 	Title, Headline    string
-	Detail             string
+	Detail, Belief     string
 	Sign               result.Verdict
 	Candidate          string
 	Baseline           string
@@ -31,10 +31,9 @@ type replayTop struct {
 	Gate               *gateView
 	Forest             []forestRow
 	Margins, Supported bool // whether the drawing has any
-	NonInferior        bool
-	Figures            []figureRow
-	Compared           bool
-	WideGaps           string
+	Meanings           []string
+	Figures            *figuresView
+	More               *moreView
 	Divergence         *divergenceView
 	Notes              []noteView
 	NotesLeft          int
@@ -58,6 +57,8 @@ type gateView struct {
 	Rules []gateRule
 	Spec  string
 	Holds bool
+	// Other is whether the specification's gate stands beside another one that decides.
+	Other bool
 }
 
 type gateMetric struct {
@@ -84,30 +85,21 @@ type stepBar struct {
 	Top, Height float64
 }
 
-// noteView is a note with what it counts.
-type noteView struct {
-	Count    int
-	Text     string
-	Examples []string
-}
-
 func replayTopOf(r *replay.Report) replayTop {
-	verdict := replayVerdictOf(r)
+	verdict, groups := replayVerdictOf(r), groupsOf(r)
 	t := replayTop{
-		Run: r.Run, Headline: replayHeadline(r), Detail: capital(replayDetail(r)), Sign: verdict.sign(), Candidate: variantWords(&r.Candidate),
-		Match: matchOf(r), Facts: replayFacts(r), Gate: gateOf(r), Forest: forestOf(r), Compared: r.Baseline != nil, Divergence: divergenceOf(r),
+		Run: r.Run, Headline: replayHeadline(r), Detail: replayDetail(r), Belief: beliefSentence(r), Sign: verdict.sign(),
+		Candidate: variantWords(&r.Candidate), Match: matchOf(r), Facts: replayFacts(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
+		Meanings: verdictMeanings(groups.first), Figures: figuresOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r),
 	}
 	t.Title = t.Headline + " · rehearse"
 	if r.Baseline != nil {
 		t.Baseline = variantWords(r.Baseline)
 	}
 	for _, row := range t.Forest {
-		t.NonInferior = t.NonInferior || row.Verdict == verdictPhrase(string(replayNonInferior))
 		t.Margins = t.Margins || row.Plot != nil && row.Plot.Margin != nil
 		t.Supported = t.Supported || row.Plot != nil && row.Plot.Support != nil
 	}
-	figures, wide := figuresOf(r)
-	t.Figures, t.WideGaps = figures, listed(wide)
 	t.Notes, t.NotesLeft = notesOf(r)
 	return t
 }
@@ -160,13 +152,14 @@ func gateOf(r *replay.Report) *gateView {
 		m := &r.Metrics[i]
 		if d := m.Difference; m.Gated && d != nil && len(g.Metrics) < maxMetrics {
 			g.Metrics = append(g.Metrics, gateMetric{
-				replayVerdict(d.Verdict).sign(), wordsOf(m.Name).name, verdictPhrase(d.Verdict),
+				replayVerdict(d.Verdict).sign(), wordsOf(m.Name, r.Run.Mode).name, verdictPhrase(d.Verdict),
 				change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit),
 			})
 		}
 	}
 	if r.Spec != nil {
-		g.Rules, g.Spec, g.Holds = specRules(r), specSentence(r.Spec), r.Spec.Passed && r.Spec.Hard
+		g.Rules, g.Spec, g.Holds = specRules(r), capital(specWords(r.Spec))+".", r.Spec.Passed && r.Spec.Hard
+		g.Other = g.Decided && r.Run.Gate != replay.GateSpec
 	}
 	return g
 }
@@ -176,7 +169,7 @@ func specRules(r *replay.Report) (rules []gateRule) {
 	for _, rule := range []struct{ metric, text string }{
 		{replay.CompletionMatch, "Completion match at least the baseline’s"},
 		{replay.TurnCountRatio, "Turn count ratio at most 1.1 × the baseline’s"},
-		{replay.StateProgression, "State progression match at least the baseline’s"},
+		{replay.StateProgression, wordsOf(replay.StateProgression, r.Run.Mode).name + " at least the baseline’s"},
 		{replay.AvgLatency, "Average latency at most 1.2 × the baseline’s"},
 	} {
 		holds, applies := r.Spec.Tests[rule.metric]
@@ -225,24 +218,4 @@ func divergenceOf(r *replay.Report) *divergenceView {
 		v.Coverage, v.Cover = quantity(*c, replay.Share), barOf(*c, [2]float64{0, min(max(*c, 0), 1)})
 	}
 	return v
-}
-
-// notesOf lists why sessions were left out, then what else a reader must know.
-func notesOf(r *replay.Report) (notes []noteView, left int) {
-	reasons, untold := dropReasons(r)
-	for _, d := range reasons {
-		notes = append(notes, noteView{Count: d.Sessions, Text: "left out: " + d.Text})
-	}
-	if untold > 0 {
-		notes = append(notes, noteView{Count: untold, Text: "left out, for reasons that are in the store"})
-	}
-	for _, n := range r.Notes {
-		v := noteView{Count: n.Count, Text: oneLine(n.Text, maxNoteText)}
-		for _, e := range n.Examples[:min(len(n.Examples), maxExamples)] {
-			v.Examples = append(v.Examples, oneLine(e, 80))
-		}
-		notes = append(notes, v)
-	}
-	shown := min(len(notes), maxNotes)
-	return notes[:shown], len(notes) - shown
 }

@@ -2,8 +2,7 @@ package report
 
 import (
 	"math"
-	"regexp"
-	"strconv"
+	"strings"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
@@ -25,182 +24,122 @@ type forestRow struct {
 
 // forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is on the right.
 type forestPlot struct {
+	Whole reachView
+	// Support is the difference on supported turns, Margin where the loss that does not matter ends; nil when not known.
+	Support *reachView
+	Margin  *float64
+}
+
+// reachView is a difference with its interval, as far as it is drawn.
+type reachView struct {
 	Low, High, At float64
 	Known         bool // whether there is an interval
 	// Endless is where an interval goes on beyond the drawing.
 	EndlessLow, EndlessHigh bool
-	// Support is the difference on supported turns, Margin where the loss that does not matter ends; nil when not known.
-	Support, Margin *float64
 }
 
-const plotWidth = 200
+// A drawing is plotWidth wide. What is wider than maxReach times the difference and its interval is cut off, so that these stay visible.
+const (
+	plotWidth = 200
+	maxReach  = 3
+)
 
-// forestOf draws the differences of a comparison; without a baseline there are none.
-func forestOf(r *replay.Report) (rows []forestRow) {
+// forestOf draws the differences of the metrics; without a baseline there are none.
+func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRow) {
 	if r.Baseline == nil {
 		return nil
 	}
-	for i := range r.Metrics[:min(len(r.Metrics), maxMetrics)] {
-		m := &r.Metrics[i]
-		words := wordsOf(m.Name)
-		row := forestRow{Name: words.name, Meaning: words.meaning, Gated: m.Gated, Sign: result.Skip, Difference: notApplicable}
-		if m.LowerIsBetter {
-			row.Meaning = joined(row.Meaning, "lower is better")
+	for _, m := range metrics {
+		row := forestRow{
+			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated, Sign: result.Skip, Difference: notApplicable,
 		}
 		if d := m.Difference; d != nil {
 			row.Sign, row.Verdict = replayVerdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
 			row.Difference, row.Interval = change(d.Mean, m.Unit), interval(d.Low, d.High, m.Unit)
-			row.Changed = count(d.Changed) + " of " + many(d.N, "session")
-			row.Margin, row.Detectable = oneLine(d.Margin, 60), detectable(d, m.Unit)
-			row.Plot = plotOf(m)
+			row.Changed = count(d.Changed) + " of " + many(d.N, "session") + " differ"
+			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
+			if marginOf(d) > 0 {
+				row.Margin = strings.ReplaceAll(oneLine(d.Margin, 60), " %", "\u00a0%")
+			}
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
-}
-
-// plotOf draws one difference. Every metric has a scale of its own, wide enough for all that is drawn.
+// plotOf draws one difference. Every metric has a scale of its own.
 func plotOf(m *replay.MetricReport) *forestPlot {
-	d := m.Difference
+	d, on := m.Difference, m.DifferenceOnSupport
 	if !finite(d.Mean) {
 		return nil
 	}
-	sign := 1.0
+	if on != nil && !finite(on.Mean) {
+		on = nil
+	}
+	margin := marginOf(d)
+	s := scale{reach: farthest(d), sign: 1}
 	if m.LowerIsBetter {
-		sign = -1
+		s.sign = -1
 	}
-	low, high := d.Low, d.High
-	if sign < 0 {
-		low, high = high, low
+	if s.reach == 0 {
+		s.reach = max(margin, 0)
 	}
-	reach := math.Abs(d.Mean)
-	for _, bound := range []*float64{low, high} {
-		if bound != nil && finite(*bound) {
-			reach = max(reach, math.Abs(*bound))
-		}
+	most := maxReach * s.reach
+	if on != nil {
+		s.reach = max(s.reach, math.Abs(on.Mean), min(farthest(on), most))
 	}
-	support, margin := supportDifference(m), marginOf(m)
-	for _, v := range []*float64{support, margin} {
-		if v != nil {
-			reach = max(reach, math.Abs(*v))
-		}
+	s.reach = max(s.reach, min(margin, most))
+	if s.reach == 0 {
+		s.reach = 1
 	}
-	if reach == 0 {
-		reach = 1
+	p := &forestPlot{Whole: s.view(d)}
+	if on != nil {
+		p.Support = new(s.view(on))
 	}
-	at := func(v float64) float64 { return round(plotWidth/2 + sign*v/reach*plotWidth*0.46) }
-	p := &forestPlot{At: at(d.Mean), High: plotWidth, Known: low != nil || high != nil}
-	if p.EndlessLow = low == nil || !finite(*low); !p.EndlessLow {
-		p.Low = at(*low)
-	}
-	if p.EndlessHigh = high == nil || !finite(*high); !p.EndlessHigh {
-		p.High = at(*high)
-	}
-	if support != nil {
-		p.Support = new(at(*support))
-	}
-	if margin != nil {
-		p.Margin = new(at(-sign * *margin))
+	if margin > 0 {
+		p.Margin = new(s.at(-s.sign * margin))
 	}
 	return p
 }
 
-// supportDifference is candidate less baseline on supported turns, nil when one is not known.
-func supportDifference(m *replay.MetricReport) *float64 {
-	if m.CandidateOnSupport == nil || m.BaselineOnSupport == nil {
-		return nil
+// marginOf is the loss that does not matter, 0 without one.
+func marginOf(d *replay.DifferenceReport) float64 {
+	if d.MarginSize == nil || !finite(*d.MarginSize) {
+		return 0
 	}
-	if d := m.CandidateOnSupport.Value - m.BaselineOnSupport.Value; finite(d) {
-		return &d
-	}
-	return nil
+	return math.Abs(*d.MarginSize)
 }
 
-var relativeMargin = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?% of the baseline`)
-
-// marginOf is the loss that does not matter, as far as its words can be reckoned with; nil without one.
-func marginOf(m *replay.MetricReport) *float64 {
-	words := relativeMargin.FindStringSubmatch(m.Difference.Margin)
-	if words == nil || m.Baseline == nil || !finite(m.Baseline.Value) {
-		return nil
-	}
-	share, err := strconv.ParseFloat(words[1], 64)
-	if err != nil || share <= 0 {
-		return nil
-	}
-	return new(share / 100 * math.Abs(m.Baseline.Value))
-}
-
-// figureRow is a metric over whole sessions beside the same on supported turns.
-type figureRow struct {
-	Name, Meaning string
-	Figures       []figure
-	Gaps          []gap
-}
-
-// figure is a mean with its interval. One on supported turns is often Absent.
-type figure struct {
-	Label, Value, Interval string
-	Absent                 bool
-}
-
-// gap is how far a lane's raw figure is from that on supported turns. It stands out when that one lies outside the raw one's interval.
-type gap struct {
-	Lane, Change string
-	Wide         bool
-}
-
-// figuresOf lines up the figures of all metrics, and names those in which a lane has a wide gap.
-func figuresOf(r *replay.Report) (rows []figureRow, wide []string) {
-	for i := range r.Metrics[:min(len(r.Metrics), maxMetrics)] {
-		m := &r.Metrics[i]
-		words := wordsOf(m.Name)
-		row := figureRow{Name: words.name, Meaning: words.meaning}
-		lanes := []struct {
-			name           string
-			raw, supported *replay.Estimate
-		}{{"Baseline", m.Baseline, m.BaselineOnSupport}, {"Candidate", m.Candidate, m.CandidateOnSupport}}
-		if r.Baseline == nil {
-			lanes = lanes[1:]
+// farthest is how far from 0 a difference and the bounds of its interval are.
+func farthest(d *replay.DifferenceReport) float64 {
+	reach := math.Abs(d.Mean)
+	for _, bound := range []*float64{d.Low, d.High} {
+		if bound != nil && finite(*bound) {
+			reach = max(reach, math.Abs(*bound))
 		}
-		for _, l := range lanes {
-			row.Figures = append(row.Figures, figureOf(l.name, l.raw, m.Unit))
-		}
-		found := false
-		for _, l := range lanes {
-			f := figureOf(l.name+", supported", l.supported, m.Unit)
-			f.Absent = l.supported == nil
-			row.Figures = append(row.Figures, f)
-			if l.raw == nil || l.supported == nil {
-				continue
-			}
-			g := gap{Lane: l.name, Change: change(l.raw.Value-l.supported.Value, m.Unit), Wide: outside(l.supported.Value, l.raw)}
-			row.Gaps, found = append(row.Gaps, g), found || g.Wide
-		}
-		if found {
-			wide = append(wide, metricLabel(m.Name))
-		}
-		rows = append(rows, row)
 	}
-	return rows, wide
+	return reach
 }
 
-func figureOf(label string, e *replay.Estimate, unit replay.Unit) figure {
-	f := figure{Label: label, Value: estimate(e, unit)}
-	if e != nil && (e.Low != nil || e.High != nil) {
-		f.Interval = estimateInterval(e, unit)
-	}
-	return f
+// scale maps differences of up to reach to a drawing; sign turns those around where lower is better.
+type scale struct{ reach, sign float64 }
+
+// at is where a difference is drawn, the edge of the drawing for what is beyond.
+func (s scale) at(v float64) float64 {
+	return round(min(max(plotWidth/2+s.sign*v/s.reach*plotWidth*0.46, 0), plotWidth))
 }
 
-// outside reports whether a value lies outside an interval.
-func outside(v float64, e *replay.Estimate) bool {
-	return e.Low != nil && v < *e.Low || e.High != nil && v > *e.High
+func (s scale) view(d *replay.DifferenceReport) reachView {
+	low, high := d.Low, d.High
+	if s.sign < 0 {
+		low, high = high, low
+	}
+	v := reachView{At: s.at(d.Mean), High: plotWidth, Known: low != nil || high != nil}
+	if v.EndlessLow = low == nil || !finite(*low) || s.at(*low) <= 0; !v.EndlessLow {
+		v.Low = s.at(*low)
+	}
+	if v.EndlessHigh = high == nil || !finite(*high) || s.at(*high) >= plotWidth; !v.EndlessHigh {
+		v.High = s.at(*high)
+	}
+	return v
 }

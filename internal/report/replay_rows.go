@@ -163,23 +163,13 @@ func progression(l *replay.Lane) float64 {
 	return *l.Metrics.StateProgression
 }
 
-// coverage counts the lane's supported turns.
-func coverage(l *replay.Lane) (supported int) {
-	for i := range l.Turns {
-		if l.Turns[i].Supported {
-			supported++
-		}
-	}
-	return supported
-}
-
 // dataField is what the lanes have collected of one field.
 type dataField struct {
 	Name  string
 	Cells []dataCell
 }
 
-// dataCell is one lane's value, and how it compares with the logged one: missing, extra, wrong, or empty.
+// dataCell is one lane's value, and how it compares with the logged one: missing, extra, wrong, alike, or empty.
 type dataCell struct{ Lane, Value, Mark string }
 
 const maxFields = 40
@@ -212,14 +202,25 @@ func dataOf(lanes []*replay.Lane) (fields []dataField, left int) {
 				c.Mark = "missing"
 			case has && !wanted:
 				c.Mark = "extra"
-			case has && !reflect.DeepEqual(want, got):
-				c.Mark = "wrong"
+			case has:
+				c.Mark = valueMark(want, got)
 			}
 			f.Cells = append(f.Cells, c)
 		}
 		fields = append(fields, f)
 	}
 	return fields, max(len(sorted)-maxFields, 0)
+}
+
+// valueMark says how a value differs from the logged one. Alike are those that only case, white space or format tell apart.
+func valueMark(want, got any) string {
+	switch {
+	case reflect.DeepEqual(want, got):
+		return ""
+	case replay.MatchData(map[string]any{"field": want}, map[string]any{"field": got}).Equal > 0:
+		return "alike"
+	}
+	return "wrong"
 }
 
 // fieldValue writes a value as JSON does, so that a number differs from its text.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
@@ -183,17 +184,34 @@ func laneHeadOf(p *replay.Pair, l *replay.Lane) laneHead {
 		}
 	}
 	share("states alike", m.StateProgression)
-	if n := len(l.Turns); n > 0 {
-		h.Facts = append(h.Facts, count(coverage(l))+" of "+count(n)+" supported")
-	}
+	share("supported", m.SupportCoverage)
 	if m.AvgLatencyMS != nil {
 		h.Facts = append(h.Facts, quantity(*m.AvgLatencyMS, replay.Milliseconds)+" a turn")
 	}
-	share("data", m.DataAccuracy)
+	if m.DataMatch != nil {
+		h.Facts = append(h.Facts, dataWords(m.DataMatch))
+	}
 	if m.Exhausted && !l.Completed {
 		h.Facts = append(h.Facts, "the messages ran out")
 	}
 	return h
+}
+
+// dataWords counts the fields of a lane beside those of the log.
+func dataWords(d *replay.DataMatch) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{d.Equal, "equal"}, {d.Wrong, "wrong"}, {d.Missing, "missing"}, {d.Extra, "extra"}} {
+		if p.n > 0 {
+			parts = append(parts, count(p.n)+" "+p.word)
+		}
+	}
+	if len(parts) == 0 {
+		return "no data"
+	}
+	return "data: " + strings.Join(parts, ", ")
 }
 
 // stepOf is one row of the alignment. What the user said stands above it once, as far as the lanes heard the same.

@@ -88,7 +88,7 @@ func TestReplayOfUnusualRuns(t *testing.T) {
 	for name, r := range unusual(t) {
 		for kind := range replayWriters {
 			text := replayText(t, kind, r)
-			if kind != ".json" && !strings.Contains(text, want[name]) {
+			if kind != ".json" && !strings.Contains(strings.ToLower(text), strings.ToLower(want[name])) {
 				t.Errorf("%s%s lacks %q:\n%.2000s", name, kind, want[name], text)
 			}
 		}
@@ -148,6 +148,37 @@ func TestReplayForestPointsToTheBetter(t *testing.T) {
 		}
 		if at, err := strconv.ParseFloat(row[1], 64); err != nil || (at > 100) != right {
 			t.Errorf("%s is drawn at %s", metric, row[1])
+		}
+	}
+}
+
+// The margin is drawn as large as the report says it is, and only on the side of a loss; what is known of supported turns is drawn below.
+func TestReplayForestDrawsMarginAndSupport(t *testing.T) {
+	r := replayed(t)
+	r.Metrics[0].Difference.MarginSize = new(0.075)   // half of how far the interval reaches
+	r.Metrics[1].Difference.MarginSize = new(10.0)    // far beyond
+	r.Metrics[2].DifferenceOnSupport.High = new(30.0) // so is this
+	r.Metrics[3].Difference.MarginSize, r.Metrics[4].Gated = nil, false
+	page := replayText(t, ".html", r)
+	row := func(metric string) string {
+		_, rest, _ := strings.Cut(page, `role="rowheader"><b>`+metric+"</b>")
+		drawn, _, _ := strings.Cut(rest, "</svg>")
+		return drawn
+	}
+	for metric, wants := range map[string][]string{
+		"Completion match":        {`class="margin" d="M54 0H100`, `class="reach light" d="M62.59 23H112.88"`, `class="ring" d="M87.73 23h0"`},
+		"Turn count ratio":        {`class="margin" d="M0 0H100`},
+		"State progression match": {`H200"/><path class="end light" d="M`, `class="ring"`},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(row(metric), want) {
+				t.Errorf("%s lacks %s: %s", metric, want, row(metric))
+			}
+		}
+	}
+	for _, metric := range []string{"Average latency", "Support coverage"} {
+		if strings.Contains(row(metric), `class="margin"`) {
+			t.Errorf("%s has a margin: %s", metric, row(metric))
 		}
 	}
 }

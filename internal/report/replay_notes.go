@@ -1,0 +1,87 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"rehearse/internal/replay"
+)
+
+// noteView is a note as it reads: the count in bold, then what is counted.
+type noteView struct {
+	Lead, Text string
+	Examples   []string
+}
+
+// line is the note in one line.
+func (n noteView) line() string {
+	s := strings.TrimSpace(n.Lead + " " + n.Text)
+	if len(n.Examples) > 0 {
+		s += " (" + strings.Join(n.Examples, ", ") + ")"
+	}
+	return s
+}
+
+// leftOut begins the engine's note on sessions that were left out. It says again what the reasons say, where they are told.
+const leftOut = "sessions left out"
+
+// readNotes returns the notes of a report as they read.
+func readNotes(r *replay.Report) (notes []noteView) {
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		if strings.HasPrefix(n.Text, leftOut) && r.Run.PairsDropped > 0 {
+			continue
+		}
+		v := noteOf(r, n)
+		for _, e := range n.Examples[:min(len(n.Examples), maxExamples)] {
+			v.Examples = append(v.Examples, oneLine(e, 80))
+		}
+		notes = append(notes, v)
+	}
+	return notes
+}
+
+// noteOf puts the count where it belongs. A note on a metric has its count in the sentence: that of the sessions that it would take.
+func noteOf(r *replay.Report, n *replay.Note) noteView {
+	text := oneLine(n.Text, maxNoteText)
+	name, rest, _ := strings.Cut(text, " ")
+	switch {
+	case metricOf(r, name) != nil:
+		rest = strings.Replace(rest, strconv.Itoa(n.Count), count(n.Count), 1)
+		return noteView{Text: capital(metricLabel(name, r.Run.Mode)) + " " + rest}
+	case name == "sessions":
+		return noteView{Lead: many(n.Count, "session"), Text: rest}
+	}
+	return noteView{Lead: count(n.Count) + " ×", Text: text}
+}
+
+// notesOf lists why sessions were left out, then what else a reader must know.
+func notesOf(r *replay.Report) (notes []noteView, left int) {
+	reasons, untold := dropReasons(r)
+	for _, d := range reasons {
+		notes = append(notes, noteView{Lead: many(d.Sessions, "session"), Text: "left out: " + d.Text})
+	}
+	if untold > 0 {
+		notes = append(notes, noteView{Lead: many(untold, "session"), Text: "left out, for reasons that are in the store"})
+	}
+	notes = append(notes, readNotes(r)...)
+	shown := min(len(notes), maxNotes)
+	return notes[:shown], len(notes) - shown
+}
+
+// timeWords say what else is known of time: the pooled latencies of the lanes, and how long users thought, which is no time of either.
+func timeWords(r *replay.Report) (said []string) {
+	var lanes []string
+	for _, lane := range []string{replay.Baseline, replay.Candidate} {
+		if ms, known := r.PooledLatencyMS[lane]; known && finite(ms) {
+			lanes = append(lanes, lane+" "+quantity(ms, replay.Milliseconds))
+		}
+	}
+	if len(lanes) > 0 {
+		said = append(said, "Latency over all turns at once, where the average is one of sessions: "+strings.Join(lanes, ", ")+".")
+	}
+	if e := r.UserThinkSeconds; e != nil {
+		said = append(said, "In the log users thought "+took(1000*e.Value)+" a session before they answered; it counts in neither lane.")
+	}
+	return said
+}

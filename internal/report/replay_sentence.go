@@ -1,0 +1,300 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"rehearse/internal/replay"
+)
+
+// What the words mean that not everybody knows.
+const (
+	supportedMeans   = "A turn is supported when the logged message answers what was asked there"
+	nonInferiorMeans = "Non-inferior: whatever the candidate loses is within the margin, the loss that does not matter"
+	leftOpenMeans    = "Left open: there are too few sessions to tell which of the two is ahead"
+	detectableMeans  = "Detectable: the smallest true difference that would have been found four times in five"
+	noneDetectable   = "none where there are too few sessions for any"
+)
+
+// verdictMeanings explain the verdicts and figures that the metrics have.
+func verdictMeanings(metrics []*replay.MetricReport) []string {
+	nonInferior, open, none := false, false, false
+	for _, m := range metrics {
+		if d := m.Difference; d != nil {
+			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
+			open = open || d.Verdict == string(replayUndecided)
+			none = none || detectable(d, m.Unit) == undetectable
+		}
+	}
+	var words []string
+	if nonInferior {
+		words = append(words, nonInferiorMeans)
+	}
+	if open {
+		words = append(words, leftOpenMeans)
+	}
+	if none {
+		return append(words, detectableMeans+", "+noneDetectable)
+	}
+	return append(words, detectableMeans)
+}
+
+// replayHeadline says how the run came out.
+func replayHeadline(r *replay.Report) string {
+	s := ""
+	switch replayVerdictOf(r) {
+	case replayFailed:
+		return "The run failed: nothing can be said"
+	case replayEmpty:
+		return "No sessions were compared"
+	case replayTwice:
+		s = "The same variant twice: what differs is noise"
+	case replayAlone:
+		s = "Replayed against the log alone, without a baseline"
+	case replayBetter:
+		s = "The candidate is better than the baseline"
+	case replayNonInferior:
+		s = "The candidate is no worse than the baseline, within the margins"
+	case replayWorse:
+		s = "The candidate is worse than the baseline"
+	default:
+		s = "Candidate and baseline are not told apart"
+	}
+	switch r.Run.Status {
+	case replay.Partially:
+		s += ", but the run was broken off"
+	case replay.Running:
+		s += " so far"
+	}
+	return s
+}
+
+// replaySentences say how the run came out, and in what. What is known comes first, also where that is not enough for a verdict.
+func replaySentences(r *replay.Report) string {
+	detail := replayDetail(r)
+	switch {
+	case detail == "":
+		return replayHeadline(r) + "."
+	case replayVerdictOf(r) == replayUndecided && len(metricsByVerdict(r)[replayUndecided]) < comparedMetrics(r):
+		return detail + " Overall, " + strings.ToLower(replayHeadline(r)[:1]) + replayHeadline(r)[1:] + "."
+	}
+	return replayHeadline(r) + ". " + detail
+}
+
+// replayDetail says in what the run came out so, in sentences to follow the headline; it may be empty.
+func replayDetail(r *replay.Report) string {
+	switch replayVerdictOf(r) {
+	case replayFailed, replayEmpty:
+		if s := strings.TrimSuffix(oneLine(r.Run.Error, maxNoteText), "."); s != "" {
+			return capital(s) + "."
+		}
+		return ""
+	case replayAlone:
+		if m := metricOf(r, replay.CompletionMatch); m != nil && m.Candidate != nil {
+			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share), many(m.Candidate.N, "session"))
+		}
+		return ""
+	case replayTwice:
+		return noiseSentence(r)
+	}
+	return foundSentence(r)
+}
+
+// metricsByVerdict names the metrics of each verdict: those that the gate looks at, or all where it looks at none.
+func metricsByVerdict(r *replay.Report) map[replayVerdict][]string {
+	names := map[replayVerdict][]string{}
+	for _, m := range groupsOf(r).first {
+		if d := m.Difference; d != nil && d.Verdict != "" {
+			names[replayVerdict(d.Verdict)] = append(names[replayVerdict(d.Verdict)], metricLabel(m.Name, r.Run.Mode))
+		}
+	}
+	return names
+}
+
+func comparedMetrics(r *replay.Report) (n int) {
+	for _, names := range metricsByVerdict(r) {
+		n += len(names)
+	}
+	return n
+}
+
+// foundSentence says what is known of the metrics, then what is not.
+func foundSentence(r *replay.Report) string {
+	names := metricsByVerdict(r)
+	var found []string
+	for _, group := range []struct {
+		verdict replayVerdict
+		words   string
+	}{{replayWorse, "worse in "}, {replayBetter, "better in "}, {replayNonInferior, "non-inferior (no loss beyond the margin) in "}} {
+		if list := names[group.verdict]; len(list) > 0 {
+			found = append(found, group.words+listed(list))
+		}
+	}
+	known := strings.Join(found, ", ")
+	if last := len(found) - 1; last > 0 {
+		known = strings.Join(found[:last], ", ") + ", and " + found[last]
+	}
+	if known != "" && replayVerdictOf(r) != replayUndecided {
+		known = "It is " + known // the headline has said of what
+	}
+	open := ""
+	if list := names[replayUndecided]; len(list) > 0 {
+		open = listed(list) + plural(len(list), " is", " are") + " left open"
+	}
+	switch {
+	case known == "" && open == "":
+		return "No metric could be compared."
+	case known == "" || open == "":
+		return capital(known+open) + "."
+	}
+	return capital(known) + "; " + open + "."
+}
+
+// noiseSentence says whether chance alone made the same variant differ from itself.
+func noiseSentence(r *replay.Report) string {
+	names := metricsByVerdict(r)
+	if wrong := append(names[replayWorse], names[replayBetter]...); len(wrong) > 0 {
+		return "Yet it differs from itself in " + listed(wrong) + ": a difference as large as that may be chance."
+	}
+	return "No metric differs by more than chance, as it should be."
+}
+
+// listed joins names as in a sentence.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Shares of supported turns between which a log says something, but not all; and how many sessions are hardly enough for anything.
+const (
+	littleSupport = 0.5
+	muchSupport   = 0.9
+	fewSessions   = 10
+)
+
+// beliefSentence says how far the figures may be believed: how many turns are supported, and whether what was found is found on them too.
+// It is empty where there is nothing to say.
+func beliefSentence(r *replay.Report) string {
+	c := r.Run.SupportCoverage
+	if c == nil || !finite(*c) || r.Run.Status == replay.Failed || r.Run.Sessions == 0 {
+		return ""
+	}
+	answer, of := "As far as the log carries: ", quantity(*c, replay.Share)+" of the turns are supported"
+	misfits := "; in the others the logged message answers a question that the candidate did not ask."
+	switch {
+	case *c < littleSupport:
+		answer, of = "With care: ", "only "+of+misfits
+	case *c < muchSupport:
+		of += misfits
+	default:
+		answer, of = "Yes: ", of+", so nearly every logged message answers what the candidate asked."
+	}
+	if n := r.Run.Sessions; n < fewSessions {
+		answer = "With care: " + many(n, "session") + plural(n, " is", " are") + " too few to say much, and "
+	}
+	of = answer + of
+	if r.AA {
+		return of
+	}
+	return strings.TrimSpace(of + " " + supportedSentence(r))
+}
+
+// supportedSentence says of the metrics that are better or worse whether they are so on the supported turns alone.
+func supportedSentence(r *replay.Report) string {
+	var same, open, other []string
+	for _, m := range groupsOf(r).first {
+		d := m.Difference
+		if d == nil || d.Verdict != string(replayBetter) && d.Verdict != string(replayWorse) {
+			continue
+		}
+		name := metricLabel(m.Name, r.Run.Mode)
+		switch on := m.DifferenceOnSupport; {
+		case on == nil || !isTold(on):
+			open = append(open, name)
+		case on.Mean > 0 == (d.Mean > 0):
+			same = append(same, name)
+		default:
+			other = append(other, name)
+		}
+	}
+	var parts []string
+	if len(same) > 0 {
+		parts = append(parts, listed(same)+plural(len(same), " differs", " differ")+" the same way")
+	}
+	if len(other) > 0 {
+		parts = append(parts, listed(other)+plural(len(other), " differs", " differ")+" the other way")
+	}
+	if len(open) > 0 {
+		parts = append(parts, listed(open)+plural(len(open), " is", " are")+" left open")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "On the supported turns alone, " + strings.Join(parts, "; ") + "."
+}
+
+// isTold reports whether an interval leaves no doubt on which side of 0 the difference is.
+func isTold(d *replay.DifferenceReport) bool {
+	return d.Low != nil && *d.Low > 0 || d.High != nil && *d.High < 0
+}
+
+func plural(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// gateSentence says what the run's gate came to, and the other one beside it; empty without a baseline.
+func gateSentence(r *replay.Report) string {
+	var parts []string
+	spec := r.Run.Gate == replay.GateSpec
+	if r.Passed != nil && !(spec && r.Spec != nil) {
+		said := fmt.Sprintf("The %s gate is %s", oneLine(r.Run.Gate, 20), passedWord(*r.Passed))
+		if r.Run.Gate == replay.GatePaired {
+			said += "; it compares the lanes session by session"
+		}
+		parts = append(parts, said+".")
+	}
+	if r.Spec != nil {
+		said := "The spec gate, which compares means and does not decide here, is "
+		if spec {
+			said = "The spec gate is "
+		}
+		parts = append(parts, said+passedWord(r.Spec.Passed && r.Spec.Hard)+": "+specWords(r.Spec)+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+func passedWord(passed bool) string {
+	if passed {
+		return "passed"
+	}
+	return "not passed"
+}
+
+// specWords say how the specification's gate came to its verdict.
+func specWords(c *replay.Comparison) string {
+	if len(c.Tests) == 0 {
+		return "none of its rules applies"
+	}
+	held := 0
+	for _, good := range c.Tests {
+		if good {
+			held++
+		}
+	}
+	rules := fmt.Sprintf("%d of its %d rules hold (70%% are needed)", held, len(c.Tests))
+	switch {
+	case c.Passed && c.Hard:
+		return rules + ", and completion match reaches 80%"
+	case c.Passed:
+		return rules + ", but completion match is below the 80% that it asks for"
+	case c.Hard:
+		return "only " + rules + ", though completion match reaches 80%"
+	}
+	return "only " + rules + ", and completion match is below the 80% that it asks for"
+}
