@@ -93,7 +93,7 @@ func (t *Tally) notes(r *Report) []Note {
 		notes = append(notes, Note{Text: "sessions left out, as a lane failed", Count: t.dropped, Examples: t.drops})
 	}
 	if r.Unknown > 0 {
-		notes = append(notes, Note{Text: "sessions whose end is not known: they do not count for completion match", Count: r.Unknown})
+		notes = append(notes, Note{Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown})
 	}
 	if far := len(t.sessions) + t.dropped - maxShown; far > 0 {
 		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", maxShown), Count: far})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 
 	"rehearse/internal/replay"
@@ -86,11 +87,11 @@ func wholeFigures(r *replay.Report, m *replay.MetricReport) []figure {
 func supportedFigures(r *replay.Report, m *replay.MetricReport) []figure {
 	const label = "supported" // of which lane says the column
 	candidate := figureOf(label, m.CandidateOnSupport, m.Unit)
-	candidate.Wide = outside(m.CandidateOnSupport, m.Candidate)
+	candidate.Wide = outside(m.CandidateOnSupport, m.Candidate, m.Unit)
 	figures := []figure{candidate}
 	if r.Baseline != nil {
 		baseline := figureOf(label, m.BaselineOnSupport, m.Unit)
-		baseline.Wide = outside(m.BaselineOnSupport, m.Baseline)
+		baseline.Wide = outside(m.BaselineOnSupport, m.Baseline, m.Unit)
 		difference := differenceFigure(label, m.DifferenceOnSupport, m.Unit)
 		if !difference.Absent {
 			difference.Sessions = many(m.DifferenceOnSupport.N, "session")
@@ -118,11 +119,17 @@ func differenceFigure(label string, d *replay.DifferenceReport, unit replay.Unit
 	return figure{Label: label, Value: change(d.Mean, unit), Interval: interval(d.Low, d.High, unit)}
 }
 
-// outside reports whether a figure lies outside the interval of another.
-func outside(supported, whole *replay.Estimate) bool {
+// unnoticed is a latency in milliseconds that the engine counts as none.
+const unnoticed = 10
+
+// outside reports whether a figure lies outside the interval of another, by more than nobody notices.
+func outside(supported, whole *replay.Estimate, unit replay.Unit) bool {
 	if supported == nil || whole == nil {
 		return false
 	}
 	v := supported.Value
+	if unit == replay.Milliseconds && math.Abs(v-whole.Value) < unnoticed {
+		return false
+	}
 	return whole.Low != nil && v < *whole.Low || whole.High != nil && v > *whole.High
 }

@@ -93,7 +93,7 @@ func wordsOf(metric string, mode replay.Mode) metricWords {
 	case replay.TurnCountDiff:
 		return metricWords{"Turn count difference", "turns more than in the log"}
 	case "turn_count_off":
-		return metricWords{"Turn count off", "how far the turn count ratio is from 1"}
+		return metricWords{"Turn count deviation", "how far the turn count ratio is from 1"}
 	case "user_turns_exhausted":
 		return metricWords{"Log ran out", "the log ended before the flow completed"}
 	case replay.DataAccuracy:

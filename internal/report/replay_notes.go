@@ -78,10 +78,10 @@ func timeWords(r *replay.Report) (said []string) {
 		}
 	}
 	if len(lanes) > 0 {
-		said = append(said, "Latency over all turns at once, where the average is one of sessions: "+strings.Join(lanes, ", ")+".")
+		said = append(said, "Latency averaged over all turns, not session by session: "+strings.Join(lanes, ", ")+".")
 	}
 	if e := r.UserThinkSeconds; e != nil {
-		said = append(said, "In the log users thought "+took(1000*e.Value)+" a session before they answered; it counts in neither lane.")
+		said = append(said, "Users in the log took "+took(1000*e.Value)+" a session to think before they answered; that counts in neither lane.")
 	}
 	return said
 }

@@ -59,7 +59,7 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 			row.Changed = count(d.Changed) + " of " + many(d.N, "session") + " differ"
 			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
 			if marginOf(d) > 0 {
-				row.Margin = strings.ReplaceAll(oneLine(d.Margin, 60), " %", "\u00a0%")
+				row.Margin = strings.ReplaceAll(oneLine(d.Margin, 60), " %", "%")
 			}
 		}
 		rows = append(rows, row)

@@ -12,18 +12,20 @@ const (
 	supportedMeans   = "A turn is supported when the logged message answers what was asked there"
 	nonInferiorMeans = "Non-inferior: whatever the candidate loses is within the margin, the loss that does not matter"
 	leftOpenMeans    = "Left open: there are too few sessions to tell which of the two is ahead"
+	alikeMeans       = "Latencies of a session that are less than 10 ms apart count as equal: nobody notices"
 	detectableMeans  = "Detectable: the smallest true difference that would have been found four times in five"
 	noneDetectable   = "none where there are too few sessions for any"
 )
 
 // verdictMeanings explain the verdicts and figures that the metrics have.
 func verdictMeanings(metrics []*replay.MetricReport) []string {
-	nonInferior, open, none := false, false, false
+	nonInferior, open, none, alike := false, false, false, false
 	for _, m := range metrics {
 		if d := m.Difference; d != nil {
 			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
 			open = open || d.Verdict == string(replayUndecided)
 			none = none || detectable(d, m.Unit) == undetectable
+			alike = alike || m.Unit == replay.Milliseconds && d.Changed < d.N
 		}
 	}
 	var words []string
@@ -32,6 +34,9 @@ func verdictMeanings(metrics []*replay.MetricReport) []string {
 	}
 	if open {
 		words = append(words, leftOpenMeans)
+	}
+	if alike {
+		words = append(words, alikeMeans)
 	}
 	if none {
 		return append(words, detectableMeans+", "+noneDetectable)
@@ -222,10 +227,10 @@ func supportedSentence(r *replay.Report) string {
 	}
 	var parts []string
 	if len(same) > 0 {
-		parts = append(parts, listed(same)+plural(len(same), " differs", " differ")+" the same way")
+		parts = append(parts, listed(same)+plural(len(same), " comes", " come")+" out the same way")
 	}
 	if len(other) > 0 {
-		parts = append(parts, listed(other)+plural(len(other), " differs", " differ")+" the other way")
+		parts = append(parts, listed(other)+plural(len(other), " comes", " come")+" out the other way")
 	}
 	if len(open) > 0 {
 		parts = append(parts, listed(open)+plural(len(open), " is", " are")+" left open")

@@ -56,7 +56,7 @@ func TestReplaySentences(t *testing.T) {
 			"Candidate and baseline are not told apart. Completion match, turn count ratio, state progression match and average latency are left open.",
 			"With care: 2 sessions are too few to say much, and 81.2% of the turns are supported",
 		}},
-		"turned": {turned, []string{"On the supported turns alone, completion match differs the other way."}},
+		"turned": {turned, []string{"On the supported turns alone, completion match comes out the other way."}},
 		"noise":  {noise, []string{"Yet it differs from itself in completion match: a difference as large as that may be chance."}},
 		"quiet":  {quiet, []string{"The same variant twice: what differs is noise. No metric differs by more than chance, as it should be."}},
 		"spec": {spec, []string{
@@ -85,7 +85,7 @@ func TestReplayNotesRead(t *testing.T) {
 			t.Errorf("%s tells a note as it is stored", kind)
 		}
 	}
-	if text := told(t, r); !strings.Contains(text, "14 sessions whose end is not known: they do not count") {
+	if text := told(t, r); !strings.Contains(text, "14 sessions of which it is not known how they ended: not counted") {
 		t.Errorf("sessions are not counted in words:\n%s", text)
 	}
 }
@@ -112,7 +112,7 @@ func TestReplayShowsWhatVaries(t *testing.T) {
 		if !strings.Contains(text, want) || !strings.Contains(text, "Needleman-Wunsch") || strings.Contains(text, "states_") {
 			t.Errorf("%s does not say %q", kind, want)
 		}
-		for _, want := range []string{"baseline 1,031 ms, candidate 821 ms", "users thought 48.6 s a session"} {
+		for _, want := range []string{"baseline 1,031 ms, candidate 821 ms", "took 48.6 s a session to think"} {
 			if strings.Count(text, want) != 1 {
 				t.Errorf("%s says %q %d times", kind, want, strings.Count(text, want))
 			}
