@@ -134,6 +134,9 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 
 // send makes jobs of the sessions.
 func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered chan<- *job) error {
+	if err := faults.countUnusable(ctx, e.Events, e.filter()); err != nil {
+		return err
+	}
 	chosen, err := e.sample(ctx)
 	if err != nil {
 		return err
@@ -169,9 +172,12 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered cha
 	return nil
 }
 
+func (e *Evaluation) filter() Filter {
+	return Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, Types: []string{Started, Message, Completed, DroppedOff}}
+}
+
 func (e *Evaluation) sessions(ctx context.Context, faults *Faults) iter.Seq2[*Session, error] {
-	filter := Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, Types: []string{Started, Message, Completed, DroppedOff}}
-	return Sessions(insistent(ctx, e.Events, filter), faults)
+	return Sessions(insistent(ctx, e.Events, e.filter()), faults)
 }
 
 // sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere (X44).

@@ -410,3 +410,21 @@ func TestLatency(t *testing.T) {
 		}
 	}
 }
+
+// lossy is a log with rows that belong to no session.
+type lossy struct{ *memory }
+
+func (lossy) Unusable(context.Context, replay.Filter) (int, []string, error) {
+	return 7, []string{"x", "y"}, nil
+}
+
+func TestUnusableRows(t *testing.T) {
+	report, err := evaluation(lossy{logOf(t, 20)}, nil, 2).Evaluate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := replay.Note{Text: "in the log: the row names no session or no time", Count: 7, Examples: []string{"x", "y"}}
+	if !slices.ContainsFunc(report.Notes, func(n replay.Note) bool { return gocmp.Equal(n, want) }) {
+		t.Errorf("notes: %+v", report.Notes)
+	}
+}

@@ -55,3 +55,9 @@ type Events interface {
 	// Each yields events ordered by session, time and ID, in constant memory however many there are.
 	Each(ctx context.Context, f Filter) iter.Seq2[Event, error]
 }
+
+// Lossy is a store of Events that may hold rows which Each cannot yield.
+type Lossy interface {
+	// Unusable counts those rows, and names some of them.
+	Unusable(ctx context.Context, f Filter) (n int, examples []string, err error)
+}

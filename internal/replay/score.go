@@ -61,7 +61,11 @@ func ScoreAll(ctx context.Context, events Events, played []Played, o ScoreOption
 		variants[p.FlowID][p.Variant] = true
 	}
 	out := &Scored{Flows: map[string]*FlowScore{}}
-	for s, err := range Sessions(events.Each(ctx, Filter{FlowID: o.FlowID, Types: []string{Started, Message, Completed, DroppedOff}}), &out.Faults) {
+	filter := Filter{FlowID: o.FlowID, Types: []string{Started, Message, Completed, DroppedOff}}
+	if err := out.Faults.countUnusable(ctx, events, filter); err != nil {
+		return nil, err
+	}
+	for s, err := range Sessions(events.Each(ctx, filter), &out.Faults) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -89,6 +90,22 @@ func (f *Faults) note(e *Event, kind string) {
 	if len(f.Examples[kind]) < maxExamples {
 		f.Examples[kind] = append(f.Examples[kind], e.ID)
 	}
+}
+
+// countUnusable counts the rows of a store that belong to no session.
+func (f *Faults) countUnusable(ctx context.Context, events Events, filter Filter) error {
+	lossy, ok := events.(Lossy)
+	if !ok {
+		return nil
+	}
+	n, examples, err := lossy.Unusable(ctx, filter)
+	if n > 0 {
+		for _, id := range examples {
+			f.note(&Event{ID: id}, "the row names no session or no time")
+		}
+		f.Counts["the row names no session or no time"] = n
+	}
+	return err
 }
 
 // Sessions groups events that come ordered by session and time. One session is in memory at a time. Faults are noted as they are met.

@@ -101,6 +101,13 @@ func foreignRows(t *testing.T, u *url.URL) {
 	if n := count(t, events, replay.Filter{To: time.Date(2025, 3, 1, 9, 0, 1, 0, time.UTC)}); n != 1 {
 		t.Errorf("%d events before", n)
 	}
+	// What cannot be yielded is counted: no session, or no time.
+	if n, named, err := events.Unusable(t.Context(), replay.Filter{}); err != nil || n != 8 || strings.Join(named, " ") != "10 3 4 5 6" {
+		t.Errorf("%d unusable, such as %v: %v", n, named, err)
+	}
+	if n, _, err := events.Unusable(t.Context(), replay.Filter{FlowID: "f", Types: []string{"x"}, To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC)}); err != nil || n != 0 {
+		t.Errorf("%d unusable of flow f: %v", n, err)
+	}
 }
 
 // holdEvents holds the table until it is released, so that whoever writes waits.
