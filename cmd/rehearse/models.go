@@ -8,7 +8,8 @@ import (
 	"rehearse/internal/redact"
 )
 
-// models opens models by their names in a configuration, or by PROVIDER:MODEL, each once, with shared limits.
+// models opens models by their names in a configuration, or by PROVIDER:MODEL, each once, with shared limits. Nothing that they say, nor their
+// errors, has a secret of the environment in it.
 type models struct {
 	wiring *wiring
 	opened map[string]llm.Model
@@ -40,6 +41,6 @@ func (m *models) named(name string) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.opened[name] = model
-	return model, nil
+	m.opened[name] = &discreet{model, m.wiring.secrets}
+	return m.opened[name], nil
 }
