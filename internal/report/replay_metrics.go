@@ -135,6 +135,9 @@ func sequenceWords(metric string) metricWords {
 
 // metricLabel is a metric's name within a sentence.
 func metricLabel(metric string, mode replay.Mode) string {
+	if metric == replay.StateProgression && mode == replay.Forced {
+		return "the share of turns to the logged state"
+	}
 	name := wordsOf(metric, mode).name
 	return strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):]
 }

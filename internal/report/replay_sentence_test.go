@@ -35,6 +35,8 @@ func TestReplaySentences(t *testing.T) {
 	noise.AA = true
 	quiet := verdicts("non_inferior", "non_inferior", "non_inferior", "non_inferior", "non_inferior")
 	quiet.AA = true
+	forced := verdicts("inconclusive", "better", "better", "inconclusive", "better")
+	forced.Run.Mode, forced.Spec = replay.Forced, &replay.Comparison{Tests: map[string]bool{"completion_match": true, "avg_latency_ms": true}, Passed: true}
 	spec := verdicts("better", "better", "better", "better", "better")
 	spec.Run.Gate, spec.Spec.Hard = replay.GateSpec, false
 	for name, tc := range map[string]struct {
@@ -55,6 +57,10 @@ func TestReplaySentences(t *testing.T) {
 		"open": {open, []string{
 			"Candidate and baseline are not told apart. Completion match, turn count ratio, state progression match and average latency are left open.",
 			"With care: 2 sessions are too few to say much, and 81.2% of the turns are supported",
+		}},
+		"forced": {forced, []string{
+			"Better in completion match, turn count ratio and average latency; the share of turns to the logged state is left open. Overall,",
+			"all of its 2 rules hold, but completion match is below the 80% that it asks for.",
 		}},
 		"turned": {turned, []string{"On the supported turns alone, completion match comes out the other way."}},
 		"noise":  {noise, []string{"Yet it differs from itself in completion match: a difference as large as that may be chance."}},
