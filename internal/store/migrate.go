@@ -14,7 +14,7 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the number of the newest migration, which also writes it to user_version.
-const schemaVersion = 6
+const schemaVersion = 7
 
 // migrate brings the file to schemaVersion.
 // A file that is there already costs one read: goose's own look is ten times as slow as opening the file.

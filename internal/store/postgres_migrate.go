@@ -15,7 +15,7 @@ import (
 
 const (
 	// postgresVersion is the number of the newest migration.
-	postgresVersion = 2
+	postgresVersion = 3
 	// postgresVersions is the table of the migrations that were made.
 	postgresVersions = "exp.rehearse_migrations"
 	// migrationLock is the number of the lock that a process holds while it migrates.

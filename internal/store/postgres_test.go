@@ -148,7 +148,7 @@ func openRefuses(t *testing.T, server postgresServer) {
 		{"ids twice", documented + oneEvent + `'e1'; ` + oneEvent + `'e1'`, "remove all but one of the rows"},
 		{
 			"a newer schema", `CREATE SCHEMA exp; CREATE TABLE exp.rehearse_migrations (version_id bigint); INSERT INTO exp.rehearse_migrations VALUES (99)`,
-			"written by a newer rehearse (schema 99, this program knows 2); use the newer program",
+			"written by a newer rehearse (schema 99, this program knows 3); use the newer program",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

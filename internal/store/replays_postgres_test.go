@@ -179,8 +179,8 @@ func oldSchema(t *testing.T, u *url.URL) {
 	openPostgres(t, u)
 	for _, change := range []string{
 		`DROP TABLE exp.variants, exp.prompt_versions, exp.conversation_replay_results, exp.conversation_replay_sessions;
-			DELETE FROM exp.rehearse_migrations WHERE version_id = 2`,
-		`DELETE FROM exp.rehearse_migrations WHERE version_id = 2`,
+			DELETE FROM exp.rehearse_migrations WHERE version_id >= 2`,
+		`DELETE FROM exp.rehearse_migrations WHERE version_id >= 2`,
 	} {
 		execute(t, u, change)
 		openMany(t, u)

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"rehearse/internal/dataset"
+)
+
+// Bounds of what a dataset keeps.
+const (
+	// MaxDatasetName bounds the names of datasets, in bytes.
+	MaxDatasetName = 255
+	// maxItemID bounds the ids of items, and maxItem all parts of one, in bytes: what a file may have.
+	maxItemID = 1000
+	maxItem   = 16 << 20
+	// maxDescription bounds descriptions, in bytes.
+	maxDescription = 64 << 10
+)
+
+// ErrUnknownDataset is wrapped by the error of a dataset that the store does not have.
+var ErrUnknownDataset = errors.New("there is no such dataset")
+
+// Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent
+// use and for several processes. Store.Datasets and Postgres.Datasets give it.
+//
+// Items come in the order in which they were added; one that is replaced keeps its place. Text and JSON come back as Events says of them,
+// but for JSON that was no trouble, which comes back as it was written. Parts that are null come back as nil.
+type Datasets struct {
+	table datasetTable
+}
+
+// DatasetEntry is a dataset as List tells it.
+type DatasetEntry struct {
+	Name, Description string
+	Items             int
+	Created, Updated  time.Time
+}
+
+// DatasetChange counts what became of items that were put.
+type DatasetChange struct{ New, Changed, Unchanged int }
+
+// datasetTable is what differs between databases.
+type datasetTable interface {
+	// list returns all datasets in the byte order of their names, or with a name that one, if it is there.
+	list(ctx context.Context, name string) ([]DatasetEntry, error)
+	// create adds a dataset unless it is there.
+	create(ctx context.Context, name, description string, now time.Time) error
+	// change calls do within a transaction, all or nothing, and notes when the dataset was changed. No two change one dataset at a time.
+	// It reports whether there is such a dataset; without one it does not call do.
+	change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) (known bool, err error)
+	// page hands the items of a dataset behind a position, in their order, until take returns false.
+	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
+	// place names the database in errors.
+	place() string
+}
+
+// datasetChanges are the statements of a transaction that changes a dataset.
+type datasetChanges interface {
+	// find returns the items of these ids that there are.
+	find(ctx context.Context, ids []string) ([]itemRow, error)
+	// put adds items, in their order, or replaces those that are there. No two have one id.
+	put(ctx context.Context, rows []itemRow) error
+	// purge deletes every item and returns how many there were.
+	purge(ctx context.Context) (int, error)
+}
+
+// List returns all datasets in the byte order of their names.
+func (d *Datasets) List(ctx context.Context) ([]DatasetEntry, error) { return d.table.list(ctx, "") }
+
+// Dataset returns what List tells of one dataset. Without it the error wraps ErrUnknownDataset.
+func (d *Datasets) Dataset(ctx context.Context, name string) (DatasetEntry, error) {
+	if name == "" {
+		return DatasetEntry{}, d.unknown(name)
+	}
+	found, err := d.table.list(ctx, plainText(name))
+	if err == nil && len(found) == 0 {
+		err = d.unknown(name)
+	}
+	if err != nil {
+		return DatasetEntry{}, err
+	}
+	return found[0], nil
+}
+
+func (d *Datasets) unknown(name string) error {
+	return fmt.Errorf("look for the dataset %q in %s: %w", shortened(name), d.table.place(), ErrUnknownDataset)
+}
+
+// Create makes a dataset without items. One that is there stays as it is.
+func (d *Datasets) Create(ctx context.Context, name, description string, now time.Time) error {
+	check := rowCheck{what: "dataset", id: name}
+	if name == "" {
+		check.errorf("it has no name: give it one, or it could not be found")
+	}
+	check.text("name", name, MaxDatasetName)
+	check.text("description", description, maxDescription)
+	if check.err != nil {
+		return check.err
+	}
+	return d.table.create(ctx, plainText(name), plainText(description), now)
+}
+
+// Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it needs no connection while the
+// caller is busy; items that are added meanwhile may be among them or not. Without such a dataset the error wraps ErrUnknownDataset. After an
+// error it yields nothing more.
+func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error] {
+	return func(yield func(dataset.Record, error) bool) {
+		if _, err := d.Dataset(ctx, name); err != nil {
+			yield(dataset.Record{}, err)
+			return
+		}
+		after := int64(0)
+		items := pages[placedItem]{size: func(i placedItem) int { return i.size() }, read: func(ctx context.Context, limit int, take func(placedItem) bool) error {
+			return d.table.page(ctx, plainText(name), after, limit, func(item placedItem) bool {
+				after = item.position
+				return take(item)
+			})
+		}}
+		for item, err := range items.each(ctx) {
+			if !yield(item.record(), err) {
+				return
+			}
+		}
+	}
+}
+
+// Put adds items to a dataset, all or none; one whose id is there already is replaced, and of several with one id the last counts. What is
+// there already as it is, is not written. Without such a dataset the error wraps ErrUnknownDataset.
+func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, now time.Time) (change DatasetChange, err error) {
+	rows, err := newItemRows(items)
+	if err != nil {
+		return DatasetChange{}, err
+	}
+	err = d.change(ctx, name, now, func(tx datasetChanges) error {
+		for part := range itemParts(rows) {
+			counted, err := putPart(ctx, tx, part)
+			if err != nil {
+				return err
+			}
+			change.New, change.Changed, change.Unchanged = change.New+counted.New, change.Changed+counted.Changed, change.Unchanged+counted.Unchanged
+		}
+		return nil
+	})
+	if err != nil {
+		return DatasetChange{}, err
+	}
+	return change, nil
+}
+
+// putPart puts those of a few items that are not there, or are there but different.
+func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change DatasetChange, err error) {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id
+	}
+	found, err := tx.find(ctx, ids)
+	if err != nil {
+		return change, err
+	}
+	there := make(map[string]itemRow, len(found))
+	for _, row := range found {
+		there[row.id] = row
+	}
+	var different []itemRow
+	for _, row := range rows {
+		old, known := there[row.id]
+		switch {
+		case !known:
+			change.New++
+		case row.same(old):
+			change.Unchanged++
+			continue
+		default:
+			change.Changed++
+		}
+		different = append(different, row)
+	}
+	if len(different) == 0 {
+		return change, nil
+	}
+	return change, tx.put(ctx, different)
+}
+
+// Settle puts one item, which settle makes, given the one that has the id already, or nil. Nobody changes the dataset in between. An error of
+// settle comes back as it is, and nothing is changed.
+func (d *Datasets) Settle(ctx context.Context, name, id string, now time.Time, settle func(old *dataset.Record) (dataset.Record, error)) error {
+	return d.change(ctx, name, now, func(tx datasetChanges) error {
+		found, err := tx.find(ctx, []string{plainText(id)})
+		if err != nil {
+			return err
+		}
+		var old *dataset.Record
+		if len(found) > 0 {
+			old = new(found[0].record())
+		}
+		settled, err := settle(old)
+		if err != nil {
+			return err
+		}
+		rows, err := newItemRows([]dataset.Record{settled})
+		if err != nil {
+			return err
+		}
+		return tx.put(ctx, rows)
+	})
+}
+
+// Purge deletes every item of a dataset, which stays, and returns how many there were. Without such a dataset the error wraps
+// ErrUnknownDataset.
+func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (deleted int, err error) {
+	err = d.change(ctx, name, now, func(tx datasetChanges) error {
+		deleted, err = tx.purge(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return deleted, nil
+}
+
+func (d *Datasets) change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) error {
+	known, err := d.table.change(ctx, plainText(name), now, do)
+	if err == nil && !known {
+		err = d.unknown(name)
+	}
+	return err
+}
