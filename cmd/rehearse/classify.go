@@ -18,7 +18,7 @@ func newClassify(env *Env) *cobra.Command {
 		Long: `Score a classifier against labelled items: accuracy with its interval, precision, recall and F1 of each class, their means, and what is taken
 for what. The predictions come from a file, or are made here: by a node of a website's chatbot, or by a model.
 
-ITEMS is a file (.jsonl, .json, .csv, also .gz) or the name of a dataset in Langfuse, of records {"id", "input", "expected_output", "metadata"}:
+ITEMS is a file (.jsonl, .json, .csv, also .gz) or the name of a dataset in Langfuse or a store (store:NAME), of records {"id", "input", "expected_output", "metadata"}:
 the input is a text or {"message", "history"}, the expected output a label, {"intent": label}, or a list of labels where several can be right at
 once. Predictions are records {"id", "output"}: a label, {"intent", "confidence"}, a list of labels, or null where there was no answer.
 

@@ -80,7 +80,7 @@ func (c *classified) load(ctx context.Context, env *Env, name string) (err error
 	if err != nil {
 		return err
 	}
-	c.dataset, c.remote = strings.CutPrefix(where, langfuseScheme)
+	c.dataset, c.remote = datasetName(where), strings.HasPrefix(where, langfuseScheme)
 	if c.set, err = dataset.FromRecords(where, records); err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -89,7 +89,7 @@ func (c *classified) load(ctx context.Context, env *Env, name string) (err error
 
 // isItemsFile reports whether a name is that of a file, there or missing, and not that of a dataset.
 func isItemsFile(name string) bool {
-	if strings.HasPrefix(name, langfuseScheme) {
+	if strings.HasPrefix(name, langfuseScheme) || isStored(name) {
 		return false
 	}
 	kinds := []string{".jsonl", ".ndjson", ".json", ".csv"}

@@ -14,18 +14,20 @@ import (
 func newDataset(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dataset",
-		Short: "Move datasets between files and Langfuse, and make items of conversations",
-		Long: `Move datasets between files and Langfuse, make items of conversations that failed or were logged and of
+		Short: "Move datasets between files, stores and Langfuse, and make items of conversations",
+		Long: `Move datasets between files, stores and Langfuse, make items of conversations that failed or were logged and of
 other tools' files, and seed a dataset from a file.
 
 An item is {"id", "input": {"query"}, "expected_output": {"response"}, "metadata": {"site_name", "history": [{"role", "content"}]}}, or whatever else
 has an input; files hold one on each line (.jsonl, also .gz). Langfuse is the one that LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_HOST name;
-LANGFUSE_ENABLED=false switches it off.
+LANGFUSE_ENABLED=false switches it off. A dataset in a store is store:NAME in that of rehearse.yaml, sqlite:PATH#NAME, or
+postgres://USER@HOST/DATABASE#NAME; a password may come from PGPASSWORD.
 
 Exit codes: 0 done, 2 wrong usage or invalid items: nothing was changed, 3 not all could be done, 130 interrupted.`,
 		Example: `  rehearse dataset list
   rehearse dataset pull main-dataset --out items.jsonl
   rehearse dataset push items.jsonl main-dataset --create
+  rehearse dataset push items.jsonl store:main-dataset --create
   rehearse dataset add items.jsonl --from-run latest --test refund-twice
   rehearse dataset import stories.yml --to intents.jsonl
   rehearse dataset purge main-dataset --yes

@@ -25,7 +25,7 @@ func newDatasetAdd(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME|FILE",
 		Short: "Make an item of a conversation that failed or was logged",
-		Long: `Make an item of a turn of a conversation, and add it to a file (.jsonl, also .gz; made if it is missing) or to a dataset in Langfuse. The query
+		Long: `Make an item of a turn of a conversation, and add it to a file (.jsonl, also .gz; made if it is missing) or to a dataset in Langfuse or in a store. The query
 is what the user said in that turn, the history what was said before.
 
 The conversation is one of a run (--from-run RUN --test ID), a session in Langfuse (--from-session ID), or a session of a chatbot in its own store
@@ -37,7 +37,7 @@ What is expected is what the test expected of the turn, or --expected; else it i
   rehearse dataset add langfuse:main-dataset --from-session 4f1c --site acme.example
   rehearse dataset add items.jsonl --store sqlite:chat.db --from-session 4f1c
   rehearse dataset add items.jsonl --store redis://localhost:6379 --site acme.example --from-session 4f1c`,
-		Args: named(1, "name one file (.jsonl) or one dataset in Langfuse"),
+		Args: named(1, "name one file (.jsonl) or one dataset in Langfuse or in a store"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c.Flags()); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (f *addFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.expected, "expected", "", "what a good answer is, in words")
 	flags.StringVar(&f.id, "id", "", "the id of the item (default: made of the conversation and the turn)")
 	flags.BoolVar(&f.replace, "replace", false, "replace an item that has the id already")
-	flags.BoolVar(&f.create, "create", false, "create the dataset in Langfuse if it is missing")
+	flags.BoolVar(&f.create, "create", false, "create the dataset in Langfuse or in the store if it is missing")
 }
 
 func (f *addFlags) check(flags *pflag.FlagSet) error {

@@ -12,16 +12,21 @@ import (
 	"rehearse/internal/source"
 )
 
-// addition is where an item goes: a file, or a dataset in Langfuse.
+// addition is where an item goes: a file, or a dataset in Langfuse or in a store.
 type addition struct {
+	env     *Env
 	file    string
+	stored  *storedDataset
 	dataset string
 	client  *langfuse.Client
 	create  bool
 }
 
 func (a *addition) String() string {
-	if a.client == nil {
+	switch {
+	case a.stored != nil:
+		return a.stored.String()
+	case a.client == nil:
 		return a.file
 	}
 	return langfuseScheme + a.dataset
@@ -29,6 +34,10 @@ func (a *addition) String() string {
 
 // destination reads the argument: a path to a file of lines, or the name of a dataset.
 func (f *addFlags) destination(env *Env, name string) (*addition, error) {
+	if isStored(name) {
+		stored, err := readStored(name)
+		return &addition{env: env, stored: &stored, create: f.create}, err
+	}
 	if !strings.HasPrefix(name, langfuseScheme) && isItemsFile(name) {
 		if !dataset.IsLines(name) {
 			return nil, usage("%s: items are added to JSON Lines only: call the file .jsonl or .jsonl.gz", name)
@@ -62,6 +71,10 @@ func (a *addition) put(ctx context.Context, r dataset.Record, replace bool) (dat
 			r.Expected = json.RawMessage(`{"response":""}`)
 		}
 		return r, nil
+	}
+	if a.stored != nil {
+		err := a.stored.put(ctx, a.env, r, a.create, settle)
+		return r, err
 	}
 	if a.client == nil {
 		err := dataset.Add(a.file, r.ID, settle)

@@ -22,17 +22,24 @@ func newDatasetList(env *Env) *cobra.Command {
 	var counts bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the datasets in Langfuse",
-		Long: `List the datasets in Langfuse, with how many items each has, archived ones included. Counting costs a request a dataset, so that of more
-than 25 datasets the items are counted only with --counts.`,
-		Example: "  rehearse dataset list\n  rehearse dataset list --format json --counts",
+		Short: "List the datasets in Langfuse or a store",
+		Long: `List the datasets in Langfuse or in a store, with how many items each has, archived ones included. In Langfuse counting costs a request a
+dataset, so that of more than 25 datasets the items are counted only with --counts.`,
+		Example: "  rehearse dataset list\n  rehearse dataset list --format json --counts\n  rehearse dataset list --from sqlite:history.db",
 		Args:    named(0, "list takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
+			if isStoreAddress(from) {
+				listed, err := listStored(c.Context(), env, from)
+				if err != nil {
+					return err
+				}
+				return notRunIf(printDatasets(env, withoutPassword(from), listed, format))
+			}
 			if from != "langfuse" {
-				return usage("unknown --from %q: datasets are listed from langfuse", from)
+				return usage("unknown --from %q: write langfuse, store, sqlite:PATH or postgres://USER@HOST/DATABASE", from)
 			}
 			client, err := openLangfuse(env)
 			if err != nil {
@@ -42,10 +49,10 @@ than 25 datasets the items are counted only with --counts.`,
 			if err != nil {
 				return err
 			}
-			return notRunIf(printDatasets(env, client, listed, format))
+			return notRunIf(printDatasets(env, client.String(), listed, format))
 		},
 	}
-	c.Flags().StringVar(&from, "from", "langfuse", "where to look; there is only langfuse")
+	c.Flags().StringVar(&from, "from", "langfuse", "where to look: langfuse, store for the store of rehearse.yaml, sqlite:PATH, or postgres://USER@HOST/DATABASE")
 	c.Flags().BoolVar(&counts, "counts", false, "count the items however many datasets there are")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
@@ -90,12 +97,12 @@ func listDatasets(ctx context.Context, env *Env, client *langfuse.Client, counts
 	return listed, nil
 }
 
-func printDatasets(env *Env, client *langfuse.Client, listed []listedDataset, format string) error {
+func printDatasets(env *Env, where string, listed []listedDataset, format string) error {
 	switch {
 	case format == "json":
 		return writeJSON(env.Stdout, listed)
 	case len(listed) == 0:
-		_, err := fmt.Fprintf(env.Stdout, "no datasets in %s yet: start with `rehearse dataset push FILE NAME --create`\n", client)
+		_, err := fmt.Fprintf(env.Stdout, "no datasets in %s yet: start with `rehearse dataset push FILE NAME --create`\n", harmless(where))
 		return err
 	}
 	table := tabwriter.NewWriter(env.Stdout, 0, 4, 2, ' ', 0)

@@ -14,9 +14,17 @@ import (
 // langfuseScheme before the name of a dataset says that it is one of Langfuse's.
 const langfuseScheme = "langfuse:"
 
-// openDataset returns the items of a dataset, and says where they were found: the name of a file, or langfuse:NAME. What is named like a
-// file, or is one, is read; any other name is that of a dataset in Langfuse, oldest item first.
+// openDataset returns the items of a dataset, and says where they were found: the name of a file, langfuse:NAME, or that of a dataset in a store.
+// What is named like a file, or is one, is read; any other name is that of a dataset in Langfuse, oldest item first.
 func openDataset(ctx context.Context, env *Env, name string) (records []dataset.Record, where string, err error) {
+	if isStored(name) {
+		stored, err := readStored(name)
+		if err != nil {
+			return nil, "", err
+		}
+		records, err = stored.records(ctx, env)
+		return records, stored.String(), err
+	}
 	if isItemsFile(name) {
 		if records, err = dataset.LoadRecords(name); err != nil {
 			return nil, "", &exitError{exitUsage, err}

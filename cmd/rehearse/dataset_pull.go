@@ -14,19 +14,30 @@ func newDatasetPull(env *Env) *cobra.Command {
 	var archived bool
 	c := &cobra.Command{
 		Use:   "pull NAME",
-		Short: "Write a dataset from Langfuse to a file",
-		Long: `Write the items of a dataset in Langfuse to a file of JSON Lines, the oldest first. The file comes about when all items are there: whatever
+		Short: "Write a dataset from Langfuse or a store to a file",
+		Long: `Write the items of a dataset in Langfuse or in a store to a file of JSON Lines, the oldest first. The file comes about when all items are there: whatever
 goes wrong before leaves an older file of that name as it was.`,
 		Example: `  rehearse dataset pull main-dataset --out items.jsonl
   rehearse dataset pull folder/main-dataset --archived --out items.jsonl.gz
+  rehearse dataset pull sqlite:history.db#main-dataset --out items.jsonl
   rehearse dataset pull main-dataset | jq .input.query`,
-		Args: named(1, "name one dataset in Langfuse"),
+		Args: named(1, "name one dataset in Langfuse or in a store"),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := remoteName(args[0])
-			if err != nil {
+			if err := linesFile("--out", out); err != nil {
 				return err
 			}
-			if err := linesFile("--out", out); err != nil {
+			if isStored(args[0]) {
+				stored, err := readStored(args[0])
+				if err != nil {
+					return err
+				}
+				if archived {
+					return usage("--archived is for Langfuse: a store has no archived items; leave it out")
+				}
+				return stored.pull(c.Context(), env, out)
+			}
+			name, err := remoteName(args[0])
+			if err != nil {
 				return err
 			}
 			client, err := openLangfuse(env)

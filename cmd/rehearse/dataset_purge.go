@@ -13,14 +13,21 @@ func newDatasetPurge(env *Env) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "purge NAME",
-		Short: "Delete every item of a dataset in Langfuse",
-		Long: `Delete every item of a dataset in Langfuse, archived ones included, and with them what runs have of them. The dataset itself stays.
+		Short: "Delete every item of a dataset in Langfuse or a store",
+		Long: `Delete every item of a dataset in Langfuse, archived ones included, and with them what runs have of them, or in a store. The dataset itself stays.
 Without --yes it is only said how many there are. "rehearse dataset pull NAME --archived --out FILE" keeps a copy.`,
-		Example: "  rehearse dataset purge main-dataset\n  rehearse dataset purge main-dataset --yes",
-		Args:    named(1, "name one dataset in Langfuse"),
+		Example: "  rehearse dataset purge main-dataset\n  rehearse dataset purge main-dataset --yes\n  rehearse dataset purge store:main-dataset --yes",
+		Args:    named(1, "name one dataset in Langfuse or in a store"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := textOrJSON(format); err != nil {
 				return err
+			}
+			if isStored(args[0]) {
+				stored, err := readStored(args[0])
+				if err != nil {
+					return err
+				}
+				return stored.purge(c.Context(), env, yes, format)
 			}
 			name, err := remoteName(args[0])
 			if err != nil {

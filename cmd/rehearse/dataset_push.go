@@ -17,17 +17,22 @@ func newDatasetPush(env *Env) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "push FILE NAME",
-		Short: "Put the items of a file into a dataset in Langfuse",
-		Long: `Put the items of a file (.jsonl, .json, .csv, also .gz) into a dataset in Langfuse. All of the file is checked before anything is sent. Items
-keep their ids, and those that are there already and the same are not sent again: a second push changes nothing. Of an item that is there, a part
-that the file's item lacks stays as it is; items that the file does not have stay, too.`,
+		Short: "Put the items of a file into a dataset in Langfuse or a store",
+		Long: `Put the items of a file (.jsonl, .json, .csv, also .gz) into a dataset in Langfuse or in a store. All of the file is checked before anything is
+sent. Items keep their ids, and those that are there already and the same are not sent again: a second push changes nothing. Items that the file
+does not have stay. Of an item in Langfuse a part that the file's item lacks stays as it is, too; in a store an item becomes what the file says, and
+all items are put or none.`,
 		Example: `  rehearse dataset push items.jsonl main-dataset
   rehearse dataset push items.jsonl.gz folder/main-dataset --create
+  rehearse dataset push items.jsonl sqlite:history.db#main-dataset --create
   rehearse dataset push items.csv main-dataset --format json`,
-		Args: named(2, "name a file of items and a dataset in Langfuse, in this order"),
+		Args: named(2, "name a file of items and a dataset in Langfuse or in a store, in this order"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := textOrJSON(format); err != nil {
 				return err
+			}
+			if isStored(args[1]) {
+				return pushStored(c.Context(), env, args[0], args[1], create, format)
 			}
 			name, err := remoteName(args[1])
 			if err != nil {
@@ -56,6 +61,20 @@ that the file's item lacks stays as it is; items that the file does not have sta
 	c.Flags().BoolVar(&create, "create", false, "create the dataset if it is missing")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
+}
+
+// pushStored puts the items of a file into a dataset in a store.
+func pushStored(ctx context.Context, env *Env, file, name string, create bool, format string) error {
+	stored, err := readStored(name)
+	if err != nil {
+		return err
+	}
+	records, err := dataset.LoadChecked(file)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	warnUnexpected(env, records)
+	return stored.push(ctx, env, records, create, format)
 }
 
 // warnUnexpected names the items that do not say what is expected: they can be kept, but not graded.

@@ -26,7 +26,7 @@ func newE2E(env *Env) *cobra.Command {
 
 Each item of DATASET is one conversation: its history is turned into the state that it would have left, the state is put into a fresh session,
 only the last query is sent, and only the answer to it is graded. DATASET is a file (.jsonl, .json, .csv, also .gz) or the name of a dataset in
-Langfuse. An item is {"id", "input": {"query"}, "expected_output": {"response", "assertions"?}, "metadata": {"site_name", "history":
+Langfuse or a store (store:NAME). An item is {"id", "input": {"query"}, "expected_output": {"response", "assertions"?}, "metadata": {"site_name", "history":
 [{"role", "content", "message_index"?}], "query_message_index"?, "state"?}}: the response says in words what a good answer is, and a judge
 scores its correctness, completeness, flow and format. Assertions are those of suites, such as {"type": "state", "path", "equals"}.
 

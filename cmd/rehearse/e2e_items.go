@@ -136,7 +136,8 @@ func (r *e2eReader) item(d *dataset.Record) *e2eItem {
 func (r *e2eReader) rebuild(d *dataset.Record, item *e2eItem, meta *itemMetadata) {
 	item.history = sitebot.History{Query: item.query, FieldIDs: item.site.FieldIDs(), CutAt: meta.QueryAt}
 	if len(meta.History) > 0 {
-		if err := json.Unmarshal(meta.History, &item.history.Rows); err != nil {
+		var objects []*struct{} // rebuild takes any rows, but here somebody has written them
+		if err := errors.Join(json.Unmarshal(meta.History, &objects), json.Unmarshal(meta.History, &item.history.Rows)); err != nil {
 			r.report(d, "metadata.history", `write [{"role": "user", "content": "…"}, …]`, "the history cannot be read: %v", inWordsOf(err))
 		}
 	}

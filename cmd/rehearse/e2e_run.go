@@ -55,8 +55,12 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	return f.conclude(ctx, w, run, items, log)
 }
 
-// datasetName is what a dataset is called in results: its name in Langfuse, or that of its file.
+// datasetName is what a dataset is called in results: its name in Langfuse or in a store, or that of its file.
 func datasetName(where string) string {
+	if isStored(where) {
+		stored, _ := readStored(where) // it was opened by that name
+		return stored.name
+	}
 	if remote, ok := strings.CutPrefix(where, langfuseScheme); ok {
 		return remote
 	}

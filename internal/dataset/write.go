@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"bytes"
+	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -35,15 +35,11 @@ func Encode(w io.Writer, records []Record) error {
 // Write writes records to a file of JSON Lines, packed when it ends in .gz. The file comes about whole, in place of the one that was there,
 // or stays as it was.
 func Write(file string, records []Record) error {
-	var lines bytes.Buffer
-	if err := Encode(&lines, records); err != nil {
-		return err
-	}
-	return replace(file, lines.Bytes())
+	return WriteWith(file, func(w io.Writer) error { return Encode(w, records) })
 }
 
-// replace gives a file other content: a temporary file beside it takes its name once it is written and on the disk.
-func replace(file string, content []byte) (err error) {
+// WriteWith is Write for records that write encodes, so that not all of them are in memory at once.
+func WriteWith(file string, write func(io.Writer) error) (err error) {
 	if !IsLines(file) {
 		return fmt.Errorf("%s: items are written as JSON Lines only: call it .jsonl or .jsonl.gz", file)
 	}
@@ -55,17 +51,6 @@ func replace(file string, content []byte) (err error) {
 		}
 		file, mode = actual, info.Mode().Perm()
 	}
-	if strings.HasSuffix(file, ".gz") {
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
-		if _, err := w.Write(content); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-		content = packed.Bytes()
-	}
 	temp := fmt.Sprintf("%s.%x.tmp", file, rand.Uint64())
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -76,9 +61,26 @@ func replace(file string, content []byte) (err error) {
 			err = errors.Join(fmt.Errorf("write the items: %w", err), os.Remove(temp))
 		}
 	}()
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(writePacked(f, strings.HasSuffix(file, ".gz"), write), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp, file)
+}
+
+// writePacked calls write with what leads to a file, through gzip where that is wanted.
+func writePacked(f io.Writer, packed bool, write func(io.Writer) error) error {
+	buffered := bufio.NewWriter(f)
+	if !packed {
+		return errors.Join(write(buffered), buffered.Flush())
+	}
+	packing := gzip.NewWriter(buffered)
+	return errors.Join(write(packing), packing.Close(), buffered.Flush())
+}
+
+// replace gives a file other content: a temporary file beside it takes its name once it is written and on the disk.
+func replace(file string, content []byte) error {
+	return WriteWith(file, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,6 +45,28 @@ func TestWrite(t *testing.T) {
 		same := cmp.Comparer(func(a, b json.RawMessage) bool { return plain(t, a) == plain(t, b) })
 		if d := cmp.Diff(records, got, same); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+		only(t, file)
+	}
+}
+
+// TestWriteBreaksOff holds that a file stays as it was when its items come to an end too early.
+func TestWriteBreaksOff(t *testing.T) {
+	for _, name := range []string{"a.jsonl", "a.jsonl.gz"} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := dataset.Write(file, []dataset.Record{item("a", `"kept"`)}); err != nil {
+			t.Fatal(err)
+		}
+		broken := errors.New("the line was cut")
+		err := dataset.WriteWith(file, func(w io.Writer) error {
+			return errors.Join(dataset.Encode(w, []dataset.Record{item("b", `"lost"`)}), broken)
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+		got, err := dataset.LoadRecords(file)
+		if err != nil || len(got) != 1 || got[0].ID != "a" {
+			t.Errorf("%+v, %v", got, err)
 		}
 		only(t, file)
 	}
