@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -121,7 +122,7 @@ func (c *Condition) compares(value string, ok bool) bool {
 func (c *Condition) same(a, b string) bool {
 	x, errX := parseNumber(a)
 	y, errY := parseNumber(b)
-	if errX == nil && errY == nil {
+	if errX == nil && errY == nil && !math.IsNaN(x) && !math.IsNaN(y) { // "nan" is a word, too, and equals itself
 		return x == y
 	}
 	return c.fold(strings.TrimSpace(a)) == c.fold(strings.TrimSpace(b))

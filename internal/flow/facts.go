@@ -25,6 +25,8 @@ type factOp struct {
 	SourceTurn int
 	// Confidence is between 0 and 1; nil means that nobody doubts it.
 	Confidence *float64
+	// Exact is true of what rules collect: Ada in place of ada is a correction, since the value is used as it is written.
+	Exact bool
 }
 
 // What an operation does. An add of a known key and an update of an unknown one do the same: the key has that value now.

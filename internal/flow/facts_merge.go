@@ -40,6 +40,9 @@ func (f Fact) says(op factOp) bool {
 	if op.Op == opDelete {
 		return f.Deleted
 	}
+	if op.Exact && f.Value != op.Value {
+		return false
+	}
 	return !f.Deleted && sameValue(f.Value, op.Value)
 }
 

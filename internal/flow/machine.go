@@ -210,7 +210,7 @@ func (t *turn) fixedText() (text string, fixed bool) {
 // collect keeps a field for the memory; conditions see it at once.
 func (t *turn) collect(name, value string) {
 	if name != "" && value != "" {
-		t.collected = append(t.collected, factOp{Op: opAdd, Key: name, Value: value})
+		t.collected = append(t.collected, factOp{Op: opAdd, Key: name, Value: value, Exact: true})
 	}
 }
 

@@ -21,6 +21,8 @@ type Moment struct {
 	Resumed bool
 	// History are the logged messages before this moment.
 	History []Said
+	// Known is what the agent has collected at former moments of the session, as its answers said; nil when nothing.
+	Known map[string]any
 }
 
 // Conversation is one with an agent, used by one goroutine at a time.

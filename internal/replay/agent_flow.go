@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 		if why != "" {
 			return nil, &NotThereError{at.State, why}
 		}
-		seed.Node, seed.History = n.ID, historyOf(at.History)
+		seed.Node, seed.History, seed.Memory.Facts = n.ID, historyOf(at.History), factsOf(at.Known)
 	default:
 		if n, ok := a.node(at.State); ok && a.behindStart(n) {
 			seed.Node = n.ID
@@ -116,6 +117,17 @@ func (c *flowConversation) Say(ctx context.Context, text string) (Answer, error)
 		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Data: collected(r.Memory),
 		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, CostUSD: r.Usage.CostUSD,
 	}, nil
+}
+
+// factsOf is the reverse of collected, in the order of the names.
+func factsOf(data map[string]any) []flow.Fact {
+	var facts []flow.Fact
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if value, ok := data[key].(string); ok {
+			facts = append(facts, flow.Fact{Key: key, Value: value})
+		}
+	}
+	return facts
 }
 
 func collected(m flow.Memory) map[string]any {

@@ -1,5 +1,7 @@
 package replay
 
+import "math"
+
 // The rules by which a candidate passes (S4.28 to S4.31).
 const (
 	turnMargin    = 1.1 // of the baseline's turn count ratio
@@ -7,6 +9,9 @@ const (
 	passShare     = 0.7 // of the metrics that apply
 	leastMatch    = 0.8 // completion match, whatever the baseline's
 )
+
+// rounding is how far apart two means may be, in parts of them, that are the same: a sum depends on the order of what is added.
+const rounding = 1e-12
 
 // Mean is a mean over the sessions to which a metric applies; without any it is nil.
 type Mean struct {
@@ -79,11 +84,12 @@ func Compare(baseline, candidate Means) Comparison {
 			passed++
 		}
 	}
-	atLeast := func(candidate, baseline float64) bool { return candidate >= baseline }
+	atMost := func(a, b float64) bool { return a <= b+rounding*math.Abs(b) }
+	atLeast := func(candidate, baseline float64) bool { return atMost(baseline, candidate) }
 	test(CompletionMatch, atLeast)
-	test(TurnCountRatio, func(candidate, baseline float64) bool { return candidate <= baseline*turnMargin })
+	test(TurnCountRatio, func(candidate, baseline float64) bool { return atMost(candidate, baseline*turnMargin) })
 	test(StateProgression, atLeast)
-	test(AvgLatency, func(candidate, baseline float64) bool { return candidate <= baseline*latencyMargin })
+	test(AvgLatency, func(candidate, baseline float64) bool { return atMost(candidate, baseline*latencyMargin) })
 	if len(c.Tests) > 0 {
 		c.PassedRatio = float64(passed) / float64(len(c.Tests))
 		c.Passed = c.PassedRatio >= passShare

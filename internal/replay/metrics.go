@@ -67,7 +67,7 @@ func Score(s *Session, p *Played, side Side, similarity func(a, b []string) floa
 	m.StateProgression = new(similarity(was, is))
 	m.FirstDivergence = firstDifference(was, is)
 	m.AvgLatencyMS = meanLatency(p.Turns)
-	if n := len(p.Turns); p.Completed && n > 0 {
+	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() { // replays made elsewhere may tell no times
 		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
 	}
 	m.DataAccuracy = accuracy(s.Data, p.Data)

@@ -36,13 +36,13 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 	}
 	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
 	players := []*player{}
-	names := s.logged()
+	names, fields := s.logged(), s.fields()
 	for _, lane := range []struct {
 		name  string
 		agent Agent
 	}{{Baseline, r.Baseline}, {Candidate, r.Candidate}} {
 		if lane.agent != nil {
-			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, names: names, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
+			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, names: names, fields: fields, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
 		}
 	}
 	failed, err := r.inTurns(ctx, s, players)
@@ -87,6 +87,9 @@ type player struct {
 	observed []LaneTurn
 	// names are the log's names of states that the agent calls otherwise.
 	names map[string]string
+	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in its own words.
+	fields map[string]string
+	known  map[string]any
 	// places are the indexes of the user's messages, once they are needed.
 	places       []int
 	lane         Lane
@@ -150,7 +153,7 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	at := p.places[i]
 	p.astray, p.asked = false, p.session.askedBefore(at)
 	p.conversation, err = p.agent.Open(ctx, Moment{
-		SessionID: p.session.ID, State: p.observed[i].Before, Resumed: true, History: p.session.Messages[:at],
+		SessionID: p.session.ID, State: p.observed[i].Before, Resumed: true, History: p.session.Messages[:at], Known: p.known,
 	})
 	return err
 }
@@ -201,7 +204,7 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	p.asked = answer.Text
 	p.lane.Turns = append(p.lane.Turns, t)
 	if answer.Data != nil {
-		p.lane.Data = answer.Data
+		p.known, p.lane.Data = answer.Data, inWordsOf(p.fields, answer.Data)
 	}
 	p.lane.Completed = answer.Completed
 	// In forced mode the log goes on, whatever the agent thinks.

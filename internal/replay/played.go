@@ -35,6 +35,21 @@ type PlayedTurn struct {
 	At         time.Time `json:"timestamp"`
 }
 
+// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none.
+func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
+	type plain PlayedTurn
+	row := struct {
+		*plain
+		At *string `json:"timestamp"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(data, &row); err != nil || row.At == nil {
+		return err
+	}
+	at, err := readTime(*row.At)
+	t.At = at
+	return err
+}
+
 // ReadPlayed reads replays that were made elsewhere, a JSON object a line. The error names the line.
 func ReadPlayed(r io.Reader) ([]Played, error) {
 	lines := bufio.NewReaderSize(r, 256<<10)

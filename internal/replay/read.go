@@ -144,9 +144,14 @@ func parseTime(data json.RawMessage) (time.Time, error) {
 	if len(data) == 0 || json.Unmarshal(data, &text) != nil || text == "" {
 		return time.Time{}, errors.New("it has no timestamp")
 	}
+	t, err := readTime(text)
+	return t.Truncate(time.Microsecond), err
+}
+
+func readTime(text string) (time.Time, error) {
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC().Truncate(time.Microsecond), nil
+			return t.UTC(), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("its timestamp %.40q is no time such as 2026-01-31T12:00:00Z", text)

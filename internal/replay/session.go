@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -146,13 +147,15 @@ func (s *Session) add(e *Event, faults *Faults) {
 		s.FlowID = e.FlowID
 	}
 	var p payload
-	if err := json.Unmarshal(orNull(e.Payload), &p); err != nil {
+	wrong := json.Unmarshal(orNull(e.Payload), &p) // what can be read of it stands in p all the same
+	if wrong != nil {
 		faults.note(e, "the payload cannot be read")
-		return
 	}
 	switch e.Type {
 	case Message:
-		s.say(e, &p, faults)
+		if wrong == nil || p.Sender != "" {
+			s.say(e, &p, faults)
+		}
 	case Completed:
 		s.Completed = true
 	case DroppedOff:
@@ -183,7 +186,7 @@ func (s *Session) say(e *Event, p *payload, faults *Faults) {
 		Latency *float64 `json:"latency_ms"`
 		Turn    int      `json:"turn_number"`
 	}
-	if json.Unmarshal(orNull(e.Context), &context) != nil || json.Unmarshal(orNull(e.Metrics), &metrics) != nil {
+	if errors.Join(json.Unmarshal(orNull(e.Context), &context), json.Unmarshal(orNull(e.Metrics), &metrics)) != nil {
 		faults.note(e, "the context or the metrics cannot be read")
 	}
 	if metrics.Turn > 0 && metrics.Turn < s.turn {

@@ -1,0 +1,64 @@
+package replay_test
+
+import (
+	"strings"
+	"testing"
+
+	"rehearse/internal/replay"
+)
+
+// TestTimesOfReplays proves that times may be written as in events, or be missing, which is not a time of 0 seconds.
+func TestTimesOfReplays(t *testing.T) {
+	for times, want := range map[[2]string]float64{
+		{`"2026-01-01T00:00:01.5Z"`, `"2026-01-01T01:00:03+01:00"`}: 1.5,
+		{`"2026-01-01T00:00:01"`, `"2026-01-01 00:00:01.25"`}:       0.25, // Python's isoformat and str
+		{`null`, `"2026-01-01T00:00:01Z"`}:                          -1,
+		{`null`, `null`}:                                            -1,
+	} {
+		line := `{"session_id":"s","variant":"baseline","replay_completed":true,"results":[{"state":"a","timestamp":` + times[0] + `},{"state":"b","timestamp":` + times[1] + `}]}`
+		played, err := replay.ReadPlayed(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(times, err)
+		}
+		m := replay.Score(talked("s", "a x → a"), &played[0], replay.After, editSimilarity)
+		if got := m.CompletionSeconds; got == nil && want >= 0 || got != nil && *got != want || played[0].Turns[1].State != "b" {
+			t.Errorf("%v: %v", times, got)
+		}
+	}
+	if _, err := replay.ReadPlayed(strings.NewReader(`{"session_id":"s","variant":"v","results":[{"timestamp":"noon"}]}`)); err == nil || !strings.Contains(err.Error(), `"noon"`) {
+		t.Error(err)
+	}
+}
+
+// TestRoundingIsNoLoss proves that the order in which means are summed decides nothing.
+func TestRoundingIsNoLoss(t *testing.T) {
+	baseline, candidate := replay.Means{}, replay.Means{}
+	values := []float64{0.3, 0.2, 0.1}
+	for i := range values {
+		baseline.Add(&replay.Metrics{StateProgression: &values[len(values)-1-i]})
+		candidate.Add(&replay.Metrics{StateProgression: &values[i]})
+	}
+	if *baseline[replay.StateProgression].Value == *candidate[replay.StateProgression].Value {
+		t.Fatal("these sums were to differ by rounding")
+	}
+	for _, c := range []replay.Comparison{replay.Compare(baseline, candidate), replay.Compare(candidate, baseline)} {
+		if !c.Passed {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestUnreadablePayload proves that a session has ended, and a message been said, also when some of the payload is not what it should be.
+func TestUnreadablePayload(t *testing.T) {
+	log := `{"event_id":"1","event_type":"message_sent","context":{"session_id":"s","flow_id":"f","current_state":"a"},"payload":{"sender":"user","message_text":7,"state_transition":true,"next_state":"b"},"timestamp":"2026-01-01T00:00:00Z"}
+{"event_id":"2","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":[]},"timestamp":"2026-01-01T00:01:00Z"}`
+	var faults replay.Faults
+	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), func(r replay.Reject) { t.Error(r) }), &faults) {
+		if err != nil || !s.Completed || s.Turns() != 1 || s.States(replay.After)[0] != "b" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	if faults.Counts["the payload cannot be read"] != 2 {
+		t.Error(faults)
+	}
+}
