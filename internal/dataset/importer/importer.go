@@ -158,7 +158,7 @@ func (f *file) items(name, format string, all []conversation) (items []dataset.R
 				history = append(history, map[string]string{"role": "assistant", "content": t.answer})
 			}
 		}
-		f.lose("turns behind the last of which something is expected", behind)
+		f.lose("last turns without an expected answer", behind)
 	}
 	return items, nil
 }

@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 			`{"id":"conversation-1","input":{"query":"hi"},"expected_output":{"response":"Hello"},"metadata":{"history":[],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":1}}}
 {"id":"conversation-2","input":{"query":"cart?"},"expected_output":{"response":"Soil"},"metadata":{"history":[{"content":"hi","role":"user"},{"content":"Hello","role":"assistant"}],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":2}}}
 `,
-			map[string]int{"expected_tool_use": 1, "turns behind the last of which something is expected": 1, "turns without a text": 1},
+			map[string]int{"expected_tool_use": 1, "last turns without an expected answer": 1, "turns without a text": 1},
 		},
 		{
 			"b.evalset.json", `{"eval_set_id": "x", "eval_cases": [{"eval_id": "dir/case", "session_input": {"app_name": "a"}, "conversation": [{"user_content": {"role": "user",
@@ -33,6 +33,14 @@ func TestRead(t *testing.T) {
 			`{"id":"case-1","input":{"query":"Roll"},"expected_output":{"response":"5"},"metadata":{"history":[],"source":{"conversation":"case","file":"b.evalset.json","format":"adk","turn":1}}}
 `,
 			map[string]int{"tool_uses": 1, "inline_data": 1, "session_input": 1},
+		},
+		{ // the last invocation wants a tool and no answer, as in ADK's own roll_die
+			"c.test.json", `{"eval_cases": [{"eval_id": "c", "conversation": [
+				{"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}},
+				{"user_content": {"parts": [{"text": "Roll"}]}, "final_response": {"parts": [{"text": null}]}, "intermediate_data": {"tool_uses": [{"name": "roll"}]}}]}]}`, "adk",
+			`{"id":"c-1","input":{"query":"Hi"},"expected_output":{"response":"Hello"},"metadata":{"history":[],"source":{"conversation":"c","file":"c.test.json","format":"adk","turn":1}}}
+`,
+			map[string]int{"tool_uses": 1, "last turns without an expected answer": 1},
 		},
 		{
 			"stories.yml", "stories:\n- story: s\n  steps:\n  - user: |\n      hi\n    intent: greet\n  - action: utter_greet\n  - user: '[afghan](cuisine) food'\n    intent: inform\n", "rasa",
