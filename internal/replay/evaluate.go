@@ -70,6 +70,7 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 	row.Status, row.Seen, row.Ended = Done, e.Now(), e.Now()
 	if err != nil {
 		row.Error, row.Status = err.Error(), Failed
+		row.Sessions, row.PairsDropped = len(tally.sessions), tally.dropped
 		if len(tally.sessions) > 0 {
 			row.Status = Partially
 		}

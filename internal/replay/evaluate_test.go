@@ -165,8 +165,8 @@ func TestBrokenOff(t *testing.T) {
 	if _, err := e.Evaluate(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	if n, status := len(runs.outcomes), runs.last().Status; n < 20 || n > 60 || status != replay.Partially || runs.last().Ended.IsZero() {
-		t.Fatalf("%d kept, status %s", n, status)
+	if n, status := len(runs.outcomes), runs.last().Status; n < 20 || n > 60 || status != replay.Partially || runs.last().Ended.IsZero() || runs.last().Sessions < 20 {
+		t.Fatalf("%d kept, status %s, %d sessions", n, status, runs.last().Sessions)
 	}
 	before := len(runs.outcomes)
 	var played atomic.Int32
