@@ -185,12 +185,8 @@ func (d storedDataset) records(ctx context.Context, env *Env) (records []dataset
 	return records, err
 }
 
-// made creates the dataset where that is wanted, and else makes sure that it is there.
-func (d storedDataset) made(ctx context.Context, env *Env, datasets *store.Datasets, create bool) error {
-	if create {
-		return endedOr(ctx, datasets.Create(ctx, d.name, "", env.Now()))
-	}
-	_, err := datasets.Dataset(ctx, d.name)
+// endedPut is endedOr for items that were put: a dataset that is missing may be made.
+func (d storedDataset) endedPut(ctx context.Context, err error) error {
 	if errors.Is(err, store.ErrUnknownDataset) {
 		return usage("there is no dataset %q in %s: add --create to create it; `rehearse dataset list --from %s` shows which there are",
 			d.name, d.place(), withoutPassword(d.address))
@@ -203,12 +199,9 @@ func (d storedDataset) push(ctx context.Context, env *Env, records []dataset.Rec
 	ctx, release := untilSignal(ctx, env)
 	defer release()
 	return withDatasets(ctx, d.address, create, func(datasets *store.Datasets) error {
-		if err := d.made(ctx, env, datasets, create); err != nil {
-			return err
-		}
-		change, err := datasets.Put(ctx, d.name, records, env.Now())
+		change, err := datasets.Put(ctx, d.name, records, store.PutOptions{Create: create, Now: env.Now()})
 		if err != nil {
-			return endedOr(ctx, fmt.Errorf("nothing was put: %w", err))
+			return d.endedPut(ctx, fmt.Errorf("nothing was put: %w", err))
 		}
 		o := &datasetOutcome{Dataset: d.String(), New: change.New, Changed: change.Changed, Unchanged: change.Unchanged}
 		return o.conclude(env, format, "put", "")

@@ -64,13 +64,10 @@ func listStored(ctx context.Context, env *Env, address string) (listed []listedD
 // put adds one item to the dataset, settled with what is there.
 func (d storedDataset) put(ctx context.Context, env *Env, r dataset.Record, create bool, settle func(old *dataset.Record) (dataset.Record, error)) error {
 	return withDatasets(ctx, d.address, create, func(datasets *store.Datasets) error {
-		if err := d.made(ctx, env, datasets, create); err != nil {
-			return err
-		}
-		err := datasets.Settle(ctx, d.name, r.ID, env.Now(), settle)
+		err := datasets.Settle(ctx, d.name, r.ID, store.PutOptions{Create: create, Now: env.Now()}, settle)
 		if _, told := errors.AsType[*exitError](err); told {
 			return err
 		}
-		return endedStored(ctx, err)
+		return d.endedPut(ctx, err)
 	})
 }

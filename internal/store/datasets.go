@@ -43,6 +43,14 @@ type DatasetEntry struct {
 // DatasetChange counts what became of items that were put.
 type DatasetChange struct{ New, Changed, Unchanged int }
 
+// PutOptions say how items are put.
+type PutOptions struct {
+	// Create makes the dataset if it is missing; it is not made when the items cannot be put.
+	Create bool
+	// Now is when the dataset is changed.
+	Now time.Time
+}
+
 // datasetTable is what differs between databases.
 type datasetTable interface {
 	// list returns all datasets in the byte order of their names, or with a name that one, if it is there.
@@ -50,8 +58,8 @@ type datasetTable interface {
 	// create adds a dataset unless it is there.
 	create(ctx context.Context, name, description string, now time.Time) error
 	// change calls do within a transaction, all or nothing, and notes when the dataset was changed. No two change one dataset at a time.
-	// It reports whether there is such a dataset; without one it does not call do.
-	change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) (known bool, err error)
+	// It reports whether there is such a dataset; without one it does not call do, unless the dataset is to be made.
+	change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
 	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
 	// place names the database in errors.
@@ -92,16 +100,21 @@ func (d *Datasets) unknown(name string) error {
 
 // Create makes a dataset without items. One that is there stays as it is.
 func (d *Datasets) Create(ctx context.Context, name, description string, now time.Time) error {
-	check := rowCheck{what: "dataset", id: name}
-	if name == "" {
-		check.errorf("it has no name: give it one, or it could not be found")
-	}
-	check.text("name", name, MaxDatasetName)
+	check := checkDataset(name)
 	check.text("description", description, maxDescription)
 	if check.err != nil {
 		return check.err
 	}
 	return d.table.create(ctx, plainText(name), plainText(description), now)
+}
+
+func checkDataset(name string) rowCheck {
+	check := rowCheck{what: "dataset", id: name}
+	if name == "" {
+		check.errorf("it has no name: give it one, or it could not be found")
+	}
+	check.text("name", name, MaxDatasetName)
+	return check
 }
 
 // Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it needs no connection while the
@@ -130,12 +143,12 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 
 // Put adds items to a dataset, all or none; one whose id is there already is replaced, and of several with one id the last counts. What is
 // there already as it is, is not written. Without such a dataset the error wraps ErrUnknownDataset.
-func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, now time.Time) (change DatasetChange, err error) {
+func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o PutOptions) (change DatasetChange, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
 		return DatasetChange{}, err
 	}
-	err = d.change(ctx, name, now, func(tx datasetChanges) error {
+	err = d.change(ctx, name, o, func(tx datasetChanges) error {
 		for part := range itemParts(rows) {
 			counted, err := putPart(ctx, tx, part)
 			if err != nil {
@@ -187,8 +200,8 @@ func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change Dat
 
 // Settle puts one item, which settle makes, given the one that has the id already, or nil. Nobody changes the dataset in between. An error of
 // settle comes back as it is, and nothing is changed.
-func (d *Datasets) Settle(ctx context.Context, name, id string, now time.Time, settle func(old *dataset.Record) (dataset.Record, error)) error {
-	return d.change(ctx, name, now, func(tx datasetChanges) error {
+func (d *Datasets) Settle(ctx context.Context, name, id string, o PutOptions, settle func(old *dataset.Record) (dataset.Record, error)) error {
+	return d.change(ctx, name, o, func(tx datasetChanges) error {
 		found, err := tx.find(ctx, []string{plainText(id)})
 		if err != nil {
 			return err
@@ -212,7 +225,7 @@ func (d *Datasets) Settle(ctx context.Context, name, id string, now time.Time, s
 // Purge deletes every item of a dataset, which stays, and returns how many there were. Without such a dataset the error wraps
 // ErrUnknownDataset.
 func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (deleted int, err error) {
-	err = d.change(ctx, name, now, func(tx datasetChanges) error {
+	err = d.change(ctx, name, PutOptions{Now: now}, func(tx datasetChanges) error {
 		deleted, err = tx.purge(ctx)
 		return err
 	})
@@ -222,8 +235,11 @@ func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (delet
 	return deleted, nil
 }
 
-func (d *Datasets) change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) error {
-	known, err := d.table.change(ctx, plainText(name), now, do)
+func (d *Datasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) error {
+	if check := checkDataset(name); o.Create && check.err != nil {
+		return check.err
+	}
+	known, err := d.table.change(ctx, plainText(name), o, do)
 	if err == nil && !known {
 		err = d.unknown(name)
 	}

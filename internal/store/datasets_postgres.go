@@ -25,17 +25,24 @@ func (t postgresDatasets) list(ctx context.Context, name string) ([]DatasetEntry
 	return all, t.db.explain(ctx, "read datasets from", err)
 }
 
+const insertPostgresDataset = `INSERT INTO exp.datasets (name, description, created_at, updated_at) VALUES ($1, $2, $3, $3)
+	ON CONFLICT (name) DO NOTHING`
+
 func (t postgresDatasets) create(ctx context.Context, name, description string, now time.Time) error {
-	_, err := t.db.pool.Exec(ctx, `INSERT INTO exp.datasets (name, description, created_at, updated_at) VALUES ($1, $2, $3, $3)
-		ON CONFLICT (name) DO NOTHING`, name, description, now)
+	_, err := t.db.pool.Exec(ctx, insertPostgresDataset, name, description, now)
 	return t.db.explain(ctx, "write a dataset to", err)
 }
 
-func (t postgresDatasets) change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) (known bool, err error) {
+func (t postgresDatasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the server's fault
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
+		if o.Create {
+			if _, err := tx.Exec(ctx, insertPostgresDataset, name, "", o.Now); err != nil {
+				return err
+			}
+		}
 		// Another writer waits here for the row. So items become visible in the order of their positions, and a reader misses none.
-		done, err := tx.Exec(ctx, `UPDATE exp.datasets SET updated_at = $2 WHERE name = $1`, name, now)
+		done, err := tx.Exec(ctx, `UPDATE exp.datasets SET updated_at = $2 WHERE name = $1`, name, o.Now)
 		if known = done.RowsAffected() > 0; err != nil || !known {
 			return err
 		}

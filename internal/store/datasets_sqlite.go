@@ -30,16 +30,23 @@ func (t sqliteDatasets) list(ctx context.Context, name string) (all []DatasetEnt
 	return all, t.store.explain(ctx, "read datasets from", err)
 }
 
+const insertDataset = `INSERT INTO datasets (name, description, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`
+
 func (t sqliteDatasets) create(ctx context.Context, name, description string, now time.Time) error {
-	err := t.store.exec(ctx, `INSERT INTO datasets (name, description, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-		name, description, now.UnixMicro(), now.UnixMicro())
+	err := t.store.exec(ctx, insertDataset, name, description, now.UnixMicro(), now.UnixMicro())
 	return t.store.explain(ctx, "write a dataset to", err)
 }
 
-func (t sqliteDatasets) change(ctx context.Context, name string, now time.Time, do func(datasetChanges) error) (known bool, err error) {
+func (t sqliteDatasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the store's fault
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `UPDATE datasets SET updated_at = ? WHERE name = ?`, now.UnixMicro(), name)
+		now := o.Now.UnixMicro()
+		if o.Create {
+			if _, err := tx.ExecContext(ctx, insertDataset, name, "", now, now); err != nil {
+				return err
+			}
+		}
+		done, err := tx.ExecContext(ctx, `UPDATE datasets SET updated_at = ? WHERE name = ?`, now, name)
 		if err != nil {
 			return err
 		}

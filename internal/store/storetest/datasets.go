@@ -28,6 +28,7 @@ func RunDatasets(t *testing.T, open func(t *testing.T) *store.Datasets) {
 		{"items come back as they were put, in their order", itemsSame},
 		{"putting again changes nothing, and what differs is replaced", itemsReplaced},
 		{"all items or none", itemsAllOrNone},
+		{"a dataset is made with its items or not at all", itemsMade},
 		{"what cannot be kept is an error that names it", itemsRefused},
 		{"one item is settled with what is there", itemSettled},
 		{"a purge leaves the dataset and other datasets", itemsPurged},
@@ -53,7 +54,7 @@ func made(t *testing.T, d *store.Datasets, names ...string) {
 
 func putItems(t *testing.T, d *store.Datasets, name string, items ...dataset.Record) store.DatasetChange {
 	t.Helper()
-	change, err := d.Put(t.Context(), name, items, noon)
+	change, err := d.Put(t.Context(), name, items, store.PutOptions{Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +96,9 @@ func datasetsUnknown(t *testing.T, d *store.Datasets) {
 	made(t, d, "there")
 	for _, name := range []string{"", "absent", "There", "' OR ''='", "\xff", strings.Repeat("long", 1000)} {
 		_, one := d.Dataset(t.Context(), name)
-		_, two := d.Put(t.Context(), name, simple("a"), noon)
+		_, two := d.Put(t.Context(), name, simple("a"), store.PutOptions{Now: noon})
 		_, three := d.Purge(t.Context(), name, noon)
-		four := d.Settle(t.Context(), name, "a", noon, func(*dataset.Record) (dataset.Record, error) {
+		four := d.Settle(t.Context(), name, "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
 			t.Error("there is nothing to settle")
 			return dataset.Record{}, nil
 		})
@@ -127,7 +128,7 @@ func datasetsListed(t *testing.T, d *store.Datasets) {
 	if err := d.Create(t.Context(), "b", "something else", noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Put(t.Context(), "b", simple("one", "two"), noon.Add(time.Minute)); err != nil {
+	if _, err := d.Put(t.Context(), "b", simple("one", "two"), store.PutOptions{Now: noon.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := d.List(t.Context())
@@ -212,23 +213,45 @@ func itemsReplaced(t *testing.T, d *store.Datasets) {
 func itemsAllOrNone(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	items := append(simple("a", "b"), dataset.Record{ID: "c", Input: json.RawMessage(`{`)})
-	if _, err := d.Put(t.Context(), "set", items, noon); err == nil {
+	if _, err := d.Put(t.Context(), "set", items, store.PutOptions{Now: noon}); err == nil {
 		t.Error("no error")
 	}
 	wantItems(t, d, "set")
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := errors.New("stop")
-	err := d.Settle(ctx, "set", "a", noon, func(*dataset.Record) (dataset.Record, error) {
+	err := d.Settle(ctx, "set", "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
 		cancel()
 		return simple("a")[0], nil
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
-	if err := d.Settle(t.Context(), "set", "a", noon, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+	if err := d.Settle(t.Context(), "set", "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	wantItems(t, d, "set")
+}
+
+func itemsMade(t *testing.T, d *store.Datasets) {
+	o := store.PutOptions{Create: true, Now: noon}
+	stop := errors.New("stop")
+	for _, name := range []string{"", strings.Repeat("x", 256)} {
+		if _, err := d.Put(t.Context(), name, simple("a"), o); err == nil || !strings.Contains(err.Error(), "name") {
+			t.Errorf("%.10s: %v", name, err)
+		}
+	}
+	if err := d.Settle(t.Context(), "set", "a", o, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+		t.Errorf("%v, want %v", err, stop)
+	}
+	if all, err := d.List(t.Context()); len(all) != 0 || err != nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	for i, want := range []store.DatasetChange{{New: 1}, {Unchanged: 1}} {
+		if got, err := d.Put(t.Context(), "set", simple("a"), o); got != want || err != nil {
+			t.Errorf("%d: %+v, %v", i, got, err)
+		}
+	}
+	wantItems(t, d, "set", simple("a")...)
 }
 
 func itemsRefused(t *testing.T, d *store.Datasets) {
@@ -240,7 +263,7 @@ func itemsRefused(t *testing.T, d *store.Datasets) {
 		`item "a": its metadata is no JSON: correct it`:                 {ID: "a", Metadata: json.RawMessage(`x`)},
 		"it has 16777219 bytes, of which 16777216 can be kept: shorten": {ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`)},
 	} {
-		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, noon); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, store.PutOptions{Now: noon}); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.300v, want %s", err, want)
 		}
 	}
@@ -249,7 +272,7 @@ func itemsRefused(t *testing.T, d *store.Datasets) {
 func itemSettled(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	for n := range 3 {
-		err := d.Settle(t.Context(), "set", "a", noon, func(old *dataset.Record) (dataset.Record, error) {
+		err := d.Settle(t.Context(), "set", "a", store.PutOptions{Now: noon}, func(old *dataset.Record) (dataset.Record, error) {
 			if n == 0 != (old == nil) || old != nil && string(old.Input) != fmt.Sprint(n-1) {
 				t.Errorf("%d: %+v", n, old)
 			}
@@ -309,7 +332,7 @@ func itemsAtOnce(t *testing.T, d *store.Datasets) {
 	for w := range 6 {
 		wg.Go(func() {
 			for i := range 10 {
-				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)), noon)
+				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)), store.PutOptions{Now: noon})
 				if err = errors.Join(err, d.Create(t.Context(), "set", "", noon)); err != nil {
 					t.Error(err)
 				}
@@ -328,7 +351,7 @@ func datasetsCancelled(t *testing.T, d *store.Datasets) {
 	cancel()
 	_, one := d.List(ctx)
 	_, two := d.Dataset(ctx, "set")
-	_, three := d.Put(ctx, "set", simple("a"), noon)
+	_, three := d.Put(ctx, "set", simple("a"), store.PutOptions{Now: noon})
 	_, four := d.Purge(ctx, "set", noon)
 	var five error
 	for _, err := range d.Items(ctx, "set") {
