@@ -102,7 +102,11 @@ func rebuildLines(name string, in io.Reader, out io.Writer) error {
 	encoder := json.NewEncoder(buffered)
 	encoder.SetEscapeHTML(false)
 	for n := 1; lines.Scan(); n++ {
-		line := bytes.TrimSpace(lines.Bytes())
+		line := lines.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // as some editors begin a file
+		}
+		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
 		}
