@@ -46,8 +46,9 @@ func nextJob(ctx context.Context, ordered <-chan *job) (*job, error) {
 }
 
 const (
-	// outcomesPerBatch and batchEvery bound what a killed program loses: a batch is written when either is reached.
+	// outcomesPerBatch, bytesPerBatch and batchEvery bound what a killed program loses: a batch is written when any is reached.
 	outcomesPerBatch = 200
+	bytesPerBatch    = 8 << 20
 	batchEvery       = time.Second
 )
 
@@ -62,6 +63,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 	ctx = context.WithoutCancel(ctx)
 	var batch []Outcome
 	var failed error
+	size := 0
 	write := func() {
 		if failed != nil {
 			return
@@ -70,7 +72,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 		if failed != nil {
 			giveUp(failed)
 		}
-		batch = nil // the store may still look at it
+		batch, size = nil, 0 // the store may still look at it
 	}
 	tick := time.NewTicker(batchEvery)
 	defer tick.Stop()
@@ -81,7 +83,8 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 				write()
 				return failed
 			}
-			if batch = append(batch, o); len(batch) >= outcomesPerBatch {
+			size += len(o.Detail)
+			if batch = append(batch, o); len(batch) >= outcomesPerBatch || size >= bytesPerBatch {
 				write()
 			}
 		case <-tick.C:

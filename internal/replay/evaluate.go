@@ -227,11 +227,11 @@ func (e *Evaluation) play(ctx context.Context, j *job, finished chan<- Outcome) 
 	}
 	Measure(j.session, j.pair, e.Side)
 	j.session = nil
+	outcome, err := boundedOutcome(j.pair)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", j.pair.SessionID, err)
+	}
 	if e.Runs != nil {
-		outcome, err := outcomeOf(j.pair)
-		if err != nil {
-			return fmt.Errorf("session %s: %w", j.pair.SessionID, err)
-		}
 		finished <- outcome // it is taken even when the run is given up
 	}
 	close(j.done)

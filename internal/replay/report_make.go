@@ -43,8 +43,8 @@ func (t *Tally) Report(r Report, requirement Requirement) (*Report, error) {
 			r.Divergences = append(r.Divergences, Divergence{turn, n})
 		}
 	}
-	r.Notes = append(r.Notes, t.notes(&r)...)
 	t.cut()
+	r.Notes = append(r.Notes, t.notes(&r)...)
 	for _, s := range t.shown {
 		r.Sessions = append(r.Sessions, *s.pair)
 	}
@@ -95,8 +95,8 @@ func (t *Tally) notes(r *Report) []Note {
 	if r.Unknown > 0 {
 		notes = append(notes, Note{Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown})
 	}
-	if far := len(t.sessions) + t.dropped - maxShown; far > 0 {
-		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", maxShown), Count: far})
+	if far := len(t.sessions) + t.dropped - len(t.shown); far > 0 {
+		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", len(t.shown)), Count: far})
 	}
 	return notes
 }

@@ -21,10 +21,14 @@ type Session struct {
 	Ended   time.Time
 
 	turn int // the highest turn number so far
+	text int // the bytes of its messages so far
 }
 
-// maxMessages bounds the messages of a session that are read.
-const maxMessages = 50_000
+// maxMessages bounds the messages of a session that are read, maxText the bytes of what they say.
+const (
+	maxMessages = 50_000
+	maxText     = 16 << 20
+)
 
 // Said is one logged message. Before and After are the states around it.
 type Said struct {
@@ -199,6 +203,8 @@ func (s *Session) say(e *Event, p *payload, faults *Faults) {
 	m := Said{User: p.Sender == "user", Before: context.State, After: context.State, LatencyMS: metrics.Latency, At: e.Time}
 	if p.Text == nil {
 		faults.note(e, "the message has no text")
+	} else if s.text += len(*p.Text); s.text > maxText {
+		faults.note(e, "the session has too much text; what this message says is left out")
 	} else {
 		m.Text = *p.Text
 	}

@@ -21,6 +21,8 @@ type Tally struct {
 	// thinking is how long users took, a number for each session.
 	thinking []float64
 	shown    []seen
+	// shownText is how many bytes the texts of those shown have.
+	shownText int
 }
 
 // laneTally has a column for each metric, with NaN where it does not apply.
@@ -36,11 +38,14 @@ type laneTally struct {
 type seen struct {
 	interest float64
 	pair     *Pair
+	size     int
 }
 
-// maxShown is how many sessions a report shows, maxDivergence the last turn at which divergences are counted apart.
+// maxShown is how many sessions a report shows and maxShownText how many bytes of text in them, maxDivergence the last turn at which
+// divergences are counted apart.
 const (
 	maxShown      = 500
+	maxShownText  = 32 << 20
 	maxDivergence = 20
 )
 
@@ -104,8 +109,10 @@ func orNaN(x *float64) float64 {
 
 // show keeps the pair if there is more to see in it than in others: dropped ones first, then those whose lanes differ most.
 func (t *Tally) show(pair *Pair) {
-	t.shown = append(t.shown, seen{interest(pair), pair})
-	if len(t.shown) >= 2*maxShown {
+	size := pair.size()
+	t.shownText += size
+	t.shown = append(t.shown, seen{interest(pair), pair, size})
+	if len(t.shown) >= 2*maxShown || t.shownText >= 2*maxShownText {
 		t.cut()
 	}
 }
@@ -114,7 +121,10 @@ func (t *Tally) cut() {
 	slices.SortStableFunc(t.shown, func(a, b seen) int {
 		return cmp.Or(cmp.Compare(b.interest, a.interest), cmp.Compare(a.pair.SessionID, b.pair.SessionID))
 	})
-	n := min(len(t.shown), maxShown)
+	n := 0
+	for t.shownText = 0; n < min(len(t.shown), maxShown) && t.shownText+t.shown[n].size <= maxShownText; n++ {
+		t.shownText += t.shown[n].size
+	}
 	clear(t.shown[n:])
 	t.shown = t.shown[:n]
 }
