@@ -52,7 +52,7 @@ func daysOf(ctx context.Context, events replay.Events, flow string) (first, last
 // flowsOf returns the flows of the store.
 func flowsOf(ctx context.Context, events replay.Events) ([]string, error) {
 	var flows []string
-	for e, err := range events.Each(ctx, replay.Filter{Types: []string{replay.Started}}) {
+	for e, err := range events.Each(ctx, replay.Filter{Types: []string{replay.Started, replay.Message}}) {
 		if err != nil {
 			return nil, fmt.Errorf("read events: %w", err)
 		}

@@ -113,7 +113,7 @@ func (*scoreFlags) tell(out io.Writer, s *replay.Scored) {
 		fmt.Fprintf(out, "rehearse: %s dropped, as another variant has not played the conversation\n", plural(s.Unpaired, "replay"))
 	}
 	for _, kind := range sortedNames(s.Faults.Counts) {
-		fmt.Fprintf(out, "rehearse: %d times in the log: %s (%s)\n", s.Faults.Counts[kind], kind, strings.Join(s.Faults.Examples[kind], ", "))
+		fmt.Fprintf(out, "rehearse: %d times in the log: %s (%s)\n", s.Faults.Counts[kind], kind, oneLine(strings.Join(s.Faults.Examples[kind], ", ")))
 	}
 }
 
@@ -136,7 +136,7 @@ func readPlayed(file string) ([]replay.Played, error) {
 func printScored(out io.Writer, s *replay.Scored) error {
 	for _, flow := range sortedNames(s.Flows) {
 		f := s.Flows[flow]
-		fmt.Fprintf(out, "%s: %s\n", flow, plural(f.Sessions, "conversation"))
+		fmt.Fprintf(out, "%s: %s\n", oneLine(flow), plural(f.Sessions, "conversation"))
 		variants := sortedNames(f.Variants)
 		fmt.Fprintf(out, "  %-26s %s\n", "", strings.Join(padded(variants), " "))
 		for _, metric := range replay.MetricNames {
@@ -167,7 +167,7 @@ func printScored(out io.Writer, s *replay.Scored) error {
 func padded(cells []string) []string {
 	wide := make([]string, len(cells))
 	for i, cell := range cells {
-		wide[i] = fmt.Sprintf("%16s", cell)
+		wide[i] = fmt.Sprintf("%16s", oneLine(cell))
 	}
 	return wide
 }
