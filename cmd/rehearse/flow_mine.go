@@ -98,6 +98,9 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	if err != nil {
 		return err
 	}
+	if err := loaded(f.store); err != nil {
+		return err
+	}
 	return withHistory(c.Context(), f.store, func(events replay.Events) error {
 		var faults replay.Faults
 		learned, err := mine.Learn(beganWithin(c.Context(), events, f.flow, from, to, &faults), options)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,6 +71,18 @@ func openHistory(ctx context.Context, address string) (*history, error) {
 // isPostgres reports whether an address is one of a PostgreSQL database.
 func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// loaded refuses the address of a file that is not there: opening would make an empty store, in which nothing can be found.
+func loaded(address string) error {
+	path, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return usage("there is no store %s: name the one into which `rehearse replay import` has loaded the log, with --store", address)
+	}
+	return nil
 }
 
 // withHistory calls use with the events of the store at an address.

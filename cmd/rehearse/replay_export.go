@@ -26,6 +26,9 @@ func newReplayExport(env *Env) *cobra.Command {
 			if filter.From, filter.To, err = dateRange(from, to); err != nil {
 				return err
 			}
+			if err := loaded(address); err != nil {
+				return err
+			}
 			return withHistory(c.Context(), address, func(events replay.Events) error {
 				out := bufio.NewWriterSize(env.Stdout, 64<<10)
 				encoder := json.NewEncoder(out)

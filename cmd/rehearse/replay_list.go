@@ -26,6 +26,9 @@ began it, with --evaluation_run_id, goes on.`,
 			if format != "text" && format != "json" {
 				return usage("unknown format %q: use text or json", format)
 			}
+			if err := loaded(address); err != nil {
+				return err
+			}
 			return withStore(c.Context(), address, func(h *history) error {
 				if _, err := h.runs.Sweep(c.Context(), env.Now()); err != nil {
 					return notRun(err)

@@ -53,6 +53,9 @@ be run; 130 interrupted.`,
 var errInterrupted = errors.New("interrupted")
 
 func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
+	if err := loaded(f.store); err != nil {
+		return err
+	}
 	h, err := openHistory(ctx, f.store)
 	if err != nil {
 		return err

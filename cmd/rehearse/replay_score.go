@@ -91,6 +91,9 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 		options.Each = func(m replay.Metrics) error { return rows.Encode(m) }
 		finish = func() error { return errors.Join(buffered.Flush(), out.Close()) }
 	}
+	if err := loaded(f.store); err != nil {
+		return err
+	}
 	return withHistory(ctx, f.store, func(events replay.Events) error {
 		scored, err := replay.ScoreAll(ctx, events, played, options)
 		if err = errors.Join(err, finish()); err != nil {

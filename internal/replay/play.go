@@ -162,6 +162,7 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 func (p *player) miss(i int) {
 	was := p.observed[i]
 	now := p.replayer.now()
+	p.lane.Completed = false // completion is that of the last turn
 	p.lane.Turns = append(p.lane.Turns, LaneTurn{Number: was.Number, User: was.User, Before: was.Before, Started: now, Ended: now})
 }
 
