@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,19 +65,12 @@ order. Without field_ids nothing is collected: they are the fields of a site, in
 			if args[0] == "-" {
 				return rebuildLines("standard input", env.Stdin, env.Stdout)
 			}
-			file, err := os.Open(args[0])
+			file, err := openPacked(args[0])
 			if err != nil {
-				return usage("cannot read the histories: %w", err)
+				return usage("cannot read the histories of %s: %w", args[0], err)
 			}
-			defer file.Close() //nolint:errcheck // it was only read
-			if !strings.HasSuffix(args[0], ".gz") {
-				return rebuildLines(args[0], file, env.Stdout)
-			}
-			unpacked, err := gzip.NewReader(bufio.NewReader(file))
-			if err != nil {
-				return usage("%s: not a gzip file: %w", args[0], err)
-			}
-			return rebuildLines(args[0], unpacked, env.Stdout)
+			defer func() { _ = file.Close() }() // it was only read
+			return rebuildLines(args[0], file, env.Stdout)
 		},
 	}
 }

@@ -161,9 +161,6 @@ func mineCommand(flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// maxFlowsNamed bounds the events that are read to find the flows of a log.
-const maxFlowsNamed = 100_000
-
 // nothing says why nothing was learned. Where the log does not know the flow, it names those that it has.
 func (f *mineFlags) nothing(ctx context.Context, events replay.Events, reason *mine.NothingError) error {
 	for _, err := range events.Each(ctx, replay.Filter{FlowID: f.flow}) {
@@ -172,22 +169,14 @@ func (f *mineFlags) nothing(ctx context.Context, events replay.Events, reason *m
 		}
 		return usage("flow %q%s: %w", f.flow, f.days(), reason)
 	}
-	known, read := map[string]bool{}, 0
-	for e, err := range events.Each(ctx, replay.Filter{Types: []string{replay.Started}}) {
-		if err != nil {
-			return notRun(err)
-		}
-		if read++; read > maxFlowsNamed {
-			break
-		}
-		if e.FlowID != "" {
-			known[e.FlowID] = true
-		}
+	known, err := flowsOf(ctx, events)
+	if err != nil {
+		return notRun(err)
 	}
 	if len(known) == 0 {
 		return usage("the log has no flow %q: load sessions with `rehearse replay import`", f.flow)
 	}
-	return usage("the log has no flow %q: %s", f.flow, source.Suggest(f.flow, sortedNames(known)))
+	return usage("the log has no flow %q: %s", f.flow, source.Suggest(f.flow, known))
 }
 
 // days names the range of days, with a blank before it.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"strings"
@@ -86,25 +84,17 @@ func allEvents(env *Env, files []string, rejected func(file string, r replay.Rej
 // fileEvents yields the events of one file.
 func fileEvents(file string, rejected func(replay.Reject)) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
-		f, err := os.Open(file)
+		f, err := openPacked(file)
 		if err != nil {
-			yield(replay.Event{}, err)
+			yield(replay.Event{}, fmt.Errorf("%s: %w", file, err))
 			return
 		}
 		defer func() { _ = f.Close() }() // it was only read
-		var from io.Reader = f
-		name := strings.TrimSuffix(file, ".gz")
-		if name != file {
-			if from, err = gzip.NewReader(f); err != nil {
-				yield(replay.Event{}, fmt.Errorf("%s: not a gzip file: %w", file, err))
-				return
-			}
-		}
 		read := replay.ReadJSONL
-		if strings.HasSuffix(strings.ToLower(name), ".csv") {
+		if strings.HasSuffix(strings.ToLower(strings.TrimSuffix(file, ".gz")), ".csv") {
 			read = replay.ReadCSV
 		}
-		for e, err := range read(from, rejected) {
+		for e, err := range read(f, rejected) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", file, err)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,18 +120,12 @@ func (*scoreFlags) tell(out io.Writer, s *replay.Scored) {
 }
 
 func readPlayed(file string) ([]replay.Played, error) {
-	f, err := os.Open(file)
+	f, err := openPacked(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	var from io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		if from, err = gzip.NewReader(f); err != nil {
-			return nil, fmt.Errorf("not a gzip file: %w", err)
-		}
-	}
-	return replay.ReadPlayed(from)
+	return replay.ReadPlayed(f)
 }
 
 // printScored prints a block for each flow.

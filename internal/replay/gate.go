@@ -114,8 +114,8 @@ func (t *Tally) differenceOnSupport(m *metric, baseline, candidate []float64) *D
 // differenceReport says a difference. Metrics that are not gated have no verdict: among so many of them some would seem to differ by chance.
 func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
 	r := &DifferenceReport{
-		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed, P: d.AdjustedP,
-		Detectable: finite(d.Detectable), Method: d.Method,
+		Mean: d.Mean, Low: known(d.Interval[0]), High: known(d.Interval[1]), N: d.N, Changed: d.Changed, P: d.AdjustedP,
+		Detectable: known(d.Detectable), Method: d.Method,
 	}
 	if m.gated {
 		r.Verdict, r.Margin = string(d.Verdict), m.told

@@ -9,6 +9,8 @@ import (
 
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
+
+	"rehearse/internal/llm"
 )
 
 // patience is how long a store may be away, such as while its server restarts, before a run gives up.
@@ -63,7 +65,7 @@ func insistent(ctx context.Context, events Events, f Filter) iter.Seq2[Event, er
 			if failing.IsZero() {
 				failing = time.Now()
 			}
-			if ctx.Err() != nil || time.Since(failing) > patience || !sleep(ctx, time.Second) {
+			if ctx.Err() != nil || time.Since(failing) > patience || llm.Sleep(ctx, time.Second) != nil {
 				yield(Event{}, failed)
 				return
 			}
@@ -74,16 +76,4 @@ func insistent(ctx context.Context, events Events, f Filter) iter.Seq2[Event, er
 // behind reports whether an event comes after another in the order of Each.
 func behind(e, last *Event) bool {
 	return cmp.Or(strings.Compare(e.SessionID, last.SessionID), e.Time.Compare(last.Time), strings.Compare(e.ID, last.ID)) > 0
-}
-
-// sleep waits, and reports whether the context still goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -55,7 +55,8 @@ func (s Scene) brief() string {
 	said := lane.String()
 	return "What the person said in the real conversation:\n" + head(real.String(), maxScene) +
 		"\nThe data that they gave: " + head(string(data), maxScene) +
-		"\n\nThe conversation so far:\n" + said[max(0, len(said)-maxScene):]
+		"\n\nThe conversation so far:\n" + strings.ToValidUTF8(said[max(0, len(said)-maxScene):], "")
 }
 
-func head(text string, n int) string { return text[:min(len(text), n)] }
+// head returns the beginning of a text, without half a character.
+func head(text string, n int) string { return strings.ToValidUTF8(text[:min(len(text), n)], "") }

@@ -58,13 +58,10 @@ func TestRepeatRates(t *testing.T) {
 	}
 }
 
-// TestTauBenchExpected reads rewards and expected values where REHEARSE_SHARED_DATA names the folder of the shared data.
+// TestTauBenchExpected has the published figures of tau-bench come out of its rewards (sierra-research/tau-bench @ 59a200c, MIT).
 func TestTauBenchExpected(t *testing.T) {
-	folder := os.Getenv("REHEARSE_SHARED_DATA")
-	if folder == "" {
-		t.Skip("REHEARSE_SHARED_DATA names no folder; TestRepeatRates has the same counts")
-	}
-	file, err := os.Open(filepath.Join(folder, "taubench", "rewards.csv"))
+	folder := filepath.Join("testdata", "taubench")
+	file, err := os.Open(filepath.Join(folder, "rewards.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +87,7 @@ func TestTauBenchExpected(t *testing.T) {
 		Hat map[string]fraction `json:"pass^k"`
 		At  map[string]float64  `json:"pass@k(any of k)"`
 	}
-	data, err := os.ReadFile(filepath.Join(folder, "taubench", "expected.json"))
+	data, err := os.ReadFile(filepath.Join(folder, "expected.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
