@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
 	"rehearse/internal/llm"
+	"rehearse/internal/text"
 )
 
 // maxShots is how many examples of each label a model is shown.
@@ -86,13 +87,13 @@ func classifyQuestion(item *dataset.Item) string {
 }
 
 // readAnswer reads the JSON of a reply, which may stand in a fence.
-func readAnswer(text string, labels []string, several bool) dataset.Prediction {
+func readAnswer(reply string, labels []string, several bool) dataset.Prediction {
 	var answer struct {
 		Label  *string  `json:"label"`
 		Labels []string `json:"labels"`
 	}
-	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if start < 0 || end < start || json.Unmarshal([]byte(text[start:end+1]), &answer) != nil {
+	object, ok := text.JSONIn(reply)
+	if !ok || json.Unmarshal(object, &answer) != nil {
 		return dataset.Prediction{Null: true}
 	}
 	chosen := answer.Labels

@@ -8,6 +8,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/text"
 )
 
 // replyReader reads what a target has said of a message from its reply. The first of these that there is, is the prediction:
@@ -60,12 +61,12 @@ func (r *replyReader) ofSite(state json.RawMessage) dataset.Prediction {
 }
 
 // ofJSON reads an object in the text, which may stand in a fence; ok is false where there is none that is a prediction.
-func (r *replyReader) ofJSON(text string) (p dataset.Prediction, ok bool) {
-	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if start < 0 || end < start {
+func (r *replyReader) ofJSON(reply string) (p dataset.Prediction, ok bool) {
+	object, ok := text.JSONIn(reply)
+	if !ok {
 		return p, false
 	}
-	p, ok = dataset.ReadOutput([]byte(text[start:end+1]), r.several)
+	p, ok = dataset.ReadOutput(object, r.several)
 	for i, label := range p.Labels {
 		p.Labels[i] = r.canonical(label)
 	}

@@ -2,49 +2,46 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"strconv"
+	"strings"
 )
 
-func (r *classification) classTable(w io.Writer) {
-	fmt.Fprintf(w, "\nClasses%s\n", r.shown(len(r.classes)))
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "label\tF1\tprecision\trecall\tsupport")
+func (r *classification) classTable(b *strings.Builder) {
+	fmt.Fprintf(b, "\nClasses%s\n", r.shown(len(r.classes)))
+	rows := [][]string{{"label", "F1", "precision", "recall", "support"}}
 	for _, c := range r.classes[:r.most(len(r.classes))] {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", label(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), c.Support)
+		rows = append(rows, []string{label(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), strconv.Itoa(c.Support)})
 	}
-	_ = table.Flush() // into memory
+	writeTable(b, rows)
 }
 
-func (r *classification) confusionList(w io.Writer) {
+func (r *classification) confusionList(b *strings.Builder) {
 	if len(r.confused) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nConfusions%s\n", r.shown(len(r.confused)))
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "count\ttrue\tpredicted\tfor example")
+	fmt.Fprintf(b, "\nConfusions%s\n", r.shown(len(r.confused)))
+	rows := [][]string{{"count", "true", "predicted", "for example"}}
 	for i, c := range r.confused[:r.most(len(r.confused))] {
 		example := ""
 		if i < len(r.Confusions) && len(r.Confusions[i].Examples) > 0 {
 			first := r.Confusions[i].Examples[0]
 			example = label(first.ID) + ": " + label(first.Message)
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Count, label(c.Truth), label(c.Predicted), example)
+		rows = append(rows, []string{strconv.Itoa(c.Count), label(c.Truth), label(c.Predicted), example})
 	}
-	_ = table.Flush() // into memory
+	writeTable(b, rows)
 }
 
-func (r *classification) calibrationTable(w io.Writer) {
+func (r *classification) calibrationTable(b *strings.Builder) {
 	if r.Calibration == nil {
 		return
 	}
-	fmt.Fprintln(w, "\nConfidence")
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "from\tto\titems\tmean\tcorrect")
+	fmt.Fprintln(b, "\nConfidence")
+	rows := [][]string{{"from", "to", "items", "mean", "correct"}}
 	for _, bin := range r.Calibration.Bins {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", short(bin.Low), short(bin.High), bin.N, rounded(bin.Confidence), rounded(bin.Accuracy))
+		rows = append(rows, []string{short(bin.Low), short(bin.High), strconv.Itoa(bin.N), rounded(bin.Confidence), rounded(bin.Accuracy)})
 	}
-	_ = table.Flush() // into memory
+	writeTable(b, rows)
 }
 
 // most returns how many of n rows are shown.

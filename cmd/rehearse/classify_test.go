@@ -75,3 +75,10 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelsDoNotAct: the classification's table, page and Markdown show names of labels through one filter.
+func TestLabelsDoNotAct(t *testing.T) {
+	if got, want := label("a\u2028b\u200ec\x1b[2J\U000e0041 d\n"), `a\u2028b\u200ec\x1b[2J\U000e0041 d`; got != want {
+		t.Errorf("label = %q, want %q", got, want)
+	}
+}

@@ -6,19 +6,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // text writes the report for a terminal.
 func (r *classification) text(w io.Writer) error {
 	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	for _, row := range r.summary() {
-		fmt.Fprintln(table, strings.Join(row[:], "\t"))
+		rows = append(rows, row[:])
 	}
-	_ = table.Flush() // into memory
+	writeTable(&b, rows)
 	for _, note := range r.notes() {
 		fmt.Fprintln(&b, label(note))
 	}
@@ -26,8 +26,14 @@ func (r *classification) text(w io.Writer) error {
 	r.confusionList(&b)
 	r.calibrationTable(&b)
 	fmt.Fprintln(&b, "\n"+r.verdict())
-	_, err := io.WriteString(w, trimLines(b.String()))
+	_, err := io.WriteString(w, text.NoCommand(b.String()))
 	return err
+}
+
+func writeTable(b *strings.Builder, rows [][]string) {
+	for _, line := range text.Table(rows, nil) {
+		b.WriteString(line + "\n")
+	}
 }
 
 // metricName says how people call a metric.
@@ -130,20 +136,5 @@ func was(n int, noun string) string {
 // maxShown is how much of a text fits in a table.
 const maxShown = 80
 
-// label returns a text that came from a file fit for a line: harmless, without breaks, and not too long.
-func label(s string) string {
-	runes := []rune(strings.Join(strings.Fields(harmless(s[:min(len(s), 8*maxShown)])), " "))
-	if len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
-	}
-	return string(runes)
-}
-
-// trimLines removes the blanks that tables leave at the ends of lines.
-func trimLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return strings.Join(lines, "\n")
-}
+// label returns a text that came from a file fit for a line of a terminal, a page or Markdown.
+func label(s string) string { return text.OneLine(s, maxShown) }

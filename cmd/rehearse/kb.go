@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/source"
 	"rehearse/internal/store"
+	"rehearse/internal/text"
 )
 
 func newKB(env *Env) *cobra.Command {
@@ -107,12 +107,5 @@ func openKBStore(ctx context.Context, location string) (*store.Store, error) {
 	return s, nil
 }
 
-// harmless returns a text without characters that could steer a terminal.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// harmless returns a text without anything that could steer a terminal or command a CI system.
+func harmless(s string) string { return text.NoCommand(text.Visible(s)) }

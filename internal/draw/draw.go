@@ -4,7 +4,11 @@
 // Ids and labels are untrusted text: nothing in them acts, whatever it is, and the bounds below hold for every graph.
 package draw
 
-import "fmt"
+import (
+	"fmt"
+
+	"rehearse/internal/text"
+)
 
 // Bounds of a graph. A larger one is nothing that a person could read, and an error.
 const (
@@ -89,7 +93,7 @@ func (g *Graph) check() ([]ends, error) {
 			return nil, fmt.Errorf("node %d has no id", i+1)
 		}
 		if first, twice := at[n.ID]; twice {
-			return nil, fmt.Errorf("nodes %d and %d have the same id %q", first+1, i+1, clip(n.ID, maxQuoted))
+			return nil, fmt.Errorf("nodes %d and %d have the same id %q", first+1, i+1, text.Clip(n.ID, maxQuoted))
 		}
 		at[n.ID] = i
 	}
@@ -97,12 +101,12 @@ func (g *Graph) check() ([]ends, error) {
 	for i, e := range g.Edges {
 		from, known := at[e.From]
 		if !known {
-			return nil, fmt.Errorf("edge %d starts at %q, which is no node", i+1, clip(e.From, maxQuoted))
+			return nil, fmt.Errorf("edge %d starts at %q, which is no node", i+1, text.Clip(e.From, maxQuoted))
 		}
 		to := none
 		if e.To != "" {
 			if to, known = at[e.To]; !known {
-				return nil, fmt.Errorf("edge %d leads to %q, which is no node", i+1, clip(e.To, maxQuoted))
+				return nil, fmt.Errorf("edge %d leads to %q, which is no node", i+1, text.Clip(e.To, maxQuoted))
 			}
 		}
 		joined[i] = ends{from, to}

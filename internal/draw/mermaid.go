@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"rehearse/internal/text"
 )
 
 // Characters shown of a label in Mermaid, which wraps but does not clip, and by default reads at most 50,000 characters in all.
@@ -49,7 +51,7 @@ func (m *mermaid) printf(format string, args ...any) { fmt.Fprintf(m.w, format, 
 
 // title writes the front matter. JSON is YAML too. Mermaid reads a title as HTML, without entities: brackets become their likes.
 func (m *mermaid) title(s string) {
-	s = strings.NewReplacer("<", "‹", ">", "›").Replace(clip(oneLine(s), maxMermaidName))
+	s = strings.NewReplacer("<", "‹", ">", "›").Replace(text.Clip(oneLine(s), maxMermaidName))
 	if s == "" {
 		return
 	}
@@ -68,9 +70,9 @@ func (m *mermaid) node(i int, n *Node) {
 	case End:
 		open, shut = `(["`, `"])`
 	}
-	label := entities(clip(n.name(), maxMermaidName))
+	label := entities(text.Clip(n.name(), maxMermaidName))
 	if note := oneLine(n.Note); note != "" {
-		label += "<br/>" + entities(clip(note, maxMermaidNote))
+		label += "<br/>" + entities(text.Clip(note, maxMermaidNote))
 	}
 	m.tones[n.Tone.known()] = true
 	m.printf("  n%d%s%s%s:::%s\n", i, open, label, shut, n.Tone)
@@ -86,7 +88,7 @@ func (m *mermaid) edge(i int, e *Edge, joined ends) {
 	if e.Style == Dashed {
 		arrow = "-.->"
 	}
-	if label := entities(clip(oneLine(e.Label), maxMermaidWord)); label != "" {
+	if label := entities(text.Clip(oneLine(e.Label), maxMermaidWord)); label != "" {
 		arrow += `|"` + label + `"|`
 	}
 	if t := e.Tone.known(); t != Plain {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"rehearse/internal/text"
 )
 
 // SVG writes the graph as a picture of its own: no script, nothing from elsewhere, light or dark as the reader's display is. What does
@@ -109,9 +111,9 @@ func (p *painter) edges(part *part, paths []path) {
 func (p *painter) edgeTitle(e *Edge) string {
 	to := "end"
 	if e.To != "" {
-		to = clip(oneLine(e.To), maxQuoted)
+		to = text.Clip(oneLine(e.To), maxQuoted)
 	}
-	s := clip(oneLine(e.From), maxQuoted) + " → " + to
+	s := text.Clip(oneLine(e.From), maxQuoted) + " → " + to
 	if label := oneLine(e.Label); label != "" {
 		s += ": " + label
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rehearse/internal/grader"
+	"rehearse/internal/text"
 )
 
 // reply is every form that a judge may answer in; unknown fields are ignored.
@@ -27,13 +28,16 @@ type reply struct {
 
 // parse reads a judge's reply to a question. Anything that leaves room for doubt is an error, never a verdict.
 // What a judge left out of a list is left out of the verdict, where the grader counts it as not satisfied.
-func parse(q grader.Question, text string) (grader.Verdict, error) {
+func parse(q grader.Question, words string) (grader.Verdict, error) {
 	var r reply
-	body, err := object(text)
-	if err != nil {
-		return grader.Verdict{}, err
+	body, ok := text.JSONIn(words)
+	switch {
+	case strings.TrimSpace(words) == "":
+		return grader.Verdict{}, errors.New("it is empty")
+	case !ok:
+		return grader.Verdict{}, errors.New("it is not a JSON object")
 	}
-	if err := json.Unmarshal([]byte(body), &r); err != nil {
+	if err := json.Unmarshal(body, &r); err != nil {
 		return grader.Verdict{}, plain(err)
 	}
 	switch q.Mode {
@@ -106,20 +110,3 @@ func checklist(q grader.Question, r reply) (grader.Verdict, error) {
 }
 
 func within(x, high float64) bool { return x >= 0 && x <= high }
-
-// object finds the JSON object of a reply: the whole text, or a fenced block, either with words around it.
-func object(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	if _, fenced, found := strings.Cut(text, "```"); found && !strings.HasPrefix(text, "{") {
-		body, _, _ := strings.Cut(fenced, "```")
-		text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(body), "json"))
-	}
-	if text == "" {
-		return "", errors.New("it is empty")
-	}
-	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if first < 0 || last < first {
-		return "", errors.New("it is not a JSON object")
-	}
-	return text[first : last+1], nil
-}

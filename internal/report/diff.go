@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // moved is how far a score must go, with an unchanged verdict, to be listed.
@@ -162,7 +163,7 @@ func (d *Diff) lists() []list {
 // headline says in a line what changed.
 func (d *Diff) headline() string {
 	return fmt.Sprintf("%s regressed, %s fixed, %s still failing, %s new, %s gone",
-		count(len(d.Regressed)), count(len(d.Fixed)), count(len(d.StillFailing)), count(len(d.New)), count(len(d.Gone)))
+		text.Count(len(d.Regressed)), text.Count(len(d.Fixed)), text.Count(len(d.StillFailing)), text.Count(len(d.New)), text.Count(len(d.Gone)))
 }
 
 // drift says how the scores moved on average, or "" when there is nothing to compare.
@@ -174,7 +175,7 @@ func (d *Diff) drift() string {
 		return "score " + signed(d.MeanDelta) + " in the one test graded in both runs"
 	}
 	return fmt.Sprintf("mean score %s (95%% interval %s to %s) over %s graded in both runs",
-		signed(d.MeanDelta), signed(d.Interval[0]), signed(d.Interval[1]), many(d.Paired, "test"))
+		signed(d.MeanDelta), signed(d.Interval[0]), signed(d.Interval[1]), text.Plural(d.Paired, "test"))
 }
 
 // Change says what happened to the test.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
+	"rehearse/internal/text"
 )
 
 // maxChanges is how many tests of each list a rendering names unless it is verbose.
@@ -16,7 +16,6 @@ const maxChanges = 20
 func (d *Diff) Text(w io.Writer, o TextOptions) error {
 	p := &paint{
 		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
-		cells: &runewidth.Condition{StrictEmojiNeutral: true},
 	}
 	if p.width <= 0 {
 		p.width = 80
@@ -32,7 +31,7 @@ func (d *Diff) Text(w io.Writer, o TextOptions) error {
 func (p *paint) summary(d *Diff) {
 	against := ""
 	if d.Baseline != "" {
-		against = "Against " + oneLine(d.Baseline, 60) + ": "
+		against = "Against " + text.OneLine(d.Baseline, 60) + ": "
 	}
 	p.wrap("", bold, against+d.headline())
 	if drift := d.drift(); drift != "" {
@@ -50,15 +49,15 @@ func (d *Diff) text(p *paint, all bool) {
 		p.line("  ", p.in(bold, list.name))
 		for i, c := range list.changes {
 			if i == maxChanges && !all {
-				p.line("    … and ", count(len(list.changes)-i), " more")
+				p.line("    … and ", text.Count(len(list.changes)-i), " more")
 				break
 			}
-			p.wrap("    "+p.in(colour, sign)+" ", "", oneLine(c.TestID, 200)+"  "+c.Change())
-			p.wrap("      ", dim, oneLine(strings.Trim(c.Suite+" · "+c.Target, " ·"), 300))
+			p.wrap("    "+p.in(colour, sign)+" ", "", text.OneLine(c.TestID, 200)+"  "+c.Change())
+			p.wrap("      ", dim, text.OneLine(strings.Trim(c.Suite+" · "+c.Target, " ·"), 300))
 		}
 	}
 	if d.Unchanged > 0 {
-		p.line("  ", p.in(dim, fmt.Sprintf("%s as good as before", many(d.Unchanged, "test"))))
+		p.line("  ", p.in(dim, fmt.Sprintf("%s as good as before", text.Plural(d.Unchanged, "test"))))
 	}
 }
 
@@ -72,16 +71,16 @@ func (d *Diff) Markdown(w io.Writer) error {
 }
 
 func (d *Diff) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "**%s**", capital(d.headline()))
+	fmt.Fprintf(b, "**%s**", text.Capital(d.headline()))
 	if d.Baseline != "" {
-		fmt.Fprintf(b, " since %s", md(oneLine(d.Baseline, 60)))
+		fmt.Fprintf(b, " since %s", text.Markdown(text.OneLine(d.Baseline, 60)))
 	}
 	b.WriteString(".")
 	if drift := d.drift(); drift != "" {
-		fmt.Fprintf(b, " %s.", capital(drift))
+		fmt.Fprintf(b, " %s.", text.Capital(drift))
 	}
 	if d.Unchanged > 0 {
-		fmt.Fprintf(b, " %s as good as before.", many(d.Unchanged, "test"))
+		fmt.Fprintf(b, " %s as good as before.", text.Plural(d.Unchanged, "test"))
 	}
 	b.WriteString("\n\n")
 	named := false
@@ -92,7 +91,7 @@ func (d *Diff) markdown(b *strings.Builder) {
 				named = true
 			}
 			if i == maxChanges {
-				fmt.Fprintf(b, "| | … and %s more | %s | |\n", count(len(list.changes)-i), list.name)
+				fmt.Fprintf(b, "| | … and %s more | %s | |\n", text.Count(len(list.changes)-i), list.name)
 				break
 			}
 			fmt.Fprintf(b, "| %s %s | %s | %s | %s |\n",

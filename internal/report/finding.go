@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // finding is what went wrong at one place of a conversation.
@@ -107,7 +108,7 @@ func notReached(t *result.Test) []string {
 		case s.Verdict != result.Skip:
 		case n == 0:
 			flush()
-			names = append(names, oneLine(placeName(s.Name), 60))
+			names = append(names, text.OneLine(placeName(s.Name), 60))
 		case first > 0 && n == last+1:
 			last = n
 		default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // maxHeld bounds the memory in which JUnit sorts test cases by suite, and in which trials wait for their aggregate.
@@ -85,16 +86,16 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 	trials := map[id]trialCase{} // of tests whose aggregate has not come yet: the first that did not pass
 	trialSize := 0
 	write := func(suite string, c testcase) {
-		text, err := xml.MarshalIndent(c, "    ", "  ")
+		block, err := xml.MarshalIndent(c, "    ", "  ")
 		if err != nil && j.err == nil {
 			j.err = err
 		}
 		if suite == direct.name {
-			j.printf("%s\n", text)
+			j.printf("%s\n", block)
 			return
 		}
-		held[suite].Write(append(text, '\n'))
-		for size += len(text) + 1; size > maxHeld; fits-- {
+		held[suite].Write(append(block, '\n'))
+		for size += len(block) + 1; size > maxHeld; fits-- {
 			last := todo[fits].name
 			size -= held[last].Len()
 			held[last] = nil
@@ -138,7 +139,7 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 func (j *junit) openSuite(s *suiteTally) {
 	var name strings.Builder
 	// A builder takes everything.
-	_ = xml.EscapeText(&name, []byte(visible(s.name)))
+	_ = xml.EscapeText(&name, []byte(text.Visible(s.name)))
 	j.printf("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
 		name.String(), s.tests, s.failures, s.errors, s.skipped, s.ms/1000, j.timestamp())
 }
@@ -181,11 +182,11 @@ func failuresOf(t *result.Test) []result.Failure {
 
 // testcase returns the case of a test; t is nil when an interrupted run has only trials of it.
 func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
-	name := visible(e.test)
+	name := text.Visible(e.test)
 	if j.manyTargets && e.target != "" {
-		name += " [" + visible(e.target) + "]"
+		name += " [" + text.Visible(e.target) + "]"
 	}
-	c := testcase{Classname: visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000)}
+	c := testcase{Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000)}
 	if e.verdict == result.Pass {
 		return c
 	}
@@ -196,7 +197,7 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 		failures = append(failuresOf(t), trial.failures...)
 	}
 	if len(failures) > 0 {
-		p.Type, p.Message = visible(string(failures[0].Code)), oneLine(failures[0].Message, 500)
+		p.Type, p.Message = text.Visible(string(failures[0].Code)), text.OneLine(failures[0].Message, 500)
 	}
 	switch e.verdict {
 	case result.Fail:
@@ -217,22 +218,22 @@ func body(t *result.Test, trial string) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	if t.Trials != nil {
-		fmt.Fprintf(&b, "%d of %s passed\n", t.Trials.Passed, many(t.Trials.Count, "trial"))
+		fmt.Fprintf(&b, "%d of %s passed\n", t.Trials.Passed, text.Plural(t.Trials.Count, "trial"))
 	}
 	for _, f := range findings(t) {
-		fmt.Fprintf(&b, "%s\n", oneLine(f.place, 60)+f.about())
+		fmt.Fprintf(&b, "%s\n", text.OneLine(f.place, 60)+f.about())
 		for _, x := range f.failures {
-			fmt.Fprintf(&b, "  %s%s: %s\n", oneLine(string(x.Code), 40), from(x.Source), visible(x.Message))
+			fmt.Fprintf(&b, "  %s%s: %s\n", text.OneLine(string(x.Code), 40), from(x.Source), text.Visible(x.Message))
 		}
 		for _, a := range f.unmet {
-			fmt.Fprintf(&b, "  expected: %s\n", visible(a.Text))
+			fmt.Fprintf(&b, "  expected: %s\n", text.Visible(a.Text))
 			if a.Evidence != "" {
-				fmt.Fprintf(&b, "  actual: %s\n", visible(a.Evidence))
+				fmt.Fprintf(&b, "  actual: %s\n", text.Visible(a.Evidence))
 			}
 		}
 		for _, turn := range t.Turns {
 			if turn.Index == f.turn {
-				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", passage(turn.Input.String(), maxReply), passage(turn.Output, maxReply))
+				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", text.Beginning(turn.Input.String(), maxReply), text.Beginning(turn.Output, maxReply))
 			}
 		}
 	}

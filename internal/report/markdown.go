@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // Limits of report.md. GitHub takes no comment of more than 65,536 characters, so details stop well before that.
@@ -34,27 +35,27 @@ func (r *Report) Markdown(w io.Writer) error {
 	if err := r.mdDetails(b, run, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "<sub>rehearse %s · run %s · %s</sub>\n", md(run.Version), md(run.ID), took(run.DurationMS))
+	fmt.Fprintf(b, "<sub>rehearse %s · run %s · %s</sub>\n", text.Markdown(text.OneLine(run.Version, 100)), text.Markdown(text.OneLine(run.ID, 100)), text.Milliseconds(run.DurationMS))
 	_, err = io.WriteString(w, b.String())
 	return err
 }
 
 func mdHead(b *strings.Builder, run result.Run) {
 	t := run.Totals
-	fmt.Fprintf(b, "## %s %s\n\n", emoji(verdict(run)), capital(headline(run)))
+	fmt.Fprintf(b, "## %s %s\n\n", emoji(verdict(run)), text.Capital(headline(run)))
 	facts := []string{}
 	if t.Passed+t.Failed > 0 {
 		facts = append(facts,
-			fmt.Sprintf("pass rate **%s** (95%% interval %s)", percent(run.PassRate), between(run.Interval)),
+			fmt.Sprintf("pass rate **%s** (95%% interval %s)", text.Percent(run.PassRate), text.PercentRange(run.Interval)),
 			fmt.Sprintf("mean score **%s**", score(t.MeanScore)))
 	}
-	facts = append(facts, many(t.Conversations, "conversation"), many(t.Turns, "turn"))
+	facts = append(facts, text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn"))
 	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", judged(t)}} {
 		if f.value != "" {
 			facts = append(facts, f.name+f.value)
 		}
 	}
-	facts[0] = capital(facts[0])
+	facts[0] = text.Capital(facts[0])
 	fmt.Fprintf(b, "%s\n\n", strings.Join(facts, " · "))
 	if codes := codeCounts(t); len(codes) > 0 {
 		fmt.Fprintf(b, "Failure codes: %s\n\n", strings.Join(codes, " · "))
@@ -82,17 +83,17 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 				scored = verdictWord(e.verdict)
 			}
 			if e.durationMS > 0 {
-				time = took(e.durationMS)
+				time = text.Milliseconds(e.durationMS)
 			}
 			if e.trials != nil {
-				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, many(e.trials.Count, "trial"))
+				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), time)
 		}
 	}
 	b.WriteString("\n")
 	if left := run.Totals.Tests - rows; left > 0 {
-		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", many(left, "more test"), LogFile)
+		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", text.Plural(left, "more test"), LogFile)
 	}
 }
 
@@ -114,7 +115,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 		written++
 	}
 	if left := failing - written; left > 0 {
-		fmt.Fprintf(b, "… and %s without details here: see report.html or %s.\n\n", many(left, "more failing test"), LogFile)
+		fmt.Fprintf(b, "… and %s without details here: see report.html or %s.\n\n", text.Plural(left, "more failing test"), LogFile)
 	}
 	return nil
 }
@@ -125,9 +126,9 @@ func mdBlock(x explained) string {
 	if x.verdict == result.Error {
 		about = "could not be run or graded"
 	}
-	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", emoji(x.verdict), markup(oneLine(x.entry.test, 200)), about)
+	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", emoji(x.verdict), text.MarkdownHTML(text.OneLine(x.entry.test, 200)), about)
 	if x.trials != nil {
-		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, many(x.trials.Count, "trial"))
+		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, text.Plural(x.trials.Count, "trial"))
 		mdFailures(b, x.entry.failures, nil)
 		if x.trial == 0 {
 			b.WriteString("\n</details>\n\n")
@@ -136,16 +137,16 @@ func mdBlock(x explained) string {
 		fmt.Fprintf(b, "\nTrial %d, score %s:\n\n", x.trial, score(x.Test.Score))
 	}
 	for _, f := range findings(x.Test) {
-		fmt.Fprintf(b, "**%s**", capital(md(oneLine(f.place, 60))))
+		fmt.Fprintf(b, "**%s**", text.Capital(text.Markdown(text.OneLine(f.place, 60))))
 		fmt.Fprintf(b, "%s\n\n", f.about())
 		mdFailures(b, f.failures, f.unmet)
 		for _, a := range f.unmet {
-			fmt.Fprintf(b, "- ❌ %s\n", md(sentence(a)))
+			fmt.Fprintf(b, "- ❌ %s\n", text.Markdown(sentence(a)))
 		}
 		b.WriteString("\n")
 	}
 	if names := notReached(x.Test); len(names) > 0 {
-		fmt.Fprintf(b, "Skipped: %s\n\n", md(strings.Join(names, ", ")))
+		fmt.Fprintf(b, "Skipped: %s\n\n", text.Markdown(strings.Join(names, ", ")))
 	}
 	mdTranscript(b, x.Output)
 	b.WriteString("</details>\n\n")
@@ -154,9 +155,9 @@ func mdBlock(x explained) string {
 
 func mdFailures(b *strings.Builder, failures []result.Failure, unmet []result.Assertion) {
 	for _, f := range failures {
-		fmt.Fprintf(b, "- `%s`%s", strings.ReplaceAll(oneLine(string(f.Code), 40), "`", ""), md(from(f.Source)))
+		fmt.Fprintf(b, "- `%s`%s", strings.ReplaceAll(text.OneLine(string(f.Code), 40), "`", ""), text.Markdown(from(f.Source)))
 		if !told(f, unmet) {
-			b.WriteString(": " + md(oneLine(f.Message, maxSentence)))
+			b.WriteString(": " + text.Markdown(text.OneLine(f.Message, maxSentence)))
 		}
 		b.WriteString("\n")
 	}
@@ -169,9 +170,9 @@ func mdTranscript(b *strings.Builder, messages []chat.Message) {
 	}
 	said := &strings.Builder{}
 	for _, m := range messages {
-		fmt.Fprintf(said, "%s: %s", oneLine(string(m.Role), 20), passage(m.Content.String(), maxSaid))
+		fmt.Fprintf(said, "%s: %s", text.OneLine(string(m.Role), 20), text.Beginning(m.Content.String(), maxSaid))
 		for _, call := range m.ToolCalls {
-			fmt.Fprintf(said, "\n[calls %s %s]", oneLine(call.Name, 100), oneLine(string(call.Args), 300))
+			fmt.Fprintf(said, "\n[calls %s %s]", text.OneLine(call.Name, 100), text.OneLine(string(call.Args), 300))
 		}
 		said.WriteString("\n")
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 //go:embed page.html.tmpl
@@ -32,8 +33,8 @@ func parsePage(style, source string) *template.Template {
 		"[style]", style, "[style hash]", "sha256-"+base64.StdEncoding.EncodeToString(hash[:]),
 	).Replace(source)
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "percent": percent, "between": between, "score": score,
-		"took": took, "capital": capital, "line": oneLine, "word": verdictWord,
+		"count": text.Count, "many": text.Plural, "percent": text.Percent, "between": text.PercentRange, "score": score,
+		"took": text.Milliseconds, "capital": text.Capital, "line": text.OneLine, "word": verdictWord,
 		"check": func(passed bool) result.Verdict {
 			if passed {
 				return result.Pass
@@ -97,7 +98,7 @@ func round(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
 
 func topOf(run result.Run, s *survey, against *Diff) top {
 	t := top{
-		Run: run, Verdict: verdict(run), Headline: capital(headline(run)), Title: capital(headline(run)) + " · rehearse",
+		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
 		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run.PassRate, run.Interval), Rule: ruleOfThree(run),
 		Against: comparisonOf(against),
 	}
@@ -122,25 +123,25 @@ func topOf(run result.Run, s *survey, against *Diff) top {
 func factsOf(run result.Run) []fact {
 	t := run.Totals
 	facts := []fact{
-		{"Tests", count(t.Tests), many(t.Conversations, "conversation") + ", " + many(t.Turns, "turn")},
+		{"Tests", text.Count(t.Tests), text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn")},
 	}
 	if t.Passed+t.Failed > 0 {
 		facts = append(facts, fact{"Mean score", score(t.MeanScore), "over the tests that could be graded"})
 	}
 	if n := t.Usage.Total() + t.Judge.Usage.Total(); n > 0 {
-		facts = append(facts, fact{"Tokens", count(n), tokens(t)})
+		facts = append(facts, fact{"Tokens", text.Count(n), tokens(t)})
 	}
 	if t.CostUSD > 0 {
 		note := ""
 		if t.Judge.CostUSD > 0 {
-			note = "of which the judge " + dollars(t.Judge.CostUSD)
+			note = "of which the judge " + text.Dollars(t.Judge.CostUSD)
 		}
-		facts = append(facts, fact{"Cost", dollars(t.CostUSD), note})
+		facts = append(facts, fact{"Cost", text.Dollars(t.CostUSD), note})
 	}
 	if t.Judge.Calls+t.Judge.CacheHits > 0 {
-		facts = append(facts, fact{"Judge calls", count(t.Judge.Calls), many(t.Judge.CacheHits, "verdict") + " from the cache"})
+		facts = append(facts, fact{"Judge calls", text.Count(t.Judge.Calls), text.Plural(t.Judge.CacheHits, "verdict") + " from the cache"})
 	}
-	return append(facts, fact{"Duration", took(run.DurationMS), ""})
+	return append(facts, fact{"Duration", text.Milliseconds(run.DurationMS), ""})
 }
 
 func codesCounted(t result.Totals) []codeCount {
@@ -180,12 +181,12 @@ func comparisonOf(d *Diff) *comparison {
 	if d == nil {
 		return nil
 	}
-	c := &comparison{Baseline: d.Baseline, Summary: capital(d.headline()) + "."}
+	c := &comparison{Baseline: d.Baseline, Summary: text.Capital(d.headline()) + "."}
 	if drift := d.drift(); drift != "" {
-		c.Summary += " " + capital(drift) + "."
+		c.Summary += " " + text.Capital(drift) + "."
 	}
 	if d.Unchanged > 0 {
-		c.Summary += " " + many(d.Unchanged, "test") + " as good as before."
+		c.Summary += " " + text.Plural(d.Unchanged, "test") + " as good as before."
 	}
 	for i, l := range d.lists() {
 		if n := len(l.changes); n > 0 {

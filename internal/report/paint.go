@@ -4,9 +4,8 @@ import (
 	"bufio"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // paint writes text for a terminal: wrapped to a width, coloured if asked for, and with nothing in it that acts.
@@ -15,7 +14,6 @@ type paint struct {
 	*bufio.Writer
 	colour bool
 	width  int
-	cells  *runewidth.Condition
 }
 
 // The colours of verdicts and of what matters less, as SGR parameters.
@@ -35,32 +33,30 @@ func (p *paint) in(colour, s string) string {
 	return "\x1b[" + colour + "m" + s + "\x1b[0m"
 }
 
-// line writes one line as it is.
+// line writes one line, in which no CI system finds a command.
 func (p *paint) line(parts ...string) {
-	for _, s := range parts {
-		_, _ = p.WriteString(s) // a bufio.Writer keeps its error for Flush
-	}
+	_, _ = p.WriteString(text.NoCommand(strings.Join(parts, ""))) // a bufio.Writer keeps its error for Flush
 	_ = p.WriteByte('\n')
 }
 
-// wrap writes text in as many lines as it takes. The first begins with lead, the others are indented as deep;
-// every line of the text gets the colour, and nothing is wider than the width but a lead alone.
-func (p *paint) wrap(lead, colour, text string) {
-	indent := p.cells.StringWidth(plain(lead))
+// wrap writes words in as many lines as it takes. The first begins with lead, the others are indented as deep;
+// every line of the words gets the colour, and nothing is wider than the width but a lead alone.
+func (p *paint) wrap(lead, colour, words string) {
+	indent := text.Width(plain(lead))
 	room := max(p.width-indent, 20)
 	rest := strings.Repeat(" ", indent)
-	for _, line := range p.broken(text, room) {
+	for _, line := range p.broken(words, room) {
 		p.line(lead, p.in(colour, line))
 		lead = rest
 	}
 }
 
-// broken splits text into lines of at most room cells, between words where it can.
-func (p *paint) broken(text string, room int) []string {
+// broken splits words into lines of at most room cells, between words where it can.
+func (p *paint) broken(words string, room int) []string {
 	var lines []string
 	line, used := "", 0
-	for word := range strings.FieldsSeq(text) {
-		wide := p.cells.StringWidth(word)
+	for word := range strings.FieldsSeq(words) {
+		wide := text.Width(word)
 		if used > 0 && used+1+wide <= room {
 			line, used = line+" "+word, used+1+wide
 			continue
@@ -69,9 +65,9 @@ func (p *paint) broken(text string, room int) []string {
 			lines = append(lines, line)
 		}
 		for wide > room {
-			head := p.cells.Truncate(word, room, "")
+			head := text.Truncate(word, room, "")
 			lines, word = append(lines, head), word[len(head):]
-			wide = p.cells.StringWidth(word)
+			wide = text.Width(word)
 		}
 		line, used = word, wide
 	}

@@ -7,6 +7,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // ReplayJSON writes the whole report of a replay run as indented JSON. Texts stay as they are: nothing is escaped for HTML.
@@ -89,16 +90,16 @@ type dropReason struct {
 func dropReasons(r *replay.Report) (reasons []dropReason, untold int) {
 	at, told := map[string]int{}, 0
 	for i := range r.Sessions {
-		text := oneLine(r.Sessions[i].Dropped, maxReason)
-		if text == "" {
+		said := text.OneLine(r.Sessions[i].Dropped, maxReason)
+		if said == "" {
 			continue
 		}
 		told++
-		if _, known := at[text]; !known {
-			at[text] = len(reasons)
-			reasons = append(reasons, dropReason{Text: text})
+		if _, known := at[said]; !known {
+			at[said] = len(reasons)
+			reasons = append(reasons, dropReason{Text: said})
 		}
-		reasons[at[text]].Sessions++
+		reasons[at[said]].Sessions++
 	}
 	byCount(reasons, func(d dropReason) int { return d.Sessions })
 	return reasons, max(r.Run.PairsDropped-told, 0)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // Shares of supported turns between which a log says something, but not all; and how many sessions are hardly enough for anything.
@@ -31,7 +32,7 @@ func beliefSentence(r *replay.Report) string {
 		answer, of = "Yes: ", of+", so nearly every logged message answers what the candidate asked."
 	}
 	if n := r.Run.Sessions; n < fewSessions {
-		answer = "With care: " + many(n, "session") + plural(n, " is", " are") + " too few to say much, and "
+		answer = "With care: " + text.Plural(n, "session") + plural(n, " is", " are") + " too few to say much, and "
 	}
 	of = answer + of
 	if r.AA {

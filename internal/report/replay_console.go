@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // consoleWidth is the most that a line of ReplayConsole takes.
@@ -21,7 +20,7 @@ const meaningColumn = "What it is"
 // ReplayConsole writes the report of a replay run as plain text: the specification's block as it is (S4.36), the comparison with
 // its intervals, what was left out, and last the line that names the run.
 func ReplayConsole(w io.Writer, r *replay.Report) error {
-	p := &paint{Writer: bufio.NewWriter(w), width: consoleWidth, cells: &runewidth.Condition{StrictEmojiNeutral: true}}
+	p := &paint{Writer: bufio.NewWriter(w), width: consoleWidth}
 	p.replayBlock(r)
 	p.line()
 	p.replayAbout(r)
@@ -40,7 +39,7 @@ func ReplayConsole(w io.Writer, r *replay.Report) error {
 	p.replayDivergences(r)
 	p.replayNotes(r)
 	p.line()
-	p.line("Evaluation completed: ", oneLine(r.Run.ID, 100))
+	p.line("Evaluation completed: ", text.OneLine(r.Run.ID, 100))
 	return p.Flush()
 }
 
@@ -86,17 +85,17 @@ func (p *paint) replayAbout(r *replay.Report) {
 	if r.Baseline != nil {
 		row("Baseline", variantWords(r.Baseline))
 	}
-	sessions := []string{many(r.Run.Sessions, "session") + " compared"}
+	sessions := []string{text.Plural(r.Run.Sessions, "session") + " compared"}
 	for _, s := range []string{outcomesOf(r), period(r.From, r.To)} {
 		if s != "" {
 			sessions = append(sessions, s)
 		}
 	}
 	if r.Run.PairsDropped > 0 {
-		sessions = append(sessions, count(r.Run.PairsDropped)+" left out")
+		sessions = append(sessions, text.Count(r.Run.PairsDropped)+" left out")
 	}
 	row("Log", strings.Join(sessions, " · "))
-	mode := oneLine(string(r.Run.Mode), 20)
+	mode := text.OneLine(string(r.Run.Mode), 20)
 	if means := modeMeans(r.Run.Mode); means != "" {
 		mode += ": " + means
 	}
@@ -158,10 +157,10 @@ func (p *paint) replaySupport(r *replay.Report, groups metricGroups) {
 		switch c := m.CandidateOnSupport; {
 		case c == nil && m.BaselineOnSupport == nil:
 		case r.Baseline == nil:
-			table = append(table, []string{name, estimate(c, m.Unit), estimateInterval(c, m.Unit), count(c.N)})
+			table = append(table, []string{name, estimate(c, m.Unit), estimateInterval(c, m.Unit), text.Count(c.N)})
 		default:
 			table = append(table, []string{
-				name, estimate(m.BaselineOnSupport, m.Unit), estimate(c, m.Unit), differenceWords(m.DifferenceOnSupport, m.Unit), count(sessionsOnSupport(m)),
+				name, estimate(m.BaselineOnSupport, m.Unit), estimate(c, m.Unit), differenceWords(m.DifferenceOnSupport, m.Unit), text.Count(sessionsOnSupport(m)),
 			})
 		}
 	}
@@ -228,13 +227,13 @@ func (p *paint) replayNotes(r *replay.Report) {
 		p.line("Left out:")
 		for i, d := range reasons {
 			if i == maxReasons {
-				p.line("  … and ", many(len(reasons)-i, "more reason"))
+				p.line("  … and ", text.Plural(len(reasons)-i, "more reason"))
 				break
 			}
-			p.wrap("  "+many(d.Sessions, "session")+": ", "", d.Text)
+			p.wrap("  "+text.Plural(d.Sessions, "session")+": ", "", d.Text)
 		}
 		if untold > 0 {
-			p.line("  ", many(untold, "session"), ", for reasons that are in the store")
+			p.line("  ", text.Plural(untold, "session"), ", for reasons that are in the store")
 		}
 	}
 	notes := readNotes(r)
@@ -245,7 +244,7 @@ func (p *paint) replayNotes(r *replay.Report) {
 	p.line("Notes:")
 	for i, n := range notes {
 		if i == maxNotes {
-			p.line("  … and ", many(len(notes)-i, "more note"))
+			p.line("  … and ", text.Plural(len(notes)-i, "more note"))
 			break
 		}
 		p.wrap("  ", "", n.line())
@@ -254,25 +253,9 @@ func (p *paint) replayNotes(r *replay.Report) {
 
 // columns writes a table whose first row is its head: words to the left, figures to the right.
 func (p *paint) columns(table [][]string) {
-	widths := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, cell := range row {
-			widths[i] = max(widths[i], p.cells.StringWidth(cell))
-		}
-	}
-	for _, row := range table {
-		var line strings.Builder
-		for i, cell := range row {
-			gap := strings.Repeat(" ", widths[i]-p.cells.StringWidth(cell))
-			switch figures := i > 0 && table[0][i] != "Verdict" && table[0][i] != meaningColumn; {
-			case i == 0:
-				line.WriteString(cell + gap)
-			case figures:
-				line.WriteString("  " + gap + cell)
-			default:
-				line.WriteString("  " + cell + gap)
-			}
-		}
-		p.line(p.cells.Truncate(strings.TrimRight(line.String(), " "), p.width, "…"))
+	head := table[0]
+	right := func(column int) bool { return column > 0 && head[column] != "Verdict" && head[column] != meaningColumn }
+	for _, line := range text.Table(table, right) {
+		p.line(text.Truncate(line, p.width, "…"))
 	}
 }

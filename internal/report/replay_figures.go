@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // figuresView is a table of metrics.
@@ -94,7 +95,7 @@ func supportedFigures(r *replay.Report, m *replay.MetricReport) []figure {
 		baseline.Wide = outside(m.BaselineOnSupport, m.Baseline, m.Unit)
 		difference := differenceFigure(label, m.DifferenceOnSupport, m.Unit)
 		if !difference.Absent {
-			difference.Sessions = many(m.DifferenceOnSupport.N, "session")
+			difference.Sessions = text.Plural(m.DifferenceOnSupport.N, "session")
 		}
 		figures = []figure{baseline, candidate, difference}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // Limits of ReplayMarkdown, beside those of report.md.
@@ -24,13 +25,13 @@ func ReplayMarkdown(w io.Writer, r *replay.Report) error {
 	verdict := replayVerdictOf(r)
 	fmt.Fprintf(b, "## %s %s\n\n", verdict.emoji(), replayHeadline(r))
 	if detail := replayDetail(r); detail != "" {
-		fmt.Fprintf(b, "**Found:** %s\n\n", md(detail))
+		fmt.Fprintf(b, "**Found:** %s\n\n", text.Markdown(detail))
 	}
 	if belief := beliefSentence(r); belief != "" {
-		fmt.Fprintf(b, "**May it be believed?** %s\n\n", md(belief))
+		fmt.Fprintf(b, "**May it be believed?** %s\n\n", text.Markdown(belief))
 	}
 	if gate := gateSentence(r); gate != "" {
-		fmt.Fprintf(b, "**Gate:** %s\n\n", md(gate))
+		fmt.Fprintf(b, "**Gate:** %s\n\n", text.Markdown(gate))
 	}
 	mdReplayed(b, r)
 	mdMetrics(b, r)
@@ -39,18 +40,18 @@ func ReplayMarkdown(w io.Writer, r *replay.Report) error {
 	}
 	mdReplayNotes(b, r)
 	mdSideBySide(b, r)
-	fmt.Fprintf(b, "<sub>rehearse · replay run %s · %s</sub>\n", md(oneLine(r.Run.ID, 100)), md(oneLine(r.Run.DatasetVersion, 200)))
+	fmt.Fprintf(b, "<sub>rehearse · replay run %s · %s</sub>\n", text.Markdown(text.OneLine(r.Run.ID, 100)), text.Markdown(text.OneLine(r.Run.DatasetVersion, 200)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func mdReplayed(b *strings.Builder, r *replay.Report) {
-	fmt.Fprintf(b, "- Candidate %s\n", md(variantWords(&r.Candidate)))
+	fmt.Fprintf(b, "- Candidate %s\n", text.Markdown(variantWords(&r.Candidate)))
 	if r.Baseline != nil {
-		fmt.Fprintf(b, "- Baseline %s\n", md(variantWords(r.Baseline)))
+		fmt.Fprintf(b, "- Baseline %s\n", text.Markdown(variantWords(r.Baseline)))
 	}
-	facts := []string{many(r.Run.Sessions, "session")}
-	for _, s := range []string{outcomesOf(r), period(r.From, r.To), md(oneLine(string(r.Run.Mode), 20))} {
+	facts := []string{text.Plural(r.Run.Sessions, "session")}
+	for _, s := range []string{outcomesOf(r), period(r.From, r.To), text.Markdown(text.OneLine(string(r.Run.Mode), 20))} {
 		if s != "" {
 			facts = append(facts, s)
 		}
@@ -70,7 +71,7 @@ func mdMetrics(b *strings.Builder, r *replay.Report) {
 			footnotes = append(append(footnotes, verdictMeanings(groups.first)...), "The gate looks at the verdicts in bold")
 		}
 		if len(footnotes) > 0 {
-			fmt.Fprintf(b, "<sub>%s.</sub>\n\n", md(strings.Join(footnotes, ". ")))
+			fmt.Fprintf(b, "<sub>%s.</sub>\n\n", text.Markdown(strings.Join(footnotes, ". ")))
 		}
 	}
 	mdMore(b, r, groups)
@@ -90,7 +91,7 @@ func mdMore(b *strings.Builder, r *replay.Report, groups metricGroups) {
 		mdMetricTable(b, r, groups.more, false)
 	}
 	if len(said) > 0 {
-		fmt.Fprintf(b, "<sub>%s</sub>\n\n", md(strings.Join(said, " ")))
+		fmt.Fprintf(b, "<sub>%s</sub>\n\n", text.Markdown(strings.Join(said, " ")))
 	}
 	b.WriteString("</details>\n\n")
 }
@@ -107,18 +108,18 @@ func mdMetricTable(b *strings.Builder, r *replay.Report, metrics []*replay.Metri
 	b.WriteString(head + rule)
 	for _, m := range metrics {
 		words := wordsOf(m.Name, r.Run.Mode)
-		name := md(words.name)
+		name := text.Markdown(words.name)
 		if words.meaning != "" {
-			name += "<br><sub>" + md(words.meaning) + "</sub>"
+			name += "<br><sub>" + text.Markdown(words.meaning) + "</sub>"
 		}
 		cells := []string{name}
 		if r.Baseline == nil {
-			cells = append(cells, mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), md(estimateInterval(m.Candidate, m.Unit)))
+			cells = append(cells, mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), text.Markdown(estimateInterval(m.Candidate, m.Unit)))
 		} else {
 			cells = append(cells, mdSupported(estimate(m.Baseline, m.Unit), m.BaselineOnSupport, m.Unit),
 				mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), mdDifference(m))
 			if decides {
-				cells = append(cells, mdVerdict(m), md(detectable(m.Difference, m.Unit)))
+				cells = append(cells, mdVerdict(m), text.Markdown(detectable(m.Difference, m.Unit)))
 			}
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
@@ -129,9 +130,9 @@ func mdMetricTable(b *strings.Builder, r *replay.Report, metrics []*replay.Metri
 // mdSupported is a figure, with the one on supported turns below it.
 func mdSupported(whole string, supported *replay.Estimate, unit replay.Unit) string {
 	if supported == nil {
-		return md(whole)
+		return text.Markdown(whole)
 	}
-	return md(whole) + "<br><sub>supported: " + md(estimate(supported, unit)) + "</sub>"
+	return text.Markdown(whole) + "<br><sub>supported: " + text.Markdown(estimate(supported, unit)) + "</sub>"
 }
 
 func mdDifference(m *replay.MetricReport) string {
@@ -139,9 +140,9 @@ func mdDifference(m *replay.MetricReport) string {
 	if d == nil {
 		return notApplicable
 	}
-	s := md(change(d.Mean, m.Unit)) + " " + md(interval(d.Low, d.High, m.Unit))
+	s := text.Markdown(change(d.Mean, m.Unit)) + " " + text.Markdown(interval(d.Low, d.High, m.Unit))
 	if on != nil {
-		s += "<br><sub>supported: " + md(differenceWords(on, m.Unit)) + "</sub>"
+		s += "<br><sub>supported: " + text.Markdown(differenceWords(on, m.Unit)) + "</sub>"
 	}
 	return s
 }
@@ -151,9 +152,9 @@ func mdVerdict(m *replay.MetricReport) string {
 	case m.Difference == nil:
 		return notApplicable
 	case m.Gated:
-		return "**" + md(verdictPhrase(m.Difference.Verdict)) + "**"
+		return "**" + text.Markdown(verdictPhrase(m.Difference.Verdict)) + "**"
 	}
-	return md(verdictPhrase(m.Difference.Verdict))
+	return text.Markdown(verdictPhrase(m.Difference.Verdict))
 }
 
 func mdReplayNotes(b *strings.Builder, r *replay.Report) {
@@ -161,13 +162,13 @@ func mdReplayNotes(b *strings.Builder, r *replay.Report) {
 	if len(reasons) > 0 || untold > 0 {
 		b.WriteString("**Left out**\n\n")
 		for _, d := range reasons[:min(len(reasons), maxReasons)] {
-			fmt.Fprintf(b, "- %s: %s\n", many(d.Sessions, "session"), md(d.Text))
+			fmt.Fprintf(b, "- %s: %s\n", text.Plural(d.Sessions, "session"), text.Markdown(d.Text))
 		}
 		if n := len(reasons) - maxReasons; n > 0 {
-			fmt.Fprintf(b, "- … and %s\n", many(n, "more reason"))
+			fmt.Fprintf(b, "- … and %s\n", text.Plural(n, "more reason"))
 		}
 		if untold > 0 {
-			fmt.Fprintf(b, "- %s, for reasons that are in the store\n", many(untold, "session"))
+			fmt.Fprintf(b, "- %s, for reasons that are in the store\n", text.Plural(untold, "session"))
 		}
 		b.WriteString("\n")
 	}
@@ -177,10 +178,10 @@ func mdReplayNotes(b *strings.Builder, r *replay.Report) {
 	}
 	b.WriteString("**Notes**\n\n")
 	for _, n := range notes[:min(len(notes), maxNotes)] {
-		fmt.Fprintf(b, "- %s\n", md(n.line()))
+		fmt.Fprintf(b, "- %s\n", text.Markdown(n.line()))
 	}
 	if n := len(notes) - maxNotes; n > 0 {
-		fmt.Fprintf(b, "- … and %s\n", many(n, "more note"))
+		fmt.Fprintf(b, "- … and %s\n", text.Plural(n, "more note"))
 	}
 	b.WriteString("\n")
 }
@@ -209,12 +210,12 @@ func mdSession(p *replay.Pair) string {
 	lanes := lanesOf(p)
 	about := make([]string, 0, len(lanes))
 	for _, l := range lanes {
-		about = append(about, strings.ToLower(markup(laneWord(l.Name)))+" "+laneSummary(p, l))
+		about = append(about, strings.ToLower(text.MarkdownHTML(laneWord(l.Name)))+" "+laneSummary(p, l))
 	}
-	fmt.Fprintf(b, "<details><summary><b>%s</b> · %s</summary>\n\n", markup(oneLine(p.SessionID, 100)), strings.Join(about, " · "))
+	fmt.Fprintf(b, "<details><summary><b>%s</b> · %s</summary>\n\n", text.MarkdownHTML(text.OneLine(p.SessionID, 100)), strings.Join(about, " · "))
 	b.WriteString("| User |")
 	for _, l := range lanes {
-		fmt.Fprintf(b, " %s |", md(laneWord(l.Name)))
+		fmt.Fprintf(b, " %s |", text.Markdown(laneWord(l.Name)))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(lanes)) + "\n")
 	rows := rowsOf(lanes)
@@ -222,7 +223,7 @@ func mdSession(p *replay.Pair) string {
 		b.WriteString(mdRow(lanes, row))
 	}
 	if left := len(rows) - maxSideBySideRows; left > 0 {
-		fmt.Fprintf(b, "\n… and %s.\n", many(left, "more turn"))
+		fmt.Fprintf(b, "\n… and %s.\n", text.Plural(left, "more turn"))
 	}
 	b.WriteString("\n</details>\n\n")
 	return b.String()
@@ -236,7 +237,7 @@ func mdRow(lanes []*replay.Lane, row alignedRow) string {
 			continue
 		}
 		t := &l.Turns[row[i]]
-		user := oneLine(t.User, maxSideBySideText)
+		user := text.OneLine(t.User, maxSideBySideText)
 		if t.Invented {
 			user = "(simulated) " + user
 		}
@@ -245,19 +246,19 @@ func mdRow(lanes []*replay.Lane, row alignedRow) string {
 		case said == "":
 			said = user
 		case said != user:
-			fmt.Fprintf(cells, "*%s*<br>", md("user: "+user))
+			fmt.Fprintf(cells, "*%s*<br>", text.Markdown("user: "+user))
 		}
-		state := md(oneLine(t.State, 60))
+		state := text.Markdown(text.OneLine(t.State, 60))
 		if first := row[0]; i > 0 && first != stats.Gap && lanes[0].Turns[first].State != t.State {
 			state = "**≠ " + state + "**"
 		}
-		fmt.Fprintf(cells, "%s<br><sub>%s", md(oneLine(t.Bot, maxSideBySideText)), state)
+		fmt.Fprintf(cells, "%s<br><sub>%s", text.Markdown(text.OneLine(t.Bot, maxSideBySideText)), state)
 		if !t.Supported && i > 0 {
 			cells.WriteString(" · not supported")
 		}
 		cells.WriteString("</sub> |")
 	}
-	return "| " + md(said) + " |" + cells.String() + "\n"
+	return "| " + text.Markdown(said) + " |" + cells.String() + "\n"
 }
 
 // laneSummary says how a session went in a lane.
@@ -269,5 +270,5 @@ func laneSummary(p *replay.Pair, l *replay.Lane) string {
 	case l.Completed:
 		s = "completed"
 	}
-	return s + " in " + many(len(l.Turns), "turn")
+	return s + " in " + text.Plural(len(l.Turns), "turn")
 }

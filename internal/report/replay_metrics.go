@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // supportCoverage is the metric that says how far the log carries. It is in no gate, and no other figure can be read without it.
@@ -130,7 +131,7 @@ func sequenceWords(metric string) metricWords {
 	case "states_recall":
 		return metricWords{"State recall", "logged states that were reached"}
 	}
-	return metricWords{name: capital(oneLine(strings.ReplaceAll(metric, "_", " "), maxMetricName))}
+	return metricWords{name: text.Capital(text.OneLine(strings.ReplaceAll(metric, "_", " "), maxMetricName))}
 }
 
 // metricLabel is a metric's name within a sentence.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // noteView is a note as it reads: the count in bold, then what is counted.
@@ -34,7 +35,7 @@ func readNotes(r *replay.Report) (notes []noteView) {
 		}
 		v := noteOf(r, n)
 		for _, e := range n.Examples[:min(len(n.Examples), maxExamples)] {
-			v.Examples = append(v.Examples, oneLine(e, 80))
+			v.Examples = append(v.Examples, text.OneLine(e, 80))
 		}
 		notes = append(notes, v)
 	}
@@ -43,26 +44,26 @@ func readNotes(r *replay.Report) (notes []noteView) {
 
 // noteOf puts the count where it belongs. A note on a metric has its count in the sentence: that of the sessions that it would take.
 func noteOf(r *replay.Report, n *replay.Note) noteView {
-	text := oneLine(n.Text, maxNoteText)
-	name, rest, _ := strings.Cut(text, " ")
+	said := text.OneLine(n.Text, maxNoteText)
+	name, rest, _ := strings.Cut(said, " ")
 	switch {
 	case metricOf(r, name) != nil:
-		rest = strings.Replace(rest, strconv.Itoa(n.Count), count(n.Count), 1)
-		return noteView{Text: capital(metricLabel(name, r.Run.Mode)) + " " + rest}
+		rest = strings.Replace(rest, strconv.Itoa(n.Count), text.Count(n.Count), 1)
+		return noteView{Text: text.Capital(metricLabel(name, r.Run.Mode)) + " " + rest}
 	case name == "sessions":
-		return noteView{Lead: many(n.Count, "session"), Text: rest}
+		return noteView{Lead: text.Plural(n.Count, "session"), Text: rest}
 	}
-	return noteView{Lead: count(n.Count) + " ×", Text: text}
+	return noteView{Lead: text.Count(n.Count) + " ×", Text: said}
 }
 
 // notesOf lists why sessions were left out, then what else a reader must know.
 func notesOf(r *replay.Report) (notes []noteView, left int) {
 	reasons, untold := dropReasons(r)
 	for _, d := range reasons {
-		notes = append(notes, noteView{Lead: many(d.Sessions, "session"), Text: "left out: " + d.Text})
+		notes = append(notes, noteView{Lead: text.Plural(d.Sessions, "session"), Text: "left out: " + d.Text})
 	}
 	if untold > 0 {
-		notes = append(notes, noteView{Lead: many(untold, "session"), Text: "left out, for reasons that are in the store"})
+		notes = append(notes, noteView{Lead: text.Plural(untold, "session"), Text: "left out, for reasons that are in the store"})
 	}
 	notes = append(notes, readNotes(r)...)
 	shown := min(len(notes), maxNotes)
@@ -81,7 +82,7 @@ func timeWords(r *replay.Report) (said []string) {
 		said = append(said, "Latency averaged over all turns, not session by session: "+strings.Join(lanes, ", ")+".")
 	}
 	if e := r.UserThinkSeconds; e != nil {
-		said = append(said, "Users in the log took "+took(1000*e.Value)+" a session to think before they answered; that counts in neither lane.")
+		said = append(said, "Users in the log took "+text.Milliseconds(1000*e.Value)+" a session to think before they answered; that counts in neither lane.")
 	}
 	return said
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // notApplicable stands where a figure is null, undetectable where no difference would have been found.
@@ -33,14 +34,14 @@ func quantity(v float64, unit replay.Unit) string {
 	case v < 0:
 		return negative(quantity(-v, unit))
 	case unit == replay.USD:
-		return dollars(v)
+		return text.Dollars(v)
 	}
 	return magnitude(v, unit) + suffix(unit)
 }
 
 // portion writes a share as percent does, but with the same digits for all, so that they stand below each other. Only all is 100%.
 func portion(v float64) string {
-	s := percent(v)
+	s := text.Percent(v)
 	if v == 0 || v == 1 || strings.Contains(s, ".") {
 		return s
 	}
@@ -74,7 +75,7 @@ func bareChange(d float64, unit replay.Unit) string {
 	case replay.Ratio, replay.Turns:
 		s = strconv.FormatFloat(d, 'f', 3, 64)
 	case replay.USD:
-		s = dollars(d)
+		s = text.Dollars(d)
 	}
 	if isZero(s) {
 		return s
@@ -113,7 +114,7 @@ func magnitude(v float64, unit replay.Unit) string {
 	case v >= 1e9:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	case v >= 100:
-		return count(int(math.Round(v)))
+		return text.Count(int(math.Round(v)))
 	case v >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case v == 0:
@@ -135,7 +136,7 @@ func suffix(unit replay.Unit) string {
 	case replay.Ratio, replay.Turns, replay.Tokens, replay.USD, "": // the metric's name says it
 		return ""
 	}
-	return " " + oneLine(string(unit), 12)
+	return " " + text.OneLine(string(unit), 12)
 }
 
 // negative puts a minus sign before a number, unless all of its digits are 0.

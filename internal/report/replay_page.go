@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 //go:embed replay.html.tmpl
@@ -115,7 +116,7 @@ func matchOf(r *replay.Report) *matchFigure {
 	f := &matchFigure{Value: estimate(m.Candidate, m.Unit)}
 	if e := m.Candidate; e.Low != nil && e.High != nil && finite(*e.Low) && finite(*e.High) {
 		b := barOf(e.Value, [2]float64{*e.Low, *e.High})
-		f.Bar, f.Interval = &b, between([2]float64{*e.Low, *e.High})
+		f.Bar, f.Interval = &b, text.PercentRange([2]float64{*e.Low, *e.High})
 	}
 	if m.Baseline != nil {
 		f.Baseline = estimate(m.Baseline, m.Unit)
@@ -124,21 +125,21 @@ func matchOf(r *replay.Report) *matchFigure {
 }
 
 func replayFacts(r *replay.Report) []fact {
-	facts := []fact{{"Sessions", count(r.Run.Sessions), outcomesOf(r)}}
+	facts := []fact{{"Sessions", text.Count(r.Run.Sessions), outcomesOf(r)}}
 	if days := period(r.From, r.To); days != "" {
 		facts = append(facts, fact{"Logged", days, ""})
 	}
 	if r.Run.Mode != "" {
-		facts = append(facts, fact{"Mode", capital(oneLine(string(r.Run.Mode), 20)), modeMeans(r.Run.Mode)})
+		facts = append(facts, fact{"Mode", text.Capital(text.OneLine(string(r.Run.Mode), 20)), modeMeans(r.Run.Mode)})
 	}
 	if c := r.Run.SupportCoverage; c != nil {
 		facts = append(facts, fact{"Support coverage", quantity(*c, replay.Share), "of the candidate’s turns are supported"})
 	}
 	if r.Run.PairsDropped > 0 {
-		facts = append(facts, fact{"Left out", many(r.Run.PairsDropped, "session"), "for which a replay failed"})
+		facts = append(facts, fact{"Left out", text.Plural(r.Run.PairsDropped, "session"), "for which a replay failed"})
 	}
 	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
-		facts = append(facts, fact{"Duration", took(float64(ms)), ""})
+		facts = append(facts, fact{"Duration", text.Milliseconds(float64(ms)), ""})
 	}
 	return facts
 }
@@ -147,7 +148,7 @@ func gateOf(r *replay.Report) *gateView {
 	if r.Baseline == nil || r.Passed == nil && r.Spec == nil {
 		return nil
 	}
-	g := &gateView{Name: oneLine(r.Run.Gate, 20), Decided: r.Passed != nil, Passed: r.Passed != nil && *r.Passed}
+	g := &gateView{Name: text.OneLine(r.Run.Gate, 20), Decided: r.Passed != nil, Passed: r.Passed != nil && *r.Passed}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
 		if d := m.Difference; m.Gated && d != nil && len(g.Metrics) < maxMetrics {
@@ -158,7 +159,7 @@ func gateOf(r *replay.Report) *gateView {
 		}
 	}
 	if r.Spec != nil {
-		g.Rules, g.Spec, g.Holds = specRules(r), capital(specWords(r.Spec))+".", r.Spec.Passed && r.Spec.Hard
+		g.Rules, g.Spec, g.Holds = specRules(r), text.Capital(specWords(r.Spec))+".", r.Spec.Passed && r.Spec.Hard
 		g.Other = g.Decided && r.Run.Gate != replay.GateSpec
 	}
 	return g
@@ -166,7 +167,7 @@ func gateOf(r *replay.Report) *gateView {
 
 // specRules are the specification's four rules, and the one that no baseline excuses.
 func specRules(r *replay.Report) (rules []gateRule) {
-	for _, rule := range []struct{ metric, text string }{
+	for _, rule := range []struct{ metric, words string }{
 		{replay.CompletionMatch, "Completion match at least the baseline’s"},
 		{replay.TurnCountRatio, "Turn count ratio at most 1.1 × the baseline’s"},
 		{replay.StateProgression, wordsOf(replay.StateProgression, r.Run.Mode).name + " at least the baseline’s"},
@@ -174,14 +175,14 @@ func specRules(r *replay.Report) (rules []gateRule) {
 	} {
 		holds, applies := r.Spec.Tests[rule.metric]
 		if !applies {
-			rules = append(rules, gateRule{result.Skip, rule.text, "does not apply"})
+			rules = append(rules, gateRule{result.Skip, rule.words, "does not apply"})
 			continue
 		}
 		seen := ""
 		if m := metricOf(r, rule.metric); m != nil {
 			seen = estimate(m.Candidate, m.Unit) + ", the baseline’s " + estimate(m.Baseline, m.Unit)
 		}
-		rules = append(rules, gateRule{signOf(holds), rule.text, seen})
+		rules = append(rules, gateRule{signOf(holds), rule.words, seen})
 	}
 	seen := ""
 	if c := r.Run.CompletionMatch; c != nil {

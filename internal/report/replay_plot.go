@@ -6,6 +6,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // forestRow is a metric's difference as words and as a drawing.
@@ -56,10 +57,10 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 		if d := m.Difference; d != nil {
 			row.Sign, row.Verdict = replayVerdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
 			row.Difference, row.Interval = change(d.Mean, m.Unit), interval(d.Low, d.High, m.Unit)
-			row.Changed = count(d.Changed) + " of " + many(d.N, "session") + " differ"
+			row.Changed = text.Count(d.Changed) + " of " + text.Plural(d.N, "session") + " differ"
 			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
 			if marginOf(d) > 0 {
-				row.Margin = strings.ReplaceAll(oneLine(d.Margin, 60), " %", "%")
+				row.Margin = strings.ReplaceAll(text.OneLine(d.Margin, 60), " %", "%")
 			}
 		}
 		rows = append(rows, row)

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // alignedRow is one line of a session side by side: the index of each lane's turn, or stats.Gap where a lane has none.
@@ -188,7 +189,7 @@ func dataOf(lanes []*replay.Lane) (fields []dataField, left int) {
 	}
 	sorted := slices.Sorted(maps.Keys(names))
 	for _, name := range sorted[:min(len(sorted), maxFields)] {
-		f := dataField{Name: oneLine(name, 60)}
+		f := dataField{Name: text.OneLine(name, 60)}
 		want, wanted := logged[name]
 		for i, l := range lanes {
 			got, has := l.Data[name]
@@ -231,7 +232,7 @@ func fieldValue(v any) string {
 	if err := e.Encode(v); err != nil {
 		return notApplicable
 	}
-	return oneLine(b.String(), 160)
+	return text.OneLine(b.String(), 160)
 }
 
 // laneWord names a lane for people.
@@ -244,5 +245,5 @@ func laneWord(name string) string {
 	case replay.Candidate:
 		return "Candidate"
 	}
-	return oneLine(name, 20)
+	return text.OneLine(name, 20)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // What the words mean that not everybody knows.
@@ -90,13 +91,13 @@ func replaySentences(r *replay.Report) string {
 func replayDetail(r *replay.Report) string {
 	switch replayVerdictOf(r) {
 	case replayFailed, replayEmpty:
-		if s := strings.TrimSuffix(oneLine(r.Run.Error, maxNoteText), "."); s != "" {
-			return capital(s) + "."
+		if s := strings.TrimSuffix(text.OneLine(r.Run.Error, maxNoteText), "."); s != "" {
+			return text.Capital(s) + "."
 		}
 		return ""
 	case replayAlone:
 		if m := metricOf(r, replay.CompletionMatch); m != nil && m.Candidate != nil {
-			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share), many(m.Candidate.N, "session"))
+			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share), text.Plural(m.Candidate.N, "session"))
 		}
 		return ""
 	case replayTwice:
@@ -150,9 +151,9 @@ func foundSentence(r *replay.Report) string {
 	case known == "" && open == "":
 		return "No metric could be compared."
 	case known == "" || open == "":
-		return capital(known+open) + "."
+		return text.Capital(known+open) + "."
 	}
-	return capital(known) + "; " + open + "."
+	return text.Capital(known) + "; " + open + "."
 }
 
 // noiseSentence says whether chance alone made the same variant differ from itself.
@@ -186,7 +187,7 @@ func gateSentence(r *replay.Report) string {
 	var parts []string
 	spec := r.Run.Gate == replay.GateSpec
 	if r.Passed != nil && !(spec && r.Spec != nil) {
-		said := fmt.Sprintf("The %s gate is %s", oneLine(r.Run.Gate, 20), passedWord(*r.Passed))
+		said := fmt.Sprintf("The %s gate is %s", text.OneLine(r.Run.Gate, 20), passedWord(*r.Passed))
 		if r.Run.Gate == replay.GatePaired {
 			said += "; it compares the lanes session by session"
 		}

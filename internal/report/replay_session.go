@@ -7,6 +7,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // Limits of a session side by side: turns, and what a narrow lane shows of one message at once.
@@ -40,14 +41,14 @@ type laneFact struct {
 }
 
 func pairHeadOf(p *replay.Pair) pairHead {
-	h := pairHead{ID: oneLine(p.SessionID, 120), About: outcomeWord(p.Outcome), Dropped: oneLine(p.Dropped, maxReason)}
+	h := pairHead{ID: text.OneLine(p.SessionID, 120), About: outcomeWord(p.Outcome), Dropped: text.OneLine(p.Dropped, maxReason)}
 	if !p.Started.IsZero() {
 		h.About += " · " + p.Started.UTC().Format("2006-01-02 15:04")
 	}
 	lanes := lanesOf(p)
 	logCompleted := p.Outcome == "completed"
 	for _, l := range lanes {
-		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: many(len(l.Turns), "turn")}
+		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns), "turn")}
 		if !l.Completed {
 			if f.Sign, f.Ended = result.Skip, "not completed"; logCompleted {
 				f.Sign = result.Fail
@@ -74,7 +75,7 @@ func (h *pairHead) kind(p *replay.Pair) {
 	known := p.Outcome != "unknown" && p.Outcome != ""
 	h.Turn = "same path"
 	if left {
-		h.Turn = "other path from turn " + count(*candidate.Metrics.FirstDivergence)
+		h.Turn = "other path from turn " + text.Count(*candidate.Metrics.FirstDivergence)
 	}
 	switch ended := observed != nil && known && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:
@@ -146,7 +147,7 @@ type cell struct {
 
 func pairViewOf(p *replay.Pair) pairView {
 	lanes := lanesOf(p)
-	v := pairView{Dropped: oneLine(p.Dropped, 2*maxReason)}
+	v := pairView{Dropped: text.OneLine(p.Dropped, 2*maxReason)}
 	for _, l := range lanes {
 		v.Lanes = append(v.Lanes, laneHeadOf(p, l))
 	}
@@ -205,7 +206,7 @@ func dataWords(d *replay.DataMatch) string {
 		word string
 	}{{d.Equal, "equal"}, {d.Wrong, "wrong"}, {d.Missing, "missing"}, {d.Extra, "extra"}} {
 		if p.n > 0 {
-			parts = append(parts, count(p.n)+" "+p.word)
+			parts = append(parts, text.Count(p.n)+" "+p.word)
 		}
 	}
 	if len(parts) == 0 {
@@ -239,11 +240,11 @@ func stepOf(lanes []*replay.Lane, rows []alignedRow, n int) step {
 		}
 		t := &l.Turns[row[i]]
 		c := cell{
-			Lane: laneWord(l.Name), State: oneLine(t.State, 80), Unsupported: !t.Supported && l.Name != replay.Observed,
+			Lane: laneWord(l.Name), State: text.OneLine(t.State, 80), Unsupported: !t.Supported && l.Name != replay.Observed,
 			Differs: i > 0 && logged != nil && logged.State != t.State,
 		}
 		if t.Transition && t.Before != t.State {
-			c.Before = oneLine(t.Before, 80)
+			c.Before = text.OneLine(t.Before, 80)
 		}
 		if t.LatencyMS != nil {
 			c.Took = quantity(*t.LatencyMS, replay.Milliseconds)

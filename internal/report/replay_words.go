@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // Limits of what is told in words.
@@ -30,7 +31,7 @@ func verdictPhrase(verdict string) string {
 	case replayUndecided:
 		return "left open"
 	}
-	return oneLine(verdict, 20)
+	return text.OneLine(verdict, 20)
 }
 
 // modeMeans says how sessions were replayed.
@@ -56,7 +57,7 @@ func outcomeWord(outcome string) string {
 	case "unknown", "":
 		return "unknown end"
 	}
-	return oneLine(outcome, 20)
+	return text.OneLine(outcome, 20)
 }
 
 // outcomesOf counts how the sessions had ended.
@@ -67,7 +68,7 @@ func outcomesOf(r *replay.Report) string {
 		word string
 	}{{r.Completed, "completed"}, {r.Dropped, "dropped off"}, {r.Unknown, "with an unknown end"}} {
 		if o.n > 0 {
-			parts = append(parts, count(o.n)+" "+o.word)
+			parts = append(parts, text.Count(o.n)+" "+o.word)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -87,13 +88,13 @@ func period(from, to time.Time) string {
 
 // variantWords names a variant with what it is made of.
 func variantWords(v *replay.Replayed) string {
-	parts := []string{oneLine(v.ID, 60)}
+	parts := []string{text.OneLine(v.ID, 60)}
 	if v.Name != "" {
-		parts = append(parts, oneLine(v.Name, 80))
+		parts = append(parts, text.OneLine(v.Name, 80))
 	}
 	for _, p := range []struct{ name, value string }{{"flow ", v.FlowID}, {"prompt ", v.Prompt}, {"model ", v.Model}} {
 		if p.value != "" {
-			parts = append(parts, p.name+oneLine(p.value, 60))
+			parts = append(parts, p.name+text.OneLine(p.value, 60))
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -103,11 +104,11 @@ func variantWords(v *replay.Replayed) string {
 func divergenceWords(r *replay.Report) (parts []string) {
 	never, turns, _ := divergencesOf(r)
 	if never > 0 {
-		parts = append(parts, "never: "+count(never))
+		parts = append(parts, "never: "+text.Count(never))
 	}
 	for _, t := range turns {
 		if t.Sessions > 0 {
-			parts = append(parts, fmt.Sprintf("turn %s: %s", t.Label, count(t.Sessions)))
+			parts = append(parts, fmt.Sprintf("turn %s: %s", t.Label, text.Count(t.Sessions)))
 		}
 	}
 	return parts
@@ -129,7 +130,7 @@ func divergencesOf(r *replay.Report) (never int, turns []divergenceBar, all int)
 		last = max(last, d.Turn)
 	}
 	for turn := range min(last, maxDivergences) {
-		turns = append(turns, divergenceBar{Label: count(turn + 1)})
+		turns = append(turns, divergenceBar{Label: text.Count(turn + 1)})
 	}
 	for _, d := range r.Divergences {
 		all += d.Sessions

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
+	"rehearse/internal/text"
 )
 
 // Report renders one run. Its methods may be called at the same time; each reads the stream anew.
@@ -90,22 +91,22 @@ func headline(run result.Run) string {
 	case t.Tests == 0:
 		s = "no tests were run"
 	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0:
-		s = "all " + many(t.Tests, "test") + " passed"
+		s = "all " + text.Plural(t.Tests, "test") + " passed"
 		if t.Tests == 1 {
 			s = "the test passed"
 		}
 	case t.Failed == 0 && t.Errors == 0:
-		s = fmt.Sprintf("%s of %s passed", count(t.Passed), many(t.Tests, "test"))
+		s = fmt.Sprintf("%s of %s passed", text.Count(t.Passed), text.Plural(t.Tests, "test"))
 	case t.Failed == 0:
-		s = fmt.Sprintf("%s of %s could not be run or graded", count(t.Errors), many(t.Tests, "test"))
+		s = fmt.Sprintf("%s of %s could not be run or graded", text.Count(t.Errors), text.Plural(t.Tests, "test"))
 	default:
-		s = fmt.Sprintf("%s of %s failed", count(t.Failed), many(t.Tests, "test"))
+		s = fmt.Sprintf("%s of %s failed", text.Count(t.Failed), text.Plural(t.Tests, "test"))
 		if t.Errors > 0 {
-			s += fmt.Sprintf(", %s could not be run or graded", count(t.Errors))
+			s += fmt.Sprintf(", %s could not be run or graded", text.Count(t.Errors))
 		}
 	}
 	if t.Skipped > 0 {
-		s += fmt.Sprintf(", %s skipped", count(t.Skipped))
+		s += fmt.Sprintf(", %s skipped", text.Count(t.Skipped))
 	}
 	switch run.ExitReason {
 	case "interrupted":
@@ -135,5 +136,5 @@ func ruleOfThree(run result.Run) string {
 	if t.Failed > 0 || t.Passed < 4 {
 		return ""
 	}
-	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", percent(stats.RuleOfThree(t.Passed)))
+	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))
 }

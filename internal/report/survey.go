@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // maxEntries is how many failing and how many other tests a survey remembers one by one.
@@ -90,7 +91,7 @@ func look(tests Tests) (*survey, error) {
 		e.unfinished = true
 		e.failures = []result.Failure{{
 			Source:  "orchestrator",
-			Message: fmt.Sprintf("not finished: the run ended after %s", many(e.held, "trial")),
+			Message: fmt.Sprintf("not finished: the run ended after %s", text.Plural(e.held, "trial")),
 		}}
 		tally.Add(&result.Test{Verdict: e.verdict, Trials: e.trials})
 		s.add(e)

@@ -6,9 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // TextOptions says how Text writes. The zero value is plain text of 80 columns.
@@ -34,7 +33,6 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	}
 	p := &paint{
 		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
-		cells: &runewidth.Condition{StrictEmojiNeutral: true},
 	}
 	if p.width <= 0 {
 		p.width = 80
@@ -69,7 +67,7 @@ func (r *Report) textFailing(p *paint, s *survey, failing int) error {
 		p.line()
 	}
 	if more := failing - len(shown); more > 0 && len(shown) > 0 {
-		p.line("… and ", many(more, "more failing test"), ": see report.md")
+		p.line("… and ", text.Plural(more, "more failing test"), ": see report.md")
 		p.line()
 	}
 	return nil
@@ -109,19 +107,19 @@ func (p *paint) test(e *entry) {
 		about = append(about, "score "+score(e.score))
 	}
 	if t := e.trials; t != nil {
-		about = append(about, fmt.Sprintf("%d of %s passed", t.Passed, many(t.Count, "trial")))
+		about = append(about, fmt.Sprintf("%d of %s passed", t.Passed, text.Plural(t.Count, "trial")))
 	}
 	if e.durationMS > 0 {
-		about = append(about, took(e.durationMS))
+		about = append(about, text.Milliseconds(e.durationMS))
 	}
-	name, side := oneLine(e.test, 200), strings.Join(about, " · ")
-	if gap := p.width - 2 - p.cells.StringWidth(name) - p.cells.StringWidth(side); gap >= 2 {
+	name, side := text.OneLine(e.test, 200), strings.Join(about, " · ")
+	if gap := p.width - 2 - text.Width(name) - text.Width(side); gap >= 2 {
 		p.line(p.in(colour, sign), " ", p.in(bold, name), strings.Repeat(" ", gap), p.in(dim, side))
 	} else {
 		p.wrap(p.in(colour, sign)+" ", bold, name)
 		p.wrap("  ", dim, side)
 	}
-	p.wrap("  ", dim, oneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
+	p.wrap("  ", dim, text.OneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
 }
 
 // Limits of a block, which is to be read at a glance; report.html has everything.
@@ -147,16 +145,16 @@ func (p *paint) explain(x explained) {
 	}
 	for i, f := range found {
 		if i == maxFindings {
-			p.line("    … and ", many(len(found)-i, "more place"))
+			p.line("    … and ", text.Plural(len(found)-i, "more place"))
 			break
 		}
-		p.line("    ", p.in(bold, oneLine(f.place, 60)), p.in(dim, f.about()))
+		p.line("    ", p.in(bold, text.OneLine(f.place, 60)), p.in(dim, f.about()))
 		for _, failure := range f.failures[:min(len(f.failures), maxListed)] {
 			p.failure("      ", failure, f.unmet)
 		}
 		for j, a := range f.unmet {
 			if j == maxListed {
-				p.line("      … and ", count(len(f.unmet)-j), " more")
+				p.line("      … and ", text.Count(len(f.unmet)-j), " more")
 				break
 			}
 			p.wrap("      "+p.in(red, "✗")+" ", "", sentence(a))
@@ -169,9 +167,9 @@ func (p *paint) explain(x explained) {
 
 // failure writes a code and its sentence, unless the criteria that follow tell it.
 func (p *paint) failure(indent string, f result.Failure, unmet []result.Assertion) {
-	p.line(indent, p.in(red, oneLine(string(f.Code), 40)), p.in(dim, from(f.Source)))
+	p.line(indent, p.in(red, text.OneLine(string(f.Code), 40)), p.in(dim, from(f.Source)))
 	if !told(f, unmet) {
-		p.wrap(indent+"  ", "", oneLine(f.Message, maxSentence))
+		p.wrap(indent+"  ", "", text.OneLine(f.Message, maxSentence))
 	}
 }
 
@@ -179,14 +177,14 @@ func from(source string) string {
 	if source == "" {
 		return ""
 	}
-	return " by " + oneLine(source, 40)
+	return " by " + text.OneLine(source, 40)
 }
 
 // sentence writes an assertion with its evidence.
 func sentence(a result.Assertion) string {
-	s := oneLine(a.Text, maxSentence)
+	s := text.OneLine(a.Text, maxSentence)
 	if a.Evidence != "" {
-		s += ": " + oneLine(a.Evidence, maxSentence)
+		s += ": " + text.OneLine(a.Evidence, maxSentence)
 	}
 	return s
 }
@@ -195,10 +193,10 @@ func sentence(a result.Assertion) string {
 func (p *paint) totals(run result.Run, dir string) {
 	t := run.Totals
 	_, colour := mark(verdict(run))
-	p.wrap("", bold+";"+colour, capital(headline(run)))
+	p.wrap("", bold+";"+colour, text.Capital(headline(run)))
 	verdicts := strings.Join([]string{
-		p.in(green, "passed "+count(t.Passed)), p.in(red, "failed "+count(t.Failed)),
-		p.in(yellow, "errors "+count(t.Errors)), p.in(dim, "skipped "+count(t.Skipped)),
+		p.in(green, "passed "+text.Count(t.Passed)), p.in(red, "failed "+text.Count(t.Failed)),
+		p.in(yellow, "errors "+text.Count(t.Errors)), p.in(dim, "skipped "+text.Count(t.Skipped)),
 	}, "   ")
 	if len(plain(verdicts)) > p.width-2 {
 		p.wrap("  ", "", plain(verdicts))
@@ -211,16 +209,16 @@ func (p *paint) totals(run result.Run, dir string) {
 		}
 	}
 	if t.Passed+t.Failed > 0 {
-		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", percent(run.PassRate), between(run.Interval)))
+		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", text.Percent(run.PassRate), text.PercentRange(run.Interval)))
 		row("mean score", score(t.MeanScore))
 	}
 	row("failures", strings.Join(codeCounts(t), ", "))
-	row("tests", fmt.Sprintf("%s (%s, %s)", count(t.Tests), many(t.Conversations, "conversation"), many(t.Turns, "turn")))
+	row("tests", fmt.Sprintf("%s (%s, %s)", text.Count(t.Tests), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))
 	row("tokens", tokens(t))
 	row("cost", cost(t))
 	row("judge", judged(t))
-	row("duration", took(run.DurationMS))
-	row("results", oneLine(dir, 1000))
+	row("duration", text.Milliseconds(run.DurationMS))
+	row("results", text.OneLine(dir, 1000))
 }
 
 // codeCounts returns "CODE n" for each failure code that occurred, in their order of precedence.
@@ -228,7 +226,7 @@ func codeCounts(t result.Totals) []string {
 	var out []string
 	for _, code := range result.Codes {
 		if n := t.Failures[code]; n > 0 {
-			out = append(out, string(code)+" "+count(n))
+			out = append(out, string(code)+" "+text.Count(n))
 		}
 	}
 	return out
@@ -238,9 +236,9 @@ func tokens(t result.Totals) string {
 	if t.Usage.Total()+t.Judge.Usage.Total() == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%s in, %s out", count(t.Usage.InputTokens), count(t.Usage.OutputTokens))
+	s := fmt.Sprintf("%s in, %s out", text.Count(t.Usage.InputTokens), text.Count(t.Usage.OutputTokens))
 	if t.Judge.Usage.Total() > 0 {
-		s += fmt.Sprintf("; judge %s in, %s out", count(t.Judge.Usage.InputTokens), count(t.Judge.Usage.OutputTokens))
+		s += fmt.Sprintf("; judge %s in, %s out", text.Count(t.Judge.Usage.InputTokens), text.Count(t.Judge.Usage.OutputTokens))
 	}
 	return s
 }
@@ -249,9 +247,9 @@ func cost(t result.Totals) string {
 	if t.CostUSD == 0 {
 		return ""
 	}
-	s := dollars(t.CostUSD)
+	s := text.Dollars(t.CostUSD)
 	if t.Judge.CostUSD > 0 {
-		s += ", of which the judge " + dollars(t.Judge.CostUSD)
+		s += ", of which the judge " + text.Dollars(t.Judge.CostUSD)
 	}
 	return s
 }
@@ -260,11 +258,5 @@ func judged(t result.Totals) string {
 	if t.Judge.Calls+t.Judge.CacheHits == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s from the cache", many(t.Judge.Calls, "call"), many(t.Judge.CacheHits, "verdict"))
-}
-
-// capital returns s with a capital first letter.
-func capital(s string) string {
-	r := []rune(s)
-	return strings.ToUpper(string(r[:min(len(r), 1)])) + string(r[min(len(r), 1):])
+	return fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
 }

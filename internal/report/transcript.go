@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/text"
 )
 
 // Transcript writes everything that was said in each test, safe for a terminal.
@@ -17,9 +18,12 @@ func (r *Report) Transcript(w io.Writer) error {
 		if t.Trial > 0 {
 			name += fmt.Sprintf(", trial %d", t.Trial)
 		}
-		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n", visible(name), visible(chat.Format(t.Output))); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n", printed(name), printed(chat.Format(t.Output))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// printed returns a text of several lines safe for a terminal and for whoever reads its output.
+func printed(s string) string { return text.NoCommand(text.Visible(s)) }

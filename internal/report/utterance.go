@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/text"
 )
 
 // Limits of one text on the page: what is shown at once, and what a click unfolds.
@@ -37,7 +38,7 @@ type part struct {
 func (u utterance) Empty() bool { return len(u.Parts) == 0 }
 
 func utteranceOf(who string, c chat.Content) utterance {
-	u := utterance{Who: oneLine(who, 20)}
+	u := utterance{Who: text.OneLine(who, 20)}
 	if c.Blocks == nil {
 		u.say(c.Text)
 	}
@@ -51,26 +52,26 @@ func utteranceOf(who string, c chat.Content) utterance {
 	return u
 }
 
-func (u *utterance) say(text string) { u.sayOpen(text, maxOpen) }
+func (u *utterance) say(said string) { u.sayOpen(said, maxOpen) }
 
-// sayOpen adds a text of which the first characters are shown at once.
-func (u *utterance) sayOpen(text string, open int) {
-	if strings.TrimSpace(text) == "" {
+// sayOpen adds a said of which the first characters are shown at once.
+func (u *utterance) sayOpen(said string, open int) {
+	if strings.TrimSpace(said) == "" {
 		return
 	}
 	var p part
-	head, beyond := cut(text, open+maxFolded)
+	head, beyond := text.Cut(said, open+maxFolded)
 	p.Left = beyond
-	p.Text, p.FoldedLen = cut(visible(head), open)
+	p.Text, p.FoldedLen = text.Cut(text.Visible(head), open)
 	if p.FoldedLen < open/4 && p.Left == 0 {
-		p.Text, p.FoldedLen = visible(head), 0 // too little to fold away
+		p.Text, p.FoldedLen = text.Visible(head), 0 // too little to fold away
 	} else if p.FoldedLen > 0 {
 		// Fold between words where there is one.
 		if i := strings.LastIndexAny(p.Text, " \n"); i > len(p.Text)-100 {
 			p.Text = p.Text[:i+1]
 		}
-		p.Folded = visible(head)[len(p.Text):]
-		_, p.FoldedLen = cut(p.Folded, 0)
+		p.Folded = text.Visible(head)[len(p.Text):]
+		_, p.FoldedLen = text.Cut(p.Folded, 0)
 	}
 	u.Parts = append(u.Parts, p)
 }
@@ -93,14 +94,14 @@ type call struct {
 }
 
 func callOf(c chat.ToolCall) call {
-	v := call{Name: oneLine(c.Name, 100), Result: pretty(c.Result)}
-	v.Args = oneLine(textOf(c.Args), 200)
+	v := call{Name: text.OneLine(c.Name, 100), Result: pretty(c.Result)}
+	v.Args = text.OneLine(textOf(c.Args), 200)
 	v.Short = len(v.Args) <= 120
 	if !v.Short {
 		v.Args = pretty(c.Args)
 	}
 	if c.LatencyMS > 0 {
-		v.Took = took(c.LatencyMS)
+		v.Took = text.Milliseconds(c.LatencyMS)
 	}
 	return v
 }
@@ -119,23 +120,23 @@ func pretty(value any) string {
 	if !ok || len(raw) == 0 {
 		return ""
 	}
-	text := textOf(raw)
+	said := textOf(raw)
 	var b bytes.Buffer
 	if raw[0] != '"' && len(raw) < 1<<20 && json.Indent(&b, raw, "", "  ") == nil {
-		text = b.String()
+		said = b.String()
 	}
-	text, left := cut(visible(strings.TrimSpace(text)), maxJSON)
+	said, left := text.Cut(text.Visible(strings.TrimSpace(said)), maxJSON)
 	if left > 0 {
-		text += "\n… " + many(left, "more character")
+		said += "\n… " + text.Plural(left, "more character")
 	}
-	return text
+	return said
 }
 
-// textOf returns raw JSON as it is, and of a JSON string the text.
+// textOf returns raw JSON as it is, and of a JSON string the said.
 func textOf(raw json.RawMessage) string {
-	var text string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return text
+	var said string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &said) == nil {
+		return said
 	}
 	return string(raw)
 }

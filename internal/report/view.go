@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // head is the line of a test, or of a trial, on the page.
@@ -39,17 +40,17 @@ const maxDots = 24
 
 // headOf returns the line of a test of which only the entry is at hand.
 func headOf(e *entry) head {
-	h := head{Verdict: e.verdict, Name: oneLine(e.test, 300), Codes: e.codes, Trials: e.trials, Failures: e.failures}
+	h := head{Verdict: e.verdict, Name: text.OneLine(e.test, 300), Codes: e.codes, Trials: e.trials, Failures: e.failures}
 	for _, part := range []string{e.suite, e.target} {
 		if part != "" {
-			h.From = append(h.From, oneLine(part, 300))
+			h.From = append(h.From, text.OneLine(part, 300))
 		}
 	}
 	if graded(e.verdict) {
 		h.Score = score(e.score)
 	}
 	if e.durationMS > 0 {
-		h.Took = took(e.durationMS)
+		h.Took = text.Milliseconds(e.durationMS)
 	}
 	if t := e.trials; t != nil {
 		if t.Count > 0 {
@@ -73,7 +74,7 @@ func headOfRecord(t *result.Test) head {
 	}
 	h.Failures = nil // they stand in the conversation
 	for _, tag := range t.Tags {
-		h.Tags = append(h.Tags, oneLine(tag, 40))
+		h.Tags = append(h.Tags, text.OneLine(tag, 40))
 	}
 	for _, s := range t.Scores[:min(len(t.Scores), maxDots)] {
 		h.Dots = append(h.Dots, verdictOf(s))
@@ -175,38 +176,38 @@ func (t *turn) hold(x result.Turn) {
 	}
 	t.State = pretty(x.State)
 	if x.TurnID != "" {
-		t.Facts = append(t.Facts, "id "+oneLine(x.TurnID, 100))
+		t.Facts = append(t.Facts, "id "+text.OneLine(x.TurnID, 100))
 	}
 	if x.LatencyMS > 0 {
-		t.Facts = append(t.Facts, took(x.LatencyMS))
+		t.Facts = append(t.Facts, text.Milliseconds(x.LatencyMS))
 	}
 	if x.Attempts > 1 {
-		t.Facts = append(t.Facts, many(x.Attempts, "attempt"))
+		t.Facts = append(t.Facts, text.Plural(x.Attempts, "attempt"))
 	}
 	if n := x.Usage.Total(); n > 0 {
-		t.Facts = append(t.Facts, many(n, "token"))
+		t.Facts = append(t.Facts, text.Plural(n, "token"))
 	}
 	if x.CostUSD > 0 {
-		t.Facts = append(t.Facts, dollars(x.CostUSD))
+		t.Facts = append(t.Facts, text.Dollars(x.CostUSD))
 	}
 	if x.Node != "" {
-		t.Facts = append(t.Facts, "node "+oneLine(x.Node, 100))
+		t.Facts = append(t.Facts, "node "+text.OneLine(x.Node, 100))
 	}
 	if x.TraceID != "" {
-		t.Facts = append(t.Facts, "trace "+oneLine(x.TraceID, 100))
+		t.Facts = append(t.Facts, "trace "+text.OneLine(x.TraceID, 100))
 	}
 }
 
 func itemOf(s result.Score) item {
 	i := item{
-		Name: capital(oneLine(placeName(s.Name), 100)), Verdict: verdictOf(s), Score: score(s.Score), Partial: s.PartialTranscript,
+		Name: text.Capital(text.OneLine(placeName(s.Name), 100)), Verdict: verdictOf(s), Score: score(s.Score), Partial: s.PartialTranscript,
 		Left: max(len(s.Assertions)-maxAssertions, 0),
 	}
 	if !graded(i.Verdict) {
 		i.Score = verdictWord(i.Verdict)
 	}
 	for _, a := range s.Assertions[:min(len(s.Assertions), maxAssertions)] {
-		a.Text, a.Evidence, a.Grader = oneLine(a.Text, 600), oneLine(a.Evidence, 1_200), oneLine(a.Grader, 80)
+		a.Text, a.Evidence, a.Grader = text.OneLine(a.Text, 600), text.OneLine(a.Evidence, 1_200), text.OneLine(a.Grader, 80)
 		i.Assertions = append(i.Assertions, a)
 	}
 	for _, f := range s.Failures {
@@ -219,7 +220,7 @@ func itemOf(s result.Score) item {
 }
 
 func shown(f result.Failure) result.Failure {
-	f.Code, f.Source, f.Message = result.Code(oneLine(string(f.Code), 40)), oneLine(f.Source, 80), oneLine(f.Message, 1_200)
+	f.Code, f.Source, f.Message = result.Code(text.OneLine(string(f.Code), 40)), text.OneLine(f.Source, 80), text.OneLine(f.Message, 1_200)
 	return f
 }
 
@@ -234,13 +235,13 @@ func conversationFacts(t *result.Test) []fact {
 		add("started", t.StartedAt.UTC().Format("15:04:05 UTC"))
 	}
 	if t.DurationMS > 0 {
-		add("took", took(t.DurationMS))
+		add("took", text.Milliseconds(t.DurationMS))
 	}
 	if n := t.Usage.Total(); n > 0 {
-		add("tokens", fmt.Sprintf("%s in, %s out", count(t.Usage.InputTokens), count(t.Usage.OutputTokens)))
+		add("tokens", fmt.Sprintf("%s in, %s out", text.Count(t.Usage.InputTokens), text.Count(t.Usage.OutputTokens)))
 	}
 	if t.CostUSD > 0 {
-		add("cost", dollars(t.CostUSD))
+		add("cost", text.Dollars(t.CostUSD))
 	}
 	add("judge", judged(result.Totals{Judge: t.Judge}))
 	add("threshold", score(t.Threshold))

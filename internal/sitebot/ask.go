@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/text"
 )
 
 // conversation returns the last messages and, behind them, the visitor's new one. A limit of 0 means only the new one.
@@ -48,12 +49,12 @@ func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt
 var errNoJSON = errors.New("the model answered with something that is not the JSON it was asked for")
 
 // decode reads the JSON object of a reply; models like to put a fence or a sentence around it.
-func decode(text string, into any) error {
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from {
+func decode(words string, into any) error {
+	object, ok := text.JSONIn(words)
+	if !ok {
 		return errNoJSON
 	}
-	if err := json.Unmarshal([]byte(text[from:to+1]), into); err != nil {
+	if err := json.Unmarshal(object, into); err != nil {
 		return fmt.Errorf("%w: %w", errNoJSON, err)
 	}
 	return nil
