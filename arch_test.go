@@ -17,7 +17,7 @@ var floors = [][]string{
 	{"stats", "text", "redact", "draw", "config"},
 	{"llm", "flow", "graph", "sitebot", "langfuse"},
 	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
-	{"orchestrator", "queue", "store", "report"},
+	{"orchestrator", "queue", "runlog", "store", "report"},
 	{"server"},
 	{"cmd/rehearse"},
 }

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/llm"
 	"rehearse/internal/redact"
+	"rehearse/internal/runlog"
 )
 
 // classifyAsk classifies items with a node of a chatbot, with a model, or with any other target.
@@ -49,7 +50,7 @@ func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified, 
 	}()
 	err = a.all(working, env, items, classify, done)
 	if a.write != "" {
-		written := writeFile(a.write, func(w io.Writer) error { return writePredictions(w, items.predictions, items.set.Several) })
+		written := runlog.WriteFile(a.write, func(w io.Writer) error { return writePredictions(w, items.predictions, items.set.Several) })
 		err = errors.Join(err, written)
 	}
 	select {

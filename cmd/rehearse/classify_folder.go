@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/runlog"
 )
 
 // classifyRow is what is written of an item: 1 for a correct prediction and 0 for another.
@@ -38,19 +38,9 @@ func (r *classification) writeFolder(dir string, set dataset.Set, predictions []
 		return nil
 	}
 	return errors.Join(
-		writeFile(filepath.Join(dir, "classification.json"), func(w io.Writer) error { return writeJSON(w, r) }),
-		writeFile(filepath.Join(dir, "report.md"), r.markdown),
-		writeFile(filepath.Join(dir, "report.html"), r.page),
-		writeFile(filepath.Join(dir, "items.jsonl"), rows),
+		runlog.WriteFile(filepath.Join(dir, "classification.json"), func(w io.Writer) error { return writeJSON(w, r) }),
+		runlog.WriteFile(filepath.Join(dir, "report.md"), r.markdown),
+		runlog.WriteFile(filepath.Join(dir, "report.html"), r.page),
+		runlog.WriteFile(filepath.Join(dir, "items.jsonl"), rows),
 	)
-}
-
-// writeFile writes a file through a buffer.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	buffered := bufio.NewWriter(f)
-	return errors.Join(write(buffered), buffered.Flush(), f.Close())
 }

@@ -10,8 +10,8 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -22,7 +22,7 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := report.ReadRun(dir)
+	run, err := runlog.ReadRun(dir)
 	if err != nil {
 		return nil, usage("cannot read the run: %w", err)
 	}
@@ -48,7 +48,7 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*recorded, error) {
 func (f *addFlags) find(dir string) (*result.Test, error) {
 	var found []*result.Test
 	var known, suites, targets []string
-	for t, err := range report.ReadLog(dir) {
+	for t, err := range runlog.Read(dir) {
 		switch {
 		case err != nil:
 			return nil, notRun(err)

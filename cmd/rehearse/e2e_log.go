@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"rehearse/internal/grader"
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 )
 
 // e2eLog logs the evaluation of a dataset of Langfuse there, as one of its runs, each item when it is answered. What cannot be logged is told
@@ -52,7 +52,7 @@ func (l *e2eLog) finish(ctx context.Context, run *held, s e2eSummary, accuracy f
 		return nil // breakOff does it
 	}
 	var items []loggedItem
-	for t, err := range report.ReadLog(run.dir) {
+	for t, err := range runlog.Read(run.dir) {
 		if err != nil {
 			return notRun(err)
 		}

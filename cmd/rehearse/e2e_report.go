@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"rehearse/internal/grader"
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
 )
 
@@ -26,7 +26,7 @@ type e2eSummary struct {
 func summarise(dir string) (e2eSummary, error) {
 	s := e2eSummary{dimensions: map[string]float64{}}
 	names := grader.Dimensions()
-	for t, err := range report.ReadLog(dir) {
+	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return s, err
 		}

@@ -17,6 +17,7 @@ import (
 	"rehearse/internal/queue"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/runner"
 	"rehearse/internal/stats"
 	"rehearse/internal/store"
@@ -72,7 +73,7 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 		return nil, notRun(err)
 	}
 	if w.flags.resume != "" {
-		if err := report.Compact(h.dir); err != nil {
+		if err := runlog.Compact(h.dir); err != nil {
 			return nil, notRun(err)
 		}
 		if totals, err = recount(h.dir); err != nil {
@@ -84,7 +85,7 @@ func (w *wiring) hold(ctx context.Context, p *plan) (*held, error) {
 }
 
 // watched returns where records go: to the log of the run and, where somebody watches, to them as well.
-func (w *wiring) watched(h *held, log *report.Log) orchestrator.Results {
+func (w *wiring) watched(h *held, log *runlog.Log) orchestrator.Results {
 	if w.watch == nil {
 		return log
 	}
@@ -93,7 +94,7 @@ func (w *wiring) watched(h *held, log *report.Log) orchestrator.Results {
 
 // watchedResults tells of each record that is in the log.
 type watchedResults struct {
-	log  *report.Log
+	log  *runlog.Log
 	tell func(*result.Test)
 }
 
@@ -133,7 +134,7 @@ func (w *wiring) holdOne(ctx context.Context, j orchestrator.Job, inOrder bool) 
 }
 
 // openRun makes the run's folder with its first run.json and opens its log.
-func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, error) {
+func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *runlog.Log, error) {
 	now := w.env.Now()
 	h := &held{dir: w.flags.out, began: now, run: result.Run{
 		Schema: result.Schema, ID: runID(now), Version: version(), Command: w.flags.commandLine, StartedAt: now.UTC(),
@@ -149,7 +150,7 @@ func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, erro
 		h.dir = filepath.Join(stateDir, "runs", h.run.ID)
 	}
 	if w.flags.resume != "" {
-		before, err := report.ReadRun(h.dir)
+		before, err := runlog.ReadRun(h.dir)
 		if err != nil {
 			return nil, nil, usage("cannot resume: %w", err)
 		}
@@ -161,11 +162,11 @@ func (w *wiring) openRun(ctx context.Context, p *plan) (*held, *report.Log, erro
 	if err := os.MkdirAll(h.dir, 0o755); err != nil {
 		return nil, nil, usage("cannot write results: %w", err)
 	}
-	if err := report.WriteRun(h.dir, h.run); err != nil {
+	if err := runlog.WriteRun(h.dir, h.run); err != nil {
 		return nil, nil, notRun(err)
 	}
 	w.index(ctx, h)
-	log, err := report.OpenLog(h.dir)
+	log, err := runlog.Open(h.dir)
 	if err != nil {
 		return nil, nil, notRun(err)
 	}
@@ -189,26 +190,18 @@ func (w *wiring) index(ctx context.Context, h *held) {
 
 // setAside moves the results of an earlier run out of a folder that is used again: what was finished is never lost.
 func (w *wiring) setAside(dir string) error {
-	before, err := report.ReadRun(dir)
-	if err != nil {
-		before.ID = "unknown"
+	var reports []string
+	for _, f := range report.Formats() {
+		reports = append(reports, f.File)
 	}
-	if _, logged := os.Stat(filepath.Join(dir, report.LogFile)); err != nil && logged != nil {
-		return nil //nolint:nilerr // an empty or new folder
+	aside, err := runlog.MoveAside(dir, reports...)
+	if err != nil || aside == "" {
+		return err
 	}
-	aside := filepath.Join(dir, "earlier", before.ID)
 	if sameFolder(w.baseline, dir) {
 		w.baseline = aside
 	}
 	fmt.Fprintln(w.env.Stderr, "rehearse: the earlier run in "+dir+" is moved to "+aside)
-	if err := os.MkdirAll(aside, 0o755); err != nil {
-		return fmt.Errorf("move the earlier results aside: %w", err)
-	}
-	for _, name := range []string{report.LogFile, report.RunFile, "report.html", "report.md", "junit.xml"} {
-		if err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("move the earlier results aside: %w", err)
-		}
-	}
 	return nil
 }
 
@@ -239,7 +232,7 @@ func (w *wiring) prior(dir string) (priorRun, error) {
 		return p, nil
 	}
 	again := map[result.Key]bool{}
-	for t, err := range report.ReadLog(dir) {
+	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return p, notRun(err)
 		}
@@ -267,7 +260,7 @@ func (w *wiring) prior(dir string) (priorRun, error) {
 
 func recount(dir string) (result.Totals, error) {
 	var y result.Tally
-	for t, err := range report.ReadLog(dir) {
+	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return result.Totals{}, err
 		}
@@ -296,11 +289,11 @@ func (h *held) close(now time.Time, totals result.Totals) {
 
 // conclude writes the reports, prints the summary and returns the exit code as an error.
 func (w *wiring) conclude(h *held) error {
-	if err := report.WriteRun(h.dir, h.run); err != nil {
+	if err := runlog.WriteRun(h.dir, h.run); err != nil {
 		return notRun(err)
 	}
 	w.index(context.Background(), h) // also after an interruption
-	r := report.New(h.run, report.ReadLog(h.dir))
+	r := report.New(h.run, runlog.Read(h.dir))
 	if w.flags.baseline != "" {
 		against, err := w.compare(h)
 		if err != nil {
@@ -358,7 +351,7 @@ func writeReports(r *report.Report, dir string, formats []string) error {
 
 // compare holds the run against the baseline, which was found before the run began.
 func (w *wiring) compare(h *held) (*report.Diff, error) {
-	diff, err := report.Compare(report.ReadLog(w.baseline), report.ReadLog(h.dir))
+	diff, err := report.Compare(runlog.Read(w.baseline), runlog.Read(h.dir))
 	if err != nil {
 		return nil, notRun(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/suite"
 )
 
@@ -233,7 +233,7 @@ func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := report.ReadRun(dir)
+	run, err := runlog.ReadRun(dir)
 	if err != nil {
 		return nil, nil, usage("cannot resume: %w", err)
 	}
@@ -272,7 +272,7 @@ func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string
 // findRun returns the folder of a run that was named by its folder, its id, the beginning of its id, or latest.
 // Names of runs are looked up in the store of the configuration that applies to the suites, or to this folder.
 func findRun(ctx context.Context, name, configFile string, suites []string) (string, error) {
-	if info, err := os.Stat(path.Join(name, report.RunFile)); err == nil && !info.IsDir() {
+	if info, err := os.Stat(path.Join(name, runlog.RunFile)); err == nil && !info.IsDir() {
 		return name, nil
 	}
 	index, err := openConfiguredStore(ctx, configFile, suites)

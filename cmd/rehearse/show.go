@@ -9,6 +9,7 @@ import (
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 )
 
 func newShow(env *Env) *cobra.Command {
@@ -30,11 +31,11 @@ func newShow(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			run, err := report.ReadRun(dir)
+			run, err := runlog.ReadRun(dir)
 			if err != nil {
 				return usage("cannot show the run: %w", err)
 			}
-			tests := report.ReadLog(dir)
+			tests := runlog.Read(dir)
 			if test != "" {
 				tests = onlyTest(tests, test)
 				if found, err := holdsAny(tests); err != nil {
@@ -65,14 +66,14 @@ func newShow(env *Env) *cobra.Command {
 	return c
 }
 
-func holdsAny(tests report.Tests) (bool, error) {
+func holdsAny(tests runlog.Tests) (bool, error) {
 	for _, err := range tests {
 		return err == nil, err
 	}
 	return false, nil
 }
 
-func onlyTest(tests report.Tests, id string) report.Tests {
+func onlyTest(tests runlog.Tests, id string) runlog.Tests {
 	return func(yield func(*result.Test, error) bool) {
 		for t, err := range tests {
 			if (err != nil || t.TestID == id) && !yield(t, err) {

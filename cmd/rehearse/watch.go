@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/report"
+	"rehearse/internal/runlog"
 	"rehearse/internal/suite"
 )
 
@@ -51,7 +51,7 @@ func (f *runFlags) watching(ctx context.Context, env *Env, args []string) error 
 
 // isRun reports whether a folder holds the results of a run.
 func isRun(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, report.RunFile))
+	_, err := os.Stat(filepath.Join(dir, runlog.RunFile))
 	return err == nil
 }
 

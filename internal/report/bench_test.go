@@ -3,14 +3,13 @@ package report_test
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"testing"
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 )
 
 const manyTests = 100_000
@@ -35,7 +34,7 @@ func conversationNo(i int) *result.Test {
 
 // generated is a stream of n tests that are made as they are asked for, so that what is in memory is the renderer's.
 // watch, if set, is called now and then.
-func generated(n int, watch func()) report.Tests {
+func generated(n int, watch func()) runlog.Tests {
 	return func(yield func(*result.Test, error) bool) {
 		for i := range n {
 			if watch != nil && i%(n/8) == n/16 {
@@ -97,50 +96,5 @@ func BenchmarkRender(b *testing.B) {
 			}
 			b.ReportMetric(float64(most)/1e6, "live-MB")
 		})
-	}
-}
-
-// BenchmarkAppend appends a record; fsync runs beside it.
-func BenchmarkAppend(b *testing.B) {
-	dir := b.TempDir()
-	log := openLog(b, dir)
-	x := conversationNo(3)
-	for i := 0; b.Loop(); i++ {
-		x.Trial = i
-		if err := log.Append(x); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := log.Close(); err != nil {
-		b.Fatal(err)
-	}
-	if info, err := os.Stat(filepath.Join(dir, report.LogFile)); err == nil {
-		b.SetBytes(info.Size() / int64(b.N))
-	}
-}
-
-// BenchmarkReadLog reads a log of 100,000 records, of which none is superseded.
-func BenchmarkReadLog(b *testing.B) {
-	dir := b.TempDir()
-	log := openLog(b, dir)
-	for i := range manyTests {
-		if err := log.Append(conversationNo(i)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := log.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		n := 0
-		for _, err := range report.ReadLog(dir) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			n++
-		}
-		if n != manyTests {
-			b.Fatalf("%d records", n)
-		}
 	}
 }

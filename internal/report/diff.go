@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
@@ -55,7 +56,7 @@ type standing struct {
 
 // Compare compares two runs test by test: by suite, test id and target. Of a test with trials it compares the aggregates.
 // It remembers a few dozen bytes per test of the baseline, and the tests that it lists.
-func Compare(baseline, candidate Tests) (*Diff, error) {
+func Compare(baseline, candidate runlog.Tests) (*Diff, error) {
 	d := &Diff{}
 	was := map[id]*standing{}
 	for t, err := range baseline {

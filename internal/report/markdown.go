@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/text"
 )
 
@@ -93,7 +94,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 	}
 	b.WriteString("\n")
 	if left := run.Totals.Tests - rows; left > 0 {
-		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", text.Plural(left, "more test"), LogFile)
+		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", text.Plural(left, "more test"), runlog.LogFile)
 	}
 }
 
@@ -115,7 +116,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 		written++
 	}
 	if left := failing - written; left > 0 {
-		fmt.Fprintf(b, "… and %s without details here: see report.html or %s.\n\n", text.Plural(left, "more failing test"), LogFile)
+		fmt.Fprintf(b, "… and %s without details here: see report.html or %s.\n\n", text.Plural(left, "more failing test"), runlog.LogFile)
 	}
 	return nil
 }

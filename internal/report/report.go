@@ -1,15 +1,15 @@
-// Package report keeps the record of a run and renders it: for the terminal, a pull request, CI systems and the browser.
+// Package report renders the record of a run: for the terminal, a pull request, CI systems and the browser.
 // Everything is rendered from the run's record and a stream of its tests, in memory that does not grow with their number.
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path/filepath"
 	"sync"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
@@ -20,13 +20,13 @@ type Report struct {
 	Against *Diff
 
 	run    result.Run
-	tests  Tests
+	tests  runlog.Tests
 	survey func() (*survey, error)
 }
 
 // New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
 // What such a run's totals do not say yet is counted from the tests. Nothing is read before something is rendered.
-func New(run result.Run, tests Tests) *Report {
+func New(run result.Run, tests runlog.Tests) *Report {
 	r := &Report{run: run, tests: tests}
 	r.survey = sync.OnceValues(func() (*survey, error) { return look(tests) })
 	return r
@@ -53,14 +53,7 @@ func Formats() []Format {
 // Write renders the report in a format into its file in dir, whole or not at all, and returns the file's path.
 func (r *Report) Write(dir string, f Format) (string, error) {
 	path := filepath.Join(dir, f.File)
-	err := writeFile(path, func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 64<<10)
-		if err := f.render(r, b); err != nil {
-			return err
-		}
-		return b.Flush()
-	})
-	if err != nil {
+	if err := runlog.WriteFile(path, func(w io.Writer) error { return f.render(r, w) }); err != nil {
 		return "", fmt.Errorf("write %s: %w", path, err)
 	}
 	return path, nil

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
 )
 
 // each makes a stream of tests.
-func each(tests ...*result.Test) report.Tests {
+func each(tests ...*result.Test) runlog.Tests {
 	return func(yield func(*result.Test, error) bool) {
 		for _, t := range tests {
 			if !yield(t, nil) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/text"
 )
 
@@ -59,7 +60,7 @@ type survey struct {
 }
 
 // look makes the survey.
-func look(tests Tests) (*survey, error) {
+func look(tests runlog.Tests) (*survey, error) {
 	s := &survey{bySuite: map[string]*suiteTally{}}
 	var tally result.Tally
 	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet

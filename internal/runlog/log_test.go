@@ -1,4 +1,4 @@
-package report_test
+package runlog_test
 
 import (
 	"bytes"
@@ -11,19 +11,23 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 )
 
-func openLog(t testing.TB, dir string) *report.Log {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openLog(t testing.TB, dir string) *runlog.Log {
 	t.Helper()
-	log, err := report.OpenLog(dir)
+	log, err := runlog.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +49,7 @@ func write(t testing.TB, dir string, tests ...*result.Test) {
 
 // read returns the records of a log and the texts of its errors.
 func read(dir string) (tests []*result.Test, errs []string) {
-	for t, err := range report.ReadLog(dir) {
+	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			errs = append(errs, err.Error())
 			continue
@@ -68,15 +72,44 @@ func wantIDs(t *testing.T, dir string, want ...string) {
 	}
 }
 
+// sample is a few records with everything that JSON could lose.
+func sample() []*result.Test {
+	rich := test("s", "rich", "Hi <b> & \u2028", "I call a tool.", "And?", "Done \U0001f469\u200d\U0001f467.")
+	rich.Tags, rich.Metadata = []string{"billing"}, map[string]any{"owner": "support", "ticket": 4312.0}
+	rich.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140}, CostUSD: 0.0041}
+	rich.Turns[0].ToolCalls = []chat.ToolCall{{ID: "c1", Name: "search", Args: json.RawMessage(`{"from":"LIS","n":1.50}`), LatencyMS: 412}}
+	rich.Turns[1].State = json.RawMessage(`{"node":"end"}`)
+	rich.Turns[1].Input = chat.Content{Blocks: []chat.Block{{Type: "text", Value: "And?"}, {Type: "image", Value: "data:image/png;base64,AA=="}}}
+	rich.Failures = []result.Failure{{Code: result.AssistantContent, Source: "contains", Turn: 1, Message: `wanted "x"`}}
+	hostile := test("s", "hos\"tile\n", "\x1b[2J", "bad \xff utf-8")
+	hostile.Turns[0].ToolCalls = []chat.ToolCall{{Name: "</b>", Args: json.RawMessage(`{"a": not json`)}}
+	first, sum := test("s", "often", "a", "b"), test("s", "often")
+	first.Trial, sum.Trials = 1, &result.Trials{Count: 1, Passed: 1, Scores: []float64{1}}
+	return []*result.Test{rich, hostile, first, sum}
+}
+
+// test makes a conversation of alternating user and assistant texts that passed.
+func test(suite, id string, said ...string) *result.Test {
+	t := &result.Test{
+		Schema: result.Schema, RunID: "20260714-093000-k3x9", Suite: suite, TestID: id, Target: "openai:gpt-5-mini", Score: 1,
+		Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK, StartedAt: time.Date(2026, 7, 14, 9, 30, 0, 0, time.UTC),
+	}
+	for i := 0; i+1 < len(said); i += 2 {
+		t.Turns = append(t.Turns, result.Turn{Index: i/2 + 1, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: 840, Attempts: 1})
+		t.Output = append(t.Output, chat.Say(chat.User, said[i]), chat.Say(chat.Assistant, said[i+1]))
+		t.Scores = append(t.Scores, result.Score{Name: fmt.Sprintf("turn-%d", i/2+1), Type: "contains", Score: 1, Verdict: result.Pass})
+	}
+	return t
+}
+
 func TestLogKeepsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "run")
-	_, tests := sample()
-	write(t, dir, tests...)
+	write(t, dir, sample()...)
 	got, errs := read(dir)
 	// A model's broken tool arguments have become text.
 	want := sampleWithQuotedArgs()
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || errs != nil {
-		t.Errorf("ReadLog mismatch (-want +got), errors %v:\n%s", errs, d)
+		t.Errorf("Read mismatch (-want +got), errors %v:\n%s", errs, d)
 	}
 	again, _ := read(dir)
 	if d := cmp.Diff(got, again); d != "" {
@@ -84,9 +117,9 @@ func TestLogKeepsEverything(t *testing.T) {
 	}
 }
 
-// sampleWithQuotedArgs is the sample as JSON can hold it: bytes that are not UTF-8 are replaced, numbers are floats.
+// sampleWithQuotedArgs is the sample as JSON can hold it: bytes that are not UTF-8 are replaced.
 func sampleWithQuotedArgs() []*result.Test {
-	_, tests := sample()
+	tests := sample()
 	for _, x := range tests {
 		for i := range x.Turns {
 			for j, c := range x.Turns[i].ToolCalls {
@@ -98,9 +131,6 @@ func sampleWithQuotedArgs() []*result.Test {
 		}
 		for i := range x.Output {
 			x.Output[i].Content.Text = strings.ToValidUTF8(x.Output[i].Content.Text, "\ufffd")
-		}
-		if x.Metadata["ticket"] != nil {
-			x.Metadata["ticket"] = 4312.0
 		}
 	}
 	return tests
@@ -144,7 +174,7 @@ func TestLogProperty(t *testing.T) {
 		}
 		got, errs := read(dir)
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || errs != nil {
-			rt.Fatalf("ReadLog mismatch (-want +got), errors %v:\n%s", errs, d)
+			rt.Fatalf("Read mismatch (-want +got), errors %v:\n%s", errs, d)
 		}
 	})
 }
@@ -168,7 +198,7 @@ func TestTornLine(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, test("s", "a"), test("s", "b"))
-			path := filepath.Join(dir, report.LogFile)
+			path := filepath.Join(dir, runlog.LogFile)
 			file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +221,7 @@ func TestTornLine(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantIDs(t, dir, append(tc.want, "d")...)
-			aside, err := os.ReadFile(filepath.Join(dir, report.TornFile))
+			aside, err := os.ReadFile(filepath.Join(dir, runlog.TornFile))
 			if tc.torn == "" && !errors.Is(err, fs.ErrNotExist) || tc.torn != "" && string(aside) != tc.torn+"\n" {
 				t.Errorf("moved aside: %.50q, %v; want %.50q", aside, err, tc.torn)
 			}
@@ -201,7 +231,7 @@ func TestTornLine(t *testing.T) {
 
 func TestTornFileKeepsEarlierPieces(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, report.LogFile)
+	path := filepath.Join(dir, runlog.LogFile)
 	for _, piece := range []string{`{"one`, `{"two`} {
 		if err := os.WriteFile(path, []byte(piece), 0o600); err != nil {
 			t.Fatal(err)
@@ -210,7 +240,7 @@ func TestTornFileKeepsEarlierPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(filepath.Join(dir, report.TornFile))
+	got, err := os.ReadFile(filepath.Join(dir, runlog.TornFile))
 	if err != nil || string(got) != "{\"one\n{\"two\n" {
 		t.Errorf("moved aside: %q, %v", got, err)
 	}
@@ -219,7 +249,7 @@ func TestTornFileKeepsEarlierPieces(t *testing.T) {
 func TestBrokenLineIsNamedAndPassedOver(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, test("s", "a"))
-	path := filepath.Join(dir, report.LogFile)
+	path := filepath.Join(dir, runlog.LogFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -240,13 +270,13 @@ func TestBrokenLineIsNamedAndPassedOver(t *testing.T) {
 		}
 	}
 	// A consumer that has seen enough is not asked again.
-	for range report.ReadLog(dir) {
+	for range runlog.Read(dir) {
 		break
 	}
 }
 
-func TestReadLogWithoutAFile(t *testing.T) {
-	for _, err := range report.ReadLog(t.TempDir()) {
+func TestReadWithoutALog(t *testing.T) {
+	for _, err := range runlog.Read(t.TempDir()) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error %v, want fs.ErrNotExist", err)
 		}
@@ -275,7 +305,7 @@ func TestRedact(t *testing.T) {
 	if err := log.Append(test("s", "a", "my key is sk-secret", "thanks")); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, report.LogFile))
+	data, err := os.ReadFile(filepath.Join(dir, runlog.LogFile))
 	if err != nil || bytes.Contains(data, []byte("sk-secret")) || !bytes.Contains(data, []byte("my key is [redacted]")) {
 		t.Errorf("log: %v\n%s", err, data)
 	}
@@ -316,12 +346,15 @@ func TestLogOfMany(t *testing.T) {
 
 func TestRunRecord(t *testing.T) {
 	dir := t.TempDir()
-	run, _ := sample()
+	run := result.Run{
+		Schema: result.Schema, ID: "20260714-093000-k3x9", Command: []string{"run", "a.yaml"}, Targets: []string{"m"},
+		StartedAt: time.Date(2026, 7, 14, 9, 30, 0, 0, time.UTC), ExitReason: "running",
+	}
 	for range 2 {
-		if err := report.WriteRun(dir, run); err != nil {
+		if err := runlog.WriteRun(dir, run); err != nil {
 			t.Fatal(err)
 		}
-		got, err := report.ReadRun(dir)
+		got, err := runlog.ReadRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,14 +367,14 @@ func TestRunRecord(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("folder holds %v, %v; want run.json only", entries, err)
 	}
-	if err := report.WriteRun(filepath.Join(dir, "none"), run); !errors.Is(err, fs.ErrNotExist) {
+	if err := runlog.WriteRun(filepath.Join(dir, "none"), run); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("WriteRun into no folder: %v", err)
 	}
 	run.Schema = 99
-	if err := report.WriteRun(dir, run); err != nil {
+	if err := runlog.WriteRun(dir, run); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := report.ReadRun(dir); err == nil || !strings.Contains(err.Error(), "newer rehearse") {
+	if _, err := runlog.ReadRun(dir); err == nil || !strings.Contains(err.Error(), "newer rehearse") {
 		t.Errorf("ReadRun of a newer schema: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package runlog
 
 import (
 	"bufio"
@@ -17,17 +17,17 @@ import (
 	"rehearse/internal/result"
 )
 
-// Tests is a stream of records that can be iterated more than once, such as ReadLog's.
-// An iteration may yield an error with a nil record and go on; every renderer stops at the first.
+// Tests is a stream of records that can be iterated more than once, such as Read's.
+// An iteration may yield an error with a nil record and go on.
 type Tests = iter.Seq2[*result.Test, error]
 
-// ReadLog returns the records of the log in dir as they are when an iteration begins, in the order of the file.
+// Read returns the records of the log in dir as they are when an iteration begins, in the order of the file.
 // Of records with the same Key only the last is yielded. Each record is the caller's own.
 // Memory is one record and, while the first iteration begins, some 50 bytes per line, whatever the size of the file.
 //
 // A line that cannot be read is yielded as an error that names it, and reading goes on after it;
 // a last line without an end, as a crash or a writer at work leaves it, is not there yet.
-func ReadLog(dir string) Tests {
+func Read(dir string) Tests {
 	path := filepath.Join(dir, LogFile)
 	seen := &replaced{}
 	return func(yield func(*result.Test, error) bool) {

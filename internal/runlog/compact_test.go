@@ -1,6 +1,7 @@
-package report
+package runlog
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,7 @@ func TestCompact(t *testing.T) {
 	dir := t.TempDir()
 	write := func(tests ...*result.Test) {
 		t.Helper()
-		log, err := OpenLog(dir)
+		log, err := Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func TestCompact(t *testing.T) {
 			out = append(out, "")
 		}
 		i := 0
-		for r, err := range ReadLog(dir) {
+		for r, err := range Read(dir) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,5 +67,23 @@ func TestCompact(t *testing.T) {
 	before, err := os.ReadFile(filepath.Join(dir, "results.before-1.jsonl"))
 	if err != nil || strings.Count(string(before), "\n") != 3 {
 		t.Errorf("the log as it was is not kept: %v, %s", err, before)
+	}
+}
+
+// TestKeepWithoutLinks stands for file systems that have no hard links.
+func TestKeepWithoutLinks(t *testing.T) {
+	dir := t.TempDir()
+	log, name := filepath.Join(dir, LogFile), filepath.Join(dir, "results.before-1.jsonl")
+	if err := os.WriteFile(log, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := func(from, to string) error {
+		return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
+	}
+	if err := keep(log, name, none); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != "{}\n" {
+		t.Errorf("kept %q, %v", got, err)
 	}
 }

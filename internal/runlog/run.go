@@ -1,11 +1,9 @@
-package report
+package runlog
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -17,7 +15,7 @@ import (
 func WriteRun(dir string, run result.Run) error {
 	data, err := json.MarshalIndent(run, "", "  ")
 	if err == nil {
-		err = writeFile(filepath.Join(dir, RunFile), func(w io.Writer) error {
+		err = replaceFile(filepath.Join(dir, RunFile), true, func(w io.Writer) error {
 			_, err := w.Write(append(data, '\n'))
 			return err
 		})
@@ -44,22 +42,4 @@ func ReadRun(dir string) (result.Run, error) {
 			path, run.Schema, result.Schema)
 	}
 	return run, nil
-}
-
-// writeFile writes a file whole or not at all: write fills a temporary one beside it, which then takes its name.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	temp := fmt.Sprintf("%s.%x.tmp", path, rand.Uint64())
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp))
-		}
-	}()
-	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
 }

@@ -1,13 +1,14 @@
-package report
+package runlog
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // Compact leaves one record per key in the log in dir, the last one, as a run needs in which some tests were run again.
@@ -23,11 +24,10 @@ func Compact(dir string) error {
 	if err != nil || len(old) == 0 {
 		return err
 	}
-	if err := os.Link(path, before(dir)); err != nil {
+	if err := keep(path, before(dir), os.Link); err != nil {
 		return fmt.Errorf("keep the results before the rerun: %w", err)
 	}
-	err = writeFile(path, func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 64<<10)
+	err = replaceFile(path, true, func(w io.Writer) error {
 		lines := newLines(io.NewSectionReader(file, 0, end))
 		for lines.next() {
 			if _, replaced := old[lines.start]; replaced {
@@ -36,12 +36,12 @@ func Compact(dir string) error {
 			if lines.err != nil {
 				return fmt.Errorf("line %d: %w", lines.number, lines.err)
 			}
-			_, err := b.Write(append(lines.line, '\n'))
+			_, err := w.Write(append(lines.line, '\n'))
 			if err != nil {
 				return err
 			}
 		}
-		return errors.Join(lines.failed, b.Flush())
+		return lines.failed
 	})
 	if err != nil {
 		return fmt.Errorf("compact %s: %w", path, err)
@@ -49,10 +49,29 @@ func Compact(dir string) error {
 	return nil
 }
 
+// keep gives the log a second name, or copies it where the file system has no links.
+func keep(log, name string, link func(from, to string) error) error {
+	err := link(log, name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return replaceFile(name, true, func(w io.Writer) error {
+		file, err := os.Open(log)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, file)
+		return errors.Join(err, file.Close())
+	})
+}
+
+// keptPattern is how before names the log as it was.
+const keptPattern = "results.before-*.jsonl"
+
 // before returns a free name for the log as it was.
 func before(dir string) string {
 	for n := 1; ; n++ {
-		name := filepath.Join(dir, fmt.Sprintf("results.before-%d.jsonl", n))
+		name := filepath.Join(dir, strings.Replace(keptPattern, "*", strconv.Itoa(n), 1))
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			return name
 		}

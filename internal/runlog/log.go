@@ -1,4 +1,6 @@
-package report
+// Package runlog keeps the log of a run: a folder with run.json, which describes the run, and results.jsonl, to which a record is
+// appended as each test ends. Whatever else is written of a run can be made again from the two.
+package runlog
 
 import (
 	"bytes"
@@ -31,12 +33,13 @@ const (
 )
 
 // Log is the record of a run being written: one line per test, appended as each ends.
-// It is safe for concurrent use; one process writes a log at a time. Make it with OpenLog, release it with Close.
+// It is safe for concurrent use; one process writes a log at a time. Make it with Open, release it with Close.
 type Log struct {
-	// Redact, if set before the first Append, returns a line without its secrets. It gets a line of JSON without the
-	// line break, must return one line of JSON, may change the slice in place, and is called by several goroutines at once.
+	// Redact, if set before the first Append, returns a line without its secrets: the line itself where it has none. It gets a
+	// line of JSON without the line break, must not change it, must return one line of JSON, and is called by several goroutines
+	// at once.
 	Redact func(line []byte) []byte
-	// Torn is how many bytes of an unfinished last line OpenLog moved to TornFile.
+	// Torn is how many bytes of an unfinished last line Open moved to TornFile.
 	Torn int64
 
 	path string
@@ -52,9 +55,9 @@ type Log struct {
 	quit, done  chan struct{}
 }
 
-// OpenLog opens the log in dir to append to it, and makes both if they are missing.
+// Open opens the log in dir to append to it, and makes both if they are missing.
 // An unfinished last line, left by a crash, is moved to TornFile, so that its test counts as not done.
-func OpenLog(dir string) (*Log, error) {
+func Open(dir string) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}
@@ -84,10 +87,11 @@ func (l *Log) Append(t *result.Test) error {
 		return fmt.Errorf("record test %s: %w", t.TestID, err)
 	}
 	if l.Redact != nil {
-		line = l.Redact(line)
-		if !json.Valid(line) || bytes.IndexByte(line, '\n') >= 0 {
+		redacted := l.Redact(line)
+		if !bytes.Equal(redacted, line) && (!json.Valid(redacted) || bytes.IndexByte(redacted, '\n') >= 0) {
 			return fmt.Errorf("record test %s: redaction left no valid line of JSON", t.TestID)
 		}
+		line = redacted
 	}
 	if len(line) >= maxLine {
 		return fmt.Errorf("record test %s: its record of %d MB is over the limit of %d MB", t.TestID, len(line)>>20, maxLine>>20)
