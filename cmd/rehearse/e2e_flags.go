@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/config"
+	"rehearse/internal/report"
 )
 
 // answerThreshold is the score from which an answer is good, when nothing else is said.
@@ -59,13 +60,16 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.accuracy, "accuracy", config.DefaultAnswerAccuracy, "least share of good answers; rehearse.yaml may say another")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "items at once (default 8)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
-	flags.StringSliceVar(&f.formats, "format", []string{"html", "md", "junit"}, "reports to write: html, md, junit, or none")
+	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every item, with what its history does not tell for sure")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
 }
 
 func (f *e2eFlags) check() error {
+	if err := report.Formats().Check(f.formats); err != nil {
+		return usage("%w", err)
+	}
 	switch {
 	case f.trace != "yes" && f.trace != "no":
 		return usage("unknown --trace %q: use yes or no", f.trace)

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/config"
 	"rehearse/internal/orchestrator"
@@ -190,11 +187,7 @@ func (w *wiring) index(ctx context.Context, h *held) {
 
 // setAside moves the results of an earlier run out of a folder that is used again: what was finished is never lost.
 func (w *wiring) setAside(dir string) error {
-	var reports []string
-	for _, f := range report.Formats() {
-		reports = append(reports, f.File)
-	}
-	aside, err := runlog.MoveAside(dir, reports...)
+	aside, err := runlog.MoveAside(dir, report.Formats().Files()...)
 	if err != nil || aside == "" {
 		return err
 	}
@@ -301,7 +294,7 @@ func (w *wiring) conclude(h *held) error {
 		}
 		r.Against = against
 	}
-	writing := writeReports(r, h.dir, w.flags.formats)
+	writing := r.Write(h.dir, report.Formats().Choose(w.flags.formats))
 	colour := w.env.Colour && !w.flags.noColour && w.env.Getenv("NO_COLOR") == ""
 	style := report.TextOptions{
 		Colour: colour, Verbose: w.flags.verbose || h.run.Totals.Tests <= fewTests, Quiet: w.flags.quiet, Dir: h.dir,
@@ -334,20 +327,6 @@ func shellQuote(s string) string {
 
 // fewTests is how many tests are listed on the terminal without being asked for.
 const fewTests = 20
-
-// writeReports writes the chosen formats, all at once: each reads the log for itself.
-func writeReports(r *report.Report, dir string, formats []string) error {
-	var all errgroup.Group
-	for _, format := range report.Formats() {
-		if slices.Contains(formats, format.Name) {
-			all.Go(func() error {
-				_, err := r.Write(dir, format)
-				return err
-			})
-		}
-	}
-	return all.Wait()
-}
 
 // compare holds the run against the baseline, which was found before the run began.
 func (w *wiring) compare(h *held) (*report.Diff, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/suite"
@@ -93,7 +94,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
 	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
-	flags.StringSliceVar(&f.formats, "format", []string{"html", "md", "junit"}, "reports to write: html, md, junit, or none")
+	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
 	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
 	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
@@ -147,10 +148,8 @@ func (f *runFlags) check() error {
 			return usage("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)
 		}
 	}
-	for _, format := range f.formats {
-		if !slices.Contains([]string{"html", "md", "junit", "none"}, format) {
-			return usage("unknown format %q: use html, md, junit or none; results.jsonl and run.json are always written", format)
-		}
+	if err := report.Formats().Check(f.formats); err != nil {
+		return usage("%w", err)
 	}
 	switch {
 	case f.rerun != "" && f.rerun != "failed" && f.rerun != "errors":

@@ -4,8 +4,6 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"path/filepath"
 	"sync"
 
 	"rehearse/internal/result"
@@ -30,33 +28,6 @@ func New(run result.Run, tests runlog.Tests) *Report {
 	r := &Report{run: run, tests: tests}
 	r.survey = sync.OnceValues(func() (*survey, error) { return look(tests) })
 	return r
-}
-
-// Format is a kind of report that goes into a file.
-type Format struct {
-	Name string // as in --format
-	File string
-	// Doc says what it is for, in one line.
-	Doc    string
-	render func(*Report, io.Writer) error
-}
-
-// Formats returns every format. Adding one is a file with its method and a line here.
-func Formats() []Format {
-	return []Format{
-		{"html", "report.html", "one self-contained page to read and to send around", (*Report).HTML},
-		{"md", "report.md", "Markdown that fits into a comment on a pull request", (*Report).Markdown},
-		{"junit", "junit.xml", "JUnit XML for CI systems", (*Report).JUnit},
-	}
-}
-
-// Write renders the report in a format into its file in dir, whole or not at all, and returns the file's path.
-func (r *Report) Write(dir string, f Format) (string, error) {
-	path := filepath.Join(dir, f.File)
-	if err := runlog.WriteFile(path, func(w io.Writer) error { return f.render(r, w) }); err != nil {
-		return "", fmt.Errorf("write %s: %w", path, err)
-	}
-	return path, nil
 }
 
 // summary returns what was found in the tests, and the run with its totals filled in where the record lacks them.

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"rehearse/internal/runlog"
+)
+
+// Format is a kind of report that goes into a file.
+type Format struct {
+	Name string // as in --format
+	File string
+	// Doc says what it is for, in one line.
+	Doc    string
+	render func(*Report, io.Writer) error
+}
+
+// FormatTable is a list of formats. What a command line accepts and says of them, and what belongs to an earlier run, is read from it.
+type FormatTable []Format
+
+// Formats returns every format. Adding one is a file with its method and a line here.
+func Formats() FormatTable {
+	return FormatTable{
+		{"html", "report.html", "one self-contained page to read and to send around", (*Report).HTML},
+		{"md", "report.md", "Markdown that fits into a comment on a pull request", (*Report).Markdown},
+		{"junit", "junit.xml", "JUnit XML for CI systems", (*Report).JUnit},
+	}
+}
+
+// noFormat is the name that asks for no report.
+const noFormat = "none"
+
+// Names returns the names of the formats.
+func (t FormatTable) Names() []string {
+	names := make([]string, 0, len(t))
+	for _, f := range t {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Files returns the names of the files that the formats are written to.
+func (t FormatTable) Files() []string {
+	files := make([]string, 0, len(t))
+	for _, f := range t {
+		files = append(files, f.File)
+	}
+	return files
+}
+
+// Help says in the help of a flag what may be chosen, such as "html, md, junit, or none".
+func (t FormatTable) Help() string { return strings.Join(t.Names(), ", ") + ", or " + noFormat }
+
+// Check returns an error, fit for whoever typed the names, unless each is a format's or none.
+func (t FormatTable) Check(names []string) error {
+	for _, name := range names {
+		if name != noFormat && !slices.Contains(t.Names(), name) {
+			return fmt.Errorf("unknown format %q: use %s or %s; %s and %s are always written",
+				name, strings.Join(t.Names(), ", "), noFormat, runlog.LogFile, runlog.RunFile)
+		}
+	}
+	return nil
+}
+
+// Choose returns the formats of these names, each once, in the order of the table. Other names, such as none, choose nothing.
+func (t FormatTable) Choose(names []string) FormatTable {
+	return slices.DeleteFunc(slices.Clone(t), func(f Format) bool { return !slices.Contains(names, f.Name) })
+}
+
+// Write renders the report in each of the formats into its file in dir, whole or not at all, all at the same time.
+func (r *Report) Write(dir string, formats FormatTable) error {
+	var all errgroup.Group
+	for _, f := range formats {
+		all.Go(func() error {
+			path := filepath.Join(dir, f.File)
+			if err := runlog.WriteFile(path, func(w io.Writer) error { return f.render(r, w) }); err != nil {
+				return fmt.Errorf("write %s: %w", path, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
