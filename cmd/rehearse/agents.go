@@ -4,83 +4,89 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/redact"
 	"rehearse/internal/server"
-	"rehearse/internal/store"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // agents is what `rehearse serve` serves.
 type agents struct {
-	env     *Env
-	flags   *serveFlags
-	log     *slog.Logger
-	token   string
-	secrets *redact.Redactor
-	models  llm.Options
-	config  config.File
-	// main is the model that --model says.
-	main config.Model
-	// named are that model and others of its provider that tests have asked for, by name.
-	mu    sync.Mutex
-	named map[string]llm.Model
-
-	knowledge *store.Knowledge // nil without knowledge bases
-	flows     *server.Flows
+	env   *Env
+	flags *serveFlags
+	log   *slog.Logger
+	token string
+	setup *setup.Setup
+	flows *server.Flows
 	// sites and chats are nil without --sites.
-	sites *sites
+	sites *setup.Sites
 	chats *server.Chats
 	// history and events are nil without --store.
-	history *history
+	history *setup.History
 	events  *server.Events
 }
 
 // openAgents opens the model, the flows and what they may look up.
-func openAgents(ctx context.Context, env *Env, f *serveFlags) (*agents, error) {
-	a := &agents{
-		env: env, flags: f, token: env.Getenv(f.tokenEnv), secrets: redact.New(env.Environ), named: map[string]llm.Model{},
-		models: llm.Options{Getenv: env.Getenv, Transport: llm.Transport(), ReadFile: os.ReadFile, Limits: llm.NewLimits()},
-	}
+func openAgents(ctx context.Context, env *Env, f *serveFlags) (a *agents, err error) {
+	a = &agents{env: env, flags: f, token: env.Getenv(f.tokenEnv)}
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	model, err := a.openMain()
-	if err != nil {
-		return nil, err
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	a.setup, err = env.open(setup.Options{
+		Config: f.config, Log: a.log, LocalPrompt: f.localPrompt, Warn: func(text string) { a.log.Warn("setup", "problem", text) },
+	})
+	if err == nil {
+		a.setup, err = a.setup.At(setup.FolderOf(cmp.Or(f.flows, f.localSites())))
 	}
-	library, err := a.openLibrary()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.openFlows()
 	}
-	c := flow.Config{Model: model, Named: a.modelNamed, Parameters: parametersOf(a.main), Flows: library, Log: a.log}
-	if err := a.openKnowledge(ctx); err != nil {
-		return nil, err
+	if err == nil {
+		err = a.openChats(ctx)
 	}
-	if a.knowledge != nil {
-		c.Knowledge = a.knowledge
-	}
-	a.flows = server.NewFlows(server.FlowsConfig{Engine: flow.New(c), Log: a.log, Now: env.Now, MaxTurns: f.maxTurns})
-	err = a.openChats(ctx)
 	if err == nil {
 		err = a.openEvents(ctx)
 	}
+	return a, outcome(err)
+}
+
+// openFlows opens the model that talks, and the flows; without flows only those are run that a request brings along.
+func (a *agents) openFlows() error {
+	f := a.flags
+	first, err := a.setup.ModelNamed(f.model, "model", setup.Names(a.setup.Config().Models))
 	if err != nil {
-		a.close()
-		return nil, err
+		return err
 	}
-	return a, nil
+	model, siblings, err := a.setup.Siblings(first)
+	if err != nil {
+		return err
+	}
+	library, err := a.openLibrary()
+	if err != nil {
+		return err
+	}
+	engine, err := a.setup.Engine(
+		config.Target{Flow: config.Flow{Path: f.flows, Knowledge: f.knowledge}},
+		flow.Config{Model: model, Named: siblings.Model, Parameters: llm.ParametersOf(first), Flows: library},
+	)
+	if err != nil {
+		return err
+	}
+	a.flows = server.NewFlows(server.FlowsConfig{Engine: engine, Log: a.log, Now: a.env.Now, MaxTurns: f.maxTurns})
+	return nil
 }
 
 // openChats opens the sites' chatbots, if there are any.
@@ -93,14 +99,11 @@ func (a *agents) openChats(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := sitesOptions{
-		dir: f.sites, prompts: f.prompts, config: a.config, store: path, redis: f.redis, ttl: f.sessionTTL, log: a.log,
-		localPrompt: f.localPrompt, warn: func(text string) { a.log.Warn("prompts", "problem", text) },
-	}
+	o := setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Store: path, Redis: f.redis, TTL: f.sessionTTL}
 	if f.hasModel {
-		o.model = f.model
+		o.Model = f.model
 	}
-	if a.sites, err = openSites(ctx, a.env, o); err != nil {
+	if a.sites, err = a.setup.Sites(ctx, o); err != nil {
 		return err
 	}
 	proxies, err := networks(f.proxies)
@@ -108,7 +111,7 @@ func (a *agents) openChats(ctx context.Context) error {
 		return err
 	}
 	a.chats, err = server.NewChats(server.ChatsConfig{
-		Bot: a.sites.bot, Log: a.log, Token: a.token, Public: f.public, Origins: f.origins, TrustedProxies: proxies, MaxTurns: f.maxTurns,
+		Bot: a.sites.Bot, Log: a.log, Token: a.token, Public: f.public, Origins: f.origins, TrustedProxies: proxies, MaxTurns: f.maxTurns,
 	})
 	if err != nil {
 		return usage("--origin: %w", err)
@@ -133,22 +136,11 @@ func networks(texts []string) ([]netip.Prefix, error) {
 	return read, nil
 }
 
-// sqlitePath returns the path of a database given as sqlite:PATH, or as a path.
-func sqlitePath(store string) (string, error) {
-	if path, ok := strings.CutPrefix(store, "sqlite:"); ok {
-		return path, nil
-	}
-	if strings.Contains(store, "://") {
-		return "", usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", store)
-	}
-	return store, nil
-}
-
 // handler is everything that is served.
 func (a *agents) handler() http.Handler {
 	c := server.FrontConfig{Token: a.token, Log: a.log}
-	if a.sites != nil && a.sites.server != nil {
-		c.Healthy = a.sites.server.Healthy
+	if a.sites != nil && a.sites.Server != nil {
+		c.Healthy = a.sites.Server.Healthy
 	}
 	var inside http.Handler = a.flows
 	if a.events != nil {
@@ -181,7 +173,7 @@ func (a *agents) check() error {
 	case f.tokenEnv != defaultTokenEnv && a.token == "":
 		return usage("--token-env: the variable %s is not set", f.tokenEnv)
 	}
-	out := scrubbed{a.env.Stderr, a.secrets}
+	out := scrubbed{a.env.Stderr, redact.New(a.env.Environ)}
 	switch f.logFormat {
 	case "text":
 		a.log = slog.New(slog.NewTextHandler(out, nil))
@@ -214,7 +206,7 @@ func (a *agents) openLibrary() (*flow.Library, error) {
 	}
 	library, err := flow.OpenLibrary(a.flags.flows)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, outcome(source.AsInvalid(err))
 	}
 	for _, f := range library.Flows() {
 		a.log.Info("flow", "id", f.ID, "version", f.Version, "nodes", len(f.Nodes), "warnings", len(f.Warnings), "file", f.File)
@@ -222,49 +214,15 @@ func (a *agents) openLibrary() (*flow.Library, error) {
 	return library, nil
 }
 
-// openKnowledge opens the knowledge bases, if there are any.
-func (a *agents) openKnowledge(ctx context.Context) error {
-	dir := a.flags.knowledge
-	if dir == "" && a.flags.flows != "" {
-		beside := filepath.Join(folderOf(a.flags.flows), "knowledge")
-		if info, err := os.Stat(beside); err == nil && info.IsDir() {
-			dir = beside
-		}
-	}
-	if dir == "" {
-		return nil
-	}
-	vectors, err := vectorsOf(a.config, a.models, func(err error) { a.log.Warn("knowledge: searching by words only", "error", err) })
-	if err != nil {
-		return err
-	}
-	if a.knowledge, err = store.OpenKnowledge(ctx, dir, vectors...); err != nil {
-		return &exitError{exitUsage, fmt.Errorf("knowledge: %w", err)}
-	}
-	return nil
-}
-
 func (a *agents) close() {
-	if a.sites != nil {
-		a.sites.close()
-	}
 	if a.history != nil {
-		if err := a.history.close(); err != nil {
+		if err := a.history.Close(); err != nil {
 			a.log.Warn("events", "error", err)
 		}
 	}
-	if a.knowledge == nil {
-		return
+	if a.setup != nil {
+		if err := a.setup.Close(); err != nil {
+			a.log.Warn("closing", "error", err)
+		}
 	}
-	if err := a.knowledge.Close(); err != nil {
-		a.log.Warn("knowledge", "error", err)
-	}
-}
-
-// folderOf returns a folder, or the folder of a file.
-func folderOf(path string) string {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return filepath.Dir(path)
-	}
-	return cmp.Or(path, ".")
 }

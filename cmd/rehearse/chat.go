@@ -5,21 +5,20 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
 	"rehearse/internal/marker"
+	"rehearse/internal/setup"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/siteconfig"
 )
 
 func newChat(env *Env) *cobra.Command {
-	var o sitesOptions
+	var o setup.SitesOptions
 	var name, language, configFile string
-	var verbose bool
+	var verbose, localPrompt bool
 	c := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to a website's chatbot in the terminal",
@@ -29,37 +28,35 @@ func newChat(env *Env) *cobra.Command {
   printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:bot.yaml -v`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			path := configFile
-			if path == "" && !siteconfig.IsAddress(o.dir) {
-				path = config.Find(folderOf(o.dir))
+			s, err := env.open(setup.Options{Config: configFile, LocalPrompt: localPrompt})
+			if err != nil {
+				return outcome(err)
 			}
-			if path != "" {
-				var err error
-				if o.config, err = config.Load(path); err != nil {
-					return &exitError{exitUsage, err}
+			defer env.closed(s)
+			if !siteconfig.IsAddress(o.Dir) {
+				if s, err = s.At(setup.FolderOf(o.Dir)); err != nil {
+					return outcome(err)
 				}
 			}
-			o.log = slog.New(slog.DiscardHandler)
-			opened, err := openSites(c.Context(), env, o)
+			opened, err := s.Sites(c.Context(), o)
 			if err != nil {
-				return err
+				return outcome(err)
 			}
-			defer opened.close()
-			found, err := opened.choose(name)
+			found, err := opened.Choose(name)
 			if err != nil {
-				return err
+				return outcome(err)
 			}
-			talk := &siteChat{env: env, bot: opened.bot, site: found, language: language, verbose: verbose}
+			talk := &siteChat{env: env, bot: opened.Bot, site: found, language: language, verbose: verbose}
 			return talk.run(c.Context())
 		},
 	}
 	c.AddCommand(newChatGraph(env))
 	flags := c.Flags()
-	flags.StringVar(&o.dir, "sites", ".", "folder of websites' chatbots, or the file of one")
+	flags.StringVar(&o.Dir, "sites", ".", "folder of websites' chatbots, or the file of one")
 	flags.StringVar(&name, "site", "", "name of the site (default: the only one)")
-	flags.StringVar(&o.model, "model", "", "model that answers: PROVIDER:MODEL, or a name in rehearse.yaml (default: that of the site)")
-	flags.StringVar(&o.prompts, "prompts", "", "folder of prompts that the site names")
-	flags.BoolVar(&o.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
+	flags.StringVar(&o.Model, "model", "", "model that answers: PROVIDER:MODEL, or a name in rehearse.yaml (default: that of the site)")
+	flags.StringVar(&o.Prompts, "prompts", "", "folder of prompts that the site names")
+	flags.BoolVar(&localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&language, "language", "", "language of fixed messages (default: the site's)")
 	flags.StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites)")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "show intent, route, skills and warnings")
@@ -78,7 +75,7 @@ func newChatGraph(env *Env) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			g, err := sitebot.Drawing()
 			if err != nil {
-				return notRun(err)
+				return outcome(err)
 			}
 			return drawGraph(env, g, format, out)
 		},
@@ -117,7 +114,7 @@ func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) 
 		shown = visible
 	})
 	if err != nil {
-		return false, notRun(err)
+		return false, outcome(err)
 	}
 	fmt.Fprintln(c.env.Stdout)
 	c.tell(o.Metadata)
@@ -146,7 +143,7 @@ func (c *siteChat) tell(m sitebot.Metadata) {
 func (c *siteChat) state(ctx context.Context) error {
 	data, err := c.bot.State(ctx, c.site, c.session)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	return printJSON(c.env.Stderr, json.RawMessage(data))
 }

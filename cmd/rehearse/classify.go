@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/result"
 )
 
 func newClassify(env *Env) *cobra.Command {
@@ -71,7 +72,7 @@ func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
 	}
 	r, err := f.classify(ctx, env, name, func(r *classification) error { return r.write(env.Stdout, f.format) })
 	if err == nil && !r.Passed {
-		return &exitError{code: exitFailed}
+		return &exitError{code: result.ExitFailed}
 	}
 	return err
 }
@@ -79,6 +80,9 @@ func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
 // classify scores one classifier, shows its report, and writes and logs what else is wanted.
 func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, show func(*classification) error) (*classification, error) {
 	items, err := f.read(ctx, env, name)
+	if f.asked.setup != nil {
+		defer env.closed(f.asked.setup)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +100,12 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 	r := newClassification(items.set, items.predictions, f)
 	if f.out != "" {
 		if err := r.writeFolder(f.out, items.set, items.predictions); err != nil {
-			return nil, notRun(err)
+			return nil, outcome(err)
 		}
 		r.tellFolder(env.Stderr, f.out)
 	}
 	if err := show(r); err != nil {
-		return nil, notRun(err)
+		return nil, outcome(err)
 	}
 	if live != nil {
 		live.finish(ctx, items.allLogged(env), r.scores())

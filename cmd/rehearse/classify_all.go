@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 	"rehearse/internal/source"
 )
 
@@ -34,19 +35,19 @@ type classifySummary struct {
 // an interruption; the exit code is the worst of all.
 func (f *classifyFlags) runAll(ctx context.Context, env *Env) error {
 	all := classifySummary{Passed: true}
-	worst := exitPassed
+	worst := result.ExitPassed
 	for _, name := range []string{intentClassifier, skillSelector, e2eAPI} {
 		part, code := f.part(ctx, env, name)
 		all.Parts = append(all.Parts, part)
 		all.Passed, worst = all.Passed && part.Passed, max(worst, code)
-		if code == exitInterrupted {
+		if code == result.ExitInterrupted {
 			return part.err
 		}
 	}
 	if err := all.write(env.Stdout, f.format); err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
-	if worst != exitPassed {
+	if worst != result.ExitPassed {
 		return &exitError{code: worst} // it was told where it happened
 	}
 	return nil
@@ -76,24 +77,24 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 	if part.Report != nil {
 		part.Summary = part.Report.verdict()
 		if !part.Report.Passed {
-			part.err = &exitError{code: exitFailed}
+			part.err = &exitError{code: result.ExitFailed}
 		}
 	}
 	if heading != "" {
 		fmt.Fprintln(env.Stdout)
 	}
 	if part.err == nil {
-		return part, exitPassed
+		return part, result.ExitPassed
 	}
-	part.Passed, code = false, exitNotRun
+	part.Passed, code = false, result.ExitNotRun
 	exit, ok := errors.AsType[*exitError](part.err)
 	if ok {
 		code = exit.code
 	}
 	switch {
-	case code == exitFailed && part.Report == nil:
+	case code == result.ExitFailed && part.Report == nil:
 		part.Summary = "FAILED"
-	case code > exitFailed:
+	case code > result.ExitFailed:
 		part.Summary = "could not be evaluated"
 	}
 	if !ok || exit.err != nil {
@@ -115,9 +116,10 @@ func (*classifyFlags) tellFault(env *Env, name string, err error) {
 
 // runE2E evaluates answers as `rehearse e2e` does, with the sites and the model that were named here, and its own report.
 func (f *classifyFlags) runE2E(ctx context.Context, env *Env) error {
-	if err := f.configure(e2eAPI); err != nil {
+	if err := f.configure(env, e2eAPI); err != nil {
 		return err
 	}
+	defer env.closed(f.asked.setup)
 	items, sites := f.itemsOf(e2eAPI), &f.asked.sites
 	e := &e2eFlags{}
 	e.register(pflag.NewFlagSet("e2e", pflag.ContinueOnError)) // its defaults

@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
 	"rehearse/internal/llm"
-	"rehearse/internal/redact"
+	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // classifyAsk classifies items with a node of a chatbot, with a model, or with any other target.
@@ -22,6 +23,7 @@ type classifyAsk struct {
 	target, model, examples, write string
 	workers                        int
 	sites                          nodeSites
+	setup                          *setup.Setup
 	config                         config.File
 	chosen                         chosenClassifier
 }
@@ -55,10 +57,10 @@ func (a *classifyAsk) predict(ctx context.Context, env *Env, items *classified, 
 	}
 	select {
 	case <-interrupted:
-		return &exitError{exitInterrupted, errors.New("interrupted before every item was classified")}
+		return &exitError{result.ExitInterrupted, errors.New("interrupted before every item was classified")}
 	default:
 	}
-	return notRunIf(err)
+	return outcome(err)
 }
 
 // all asks for the items side by side and ends at the first that cannot be asked.
@@ -97,7 +99,7 @@ func (a *classifyAsk) options(set dataset.Set) ([]llm.Option, error) {
 	if a.examples != "" {
 		learnt, err := dataset.Load(a.examples)
 		if err != nil {
-			return nil, &exitError{exitUsage, err}
+			return nil, outcome(source.AsInvalid(err))
 		}
 		for i := range learnt.Items {
 			for _, label := range learnt.Items[i].Labels {
@@ -106,7 +108,7 @@ func (a *classifyAsk) options(set dataset.Set) ([]llm.Option, error) {
 		}
 	}
 	options := make([]llm.Option, 0, len(said))
-	for _, label := range sortedNames(said) {
+	for _, label := range setup.Names(said) {
 		options = append(options, llm.Option{ID: label, Label: inWords(label), Examples: said[label]})
 	}
 	return options, nil
@@ -128,13 +130,12 @@ func (a *classifyAsk) open(ctx context.Context, env *Env, items *classified) (cl
 	if m.Provider == config.Lexical {
 		return lexicalClassifier(options, items.set.Several), func() {}, nil
 	}
-	transport := llm.Transport()
-	model, err := llm.Open(m, llm.Options{Getenv: env.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits()})
+	model, err := a.setup.OpenModel(m)
 	if err != nil {
-		return nil, nil, modelError(err)
+		return nil, nil, outcome(err)
 	}
-	classify, err = modelClassifier(&discreet{model, redact.New(env.Environ)}, options, items.set.Several)
-	return classify, transport.CloseIdleConnections, err
+	classify, err = modelClassifier(model, options, items.set.Several)
+	return classify, func() {}, err
 }
 
 // writePredictions writes the predictions that were made in the form that --predictions reads.
@@ -162,4 +163,12 @@ type predictionRow struct {
 	ID         string   `json:"id"`
 	Output     any      `json:"output"`
 	Confidence *float64 `json:"confidence,omitempty"`
+}
+
+// inside returns the model that --model puts into a chatbot or a flow; without --target it is the classifier itself.
+func (a *classifyAsk) inside() string {
+	if a.target == "" {
+		return ""
+	}
+	return a.model
 }

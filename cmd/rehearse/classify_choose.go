@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rehearse/internal/config"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -32,7 +33,6 @@ func (c *chosenClassifier) String() string {
 
 // choose finds out what classifies, from the configuration and what was said.
 func (a *classifyAsk) choose() error {
-	w := &wiring{config: a.config}
 	a.chosen.name = a.target
 	t, ok := a.config.Targets[a.target]
 	if !ok {
@@ -40,7 +40,7 @@ func (a *classifyAsk) choose() error {
 	}
 	switch {
 	case a.target == "":
-		m, err := w.modelNamed(a.model, "model", sortedNames(a.config.Models))
+		m, err := a.setup.ModelNamed(a.model, "model", setup.Names(a.config.Models))
 		a.chosen.model = &m
 		return cmp.Or(err, a.only("sites", "site", "prompts", "local-prompt"))
 	case slices.Contains(config.ClassifierNodes(), a.target):
@@ -50,7 +50,7 @@ func (a *classifyAsk) choose() error {
 		}
 		return usage("it is not said whose %s is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", a.target, config.Name)
 	case !ok:
-		m, err := a.modelOfTarget(w)
+		m, err := a.modelOfTarget()
 		a.chosen.model = &m
 		return cmp.Or(err, a.only("model", "sites", "site", "prompts", "local-prompt"))
 	}
@@ -74,7 +74,7 @@ func (a *classifyAsk) chooseTarget(t config.Target) error {
 		return a.only("model", "sites", "site", "prompts", "local-prompt", "examples")
 	}
 	if a.model != "" {
-		m, err := (&wiring{config: a.config}).modelNamed(a.model, "model", sortedNames(a.config.Models))
+		m, err := a.setup.ModelNamed(a.model, "model", setup.Names(a.config.Models))
 		if err != nil {
 			return err
 		}
@@ -85,13 +85,13 @@ func (a *classifyAsk) chooseTarget(t config.Target) error {
 }
 
 // modelOfTarget reads a target that is none of the configuration's as the name of a model.
-func (a *classifyAsk) modelOfTarget(w *wiring) (config.Model, error) {
+func (a *classifyAsk) modelOfTarget() (config.Model, error) {
 	if _, named := a.config.Models[a.target]; !named && a.target != config.Lexical && !strings.Contains(a.target, ":") {
-		known := slices.Concat(sortedNames(a.config.Targets), sortedNames(a.config.Models), config.ClassifierNodes(), []string{config.Lexical})
+		known := slices.Concat(setup.Names(a.config.Targets), setup.Names(a.config.Models), config.ClassifierNodes(), []string{config.Lexical})
 		return config.Model{}, usage("there is no target called %q: %s; or write PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME",
 			a.target, source.Suggest(a.target, known))
 	}
-	return w.modelNamed(a.target, "target", sortedNames(a.config.Targets))
+	return a.setup.ModelNamed(a.target, "target", setup.Names(a.config.Targets))
 }
 
 // only refuses flags that have no effect on what was chosen.

@@ -11,8 +11,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"rehearse/internal/config"
 	"rehearse/internal/dataset"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // interval is when something began and ended.
@@ -28,7 +30,7 @@ func (f *classifyFlags) itemsOf(name string) string {
 
 // read reads the configuration, the items and, side by side, their predictions if they are in a file.
 func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*classified, error) {
-	if err := f.configure(name); err != nil {
+	if err := f.configure(env, name); err != nil {
 		return nil, err
 	}
 	items := &classified{}
@@ -50,7 +52,7 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 	err := items.load(ctx, env, f.itemsOf(name))
 	// What is wrong with the items is told first, however the two happen to end.
 	if second := reading.Wait(); err == nil && second != nil {
-		err = &exitError{exitUsage, second}
+		err = &exitError{result.ExitInvalid, second}
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 	}
 	if f.predictions != "" {
 		if items.predictions, err = loaded.For(items.set); err != nil {
-			return nil, &exitError{exitUsage, err}
+			return nil, outcome(source.AsInvalid(err))
 		}
 	}
 	return items, nil
@@ -72,7 +74,7 @@ func (c *classified) load(ctx context.Context, env *Env, name string) (err error
 		base, _, _ := strings.Cut(filepath.Base(name), ".")
 		c.dataset = base
 		if c.set, err = dataset.Load(name); err != nil {
-			return &exitError{exitUsage, err}
+			return outcome(source.AsInvalid(err))
 		}
 		return nil
 	}
@@ -82,7 +84,7 @@ func (c *classified) load(ctx context.Context, env *Env, name string) (err error
 	}
 	c.dataset, c.remote = datasetName(where), strings.HasPrefix(where, langfuseScheme)
 	if c.set, err = dataset.FromRecords(where, records); err != nil {
-		return &exitError{exitUsage, err}
+		return outcome(source.AsInvalid(err))
 	}
 	return nil
 }
@@ -102,24 +104,24 @@ func isItemsFile(name string) bool {
 
 // configure reads rehearse.yaml: --config, else the nearest at or above the items, else that of the sites. Its thresholds count where the
 // command line gives none.
-func (f *classifyFlags) configure(name string) error {
-	path := f.config
-	if path == "" {
-		around := "."
-		if items := f.itemsOf(name); isItemsFile(items) {
-			around = filepath.Dir(items)
-		}
-		path = config.Find(around)
+func (f *classifyFlags) configure(env *Env, name string) error {
+	s, err := env.open(setup.Options{Config: f.config, Model: f.asked.inside(), LocalPrompt: f.asked.sites.localPrompt})
+	if err != nil {
+		return outcome(err)
 	}
-	if path == "" && f.asked.sites.dir != "" {
-		path = config.Find(folderOf(f.asked.sites.dir))
+	around := "."
+	if items := f.itemsOf(name); isItemsFile(items) {
+		around = filepath.Dir(items)
 	}
-	if path != "" {
-		var err error
-		if f.asked.config, err = config.Load(path); err != nil {
-			return &exitError{exitUsage, err}
-		}
+	at, err := s.At(around)
+	if err == nil && at.Config().Path == "" && f.asked.sites.dir != "" {
+		at, err = s.At(setup.FolderOf(f.asked.sites.dir))
 	}
+	if err != nil {
+		env.closed(s)
+		return outcome(err)
+	}
+	f.asked.setup, f.asked.config = at, at.Config()
 	least := f.asked.config.Least()
 	for flag, threshold := range map[string]struct {
 		to    *float64

@@ -14,7 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/langfuse/langfusetest"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
 
 // program runs the whole program beside a Langfuse.
@@ -85,10 +88,10 @@ func TestClassifyLogs(t *testing.T) {
 		p := labelledServer(t)
 		p.server.SetVersion(version)
 		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt", "--workers", "1")...)
-		if code != exitFailed || !strings.Contains(stdout, "accuracy      0.666") {
+		if code != result.ExitFailed || !strings.Contains(stdout, "accuracy      0.666") {
 			t.Fatalf("%s: exit code %d, stdout\n%s\nstderr\n%s", version, code, stdout, stderr)
 		}
-		name := runID(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
+		name := evaluation.RunID(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 		if want := "run " + name + " of the dataset intent-classifier\n"; !strings.HasPrefix(stderr, "logged to langfuse http://") || !strings.HasSuffix(stderr, want) {
 			t.Errorf("%s: stderr %q, want %q", version, stderr, want)
 		}
@@ -155,13 +158,13 @@ func TestClassifyLogsNothing(t *testing.T) {
 		off  string
 		said string
 	}{
-		{"--log none", []string{intentClassifier, "--log", "none"}, exitFailed, "", ""},
-		{"LANGFUSE_ENABLED", []string{intentClassifier}, exitUsage, "false", "switches Langfuse off"},
-		{"items of a file", []string{intentClassifier, "--items", file}, exitPassed, "", ""},
-		{"both", []string{intentClassifier, "--items", file, "--log", "langfuse"}, exitUsage, "0", "LANGFUSE_ENABLED is false"},
+		{"--log none", []string{intentClassifier, "--log", "none"}, result.ExitFailed, "", ""},
+		{"LANGFUSE_ENABLED", []string{intentClassifier}, result.ExitInvalid, "false", "switches Langfuse off"},
+		{"items of a file", []string{intentClassifier, "--items", file}, result.ExitPassed, "", ""},
+		{"both", []string{intentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0", "LANGFUSE_ENABLED is false"},
 	} {
 		p := labelledServer(t)
-		p.variables[langfuseEnabledEnv] = tc.off
+		p.variables[setup.LangfuseEnabledEnv] = tc.off
 		code, _, stderr := p.run(t, onSites(t, append([]string{"classify"}, tc.args...)...)...)
 		if code != tc.code || len(p.posts()) > 0 || !strings.Contains(stderr, tc.said) {
 			t.Errorf("%s: exit code %d, requests %v, stderr %s", tc.name, code, p.posts(), stderr)
@@ -170,7 +173,7 @@ func TestClassifyLogsNothing(t *testing.T) {
 	// A file whose items are also in Langfuse, under the file's name.
 	p := labelledServer(t)
 	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", intentClassifier, "--log", "langfuse")...)
-	if code != exitPassed || len(p.server.RunItems()) != 1 || len(p.server.Scores()) != 6 {
+	if code != result.ExitPassed || len(p.server.RunItems()) != 1 || len(p.server.Scores()) != 6 {
 		t.Errorf("exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
 }
@@ -217,7 +220,7 @@ func TestClassifyLogFailures(t *testing.T) {
 			p.server.Fail(append([]langfusetest.Fault{{}}, tc.faults...)...)
 		}
 		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt", "--workers", "1")...)
-		if code != exitFailed || !strings.Contains(stdout, "FAILED: macro F1") || !strings.Contains(stderr, "is not completely logged to langfuse") {
+		if code != result.ExitFailed || !strings.Contains(stdout, "FAILED: macro F1") || !strings.Contains(stderr, "is not completely logged to langfuse") {
 			t.Errorf("%s: exit code %d, stdout %s", tc.name, code, stdout)
 		}
 		for _, want := range tc.said {
@@ -239,7 +242,7 @@ func TestClassifyLogFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", intentClassifier, "--log", "langfuse")...)
-	if code != exitPassed || !strings.Contains(stderr, "a run belongs to a dataset") || len(p.posts()) > 0 {
+	if code != result.ExitPassed || !strings.Contains(stderr, "a run belongs to a dataset") || len(p.posts()) > 0 {
 		t.Errorf("a dataset that there is not: exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
 }
@@ -271,7 +274,7 @@ func TestClassifyAll(t *testing.T) {
 			t.Errorf("stdout lacks %q", want)
 		}
 	}
-	if code != exitPassed || t.Failed() {
+	if code != result.ExitPassed || t.Failed() {
 		t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
 	for _, file := range []string{"intent-classifier/report.html", "skill-selector/report.html", "e2e-api/report.html"} {
@@ -281,7 +284,7 @@ func TestClassifyAll(t *testing.T) {
 	}
 	code, stdout, stderr = p.run(t, append(args, "--format", "json")...)
 	for _, want := range []string{`{"passed":false,"targets":[{"target":"intent-classifier","passed":false,"summary":"FAILED: macro F1 0.555`, `"per_class"`} {
-		if code != exitFailed || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
+		if code != result.ExitFailed || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 		}
 	}

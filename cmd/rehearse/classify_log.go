@@ -8,6 +8,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
+	"rehearse/internal/evaluation"
 )
 
 // loggedInput is the input of an item as it is logged.
@@ -24,7 +25,7 @@ type loggedMessage struct {
 // loggedRun is the run of their dataset as which the items are classified.
 func (c *classified) loggedRun(env *Env) *loggedRun {
 	return &loggedRun{
-		Kind: "classify", Dataset: c.dataset, Name: runID(env.Now()), Description: "rehearse classify: " + c.target,
+		Kind: "classify", Dataset: c.dataset, Name: evaluation.RunID(env.Now()), Description: "rehearse classify: " + c.target,
 		Metadata: map[string]string{"classifier": c.target, "rehearse": version()},
 	}
 }

@@ -3,15 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
+	"rehearse/internal/setup"
 	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/source"
 	"rehearse/internal/target"
 )
@@ -38,7 +37,7 @@ func (n *nodeSites) places(c config.File) []config.Site {
 		return []config.Site{{Dir: n.dir, Prompts: n.prompts}}
 	}
 	var places []config.Site
-	for _, name := range sortedNames(c.Targets) {
+	for _, name := range setup.Names(c.Targets) {
 		if t := c.Targets[name]; t.Kind == config.SiteTarget {
 			places = append(places, config.Site{Dir: t.Site.Dir, Prompts: cmp.Or(n.prompts, t.Site.Prompts), Model: t.Site.Model})
 		}
@@ -46,35 +45,24 @@ func (n *nodeSites) places(c config.File) []config.Site {
 	return places
 }
 
-// nodeNames are the nodes as the chatbot calls them.
-var nodeNames = map[string]string{intentClassifier: prompt.IntentClassifier, skillSelector: prompt.SkillSelector}
-
 // nodePlaces are opened sites, each place with its node.
 type nodePlaces struct {
-	opened      []*sites
+	opened      []*setup.Sites
 	classifiers []*sitebot.Classifier
 }
 
 // openNode opens the node of the chatbot on every site, and finds the site of every item before any model is asked.
 func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified) (classify classifier, release func(), err error) {
 	p := &nodePlaces{}
-	defer func() {
-		if err != nil {
-			p.close()
-		}
-	}()
 	for _, place := range a.chosen.places {
-		opened, err := openSites(ctx, env, sitesOptions{
-			dir: place.Dir, prompts: place.Prompts, model: cmp.Or(a.model, place.Model), config: a.config, localPrompt: a.sites.localPrompt,
-			log: slog.New(slog.DiscardHandler),
-		})
+		opened, err := a.setup.Sites(ctx, setup.SitesOptions{Dir: place.Dir, Prompts: place.Prompts, Model: cmp.Or(a.model, place.Model)})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, outcome(err)
 		}
 		p.opened = append(p.opened, opened)
-		node, err := opened.bot.Classifier(nodeNames[a.chosen.node])
+		node, err := target.ClassifierNode(opened.Bot, a.chosen.node)
 		if err != nil {
-			return nil, nil, notRun(err)
+			return nil, nil, outcome(err)
 		}
 		p.classifiers = append(p.classifiers, node)
 	}
@@ -93,13 +81,7 @@ func (a *classifyAsk) openNode(ctx context.Context, env *Env, items *classified)
 		}
 		c := target.ClassificationOf(&found)
 		return dataset.Prediction{Labels: c.Labels, Null: c.Labels == nil, Confidence: c.Confidence}, nil
-	}, p.close, nil
-}
-
-func (p *nodePlaces) close() {
-	for _, opened := range p.opened {
-		opened.close()
-	}
+	}, func() {}, nil
 }
 
 // nodeSite is the node on one site.
@@ -114,11 +96,11 @@ func (p *nodePlaces) siteOf(item *dataset.Item, said string) (nodeSite, error) {
 	name := cmp.Or(own, said)
 	var places, names []string
 	for i, opened := range p.opened {
-		places = append(places, opened.place)
-		for _, one := range opened.library.Sites() {
+		places = append(places, opened.Place)
+		for _, one := range opened.Library.Sites() {
 			names = append(names, one.Name)
 		}
-		if found, err := opened.library.Find(name); err == nil && name != "" {
+		if found, err := opened.Library.Find(name); err == nil && name != "" {
 			return nodeSite{found.Name, p.classifiers[i]}, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"rehearse/internal/setup"
 	"rehearse/internal/stats"
 )
 
@@ -86,7 +87,7 @@ func (r *classification) matrixLabels() (labels []string) {
 	for _, c := range r.classes {
 		labels = append(labels, c.Label)
 	}
-	for _, name := range sortedNames(r.PerClass) {
+	for _, name := range setup.Names(r.PerClass) {
 		if r.PerClass[name].Support == 0 {
 			labels = append(labels, name)
 		}

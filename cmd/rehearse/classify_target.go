@@ -23,25 +23,17 @@ func (a *classifyAsk) openTarget(ctx context.Context, env *Env, items *classifie
 	for _, option := range options {
 		read.labels = append(read.labels, option.ID)
 	}
-	w, err := newWiring(ctx, env, &runFlags{
-		config: a.config.Path, dryRun: true, model: a.model, localPrompt: a.sites.localPrompt,
-	}, []*suite.Suite{suite.Of("classify", items.set.File, nil)})
+	at, err := a.targetsOf(items)
 	if err != nil {
-		return nil, nil, err
-	}
-	w.config = a.config
-	at, err := a.targetsOf(w, items)
-	if err != nil {
-		w.close()
-		return nil, nil, err
+		return nil, nil, outcome(err)
 	}
 	return func(ctx context.Context, item *dataset.Item) (dataset.Prediction, error) {
 		return askTarget(ctx, at[item], item, read)
-	}, w.close, nil
+	}, func() {}, nil
 }
 
 // targetsOf opens the target for each item before anything is asked: the one for all of them or, of a chatbot, the one of the item's site.
-func (a *classifyAsk) targetsOf(w *wiring, items *classified) (map[*dataset.Item]runner.Target, error) {
+func (a *classifyAsk) targetsOf(items *classified) (map[*dataset.Item]runner.Target, error) {
 	opened, at := map[string]runner.Target{}, map[*dataset.Item]runner.Target{}
 	for i := range items.set.Items {
 		item := &items.set.Items[i]
@@ -50,13 +42,13 @@ func (a *classifyAsk) targetsOf(w *wiring, items *classified) (map[*dataset.Item
 			t.Site.Name = cmp.Or(siteNameOf(item), a.chosen.site)
 		}
 		if opened[t.Site.Name] == nil {
-			if err := a.knowsSite(w, t.Site, item); err != nil {
+			if err := a.knowsSite(t.Site, item); err != nil {
 				return nil, err
 			}
 			name := "classify " + t.Site.Name
-			w.config.Targets = map[string]config.Target{name: t}
+			own := a.setup.With(map[string]config.Target{name: t})
 			var err error
-			if opened[t.Site.Name], err = w.target(name, suite.Execution{}); err != nil {
+			if opened[t.Site.Name], err = own.Target(name, suite.Execution{}); err != nil {
 				return nil, err
 			}
 		}
@@ -66,22 +58,22 @@ func (a *classifyAsk) targetsOf(w *wiring, items *classified) (map[*dataset.Item
 }
 
 // knowsSite refuses a site that a chatbot's folder does not have, in the words that say who named it.
-func (a *classifyAsk) knowsSite(w *wiring, s config.Site, item *dataset.Item) error {
+func (a *classifyAsk) knowsSite(s config.Site, item *dataset.Item) error {
 	if a.chosen.target.Kind != config.SiteTarget {
 		return nil
 	}
-	opened, err := w.openedSites(s)
+	opened, err := a.setup.SitesAt(s)
 	if err != nil {
 		return err
 	}
-	if _, err := opened.choose(s.Name); err == nil {
+	if _, err := opened.Choose(s.Name); err == nil {
 		return nil
 	}
 	var known []string
-	for _, one := range opened.library.Sites() {
+	for _, one := range opened.Library.Sites() {
 		known = append(known, one.Name)
 	}
-	return noSite(item.ID, siteNameOf(item), a.chosen.site, opened.place, known)
+	return noSite(item.ID, siteNameOf(item), a.chosen.site, opened.Place, known)
 }
 
 // askTarget holds the turn of an item and reads the prediction from the reply. Nothing is asked about a blank message: it is no prediction.

@@ -57,7 +57,7 @@ func TestInWords(t *testing.T) {
 func TestLabelIsHarmless(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	for text, want := range map[string]string{
-		"a\nb\t c": "a b c", "\x1b[31m": "\ufffd[31m", "\u202ex": "\ufffdx", long: strings.Repeat("é", maxShown) + "…",
+		"a\nb\t c": "a b c", "\x1b[31m": `\x1b[31m`, "\u202ex": `\u202ex`, long: strings.Repeat("é", maxShown) + "…",
 	} {
 		if got := label(text); got != want {
 			t.Errorf("label(%.20q) = %q, want %q", text, got, want)

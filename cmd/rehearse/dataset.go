@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -74,9 +75,9 @@ func remoteName(name string) (string, error) {
 // writeItems writes records to a file of JSON Lines, or to the standard output for "-".
 func writeItems(out io.Writer, file string, records []dataset.Record) error {
 	if file == "-" {
-		return notRunIf(dataset.Encode(out, records))
+		return outcome(dataset.Encode(out, records))
 	}
-	return notRunIf(dataset.Write(file, records))
+	return outcome(dataset.Write(file, records))
 }
 
 // linesFile refuses the name of a file that cannot be written, before anything is asked for.
@@ -86,8 +87,13 @@ func linesFile(flag, file string) error {
 		return nil
 	case !dataset.IsLines(file):
 		return usage("%s %s: items are written as JSON Lines only: call the file .jsonl or .jsonl.gz", flag, file)
-	case !isFolder(filepath.Dir(file)):
+	case !isDir(filepath.Dir(file)):
 		return usage("%s %s: there is no folder %s", flag, file, filepath.Dir(file))
 	}
 	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -120,7 +120,7 @@ func (f *addFlags) add(ctx context.Context, env *Env, name string) error {
 	}
 	if f.expected != "" {
 		if r.Expected, err = plainJSON(map[string]string{"response": f.expected}); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 	}
 	secrets := redact.New(env.Environ)

@@ -84,9 +84,9 @@ func (a *addition) put(ctx context.Context, r dataset.Record, replace bool) (dat
 		case err == nil || told:
 			return r, err
 		case faulty:
-			return r, &exitError{exitUsage, err}
+			return r, outcome(source.AsInvalid(err))
 		}
-		return r, notRun(err)
+		return r, outcome(err)
 	}
 	old, err := a.existing(ctx, r.ID)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
+	"rehearse/internal/evaluation"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/source"
@@ -18,7 +19,7 @@ import (
 
 // fromRun finds the conversation of a test in a run.
 func (f *addFlags) fromRun(ctx context.Context, env *Env) (*recorded, error) {
-	dir, err := findRun(ctx, f.run, "", nil)
+	dir, err := env.findRun(ctx, f.run, "", ".")
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (f *addFlags) find(dir string) (*result.Test, error) {
 	for t, err := range runlog.Read(dir) {
 		switch {
 		case err != nil:
-			return nil, notRun(err)
+			return nil, outcome(err)
 		case t.TestID != f.test:
 			known = append(known, t.TestID)
 		case t.Trials != nil: // over its trials; they have records of their own
@@ -145,7 +146,7 @@ func (f *addFlags) reference(ctx context.Context, env *Env, run *result.Run, t *
 		return itemExpectation(ctx, env, run, t.TestID)
 	}
 	for _, file := range run.Suites {
-		suites, problems, err := loadSuites(env, []string{file})
+		suites, problems, err := evaluation.Load([]string{file}, env.LookupEnv)
 		if err != nil || len(problems) > 0 {
 			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n", harmless(file))
 			continue

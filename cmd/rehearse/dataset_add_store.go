@@ -29,7 +29,7 @@ func (f *addFlags) fromStore(ctx context.Context) (c *recorded, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, notRunIf(release())) }()
+	defer func() { err = errors.Join(err, outcome(release())) }()
 	if f.site == "" {
 		if f.site, err = f.onlySite(ctx, kept, where); err != nil {
 			return nil, err
@@ -134,15 +134,15 @@ func (f *addFlags) elsewhere(ctx context.Context, kept sessionStore, where strin
 func reader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
 	config, err := json.Marshal(map[string]string{"site": name})
 	if err != nil {
-		return nil, notRun(err)
+		return nil, outcome(err)
 	}
 	one, err := site.Load("--site", config)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, outcome(source.AsInvalid(err))
 	}
 	library, err := site.NewLibrary(one)
 	if err != nil {
-		return nil, notRun(err)
+		return nil, outcome(err)
 	}
 	bot, err := sitebot.New(sitebot.Config{
 		Sites: library, Checkpoints: kept,
@@ -150,5 +150,5 @@ func reader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
 			return sitebot.Models{}, errors.New("no models: sessions are only read")
 		},
 	})
-	return bot, notRunIf(err)
+	return bot, outcome(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"rehearse/internal/langfuse/langfusetest"
+	"rehearse/internal/result"
 	"rehearse/internal/store"
 )
 
@@ -41,12 +42,12 @@ func TestAddFromRedis(t *testing.T) {
 		code int
 		said string
 	}{
-		{[]string{"--from-session", "v-1"}, exitPassed, "made of turn 2 of the session v-1"},
-		{[]string{"--session", "v-2"}, exitUsage, `several sites have a session "v-2" in redis://` + server.Addr() + "/0: add --site with one of coffee.example, tea.example"},
-		{[]string{"--session", "v-2", "--site", "tea.example"}, exitPassed, "made of turn 2 of the session v-2"},
-		{[]string{"--session", "v-1", "--site", "tee.example"}, exitUsage, `did you mean "tea.example"?`},
-		{[]string{"--session", "v-*"}, exitUsage, `there is no session "v-*" in redis://`},
-		{[]string{"--session", "v-9", "--site", "tea.example"}, exitUsage, "write both as the chatbot has them"},
+		{[]string{"--from-session", "v-1"}, result.ExitPassed, "made of turn 2 of the session v-1"},
+		{[]string{"--session", "v-2"}, result.ExitInvalid, `several sites have a session "v-2" in redis://` + server.Addr() + "/0: add --site with one of coffee.example, tea.example"},
+		{[]string{"--session", "v-2", "--site", "tea.example"}, result.ExitPassed, "made of turn 2 of the session v-2"},
+		{[]string{"--session", "v-1", "--site", "tee.example"}, result.ExitInvalid, `did you mean "tea.example"?`},
+		{[]string{"--session", "v-*"}, result.ExitInvalid, `there is no session "v-*" in redis://`},
+		{[]string{"--session", "v-9", "--site", "tea.example"}, result.ExitInvalid, "write both as the chatbot has them"},
 	} {
 		file := filepath.Join(t.TempDir(), "items.jsonl")
 		p := &program{server: langfusetest.New(t)}
@@ -55,7 +56,7 @@ func TestAddFromRedis(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s\n%s", tc.args, code, stdout, stderr)
 		}
 		data, err := os.ReadFile(file)
-		if made := strings.Contains(string(data), `"query":"Bye"`) && strings.Contains(string(data), `"site_name":"tea.example"`); made != (tc.code == exitPassed) {
+		if made := strings.Contains(string(data), `"query":"Bye"`) && strings.Contains(string(data), `"site_name":"tea.example"`); made != (tc.code == result.ExitPassed) {
 			t.Errorf("%v: %v, the file has %s", tc.args, err, data)
 		}
 	}

@@ -77,7 +77,7 @@ func (c *recorded) item(turn int) (dataset.Record, error) {
 	if err == nil && c.expected != nil {
 		r.Expected = c.expected(turn)
 	}
-	return r, notRunIf(err)
+	return r, outcome(err)
 }
 
 // id names an item by its conversation and turn, the same every time.

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/importer"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -53,7 +54,7 @@ func importItems(ctx context.Context, env *Env, files []string, to, format strin
 	for _, file := range files {
 		found, err := importer.Read(file, format)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return outcome(source.AsInvalid(err))
 		}
 		for i := range found.Items {
 			r := &found.Items[i]
@@ -108,7 +109,7 @@ func keepImported(ctx context.Context, env *Env, to string, items []dataset.Reco
 func importedLine(file string, found *importer.Imported) string {
 	line := fmt.Sprintf("%s (%s): %s", file, found.Format, plural(len(found.Items), "item"))
 	var lost []string
-	for _, name := range sortedNames(found.Lost) {
+	for _, name := range setup.Names(found.Lost) {
 		lost = append(lost, fmt.Sprintf("%s %d", name, found.Lost[name]))
 	}
 	if len(lost) == 0 {

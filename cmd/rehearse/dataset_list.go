@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
 // maxCounted is how many datasets have their items counted without being asked: each costs a request.
@@ -36,20 +37,20 @@ dataset, so that of more than 25 datasets the items are counted only with --coun
 				if err != nil {
 					return err
 				}
-				return notRunIf(printDatasets(env, withoutPassword(from), listed, format))
+				return outcome(printDatasets(env, withoutPassword(from), listed, format))
 			}
 			if from != "langfuse" {
 				return usage("unknown --from %q: write langfuse, store, sqlite:PATH or postgres://USER@HOST/DATABASE", from)
 			}
 			client, err := openLangfuse(env)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			listed, err := listDatasets(c.Context(), env, client, counts)
 			if err != nil {
 				return err
 			}
-			return notRunIf(printDatasets(env, client.String(), listed, format))
+			return outcome(printDatasets(env, client.String(), listed, format))
 		},
 	}
 	c.Flags().StringVar(&from, "from", "langfuse", "where to look: langfuse, store for the store of rehearse.yaml, sqlite:PATH, or postgres://USER@HOST/DATABASE")

@@ -9,6 +9,9 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/langfuse"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // langfuseScheme before the name of a dataset says that it is one of Langfuse's.
@@ -27,7 +30,7 @@ func openDataset(ctx context.Context, env *Env, name string) (records []dataset.
 	}
 	if isItemsFile(name) {
 		if records, err = dataset.LoadRecords(name); err != nil {
-			return nil, "", &exitError{exitUsage, err}
+			return nil, "", outcome(source.AsInvalid(err))
 		}
 		return records, name, nil
 	}
@@ -39,7 +42,7 @@ func openDataset(ctx context.Context, env *Env, name string) (records []dataset.
 	client, err := openLangfuse(env)
 	switch {
 	case err != nil && asked:
-		return nil, "", &exitError{exitUsage, err}
+		return nil, "", outcome(source.AsInvalid(err))
 	case err != nil:
 		return nil, "", usage("there is no file %q (name a .jsonl, .json or .csv file), and it cannot be looked for in Langfuse: %w", name, err)
 	}
@@ -64,8 +67,8 @@ var errNoDataset = errors.New("there is no such dataset")
 
 // openLangfuse returns the Langfuse that the environment names. The error says in one line which variables are missing.
 func openLangfuse(env *Env) (*langfuse.Client, error) {
-	if langfuseOff(env.Getenv) {
-		return nil, errors.New(langfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
+	if setup.LangfuseOff(env.Getenv) {
+		return nil, errors.New(setup.LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
 	}
 	c, err := langfuse.FromEnv(env.Getenv)
 	if err != nil {
@@ -97,9 +100,9 @@ func allItems(ctx context.Context, env *Env, client *langfuse.Client, name strin
 // endedOr returns an error that says by its exit code whether a signal has ended what was under way.
 func endedOr(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted")}
+		return &exitError{result.ExitInterrupted, errors.New("interrupted")}
 	}
-	return notRunIf(err)
+	return outcome(err)
 }
 
 // isAbsent reports whether Langfuse has said that there is no such thing. A 404 with advice comes from something else.

@@ -9,6 +9,7 @@ import (
 
 	"rehearse/internal/langfuse"
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 )
 
 // datasetOutcome is what a change of a dataset came to.
@@ -79,10 +80,10 @@ func (o *datasetOutcome) conclude(env *Env, format, verb, again string) error {
 	if format == "json" {
 		o.Failed, o.NotTried = append([]failedItem{}, o.Failed...), append([]string{}, o.NotTried...)
 		if err := writeJSON(env.Stdout, o); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 	} else if _, err := fmt.Fprintf(env.Stdout, "%s: %s\n", harmless(o.Dataset), o.inWords()); err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	if o.complete() {
 		return nil
@@ -105,9 +106,9 @@ func (o *datasetOutcome) conclude(env *Env, format, verb, again string) error {
 	}
 	fmt.Fprintln(env.Stderr, "rehearse: "+again)
 	if o.interrupted {
-		return &exitError{code: exitInterrupted}
+		return &exitError{code: result.ExitInterrupted}
 	}
-	return &exitError{code: exitNotRun}
+	return &exitError{code: result.ExitNotRun}
 }
 
 func (o *datasetOutcome) inWords() string {

@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
 func newDatasetPull(env *Env) *cobra.Command {
@@ -42,7 +43,7 @@ goes wrong before leaves an older file of that name as it was.`,
 			}
 			client, err := openLangfuse(env)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			items, err := allItems(c.Context(), env, client, name, archived)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
 func newDatasetPurge(env *Env) *cobra.Command {
@@ -35,7 +36,7 @@ Without --yes it is only said how many there are. "rehearse dataset pull NAME --
 			}
 			client, err := openLangfuse(env)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			items, err := allItems(c.Context(), env, client, name, true)
 			if err != nil {

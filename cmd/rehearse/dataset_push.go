@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
 func newDatasetPush(env *Env) *cobra.Command {
@@ -40,11 +41,11 @@ all items are put or none.`,
 			}
 			records, err := dataset.LoadChecked(args[0])
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			client, err := openLangfuse(env)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			warnUnexpected(env, records)
 			ctx, release := untilSignal(c.Context(), env)
@@ -71,7 +72,7 @@ func pushStored(ctx context.Context, env *Env, file, name string, create bool, f
 	}
 	records, err := dataset.LoadChecked(file)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return outcome(source.AsInvalid(err))
 	}
 	warnUnexpected(env, records)
 	return stored.push(ctx, env, records, create, format)

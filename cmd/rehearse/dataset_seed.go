@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/grader"
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
 // seedFlags is what can be said on the command line of dataset seed.
@@ -65,7 +66,7 @@ func (f *seedFlags) run(ctx context.Context, env *Env, file string) error {
 		err = checkAssertions(file, s.Records)
 	}
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return outcome(source.AsInvalid(err))
 	}
 	if f.out != "" {
 		return f.toFile(env, s)

@@ -12,6 +12,8 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
@@ -39,7 +41,7 @@ func isStored(name string) bool {
 
 // isStoreAddress reports whether an address is one of a store, or begins with one.
 func isStoreAddress(address string) bool {
-	return address == projectStore || strings.HasPrefix(address, sqliteScheme) || isPostgres(address)
+	return address == projectStore || strings.HasPrefix(address, sqliteScheme) || setup.IsPostgres(address)
 }
 
 // readStored reads the name of a dataset in a store.
@@ -77,7 +79,7 @@ func (d storedDataset) place() string {
 
 // withoutPassword returns the address of a store as it may be shown.
 func withoutPassword(address string) string {
-	if !isPostgres(address) {
+	if !setup.IsPostgres(address) {
 		return address
 	}
 	u, err := url.Parse(address)
@@ -102,14 +104,14 @@ func withDatasets(ctx context.Context, address string, create bool, use func(*st
 	}
 	defer func() {
 		if closed := closing(); err == nil && closed != nil {
-			err = notRun(closed)
+			err = outcome(closed)
 		}
 	}()
 	return use(datasets)
 }
 
 func openDatasets(ctx context.Context, address string, create bool) (*store.Datasets, func() error, error) {
-	if isPostgres(address) {
+	if setup.IsPostgres(address) {
 		p, err := store.OpenPostgres(ctx, address)
 		if err != nil {
 			return nil, nil, endedOr(ctx, err)
@@ -143,11 +145,11 @@ func storePath(address string) (string, error) {
 	if file := config.Find("."); file != "" {
 		c, err := config.Load(file)
 		if err != nil {
-			return "", &exitError{exitUsage, err}
+			return "", outcome(source.AsInvalid(err))
 		}
 		path = c.Store
 	}
-	return cmp.Or(path, filepath.Join(stateDir, "rehearse.db")), nil
+	return cmp.Or(path, filepath.Join(setup.StateDir, "rehearse.db")), nil
 }
 
 // endedStored is endedOr for what was done with a dataset in a store: one that is missing is a wrong name.

@@ -39,7 +39,7 @@ func (d storedDataset) pull(ctx context.Context, env *Env, out string) error {
 	})
 	if err == nil && out != "-" {
 		_, err = fmt.Fprintf(env.Stdout, "%s: %s written to %s\n", harmless(d.String()), plural(pulled, "item"), out)
-		err = notRunIf(err)
+		err = outcome(err)
 	}
 	return err
 }

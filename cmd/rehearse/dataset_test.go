@@ -98,7 +98,7 @@ func TestDatasetInterrupted(t *testing.T) {
 			})
 			env, stdout, stderr := datasetEnv(s, time.Millisecond)
 			env.Signals = signals
-			if code := Main(t.Context(), env, c.args); code != exitInterrupted {
+			if code := Main(t.Context(), env, c.args); code != result.ExitInterrupted {
 				t.Errorf("exit code %d", code)
 			}
 			if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.want) {

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/config"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
 
 func newDoctor(env *Env) *cobra.Command {
@@ -30,7 +32,7 @@ Nothing is asked of a model and nothing is changed but the store. The exit code 
 			d.checkStore(c.Context())
 			d.checkEndpoint(c.Context())
 			if d.ill {
-				return &exitError{code: exitNotRun}
+				return &exitError{code: result.ExitNotRun}
 			}
 			return nil
 		},
@@ -56,47 +58,54 @@ func (d *doctor) bad(what, format string, args ...any) {
 }
 
 func (d *doctor) checkConfig() {
-	path := config.Find(".")
-	if path == "" {
-		d.note("configuration", "no %s here or above; `rehearse init` writes one", config.Name)
-		return
+	s, err := d.env.open(setup.Options{})
+	if err == nil {
+		s, err = s.At(".")
 	}
-	c, err := config.Load(path)
 	if err != nil {
 		d.bad("configuration", "%s", strings.ReplaceAll(err.Error(), "\n", "\n      "))
 		return
 	}
-	d.well("configuration", "%s: %s, %s", path, plural(len(c.Targets), "target"), plural(len(c.Models), "model"))
+	defer d.env.closed(s)
+	c := s.Config()
+	if c.Path == "" {
+		d.note("configuration", "no %s here or above; `rehearse init` writes one", config.Name)
+		return
+	}
+	d.well("configuration", "%s: %s, %s", c.Path, plural(len(c.Targets), "target"), plural(len(c.Models), "model"))
 }
 
 func (d *doctor) checkFolder() {
-	if err := os.MkdirAll(stateDir, 0o755); err != nil {
+	if err := os.MkdirAll(setup.StateDir, 0o755); err != nil {
 		d.bad("results", "cannot write here: %v; use --out with a folder that you may write", err)
 		return
 	}
-	f, err := os.CreateTemp(stateDir, "doctor-*")
+	f, err := os.CreateTemp(setup.StateDir, "doctor-*")
 	if err != nil {
-		d.bad("results", "cannot write in %s: %v", stateDir, err)
+		d.bad("results", "cannot write in %s: %v", setup.StateDir, err)
 		return
 	}
 	_ = f.Close() // it is empty
 	if err := os.Remove(f.Name()); err != nil {
-		d.bad("results", "cannot remove a file in %s: %v", stateDir, err)
+		d.bad("results", "cannot remove a file in %s: %v", setup.StateDir, err)
 		return
 	}
-	d.well("results", "%s", filepath.Join(stateDir, "runs"))
+	d.well("results", "%s", filepath.Join(setup.StateDir, "runs"))
 }
 
 func (d *doctor) checkStore(ctx context.Context) {
-	s, err := openConfiguredStore(ctx, "", nil)
+	opened, err := d.env.open(setup.Options{})
+	if err != nil {
+		d.bad("store", "%v", err)
+		return
+	}
+	defer d.env.closed(opened)
+	s, err := d.env.store(ctx, opened)
 	if err != nil {
 		d.bad("store", "%v", err)
 		return
 	}
 	runs, err := s.Runs(ctx, 1000)
-	if err == nil {
-		err = s.Close()
-	}
 	if err != nil {
 		d.bad("store", "%v", err)
 		return

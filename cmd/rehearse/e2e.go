@@ -105,13 +105,13 @@ func rebuildLines(name string, in io.Reader, out io.Writer) error {
 			return errors.Join(usage(`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`, name, n, err), buffered.Flush())
 		}
 		if err := encoder.Encode(rebuiltLine{called, sitebot.Rebuild(history)}); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return errors.Join(usage("%s: %w", name, tooLongLine(err)), buffered.Flush())
 	}
-	return notRunIf(buffered.Flush())
+	return outcome(buffered.Flush())
 }
 
 // readHistory reads a line: a history of its own, or one in the metadata of a dataset's item.

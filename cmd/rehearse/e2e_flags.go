@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/report"
+	"rehearse/internal/setup"
 )
 
 // answerThreshold is the score from which an answer is good, when nothing else is said.
@@ -101,7 +102,7 @@ func (f *sitesFlags) places(c config.File) []config.Site {
 		return []config.Site{{Dir: f.sites, Prompts: f.prompts}}
 	}
 	var places []config.Site
-	for _, name := range sortedNames(c.Targets) {
+	for _, name := range setup.Names(c.Targets) {
 		if t := c.Targets[name]; t.Kind == config.SiteTarget {
 			places = append(places, t.Site)
 		}

@@ -64,7 +64,7 @@ func (r *e2eReader) all(records []dataset.Record) ([]*e2eItem, error) {
 		items = append(items, r.item(&records[i]))
 	}
 	if err := r.problems.Err(); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, outcome(source.AsInvalid(err))
 	}
 	return items, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/langfuse/langfusetest"
+	"rehearse/internal/result"
 )
 
 // remoteItems is a Langfuse with the example's items in a dataset.
@@ -35,7 +36,7 @@ func TestE2ELogs(t *testing.T) {
 	judge := "scripted:" + filepath.Join("..", "..", "examples", "e2e", "judge.yaml")
 	args := onSites(t, "e2e", "acme v1", "--judge", judge, "--out", t.TempDir(), "--format", "none", "--local-prompt")
 	code, stdout, stderr := p.run(t, args...)
-	if code != exitPassed || !strings.Contains(stdout, "good answers  6 of 6") || !strings.Contains(stderr, "of the dataset acme v1") {
+	if code != result.ExitPassed || !strings.Contains(stdout, "good answers  6 of 6") || !strings.Contains(stderr, "of the dataset acme v1") {
 		t.Fatalf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
 	var logged []string
@@ -66,7 +67,7 @@ func TestE2ELogs(t *testing.T) {
 	// With --trace no nothing is logged; neither are items of a file.
 	before := len(p.posts())
 	for _, args := range [][]string{append(args, "--trace", "no"), onSites(t, "e2e", filepath.Join("..", "..", "examples", "e2e", "items.jsonl"), "--judge", judge, "--out", t.TempDir(), "--format", "none", "--local-prompt")} {
-		if code, _, stderr := p.run(t, args...); code != exitPassed || strings.Contains(stderr, "logged") || len(p.posts()) != before {
+		if code, _, stderr := p.run(t, args...); code != result.ExitPassed || strings.Contains(stderr, "logged") || len(p.posts()) != before {
 			t.Errorf("%v: exit code %d, %d kinds of requests instead of %d, stderr\n%s", args, code, len(p.posts()), before, stderr)
 		}
 	}

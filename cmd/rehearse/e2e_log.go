@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/grader"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -14,54 +15,75 @@ import (
 // e2eLog logs the evaluation of a dataset of Langfuse there, as one of its runs, each item when it is answered. What cannot be logged is told
 // and changes nothing. A nil log logs nothing.
 type e2eLog struct {
-	to    *langfuseLog
-	items map[string]*e2eItem
-	live  *liveLog // nil until the run begins
+	to      *langfuseLog
+	dataset string
+	items   map[string]*e2eItem
+	live    *liveLog // nil until the run begins
 }
 
 // openLog returns where the evaluation is logged: nil where it is not.
-func (f *e2eFlags) openLog(w *wiring, items []*e2eItem) (*e2eLog, error) {
-	dataset, remote := strings.CutPrefix(w.suites[0].File, langfuseScheme)
+func (f *e2eFlags) openLog(env *Env, where string, items []*e2eItem) (*e2eLog, error) {
+	dataset, remote := strings.CutPrefix(where, langfuseScheme)
 	if !remote || f.trace != "yes" {
 		return nil, nil
 	}
-	to, err := openLangfuseLog(w.env, logAuto, true)
+	to, err := openLangfuseLog(env, logAuto, true)
 	if err != nil || to == nil {
 		return nil, err
 	}
-	l := &e2eLog{to: to, items: map[string]*e2eItem{}}
+	l := &e2eLog{to: to, dataset: dataset, items: map[string]*e2eItem{}}
 	for _, item := range items {
 		l.items[item.id] = item
-	}
-	w.watch = func(run result.Run) func(*result.Test) {
-		l.live = to.begin(&loggedRun{
-			Kind: "e2e", Dataset: dataset, Name: run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": version(), "judge": run.Judge},
-		})
-		return func(t *result.Test) {
-			if item := l.items[t.TestID]; item != nil {
-				l.live.add(loggedAnswer(t, item))
-			}
-		}
 	}
 	return l, nil
 }
 
+// sink has the run's records logged besides what a sink does; a nil log leaves the sink alone.
+func (l *e2eLog) sink(beside evaluation.Sink) evaluation.Sink {
+	if l == nil {
+		return beside
+	}
+	return &loggedSink{beside, l}
+}
+
+// loggedSink logs each record.
+type loggedSink struct {
+	evaluation.Sink
+	log *e2eLog
+}
+
+// Begin begins the run of the dataset.
+func (s *loggedSink) Begin(run result.Run, tests int) {
+	s.log.live = s.log.to.begin(&loggedRun{
+		Kind: "e2e", Dataset: s.log.dataset, Name: run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": version(), "judge": run.Judge},
+	})
+	s.Sink.Begin(run, tests)
+}
+
+// Keep logs the answer to an item.
+func (s *loggedSink) Keep(t *result.Test) {
+	if item := s.log.items[t.TestID]; item != nil {
+		s.log.live.add(loggedAnswer(t, item))
+	}
+	s.Sink.Keep(t)
+}
+
 // finish logs what is left, and what the whole came to.
-func (l *e2eLog) finish(ctx context.Context, run *held, s e2eSummary, accuracy float64) error {
-	if l == nil || run.interrupted {
+func (l *e2eLog) finish(ctx context.Context, run *evaluation.Held, s e2eSummary, accuracy float64) error {
+	if l == nil || run.Run.ExitCode == result.ExitInterrupted {
 		return nil // breakOff does it
 	}
 	var items []loggedItem
-	for t, err := range runlog.Read(run.dir) {
+	for t, err := range runlog.Read(run.Dir) {
 		if err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		if item := l.items[t.TestID]; item != nil {
 			items = append(items, loggedAnswer(t, item))
 		}
 	}
 	scores := map[string]float64{"accuracy": accuracy, "passed": 0}
-	if run.run.ExitCode == exitPassed {
+	if run.Run.ExitCode == result.ExitPassed {
 		scores["passed"] = 1
 	}
 	for name, sum := range s.dimensions {

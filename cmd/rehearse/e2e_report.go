@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/grader"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -58,21 +60,22 @@ func (s *e2eSummary) add(t *result.Test, names []string) {
 }
 
 // conclude writes the reports, prints what the evaluation came to, and decides by the share of good answers.
-func (f *e2eFlags) conclude(ctx context.Context, w *wiring, run *held, items []*e2eItem, log *e2eLog) error {
-	s, err := summarise(run.dir)
+func (f *e2eFlags) conclude(ctx context.Context, env *Env, e *evaluation.Evaluation, run *evaluation.Held, items []*e2eItem, log *e2eLog) error {
+	s, err := summarise(run.Dir)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	accuracy := share(s.good, s.graded)
-	if run.run.ExitCode == exitFailed || run.run.ExitCode == exitPassed {
-		run.run.ExitCode, run.run.ExitReason = exitPassed, "passed"
+	if run.Run.ExitCode == result.ExitFailed || run.Run.ExitCode == result.ExitPassed {
+		run.Run.ExitCode, run.Run.ExitReason = result.ExitPassed, "passed"
 		if accuracy < f.accuracy {
-			run.run.ExitCode, run.run.ExitReason = exitFailed, "failed"
+			run.Run.ExitCode, run.Run.ExitReason = result.ExitFailed, "failed"
 		}
 	}
-	ended := w.conclude(run)
-	f.print(w.env.Stdout, s, accuracy)
-	f.printWarnings(w.env.Stdout, items)
+	r, err := e.Conclude(run)
+	ended := errors.Join(f.asRun().show(env, run, r), err)
+	f.print(env.Stdout, s, accuracy)
+	f.printWarnings(env.Stdout, items)
 	if err := log.finish(ctx, run, s, accuracy); err != nil && ended == nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/grader"
+	"rehearse/internal/setup"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/suite"
 )
@@ -22,37 +25,61 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if err != nil {
 		return err
 	}
-	s := suite.Of(datasetName(where), where, nil)
-	w, err := newWiring(ctx, env, f.asRun(), []*suite.Suite{s})
+	opened, err := f.open(env, where)
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	defer w.close()
+	defer env.closed(opened)
 	if !f.hasAccuracy {
-		f.accuracy = w.config.Least().AnswerAccuracy
+		c := opened.Config()
+		f.accuracy = c.Least().AnswerAccuracy
 	}
-	items, err := f.items(w, records, where, f.judge != noJudge)
+	items, targets, err := f.items(opened, records, where, f.judge != noJudge)
 	if err != nil {
-		return err
+		return outcome(err)
 	}
 	if items, err = f.chosen(env, items); err != nil {
 		return err
 	}
-	w.suites[0] = asSuite(s, items)
-	plan, err := w.plan()
-	if err != nil {
-		return err
-	}
-	log, err := f.openLog(w, items)
+	log, err := f.openLog(env, where, items)
 	if err != nil {
 		return err
 	}
 	defer log.breakOff(ctx) // unless it is finished
-	run, err := w.hold(ctx, plan)
+	return f.evaluate(ctx, env, opened.With(targets), asSuite(datasetName(where), where, items), items, log)
+}
+
+// open opens the configuration that applies to the dataset.
+func (f *sitesFlags) open(env *Env, where string) (*setup.Setup, error) {
+	s, err := env.open(setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.conclude(ctx, w, run, items, log)
+	at, err := s.At(filepath.Dir(where))
+	if err != nil {
+		env.closed(s)
+	}
+	return at, err
+}
+
+// evaluate holds the items as tests and concludes by the share of good answers.
+func (f *e2eFlags) evaluate(ctx context.Context, env *Env, s *setup.Setup, tests *suite.Suite, items []*e2eItem, log *e2eLog) error {
+	as := f.asRun()
+	progress := newProgress(env, f.quiet)
+	working, stop, release := env.interruptible(ctx, as.grace, progress.note)
+	e, err := evaluation.New(working, evaluation.Config{
+		Setup: s, Spec: as.spec(), Suites: []*suite.Suite{tests}, Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(),
+		Stop: stop, Sink: log.sink(progress),
+	})
+	var held *evaluation.Held
+	if err == nil {
+		held, err = e.Hold(working)
+	}
+	release()
+	if err != nil {
+		return outcome(err)
+	}
+	return f.conclude(ctx, env, e, held, items, log)
 }
 
 // datasetName is what a dataset is called in results: its name in Langfuse or in a store, or that of its file.
@@ -68,15 +95,13 @@ func datasetName(where string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// items reads the records, each for its site.
-func (f *sitesFlags) items(w *wiring, records []dataset.Record, where string, judged bool) ([]*e2eItem, error) {
-	places := f.places(w.config)
+// items reads the records, each for its site, and returns them with the targets that the sites are.
+func (f *sitesFlags) items(s *setup.Setup, records []dataset.Record, where string, judged bool) ([]*e2eItem, map[string]config.Target, error) {
+	places := f.places(s.Config())
 	if len(places) == 0 {
-		return nil, usage("it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", config.Name)
+		return nil, nil, usage("it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", config.Name)
 	}
-	if w.config.Targets == nil {
-		w.config.Targets = map[string]config.Target{}
-	}
+	targets := map[string]config.Target{}
 	known := map[string]*site.Site{}
 	find := func(name string) (*site.Site, error) {
 		name = cmp.Or(name, f.site)
@@ -85,28 +110,29 @@ func (f *sitesFlags) items(w *wiring, records []dataset.Record, where string, ju
 		}
 		var failure error
 		for _, place := range places {
-			opened, err := w.openedSites(place)
+			opened, err := s.SitesAt(place)
 			if err != nil {
 				return nil, err
 			}
-			chosen, err := opened.choose(name)
+			chosen, err := opened.Choose(name)
 			if err != nil {
 				failure = err
 				continue
 			}
-			found, err := opened.library.Find(chosen)
+			found, err := opened.Library.Find(chosen)
 			if err != nil {
 				return nil, err
 			}
 			known[name] = found
 			place.Name = found.Name
-			w.config.Targets[siteTargetName(found)] = config.Target{Kind: config.SiteTarget, Site: place}
+			targets[siteTargetName(found)] = config.Target{Kind: config.SiteTarget, Site: place}
 			return found, nil
 		}
 		return nil, failure
 	}
-	r := &e2eReader{origin: where, judged: judged, kinds: w.kinds, find: find}
-	return r.all(records)
+	r := &e2eReader{origin: where, judged: judged, kinds: grader.New(grader.Config{}), find: find}
+	items, err := r.all(records)
+	return items, targets, err
 }
 
 // siteTargetName is what the target of a site is called in results.
@@ -143,12 +169,12 @@ func matching(items []*e2eItem, text string) []*e2eItem {
 }
 
 // asSuite returns the items as tests, each with its site as the target.
-func asSuite(s *suite.Suite, items []*e2eItem) *suite.Suite {
+func asSuite(name, file string, items []*e2eItem) *suite.Suite {
 	tests := make([]*suite.Test, 0, len(items))
 	for _, item := range items {
-		item.test.Suite = s.Name
+		item.test.Suite = name
 		item.test.Execution.Targets = []string{siteTargetName(item.site)}
 		tests = append(tests, item.test)
 	}
-	return suite.Of(s.Name, s.File, tests)
+	return suite.Of(name, file, tests)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/result"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/site"
-	"rehearse/internal/suite"
 )
 
 // verifyFlags is what can be said on the command line of e2e verify.
@@ -70,15 +70,15 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 	if err != nil {
 		return err
 	}
-	w, err := newWiring(ctx, env, &runFlags{config: f.config, dryRun: true}, []*suite.Suite{suite.Of(name, where, nil)})
+	f.model = noModel
+	opened, err := f.open(env, where)
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	defer w.close()
-	w.flags.model = noModel
-	items, err := f.items(w, records, where, true)
+	defer env.closed(opened)
+	items, _, err := f.items(opened, records, where, true)
 	if err != nil {
-		return err
+		return outcome(err)
 	}
 	if f.item != "" {
 		items = matching(items, f.item)
@@ -88,7 +88,7 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 	}
 	all, err := verifyAll(ctx, items)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	if f.format == "json" {
 		err = writeJSON(env.Stdout, map[string]any{"items": all, "summary": totalsOf(all)})
@@ -96,9 +96,9 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 		err = printVerified(env.Stdout, all)
 	}
 	if err == nil && totalsOf(all).Different > 0 {
-		return &exitError{code: exitFailed}
+		return &exitError{code: result.ExitFailed}
 	}
-	return notRunIf(err)
+	return outcome(err)
 }
 
 // noModel is a model that the sites may name without being asked: conversations are played from their record.

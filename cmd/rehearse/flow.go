@@ -13,6 +13,8 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/draw"
 	"rehearse/internal/flow"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -89,7 +91,7 @@ func validateFlows(env *Env, files []string, format string) error {
 		return err
 	}
 	if !found.Valid {
-		return &exitError{code: exitUsage}
+		return &exitError{code: result.ExitInvalid}
 	}
 	return nil
 }
@@ -151,24 +153,17 @@ func drawGraph(env *Env, g draw.Graph, format, out string) error {
 		return usage("unknown format %q: use mermaid or svg", format)
 	}
 	if out == "" {
-		return notRunIf(write(env.Stdout, g))
+		return outcome(write(env.Stdout, g))
 	}
 	var picture strings.Builder
 	if err := write(&picture, g); err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
-	return notRunIf(os.WriteFile(out, []byte(picture.String()), 0o644))
-}
-
-func notRunIf(err error) error {
-	if err == nil {
-		return nil
-	}
-	return notRun(err)
+	return outcome(os.WriteFile(out, []byte(picture.String()), 0o644))
 }
 
 // flowNamed loads the flow of FILE or FILE#ID.
 func flowNamed(name string) (*flow.Flow, error) {
 	file, id, _ := strings.Cut(name, "#")
-	return loadFlow(config.Flow{Path: file, ID: id})
+	return setup.LoadFlow(config.Flow{Path: file, ID: id})
 }

@@ -5,16 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
 	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 func newFlowChat(env *Env) *cobra.Command {
-	var model, node string
+	var model, node, configFile string
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "chat FILE[#ID]",
@@ -26,41 +28,56 @@ func newFlowChat(env *Env) *cobra.Command {
   printf 'hello\nwhere is my parcel?\n' | rehearse flow chat support.flow.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			f, err := flowNamed(args[0])
+			s, err := env.open(setup.Options{Config: configFile})
 			if err != nil {
-				return err
+				return outcome(err)
 			}
-			m, err := chatModel(env, model)
-			if err != nil {
-				return err
+			defer env.closed(s)
+			talk := &flowChat{env: env, node: node, verbose: verbose}
+			if err := talk.open(s, args[0], model); err != nil {
+				return outcome(err)
 			}
-			talk := &flowChat{env: env, engine: flow.New(flow.Config{Model: m}), flow: f, node: node, verbose: verbose}
 			return talk.run(c.Context())
 		},
 	}
-	c.Flags().StringVar(&model, "model", config.Lexical, "model that chooses and answers: a name from rehearse.yaml, or PROVIDER:MODEL")
+	c.Flags().StringVar(&model, "model", "", "model that chooses and answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the flow's target there, or lexical)")
+	c.Flags().StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flow)")
 	c.Flags().StringVar(&node, "node", "", "node to begin at (default: the flow's start)")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show how the flow moves, and its tool calls")
 	return c
 }
 
-// chatModel opens a model by its name in the nearest configuration, or by PROVIDER:MODEL.
-func chatModel(env *Env, name string) (llm.Model, error) {
-	models, err := newModels(env, config.Find("."))
-	if err != nil {
-		return nil, err
-	}
-	return models.named(name)
-}
-
 // flowChat is one conversation in a terminal.
 type flowChat struct {
-	env     *Env
-	engine  *flow.Engine
-	flow    *flow.Flow
-	node    string
-	verbose bool
-	session *flow.Session
+	env    *Env
+	engine *flow.Engine
+	flow   *flow.Flow
+	// settings are what the configured target of the flow says about its turns.
+	settings target.FlowSettings
+	node     string
+	verbose  bool
+	session  *flow.Session
+}
+
+// open opens the flow as the configured target of it would be: with its knowledge bases, memory and limits. A model that is named goes before
+// the target's.
+func (c *flowChat) open(s *setup.Setup, name, model string) error {
+	f, err := flowNamed(name)
+	if err != nil {
+		return err
+	}
+	if s, err = s.At(filepath.Dir(f.File)); err != nil {
+		return err
+	}
+	t := s.TargetOf(f)
+	if model != "" {
+		if t.Model, err = s.ModelNamed(model, "model", setup.Names(s.Config().Models)); err != nil {
+			return err
+		}
+	}
+	c.settings = target.SettingsOf(t.Flow)
+	c.engine, c.flow, err = s.Flow(t)
+	return err
 }
 
 func (c *flowChat) run(ctx context.Context) error {
@@ -70,8 +87,8 @@ func (c *flowChat) run(ctx context.Context) error {
 
 func (c *flowChat) reset() error {
 	var err error
-	if c.session, err = c.engine.Begin(c.flow, flow.Seed{Node: c.node}); err != nil {
-		return &exitError{exitUsage, err}
+	if c.session, err = c.engine.Begin(c.flow, c.seed()); err != nil {
+		return outcome(source.AsInvalid(err))
 	}
 	// A state machine speaks first: its state is a message already.
 	if at, _ := c.flow.Node(c.session.Context().CurrentNodeID); c.flow.Machine && at.Prompt != "" {
@@ -80,11 +97,18 @@ func (c *flowChat) reset() error {
 	return nil
 }
 
+// seed is where the conversation begins.
+func (c *flowChat) seed() flow.Seed {
+	return flow.Seed{
+		Node: c.node, KnowledgeBases: c.settings.KnowledgeBases, Pipeline: c.settings.Pipeline, Limits: c.settings.Limits,
+	}
+}
+
 // say takes one turn of the flow; over is true when the flow has come to its end.
 func (c *flowChat) say(ctx context.Context, text string) (over bool, err error) {
 	r, err := c.session.Say(ctx, text, flow.Options{Sink: c.show})
 	if err != nil {
-		return false, notRun(err)
+		return false, outcome(err)
 	}
 	fmt.Fprintln(c.env.Stdout)
 	if c.verbose {

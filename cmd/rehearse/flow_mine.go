@@ -18,6 +18,7 @@ import (
 
 	"rehearse/internal/mine"
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -108,11 +109,11 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 			return f.nothing(c.Context(), events, nothing)
 		}
 		if err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		var text bytes.Buffer
 		if err := learned.Write(&text, mineCommand(c.Flags())); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		if f.out == "" {
 			_, err = env.Stdout.Write(text.Bytes())
@@ -120,7 +121,7 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 			err = os.WriteFile(f.out, text.Bytes(), 0o644)
 		}
 		if err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		tellMined(env.Stderr, learned, &faults)
 		return nil
@@ -165,13 +166,13 @@ func mineCommand(flags *pflag.FlagSet) string {
 func (f *mineFlags) nothing(ctx context.Context, events replay.Events, reason *mine.NothingError) error {
 	for _, err := range events.Each(ctx, replay.Filter{FlowID: f.flow}) {
 		if err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		return usage("flow %q%s: %w", f.flow, f.days(), reason)
 	}
 	known, err := flowsOf(ctx, events)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	if len(known) == 0 {
 		return usage("the log has no flow %q: load sessions with `rehearse replay import`", f.flow)
@@ -198,7 +199,7 @@ func tellMined(w io.Writer, f *mine.Flow, faults *replay.Faults) {
 	for _, line := range f.Left.Lines() {
 		fmt.Fprintln(w, "  left out: "+line)
 	}
-	for _, kind := range sortedNames(faults.Counts) {
+	for _, kind := range setup.Names(faults.Counts) {
 		fmt.Fprintf(w, "  %s: %d, first in event %s\n", kind, faults.Counts[kind], faults.Examples[kind][0])
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 	"rehearse/internal/text"
@@ -68,43 +68,24 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// withKnowledge opens the store, does something with its knowledge bases, and says by the exit code whose fault an error is.
-func withKnowledge(ctx context.Context, location string, do func(context.Context, *store.Knowledge) error, options ...store.KnowledgeOption) error {
-	s, err := openKBStore(ctx, location)
+// withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have vectors.
+func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *store.Knowledge) error) error {
+	s, err := env.open(setup.Options{})
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	err = do(ctx, s.Knowledge(options...))
-	_, unknown := errors.AsType[*store.UnknownBaseError](err)
-	_, faulty := errors.AsType[source.Problems](err)
-	switch closeErr := s.Close(); {
-	case unknown || faulty:
-		return &exitError{exitUsage, err}
-	case err != nil:
-		return notRun(err)
-	case closeErr != nil:
-		return notRun(closeErr)
+	defer env.closed(s)
+	if s, err = s.At("."); err != nil {
+		return outcome(err)
 	}
-	return nil
-}
-
-// openKBStore opens the store that a command line names, or else the configured one.
-func openKBStore(ctx context.Context, location string) (*store.Store, error) {
-	if location == "" {
-		return openConfiguredStore(ctx, "", nil)
+	k, err := s.KnowledgeIn(ctx, location, embedder)
+	if err == nil {
+		err = do(ctx, k)
 	}
-	path, _ := strings.CutPrefix(location, "sqlite:")
-	if scheme, _, ok := strings.Cut(path, "://"); ok || path == "" {
-		if ok {
-			return nil, usage("--store: knowledge bases cannot be kept in a %s store: use sqlite:PATH", scheme)
-		}
-		return nil, usage("--store names no file: use sqlite:PATH")
+	if _, unknown := errors.AsType[*store.UnknownBaseError](err); unknown {
+		err = source.AsInvalid(err)
 	}
-	s, err := store.Open(ctx, path)
-	if err != nil {
-		return nil, notRun(err)
-	}
-	return s, nil
+	return outcome(err)
 }
 
 // harmless returns a text without anything that could steer a terminal or command a CI system.

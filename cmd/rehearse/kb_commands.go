@@ -24,11 +24,7 @@ func newKBAdd(env *Env, location *string) *cobra.Command {
 			return neededKB(c, base != "", len(args) > 0, "name at least one file or folder to add")
 		},
 		RunE: func(c *cobra.Command, files []string) error {
-			options, err := kbVectors(env, embedder)
-			if err != nil {
-				return err
-			}
-			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
+			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context, k *store.Knowledge) error {
 				done, err := k.Add(ctx, base, files...)
 				if err != nil {
 					return err
@@ -40,7 +36,7 @@ func newKBAdd(env *Env, location *string) *cobra.Command {
 					return fmt.Errorf("%w (the same command goes on where this one ended)", done.EmbedError)
 				}
 				return nil
-			}, options...)
+			})
 		},
 	}
 	c.Flags().StringVar(&base, "kb", "", "the knowledge base to fill; made when it is missing")
@@ -70,7 +66,7 @@ func newKBList(env *Env, location *string) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
+			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context, k *store.Knowledge) error {
 				bases, err := k.Bases(ctx)
 				switch {
 				case err != nil:
@@ -114,11 +110,7 @@ func newKBSearch(env *Env, location *string) *cobra.Command {
 				return usage("--top-k is %d: use 1 to 20", q.TopK)
 			}
 			q.Text, q.Bases = strings.Join(words, " "), bases
-			options, err := kbVectors(env, embedder)
-			if err != nil {
-				return err
-			}
-			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
+			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context, k *store.Knowledge) error {
 				found, err := k.Search(ctx, q)
 				switch {
 				case err != nil:
@@ -134,7 +126,7 @@ func newKBSearch(env *Env, location *string) *cobra.Command {
 					fmt.Fprintf(env.Stdout, "   %s\n", strings.ReplaceAll(harmless(p.Text), "\n", "\n   "))
 				}
 				return nil
-			}, options...)
+			})
 		},
 	}
 	c.Flags().StringArrayVar(&bases, "kb", nil, "a knowledge base to search; give it again for more")
@@ -153,7 +145,7 @@ func newKBRemove(env *Env, location *string) *cobra.Command {
   rehearse kb remove --kb returns policy.md    what came from one file`,
 		Args: func(c *cobra.Command, _ []string) error { return neededKB(c, base != "", true, "") },
 		RunE: func(c *cobra.Command, files []string) error {
-			return withKnowledge(c.Context(), *location, func(ctx context.Context, k *store.Knowledge) error {
+			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context, k *store.Knowledge) error {
 				gone, err := k.Remove(ctx, base, files...)
 				if err != nil {
 					return err

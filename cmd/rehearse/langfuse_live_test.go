@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/langfuse/langfusetest"
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 )
 
 // stuckModel is an OpenAI-compatible server that classifies everything as LEARN, but never answers to a message that holds "stuck". asked is
@@ -109,7 +110,7 @@ func TestLogsWhileItRuns(t *testing.T) {
 		signals <- os.Interrupt
 		signals <- os.Interrupt // e2e would wait for what is in flight
 		e := <-end
-		if e.code != exitInterrupted || !strings.Contains(e.stderr, "of the dataset d, which broke off after 3 items") {
+		if e.code != result.ExitInterrupted || !strings.Contains(e.stderr, "of the dataset d, which broke off after 3 items") {
 			t.Errorf("%s: exit code %d, stderr %s", name, e.code, e.stderr)
 		}
 		if n := len(p.server.RunItems()); n != 3 {
@@ -135,7 +136,7 @@ func TestInterruptedRunIsLogged(t *testing.T) {
 		signals <- os.Interrupt
 	}()
 	code, _, stderr := p.run(t, "classify", "d", "--model", "openai:m", "--workers", "1")
-	if code != exitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
+	if code != result.ExitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
 		t.Errorf("exit code %d, %d items, stderr %s", code, len(p.server.RunItems()), stderr)
 	}
 }

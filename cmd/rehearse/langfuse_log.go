@@ -6,6 +6,7 @@ import (
 
 	"rehearse/internal/langfuse"
 	"rehearse/internal/redact"
+	"rehearse/internal/setup"
 )
 
 // loggedRun is one evaluation of a dataset, as it is logged.
@@ -77,12 +78,12 @@ var usualPace = logPace{
 // openLangfuseLog returns where an evaluation is logged, and nil where it is not: by the value of --log, by whether the items are from
 // Langfuse, and by the environment.
 func openLangfuseLog(env *Env, mode string, remote bool) (*langfuseLog, error) {
-	off := langfuseOff(env.Getenv)
+	off := setup.LangfuseOff(env.Getenv)
 	switch {
 	case mode == logNone || mode == logAuto && (off || !remote):
 		return nil, nil
 	case off:
-		return nil, usage("--log langfuse, but %s is false: set it to true, or leave out --log", langfuseEnabledEnv)
+		return nil, usage("--log langfuse, but %s is false: set it to true, or leave out --log", setup.LangfuseEnabledEnv)
 	}
 	client, err := openLangfuse(env)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"rehearse/internal/llm"
 	"rehearse/internal/server"
+	"rehearse/internal/source"
 )
 
 //go:embed mock.yaml
@@ -43,7 +44,7 @@ It listens on loopback unless told otherwise and stops at Ctrl-C.`,
 			}
 			model, err := llm.LoadScript(name, script)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return outcome(source.AsInvalid(err))
 			}
 			return serveMock(c.Context(), env, model, addr, latency)
 		},
@@ -58,7 +59,7 @@ func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, late
 	defer cancel()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return notRun(fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", addr, err))
+		return outcome(fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", addr, err))
 	}
 	s := &http.Server{
 		Handler:           server.OpenAI(model, server.Options{Latency: latency}),
@@ -70,7 +71,7 @@ func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, late
 	go func() { served <- s.Serve(listener) }()
 	select {
 	case err := <-served:
-		return notRun(err)
+		return outcome(err)
 	case <-env.Signals:
 	case <-ctx.Done():
 	}
@@ -81,7 +82,7 @@ func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, late
 		_ = s.Close() // whoever still holds on has had the time to finish
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return notRun(err)
+		return outcome(err)
 	}
 	return nil
 }

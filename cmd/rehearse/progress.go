@@ -2,14 +2,15 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
 )
 
 // plainInterval is how often a line is printed where there is no terminal.
@@ -17,62 +18,71 @@ const plainInterval = 10 * time.Second
 
 // progress shows where a run stands: one line that is redrawn on a terminal, a line now and then elsewhere, nothing with --quiet.
 type progress struct {
-	w       io.Writer
-	total   int
-	started time.Time
-	now     func() time.Time
-	plain   bool
-
-	bars *mpb.Progress
-	bar  *mpb.Bar
+	env   *Env
+	quiet bool
+	plain bool
 
 	mu      sync.Mutex
+	total   int
+	started time.Time
+	bars    *mpb.Progress
+	bar     *mpb.Bar
 	last    orchestrator.Progress
 	printed time.Time
 }
 
-func startProgress(env *Env, f *runFlags, total int) *progress {
-	p := &progress{w: env.Stderr, total: total, started: env.Now(), now: env.Now}
-	p.printed = p.started
-	switch {
-	case f.quiet:
-	case env.Interactive:
-		p.bars = mpb.New(mpb.WithOutput(env.Stderr), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
-		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(
-			decor.Any(func(decor.Statistics) string { return " " + p.line() }),
-		))
-	default:
-		p.plain = true
+var _ evaluation.Sink = (*progress)(nil)
+
+func newProgress(env *Env, quiet bool) *progress { return &progress{env: env, quiet: quiet} }
+
+// Begin shows the line.
+func (p *progress) Begin(_ result.Run, tests int) {
+	p.mu.Lock()
+	p.total, p.started = tests, p.env.Now()
+	p.printed, p.plain = p.started, !p.quiet && !p.env.Interactive
+	p.mu.Unlock()
+	if p.quiet || !p.env.Interactive {
+		return
 	}
-	return p
+	bars := mpb.New(mpb.WithOutput(p.env.Stderr), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
+	bar := bars.AddBar(int64(tests), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(
+		decor.Any(func(decor.Statistics) string { return " " + p.line() }),
+	))
+	p.mu.Lock()
+	p.bars, p.bar = bars, bar
+	p.mu.Unlock()
 }
 
-// observe is called by the orchestrator after every conversation.
-func (p *progress) observe(now orchestrator.Progress) {
+// Observe brings the line up to date after every conversation.
+func (p *progress) Observe(now orchestrator.Progress) {
 	p.mu.Lock()
 	p.last = now
-	due := p.plain && p.now().Sub(p.printed) >= plainInterval
+	bar, due := p.bar, p.plain && p.env.Now().Sub(p.printed) >= plainInterval
 	if due {
-		p.printed = p.now()
+		p.printed = p.env.Now()
 	}
 	p.mu.Unlock()
-	if p.bar != nil {
-		p.bar.SetCurrent(int64(now.Totals.Tests))
+	if bar != nil {
+		bar.SetCurrent(int64(now.Totals.Tests))
 	}
 	if due {
-		fmt.Fprintln(p.w, p.line())
+		fmt.Fprintln(p.env.Stderr, p.line())
 	}
 }
+
+// Keep shows nothing: the totals that Observe gets say it all.
+func (p *progress) Keep(*result.Test) {}
 
 // line is the state in words: how far, how good, how much, how long.
 func (p *progress) line() string {
 	p.mu.Lock()
 	t, inFlight := p.last.Totals, p.last.InFlight
+	total, started := p.total, p.started
 	p.mu.Unlock()
 	line := fmt.Sprintf("%d/%d tests · %d passed · %d failed · %d errors · %d in flight · %d tokens",
-		t.Tests, p.total, t.Passed, t.Failed, t.Errors, inFlight, t.Usage.Total()+t.Judge.Usage.Total())
-	if t.Tests > 0 && t.Tests < p.total {
-		left := time.Duration(float64(p.now().Sub(p.started)) / float64(t.Tests) * float64(p.total-t.Tests))
+		t.Tests, total, t.Passed, t.Failed, t.Errors, inFlight, t.Usage.Total()+t.Judge.Usage.Total())
+	if t.Tests > 0 && t.Tests < total {
+		left := time.Duration(float64(p.env.Now().Sub(started)) / float64(t.Tests) * float64(total-t.Tests))
 		line += " · " + left.Round(time.Second).String() + " left"
 	}
 	return line
@@ -80,17 +90,23 @@ func (p *progress) line() string {
 
 // note prints a sentence without disturbing the line.
 func (p *progress) note(s string) {
-	if p.bars != nil {
-		_, _ = fmt.Fprintln(p.bars, "rehearse: "+s) // a terminal that is gone needs no note
+	p.mu.Lock()
+	bars := p.bars
+	p.mu.Unlock()
+	if bars != nil {
+		_, _ = fmt.Fprintln(bars, "rehearse: "+s) // a terminal that is gone needs no note
 		return
 	}
-	fmt.Fprintln(p.w, "rehearse: "+s)
+	fmt.Fprintln(p.env.Stderr, "rehearse: "+s)
 }
 
-// done takes the line away.
-func (p *progress) done() {
-	if p.bar != nil {
-		p.bar.Abort(true)
-		p.bars.Wait()
+// End takes the line away.
+func (p *progress) End() {
+	p.mu.Lock()
+	bar, bars := p.bar, p.bars
+	p.mu.Unlock()
+	if bar != nil {
+		bar.Abort(true)
+		bars.Wait()
 	}
 }

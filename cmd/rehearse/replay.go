@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"rehearse/internal/setup"
 )
 
 func newReplay(env *Env) *cobra.Command {
@@ -31,46 +31,13 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
 }
 
 // defaultHistory is where events are kept when nothing else is said.
-const defaultHistory = "sqlite:" + stateDir + "/history.db"
+const defaultHistory = "sqlite:" + setup.StateDir + "/history.db"
 
 // underscored lets flags be written with dashes as well as with underscores, as the scripts of both worlds do.
 func underscored(c *cobra.Command) {
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
-}
-
-// history is an opened store of events, of variants and of what their evaluations found. Close it.
-type history struct {
-	*store.Events
-	variants *store.Variants
-	runs     *store.Runs
-	close    func() error
-}
-
-// openHistory opens the store that an address names.
-func openHistory(ctx context.Context, address string) (*history, error) {
-	if isPostgres(address) {
-		p, err := store.OpenPostgres(ctx, address)
-		if err != nil {
-			return nil, notRun(err)
-		}
-		return &history{p.Events(), p.Variants(), p.ReplayRuns(), p.Close}, nil
-	}
-	path, ok := strings.CutPrefix(address, "sqlite:")
-	if !ok || path == "" {
-		return nil, usage("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", address)
-	}
-	s, err := store.Open(ctx, path)
-	if err != nil {
-		return nil, notRun(err)
-	}
-	return &history{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
-}
-
-// isPostgres reports whether an address is one of a PostgreSQL database.
-func isPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
 // loaded refuses the address of a file that is not there: opening would make an empty store, in which nothing can be found.
@@ -87,18 +54,18 @@ func loaded(address string) error {
 
 // withHistory calls use with the events of the store at an address.
 func withHistory(ctx context.Context, address string, use func(replay.Events) error) error {
-	return withStore(ctx, address, func(h *history) error { return use(h.Events) })
+	return withStore(ctx, address, func(h *setup.History) error { return use(h.Events) })
 }
 
 // withStore calls use with the store at an address.
-func withStore(ctx context.Context, address string, use func(*history) error) (err error) {
-	h, err := openHistory(ctx, address)
+func withStore(ctx context.Context, address string, use func(*setup.History) error) (err error) {
+	h, err := setup.OpenHistory(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closing := h.close(); err == nil && closing != nil {
-			err = notRun(closing)
+		if closing := h.Close(); err == nil && closing != nil {
+			err = outcome(closing)
 		}
 	}()
 	return use(h)

@@ -16,16 +16,18 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // replayAgents makes agents of variants.
 type replayAgents struct {
 	env      *Env
+	setup    *setup.Setup
 	variants replay.Variants
 	// flows and prompts are where the flows and the texts of prompts stand.
 	flows, prompts string
-	// model opens a model by its name.
-	model func(name string) (llm.Model, error)
 
 	library *flow.Library
 }
@@ -45,7 +47,7 @@ func (a *replayAgents) open(ctx context.Context, id string) (*replayedVariant, e
 	}
 	settings, err := variant.Settings()
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, outcome(source.AsInvalid(err))
 	}
 	version, err := a.variants.Prompt(ctx, settings.PromptConfig.PromptVersionID)
 	if err != nil {
@@ -71,11 +73,17 @@ func (a *replayAgents) open(ctx context.Context, id string) (*replayedVariant, e
 		return nil, usage("variant %s: %w", id, err)
 	}
 	name := modelOf(version)
-	model, err := a.model(name)
+	model, err := a.setup.Model(name)
 	if err != nil {
-		return nil, err
+		return nil, outcome(err)
 	}
-	agent := &replay.FlowAgent{Engine: flow.New(flow.Config{Model: model, Parameters: parameters}), Flow: f}
+	t := a.setup.TargetOf(f)
+	engine, err := a.setup.Engine(t, flow.Config{Model: model, Parameters: parameters})
+	if err != nil {
+		return nil, outcome(err)
+	}
+	said := target.SettingsOf(t.Flow)
+	agent := &replay.FlowAgent{Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits}
 	if version.ModelProvider == config.Lexical {
 		agent.Pipeline = &flow.MemoryPipeline{} // it has nothing to learn facts with
 	}
@@ -89,9 +97,9 @@ func (a *replayAgents) open(ctx context.Context, id string) (*replayedVariant, e
 // unknown makes what the store does not have a mistake of the caller's.
 func (*replayAgents) unknown(err error) error {
 	if errors.Is(err, replay.ErrUnknown) {
-		return &exitError{exitUsage, err}
+		return outcome(source.AsInvalid(err))
 	}
-	return notRun(err)
+	return outcome(err)
 }
 
 // maxPrompt bounds the file of a prompt.
@@ -144,11 +152,11 @@ func (a *replayAgents) parameters(id string, s replay.Settings, v replay.PromptV
 	var r llm.Request
 	all, err := s.Parameters(v)
 	if err != nil {
-		return r, &exitError{exitUsage, err}
+		return r, outcome(source.AsInvalid(err))
 	}
 	known := map[string]any{"temperature": &r.Temperature, "top_p": &r.TopP, "seed": &r.Seed, "max_tokens": &r.MaxTokens}
 	var ignored []string
-	for _, name := range sortedNames(all) {
+	for _, name := range setup.Names(all) {
 		to, ok := known[name]
 		if !ok {
 			ignored = append(ignored, name)

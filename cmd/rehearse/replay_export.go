@@ -38,10 +38,10 @@ func newReplayExport(env *Env) *cobra.Command {
 						err = encoder.Encode(e)
 					}
 					if err != nil {
-						return notRun(errors.Join(err, out.Flush()))
+						return outcome(errors.Join(err, out.Flush()))
 					}
 				}
-				return notRunIf(out.Flush())
+				return outcome(out.Flush())
 			})
 		},
 	}

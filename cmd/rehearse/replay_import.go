@@ -57,10 +57,10 @@ func importAll(ctx context.Context, env *Env, events replay.Events, files []stri
 		fmt.Fprintf(env.Stderr, "rehearse: %d more rows are no events\n", rejected-maxNamedRejects)
 	}
 	if err != nil {
-		return notRun(fmt.Errorf("import events: %w (what was loaded stays; run the command again to load the rest)", err))
+		return outcome(fmt.Errorf("import events: %w (what was loaded stays; run the command again to load the rest)", err))
 	}
 	_, err = fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", added, sessions, rejected)
-	return notRunIf(err)
+	return outcome(err)
 }
 
 // allEvents yields the events of files one after the other, and tells from time to time how far it has come.

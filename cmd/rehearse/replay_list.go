@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
 )
 
 func newReplayList(env *Env) *cobra.Command {
@@ -29,18 +30,18 @@ began it, with --evaluation_run_id, goes on.`,
 			if err := loaded(address); err != nil {
 				return err
 			}
-			return withStore(c.Context(), address, func(h *history) error {
-				if _, err := h.runs.Sweep(c.Context(), env.Now()); err != nil {
-					return notRun(err)
+			return withStore(c.Context(), address, func(h *setup.History) error {
+				if _, err := h.Runs.Sweep(c.Context(), env.Now()); err != nil {
+					return outcome(err)
 				}
-				runs, err := h.runs.Runs(c.Context(), limit)
+				runs, err := h.Runs.Runs(c.Context(), limit)
 				if err != nil {
-					return notRun(err)
+					return outcome(err)
 				}
 				if format == "json" {
-					return notRunIf(writeJSON(env.Stdout, map[string]any{"runs": runs}))
+					return outcome(writeJSON(env.Stdout, map[string]any{"runs": runs}))
 				}
-				return notRunIf(printReplayRuns(env, runs))
+				return outcome(printReplayRuns(env, runs))
 			})
 		},
 	}

@@ -16,7 +16,7 @@ func (f *replayFlags) nothing(ctx context.Context, events replay.Events) error {
 	first, last, err := daysOf(ctx, events, f.flow)
 	switch {
 	case err != nil:
-		return notRun(err)
+		return outcome(err)
 	case !first.IsZero() && (last.Before(f.begin) || !first.Before(f.end)):
 		return usage("there is no conversation of flow %q from %s to %s: those in the store are from %s to %s",
 			f.flow, f.from, f.to, first.Format(time.DateOnly), last.Format(time.DateOnly))
@@ -25,7 +25,7 @@ func (f *replayFlags) nothing(ctx context.Context, events replay.Events) error {
 	}
 	flows, err := flowsOf(ctx, events)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	if len(flows) == 0 {
 		return usage("there are no conversations in %s: load some with `rehearse replay import FILE… --store %s`", f.store, f.store)

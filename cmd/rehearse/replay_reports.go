@@ -11,6 +11,8 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/report"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
 
 // replayReports is the folder of a run's reports.
@@ -25,7 +27,7 @@ type replayReports struct {
 func (f *replayFlags) openReports(id string) (*replayReports, error) {
 	r := &replayReports{dir: f.out}
 	if r.dir == "" {
-		r.dir = filepath.Join(stateDir, "replays", id)
+		r.dir = filepath.Join(setup.StateDir, "replays", id)
 	}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return nil, usage("cannot make the folder of the reports: %w", err)
@@ -63,7 +65,7 @@ func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 		"report.json": report.ReplayJSON, "report.md": report.ReplayMarkdown, "report.html": report.ReplayHTML,
 	} {
 		if err := writeReport(filepath.Join(dir, name), r, write); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 	}
 	show := report.ReplayConsole
@@ -71,11 +73,11 @@ func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 		show = report.ReplayJSON
 	}
 	if err := show(env.Stdout, r); err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
 	if r.Passed != nil && !*r.Passed {
-		return &exitError{code: exitFailed}
+		return &exitError{code: result.ExitFailed}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
 	"rehearse/internal/replay"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
 
 func newReplayRun(env *Env) *cobra.Command {
@@ -56,15 +56,23 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	if err := loaded(f.store); err != nil {
 		return err
 	}
-	h, err := openHistory(ctx, f.store)
+	s, err := env.open(setup.Options{Config: f.config})
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	defer func() { err = errors.Join(err, notRunIf(h.close())) }()
-	if _, err := h.runs.Sweep(ctx, env.Now()); err != nil {
-		return notRun(err)
+	defer env.closed(s)
+	if s, err = s.At("."); err != nil {
+		return outcome(err)
 	}
-	e, err := f.evaluation(ctx, env, h)
+	h, err := setup.OpenHistory(ctx, f.store)
+	if err != nil {
+		return outcome(err)
+	}
+	defer func() { err = errors.Join(err, outcome(h.Close())) }()
+	if _, err := h.Runs.Sweep(ctx, env.Now()); err != nil {
+		return outcome(err)
+	}
+	e, err := f.evaluation(ctx, env, s, h)
 	if err != nil {
 		return err
 	}
@@ -84,7 +92,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	report, err := e.Evaluate(ctx)
 	progress.end()
 	if closing := sink.close(); err == nil {
-		err = notRunIf(closing)
+		err = outcome(closing)
 	}
 	if err != nil {
 		return f.explain(ctx, h, err, id)
@@ -93,25 +101,21 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 }
 
 // explain says why there is no report.
-func (f *replayFlags) explain(ctx context.Context, h *history, err error, id string) error {
+func (f *replayFlags) explain(ctx context.Context, h *setup.History, err error, id string) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", id)}
+		return &exitError{result.ExitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", id)}
 	case errors.Is(err, replay.ErrNoSessions):
 		return f.nothing(ctx, h.Events)
 	case errors.Is(err, replay.ErrNothingReplayed):
-		return notRun(fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, id))
+		return outcome(fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, id))
 	}
-	return notRun(fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, id))
+	return outcome(fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, id))
 }
 
 // evaluation sets everything up.
-func (f *replayFlags) evaluation(ctx context.Context, env *Env, h *history) (*replay.Evaluation, error) {
-	models, err := newModels(env, cmp.Or(f.config, config.Find(".")))
-	if err != nil {
-		return nil, err
-	}
-	agents := &replayAgents{env: env, variants: h.variants, flows: f.flows, prompts: f.prompts, model: models.named}
+func (f *replayFlags) evaluation(ctx context.Context, env *Env, s *setup.Setup, h *setup.History) (*replay.Evaluation, error) {
+	agents := &replayAgents{env: env, setup: s, variants: h.Variants, flows: f.flows, prompts: f.prompts}
 	candidate, err := agents.open(ctx, f.variant)
 	if err != nil {
 		return nil, err
@@ -132,7 +136,7 @@ func (f *replayFlags) evaluation(ctx context.Context, env *Env, h *history) (*re
 		player.Baseline, head.Baseline, settings["baseline"] = baseline.agent, &baseline.Replayed, baseline.settings
 	}
 	if f.user != "" {
-		model, err := agents.model(f.user)
+		model, err := s.Model(f.user)
 		if err != nil {
 			return nil, err
 		}
@@ -140,14 +144,14 @@ func (f *replayFlags) evaluation(ctx context.Context, env *Env, h *history) (*re
 	}
 	encoded, err := json.Marshal(settings)
 	if err != nil {
-		return nil, notRun(err)
+		return nil, outcome(err)
 	}
 	head.Run = replay.Run{
 		ID: f.runID, VariantID: f.variant, BaselineID: f.baseline, FlowID: f.flow, DatasetVersion: f.datasetVersion(),
 		Mode: replay.Mode(f.mode), Gate: f.gate, Settings: encoded,
 	}
 	e := &replay.Evaluation{
-		Events: h.Events, Runs: h.runs, From: f.begin, To: f.end, MinTurns: f.minTurns, SampleSize: f.sample, Side: replay.Side(f.states),
+		Events: h.Events, Runs: h.Runs, From: f.begin, To: f.end, MinTurns: f.minTurns, SampleSize: f.sample, Side: replay.Side(f.states),
 		Replayer: player, Workers: f.workers, Head: head, Requirement: replay.Requirement(f.require), Now: env.Now,
 	}
 	return e, f.identify(ctx, e, h)
@@ -157,7 +161,7 @@ func (f *replayFlags) evaluation(ctx context.Context, env *Env, h *history) (*re
 const alive = 15 * time.Second
 
 // identify gives the run its id, or finds the run that goes on.
-func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *history) error {
+func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *setup.History) error {
 	run := &e.Head.Run
 	if run.ID == "" {
 		run.ID = uuid.NewString()
@@ -166,12 +170,12 @@ func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *his
 	if _, err := uuid.Parse(run.ID); err != nil {
 		return usage("--evaluation_run_id %q is no UUID: leave it out for a new one", run.ID)
 	}
-	former, err := h.runs.Run(ctx, run.ID)
+	former, err := h.Runs.Run(ctx, run.ID)
 	switch {
 	case errors.Is(err, replay.ErrUnknown):
 		return nil
 	case err != nil:
-		return notRun(err)
+		return outcome(err)
 	case former.Status == replay.Running && e.Now().Sub(former.Seen) < alive:
 		return usage("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
 	case !sameJSON(run.Settings, former.Settings):

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
 	"rehearse/internal/stats"
 )
 
@@ -96,13 +97,13 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	return withHistory(ctx, f.store, func(events replay.Events) error {
 		scored, err := replay.ScoreAll(ctx, events, played, options)
 		if err = errors.Join(err, finish()); err != nil {
-			return notRun(err)
+			return outcome(err)
 		}
 		f.tell(env.Stderr, scored)
 		if f.format == "json" {
-			return notRunIf(writeJSON(env.Stdout, map[string]any{"flows": scored.Flows}))
+			return outcome(writeJSON(env.Stdout, map[string]any{"flows": scored.Flows}))
 		}
-		return notRunIf(printScored(env.Stdout, scored))
+		return outcome(printScored(env.Stdout, scored))
 	})
 }
 
@@ -114,7 +115,7 @@ func (*scoreFlags) tell(out io.Writer, s *replay.Scored) {
 	if s.Unpaired > 0 {
 		fmt.Fprintf(out, "rehearse: %s dropped, as another variant has not played the conversation\n", plural(s.Unpaired, "replay"))
 	}
-	for _, kind := range sortedNames(s.Faults.Counts) {
+	for _, kind := range setup.Names(s.Faults.Counts) {
 		fmt.Fprintf(out, "rehearse: %d times in the log: %s (%s)\n", s.Faults.Counts[kind], kind, oneLine(strings.Join(s.Faults.Examples[kind], ", ")))
 	}
 }
@@ -130,10 +131,10 @@ func readPlayed(file string) ([]replay.Played, error) {
 
 // printScored prints a block for each flow.
 func printScored(out io.Writer, s *replay.Scored) error {
-	for _, flow := range sortedNames(s.Flows) {
+	for _, flow := range setup.Names(s.Flows) {
 		f := s.Flows[flow]
 		fmt.Fprintf(out, "%s: %s\n", oneLine(flow), plural(f.Sessions, "conversation"))
-		variants := sortedNames(f.Variants)
+		variants := setup.Names(f.Variants)
 		fmt.Fprintf(out, "  %-26s %s\n", "", strings.Join(padded(variants), " "))
 		for _, metric := range replay.MetricNames {
 			cells := make([]string, 0, len(variants))

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
@@ -32,14 +34,14 @@ version of a prompt is a file of text with the model that answers to it.`,
 
 // withVariants calls use with the variants of the store at an address, and says by the exit code whose fault an error is.
 func withVariants(ctx context.Context, address string, use func(*store.Variants) error) error {
-	err := withStore(ctx, address, func(h *history) error { return use(h.variants) })
+	err := withStore(ctx, address, func(h *setup.History) error { return use(h.Variants) })
 	switch {
 	case err == nil || errors.As(err, new(*exitError)):
 		return err
 	case errors.Is(err, replay.ErrUnknown):
-		return &exitError{exitUsage, err}
+		return outcome(source.AsInvalid(err))
 	}
-	return notRun(err)
+	return outcome(err)
 }
 
 func newReplayVariantList(env *Env) *cobra.Command {
@@ -208,7 +210,7 @@ func (s *shownVariant) print(w io.Writer) error {
 		row("prompt file", s.Prompt.FilePath)
 		row("model", modelOf(*s.Prompt))
 	}
-	for _, name := range sortedNames(s.Parameters) {
+	for _, name := range setup.Names(s.Parameters) {
 		from := ""
 		if _, own := s.settings.Params[name]; !own {
 			from = " (the prompt's default)"

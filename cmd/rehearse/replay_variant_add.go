@@ -90,7 +90,7 @@ func (f *variantFlags) read(c *cobra.Command, files []string) (*variantDocuments
 		found.load(file)
 	}
 	if err := found.problems.Err(); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, outcome(source.AsInvalid(err))
 	}
 	return found, nil
 }

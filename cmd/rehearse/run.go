@@ -4,56 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"slices"
+	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
-	"rehearse/internal/suite"
+	"rehearse/internal/setup"
 )
-
-// runFlags is what can be said on the command line of run.
-type runFlags struct {
-	targets      []string
-	model        string
-	judge        string
-	config       string
-	workers      int
-	trials       int
-	threshold    float64
-	filters      []string
-	tags         []string
-	sample       int
-	out          string
-	formats      []string
-	resume       string
-	rerun        string
-	baseline     string
-	record       string
-	replay       string
-	timeout      time.Duration
-	retries      int
-	grace        time.Duration
-	noCache      bool
-	dryRun       bool
-	watch        bool
-	quiet        bool
-	verbose      bool
-	noColour     bool
-	hasTrials    bool
-	hasThreshold bool
-	hasRetries   bool
-	// localPrompt leaves Langfuse's prompts out of chatbots.
-	localPrompt bool
-	commandLine []string
-}
 
 func newRun(env *Env) *cobra.Command {
 	f := &runFlags{}
@@ -63,7 +25,7 @@ func newRun(env *Env) *cobra.Command {
 		Long: `Hold the conversations of suites and grade every turn and the whole.
 
 A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob. Targets, models and the judge come from the flags,
-from the suite, or from the nearest rehearse.yaml above the first suite.
+from the suite, or from the nearest rehearse.yaml above the suite.
 
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse run examples/quickstart/suite.yaml
@@ -81,50 +43,22 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
 	return c
 }
 
-func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
-	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
-	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the first suite)")
-	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
-	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
-	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
-	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
-	flags.StringSliceVar(&f.filters, "filter", nil, "only tests whose id matches this glob, and what they depend on")
-	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
-	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
-	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
-	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
-	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
-	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
-	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
-	flags.StringVar(&f.record, "record", "", "record every exchange with a model in this file")
-	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask no model")
-	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
-	flags.IntVar(&f.retries, "retries", 0, "how often a failed call is tried again (default 2)")
-	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
-	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
-	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every test")
-	flags.BoolVar(&f.noColour, "no-color", false, "print without colours")
-}
-
+// start begins a run, or goes on with one.
 func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	if f.resume == "" && f.rerun != "" {
 		f.resume = "latest"
 	}
 	if f.resume != "" {
-		restored, rest, err := f.restore(c, args)
+		restored, rest, err := f.restore(c, env, args)
 		if err != nil {
-			return err
+			return outcome(err)
 		}
 		f, args = restored, rest
 	} else {
 		f.commandLine = commandLine(c, args)
 		f.noteChanged(c.Flags())
 	}
+	f.suites = args
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -132,80 +66,72 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		return err
 	}
 	if f.watch {
-		return f.watching(c.Context(), env, args)
+		return f.watching(c.Context(), env)
 	}
-	return f.run(c.Context(), env, args)
+	return outcome(f.run(c.Context(), env))
 }
 
-// noteChanged remembers which numbers were said at all, since 0 says something too.
-func (f *runFlags) noteChanged(flags *pflag.FlagSet) {
-	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"), flags.Changed("retries")
+// run is one whole run: open, plan, hold, conclude, show.
+func (f *runFlags) run(ctx context.Context, env *Env) error {
+	s, err := env.open(f.options())
+	if err != nil {
+		return err
+	}
+	defer env.closed(s)
+	return f.evaluate(ctx, env, evaluation.Config{Setup: s})
 }
 
-func (f *runFlags) check() error {
-	for _, pattern := range f.filters {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return usage("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)
+// evaluate holds the evaluation of a setup, or of suites that were made, and shows what it came to.
+func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) error {
+	progress := newProgress(env, f.quiet)
+	c.Spec, c.Out, c.Formats, c.Command, c.Version = f.spec(), f.out, f.formats, f.commandLine, version()
+	c.Resume, c.Rerun, c.Sink = f.resume != "", f.rerun, progress
+	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
+	c.Stop = stop
+	e, err := evaluation.New(working, c)
+	if err == nil && f.dryRun {
+		release()
+		return e.Describe(env.Stdout)
+	}
+	var held *evaluation.Held
+	if err == nil {
+		held, err = e.Hold(working)
+	}
+	release()
+	if err != nil {
+		return err
+	}
+	r, err := e.Conclude(held)
+	return errors.Join(f.show(env, held, r), err)
+}
+
+// show prints what a run came to and returns its exit code as an error.
+func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error {
+	if r == nil {
+		return nil
+	}
+	style := report.TextOptions{
+		Colour:  env.Colour && !f.noColour && env.Getenv("NO_COLOR") == "",
+		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Quiet: f.quiet, Dir: held.Dir,
+	}
+	if err := r.Text(env.Stdout, style); err != nil {
+		return err
+	}
+	if held.Run.ExitCode == result.ExitInterrupted {
+		again := ""
+		if f.rerun != "" {
+			again = " --rerun " + f.rerun
 		}
+		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s%s\n", shellQuote(held.Dir), again)
 	}
-	if err := report.Formats().Check(f.formats); err != nil {
-		return usage("%w", err)
-	}
-	switch {
-	case f.rerun != "" && f.rerun != "failed" && f.rerun != "errors":
-		return usage("unknown --rerun %q: use failed or errors", f.rerun)
-	case f.record != "" && f.replay != "":
-		return usage("--record and --replay exclude each other: record a run first, then replay it")
-	case !(f.threshold >= 0 && f.threshold <= 1): // also what is no number
-		return usage("--threshold %g is out of range: use a score between 0 and 1", f.threshold)
-	case f.trials < 0 || f.trials > 10_000 || f.hasTrials && f.trials == 0:
-		return usage("--trials %d is out of range: use 1 to 10000", f.trials)
-	case f.workers < 0 || f.workers > 10_000:
-		return usage("--workers %d is out of range: use 1 to 10000", f.workers)
-	case f.sample < 0 || f.retries < 0 || f.timeout < 0 || f.grace < 0:
-		return usage("--sample, --retries, --timeout and --grace cannot be negative")
+	if held.Run.ExitCode != result.ExitPassed {
+		return &exitError{code: held.Run.ExitCode}
 	}
 	return nil
 }
 
-// run is one whole run: load, plan, hold, report.
-func (f *runFlags) run(ctx context.Context, env *Env, args []string) error {
-	suites, problems, err := loadSuites(env, args)
-	if err != nil {
-		return err
-	}
-	if len(problems) > 0 {
-		return &exitError{exitUsage, problems}
-	}
-	w, err := newWiring(ctx, env, f, suites)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	plan, err := w.plan()
-	if err != nil {
-		return err
-	}
-	if f.dryRun {
-		return plan.describe(env.Stdout)
-	}
-	run, err := w.hold(ctx, plan)
-	if err != nil {
-		return err
-	}
-	return w.conclude(run)
-}
-
-// exitCode says how a finished run ended. What could not be run outweighs what failed: such a run is not a verdict on the agent.
-func exitCode(t result.Totals) (code int, reason string) {
-	switch {
-	case t.Errors > 0:
-		return exitNotRun, "errors"
-	case t.Failed > 0:
-		return exitFailed, "failed"
-	}
-	return exitPassed, "passed"
-}
+// fewTests is how many tests are listed on the terminal without being asked for.
+const fewTests = 20
 
 // commandLine returns what has to be typed to start the same run again.
 func commandLine(c *cobra.Command, args []string) []string {
@@ -227,8 +153,12 @@ func commandLine(c *cobra.Command, args []string) []string {
 }
 
 // restore returns the flags and suites of the run to be resumed, with what was said now on top.
-func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string, error) {
-	dir, err := findRun(c.Context(), f.resume, f.config, args)
+func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags, []string, error) {
+	near := "."
+	if len(args) > 0 {
+		near = filepath.Dir(args[0])
+	}
+	dir, err := env.findRun(c.Context(), f.resume, f.config, near)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -268,61 +198,25 @@ func (f *runFlags) restore(c *cobra.Command, args []string) (*runFlags, []string
 	return then, args, nil
 }
 
-// findRun returns the folder of a run that was named by its folder, its id, the beginning of its id, or latest.
-// Names of runs are looked up in the store of the configuration that applies to the suites, or to this folder.
-func findRun(ctx context.Context, name, configFile string, suites []string) (string, error) {
-	if info, err := os.Stat(path.Join(name, runlog.RunFile)); err == nil && !info.IsDir() {
-		return name, nil
-	}
-	index, err := openConfiguredStore(ctx, configFile, suites)
+// findRun returns the folder of a run that was named, looked up with a configuration file or, without one, that which applies near a folder.
+func (e *Env) findRun(ctx context.Context, name, configFile, near string) (string, error) {
+	s, err := e.open(setup.Options{Config: configFile})
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = index.Close() }() // nothing was written
-	entry, err := index.Run(ctx, name)
-	if err != nil {
-		return "", usage("there is no run %q: name its folder, its id, or latest (%w)", name, err)
+	defer e.closed(s)
+	if s, err = s.At(near); err != nil {
+		return "", err
 	}
-	return entry.Dir, nil
+	return evaluation.FindRun(ctx, s, name)
 }
 
-// settle returns the test's execution with the command line on top.
-func (f *runFlags) settle(e suite.Execution) suite.Execution {
-	said := suite.Execution{Targets: slices.Compact(slices.Sorted(slices.Values(f.targets))), Workers: f.workers, Timeout: f.timeout}
-	if f.hasThreshold {
-		said.Threshold = &f.threshold
+// shellQuote returns s as one word of a shell.
+func shellQuote(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./", r)
+	}) < 0 {
+		return s
 	}
-	if f.hasTrials {
-		said.Trials.Count = f.trials
-		if e.Trials.Strategy == "" { // every trial is wanted, so none may be spared by an early pass
-			said.Trials.Strategy = suite.MeanScore
-		}
-	}
-	if f.hasRetries {
-		said.Retries = &f.retries
-	}
-	if f.noCache {
-		said.Cache = new(false)
-	}
-	return said.Over(e)
-}
-
-// matches reports whether the test was selected by --filter and --tag.
-func (f *runFlags) matches(t *suite.Test) bool {
-	if len(f.filters) > 0 && !slices.ContainsFunc(f.filters, func(pattern string) bool { return matchID(pattern, t.ID) }) {
-		return false
-	}
-	return len(f.tags) == 0 || slices.ContainsFunc(f.tags, func(tag string) bool { return slices.Contains(t.Tags, tag) })
-}
-
-// matchID matches an id with a glob whose * also matches a slash, since ids are no paths.
-func matchID(pattern, id string) bool {
-	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-	ok, _ := path.Match(flat(pattern), flat(id)) // the pattern was checked at the start
-	return ok
-}
-
-// runID names a run by its time, with a suffix against two in one second.
-func runID(now time.Time) string {
-	return strings.ToLower(now.UTC().Format("20060102-150405")) + fmt.Sprintf("-%03x", now.Nanosecond()/1000%4096)
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rehearse/internal/langfuse/langfusetest"
+	"rehearse/internal/result"
 )
 
 // TestRunLocalPrompt holds that a run asks Langfuse for the prompts of chatbots, and with --local-prompt does not, also when it is resumed.
@@ -37,7 +38,7 @@ func TestRunLocalPrompt(t *testing.T) {
 		p := &program{server: langfusetest.New(t), variables: map[string]string{}}
 		code, stdout, stderr := p.run(t, append([]string{"run"}, tc.args...)...)
 		asked := slices.ContainsFunc(p.server.Requests(), func(r string) bool { return strings.Contains(r, "/prompts") })
-		if code != exitPassed || asked != tc.asked {
+		if code != result.ExitPassed || asked != tc.asked {
 			t.Errorf("%v: exit code %d, prompts asked for: %v, want %v\n%s\n%s", tc.args, code, asked, tc.asked, stdout, stderr)
 		}
 	}

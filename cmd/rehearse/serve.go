@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/result"
 	"rehearse/internal/sitebot/siteconfig"
 )
 
@@ -114,16 +115,16 @@ func serveAgents(ctx context.Context, env *Env, f *serveFlags) error {
 	fmt.Fprintf(env.Stdout, "listening on http://%s\n", listener.Addr())
 	select {
 	case err := <-served:
-		return notRun(err)
+		return outcome(err)
 	case <-env.Signals:
 	case <-ctx.Done():
 	}
 	complete := a.drain(s, cancel)
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return notRun(err)
+		return outcome(err)
 	}
 	if !complete {
-		return &exitError{exitInterrupted, errors.New("turns in flight were given up")}
+		return &exitError{result.ExitInterrupted, errors.New("turns in flight were given up")}
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func listen(ctx context.Context, f *serveFlags, token string) (net.Listener, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {
-		return nil, notRun(fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", f.addr, err))
+		return nil, outcome(fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", f.addr, err))
 	}
 	at, ok := listener.Addr().(*net.TCPAddr)
 	if token == "" && (!ok || !at.IP.IsLoopback()) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rehearse/internal/server"
+	"rehearse/internal/setup"
 )
 
 // openEvents opens the store of logged events, if there is one.
@@ -12,15 +13,15 @@ func (a *agents) openEvents(ctx context.Context) error {
 	if address == "" {
 		return nil
 	}
-	if !isPostgres(address) {
-		path, err := sqlitePath(address)
+	if !setup.IsPostgres(address) {
+		path, err := a.flags.sqlitePath()
 		if err != nil {
 			return err
 		}
 		address = "sqlite:" + path
 	}
 	var err error
-	if a.history, err = openHistory(ctx, address); err != nil {
+	if a.history, err = setup.OpenHistory(ctx, address); err != nil {
 		return err
 	}
 	a.events = server.NewEvents(server.EventsConfig{Store: a.history.Events, Log: a.log})
@@ -29,11 +30,20 @@ func (a *agents) openEvents(ctx context.Context) error {
 
 // sessionsPath is the file of the visitors' sessions, nothing when they are kept elsewhere.
 func (f *serveFlags) sessionsPath() (string, error) {
-	if isPostgres(f.store) {
+	if setup.IsPostgres(f.store) {
 		if f.redis == "" {
 			return "", usage("--store postgres://… keeps logged events, and no sessions of visitors: add --redis URL for these, or use sqlite:PATH for both")
 		}
 		return "", nil
 	}
-	return sqlitePath(f.store)
+	return f.sqlitePath()
+}
+
+// sqlitePath is the file of --store, empty without one.
+func (f *serveFlags) sqlitePath() (string, error) {
+	path, scheme := setup.SQLitePath(f.store)
+	if scheme != "" {
+		return "", usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
+	}
+	return path, nil
 }

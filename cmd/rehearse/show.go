@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/setup"
 )
 
 func newShow(env *Env) *cobra.Command {
@@ -27,7 +28,7 @@ func newShow(env *Env) *cobra.Command {
 			if len(args) == 0 {
 				return listRuns(c, env)
 			}
-			dir, err := findRun(c.Context(), args[0], "", nil)
+			dir, err := env.findRun(c.Context(), args[0], "", ".")
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ func newShow(env *Env) *cobra.Command {
 			if test != "" {
 				tests = onlyTest(tests, test)
 				if found, err := holdsAny(tests); err != nil {
-					return notRun(err)
+					return outcome(err)
 				} else if !found {
 					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
 				}
@@ -48,7 +49,7 @@ func newShow(env *Env) *cobra.Command {
 			switch {
 			case format == "text" && test != "":
 				if err := r.Transcript(env.Stdout); err != nil {
-					return notRun(err)
+					return outcome(err)
 				}
 				return r.Text(env.Stdout, report.TextOptions{Verbose: true})
 			case format == "text":
@@ -84,14 +85,18 @@ func onlyTest(tests runlog.Tests, id string) runlog.Tests {
 }
 
 func listRuns(c *cobra.Command, env *Env) error {
-	index, err := openConfiguredStore(c.Context(), "", nil)
+	s, err := env.open(setup.Options{})
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	defer func() { _ = index.Close() }() // nothing was written
+	defer env.closed(s)
+	index, err := env.store(c.Context(), s)
+	if err != nil {
+		return outcome(err)
+	}
 	runs, err := index.Runs(c.Context(), 20)
 	if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(env.Stdout, "no runs yet: start with `rehearse run SUITE`")

@@ -36,7 +36,7 @@ func (t *terminal) run(ctx context.Context) error {
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return usage("a message is longer than %d KB", maxLine>>10)
 	} else if err != nil {
-		return notRun(err)
+		return outcome(err)
 	}
 	return nil
 }

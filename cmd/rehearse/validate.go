@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
-	"rehearse/internal/grader"
-	"rehearse/internal/redact"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -44,21 +44,24 @@ func atLeastOneSuite(c *cobra.Command, args []string) error {
 }
 
 func validate(env *Env, args []string, format string) error {
-	suites, problems, err := loadSuites(env, args)
+	suites, problems, err := evaluation.Load(args, env.LookupEnv)
 	if err != nil {
 		return err
 	}
-	if len(suites) > 0 {
-		if path := config.Find(filepath.Dir(suites[0].File)); path != "" {
-			_, err := config.Load(path)
-			found, isProblem := suite.Problems(err)
-			if err != nil && !isProblem {
-				return &exitError{exitUsage, err}
-			}
-			problems = append(problems, found...)
-		}
+	s, err := env.open(setup.Options{})
+	if err != nil {
+		return outcome(err)
 	}
-	secrets := redact.New(env.Environ)
+	defer env.closed(s)
+	if len(suites) > 0 {
+		_, err := s.At(filepath.Dir(suites[0].File))
+		found, isProblem := suite.Problems(err)
+		if err != nil && !isProblem {
+			return outcome(err)
+		}
+		problems = append(problems, found...)
+	}
+	secrets := s.Secrets()
 	if format == "json" {
 		if problems == nil {
 			problems = source.Problems{}
@@ -77,7 +80,7 @@ func validate(env *Env, args []string, format string) error {
 		}
 	}
 	if len(problems) > 0 {
-		return &exitError{code: exitUsage}
+		return &exitError{code: result.ExitInvalid}
 	}
 	return nil
 }
@@ -86,42 +89,6 @@ func validate(env *Env, args []string, format string) error {
 type validity struct {
 	Valid  bool            `json:"valid"`
 	Errors source.Problems `json:"errors"`
-}
-
-// loadSuites loads every suite that the arguments name and gathers the problems of all of them.
-// Suites whose names are the same are told apart by their files.
-func loadSuites(env *Env, args []string) (suites []*suite.Suite, problems source.Problems, err error) {
-	kinds := grader.New(grader.Config{})
-	names, files := map[string]bool{}, map[string]bool{}
-	for _, arg := range args {
-		found, err := suite.Find(arg)
-		if err != nil {
-			problems = append(problems, source.Problem{File: arg, Message: err.Error(), Hint: "name a file, a folder or a glob"})
-			continue
-		}
-		for _, file := range found {
-			if path, err := filepath.Abs(file); err == nil {
-				if files[path] { // named twice, or by its folder as well
-					continue
-				}
-				files[path] = true
-			}
-			s, err := suite.Load(file, suite.Options{Kinds: kinds, Getenv: env.LookupEnv})
-			if found, ok := suite.Problems(err); ok {
-				problems = append(problems, found...)
-				continue
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-			if names[s.Name] {
-				s.Rename(s.File)
-			}
-			names[s.Name] = true
-			suites = append(suites, s)
-		}
-	}
-	return suites, problems, nil
 }
 
 func plural(n int, noun string) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/suite"
 )
@@ -19,12 +20,12 @@ import (
 const watchInterval = 500 * time.Millisecond
 
 // watching runs the suites again whenever a file in their folders changes, until the user stops it.
-func (f *runFlags) watching(ctx context.Context, env *Env, args []string) error {
+func (f *runFlags) watching(ctx context.Context, env *Env) error {
 	for {
-		before := f.snapshot(args)
-		err := f.run(ctx, env, args)
+		before := snapshot(f.suites)
+		err := outcome(f.run(ctx, env))
 		var exit *exitError
-		if errors.As(err, &exit) && exit.code == exitInterrupted {
+		if errors.As(err, &exit) && exit.code == result.ExitInterrupted {
 			return err
 		}
 		if err != nil && (exit == nil || exit.err != nil) {
@@ -37,12 +38,12 @@ func (f *runFlags) watching(ctx context.Context, env *Env, args []string) error 
 			select {
 			case <-env.Signals:
 				tick.Stop()
-				return &exitError{code: exitInterrupted}
+				return &exitError{code: result.ExitInterrupted}
 			case <-ctx.Done():
 				tick.Stop()
-				return notRun(ctx.Err())
+				return outcome(ctx.Err())
 			case <-tick.C:
-				changed = f.snapshot(args) != before
+				changed = snapshot(f.suites) != before
 			}
 		}
 		tick.Stop()
@@ -62,11 +63,11 @@ func isInput(path string) bool {
 }
 
 // snapshot sums up names, sizes and times of the files beside the suites, results left out.
-func (f *runFlags) snapshot(args []string) string {
+func snapshot(suites []string) string {
 	var b strings.Builder
 	folders := map[string]bool{}
-	for _, arg := range args {
-		files, err := suite.Find(arg)
+	for _, name := range suites {
+		files, err := suite.Find(name)
 		if err != nil {
 			continue
 		}

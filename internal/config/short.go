@@ -24,3 +24,13 @@ func ShortTarget(short, dir string) (t Target, ok bool) {
 	}
 	return Target{}, false
 }
+
+// LocalName returns the short form of a target or model with its file taken from the folder of the file that names it; names without a file
+// stay as they are.
+func LocalName(name, from string) string {
+	provider, file, ok := strings.Cut(name, ":")
+	if !ok || provider != "scripted" && provider != "cassette" && provider != "flow" && provider != "site" || filepath.IsAbs(file) {
+		return name
+	}
+	return provider + ":" + filepath.Join(filepath.Dir(from), file)
+}

@@ -16,6 +16,9 @@ type FlowAgent struct {
 	Flow   *flow.Flow
 	// Pipeline turns stages of the memory on and off; nil leaves them all on.
 	Pipeline *flow.MemoryPipeline
+	// KnowledgeBases are those that the flow may search, Limits those of its turns.
+	KnowledgeBases []string
+	Limits         flow.Limits
 }
 
 var _ Agent = (*FlowAgent)(nil)
@@ -23,7 +26,7 @@ var _ Agent = (*FlowAgent)(nil)
 // Open begins at the flow's start (S4.13), or behind it: in a log of this flow the first state is a target of its start node when the agent
 // greets before the user says anything.
 func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
-	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Pipeline: a.Pipeline}
+	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Pipeline: a.Pipeline, KnowledgeBases: a.KnowledgeBases, Limits: a.Limits}
 	switch {
 	case at.Resumed:
 		n, why := a.stand(at.State)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
@@ -27,6 +28,36 @@ type FlowSettings struct {
 }
 
 var _ runner.Target = (*Flow)(nil)
+
+func openFlow(c config.Target, p Parts) (runner.Target, error) {
+	engine, loaded, err := p.Flow(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Flow{Engine: engine, Flow: loaded, FlowSettings: SettingsOf(c.Flow)}, nil
+}
+
+// SettingsOf returns what the configuration of a flow says about its turns.
+func SettingsOf(c config.Flow) FlowSettings {
+	s := FlowSettings{KnowledgeBases: c.KnowledgeBases}
+	s.Limits.MaxToolIterations, s.Limits.TurnTimeoutMS = c.MaxToolIterations, int(c.TurnTimeout.Milliseconds())
+	if c.WindowMessages > 0 {
+		s.Limits.WindowMessages = &c.WindowMessages
+	}
+	if c.WindowTokens > 0 {
+		s.Limits.WindowTokens = &c.WindowTokens
+	}
+	if c.Memory != nil {
+		s.Pipeline = &flow.MemoryPipeline{Enabled: c.Memory.Enabled}
+		for _, stage := range c.Memory.Stages {
+			s.Pipeline.Stages = append(s.Pipeline.Stages, flow.Stage(stage))
+		}
+		if c.Memory.Stages != nil && s.Pipeline.Stages == nil {
+			s.Pipeline.Stages = []flow.Stage{}
+		}
+	}
+	return s
+}
 
 // Open begins a conversation where the test says.
 func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error) {

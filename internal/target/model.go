@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/config"
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 )
@@ -18,6 +19,14 @@ type Model struct {
 }
 
 var _ runner.Target = (*Model)(nil)
+
+func openModel(c config.Target, p Parts) (runner.Target, error) {
+	model, err := p.Model(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Model: model, Parameters: llm.ParametersOf(c.Model)}, nil
+}
 
 // Open returns a session whose history starts with the test's input. What the test says about sampling holds over Parameters.
 func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {

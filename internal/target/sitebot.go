@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/config"
 	"rehearse/internal/runner"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/suite"
@@ -26,6 +27,14 @@ type Sitebot struct {
 }
 
 var _ runner.Target = (*Sitebot)(nil)
+
+func openSitebot(c config.Target, p Parts) (runner.Target, error) {
+	bot, site, err := p.Site(c.Site)
+	if err != nil {
+		return nil, err
+	}
+	return &Sitebot{Bot: bot, Site: site, Language: c.Site.Language}, nil
+}
 
 // Open begins a session where the test says: the state that the history has left is rebuilt (reconstruction.md), put into the fresh session
 // in one update with the fields that the test sets itself, and read back. A difference is a *runner.SeedError.

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func (p pieces) Stream(ctx context.Context, r llm.Request, token func(string)) (
 	return p.Generate(ctx, r)
 }
 
-// A secret does not get through in pieces, and nothing is held back that needs not be.
-func TestDiscreetStream(t *testing.T) {
+// A secret does not get through in pieces, and what cannot be the beginning of one is not held back.
+func TestRedactingStream(t *testing.T) {
 	secrets := redact.New([]string{"A_KEY=sk-1234567890"})
 	for name, c := range map[string]struct {
 		says pieces
@@ -38,7 +38,7 @@ func TestDiscreetStream(t *testing.T) {
 		"nothing":          {pieces{""}, nil},
 	} {
 		var got []string
-		reply, err := (&discreet{c.says, secrets}).Stream(t.Context(), llm.Request{}, func(piece string) { got = append(got, piece) })
+		reply, err := (&redactingModel{c.says, secrets}).Stream(t.Context(), llm.Request{}, func(piece string) { got = append(got, piece) })
 		if err != nil || reply.Text != strings.Join(got, "") || strings.Join(got, "|") != strings.Join(c.want, "|") {
 			t.Errorf("%s: %q, want %q; the reply is %q, %v", name, got, c.want, reply.Text, err)
 		}

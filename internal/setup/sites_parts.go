@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
@@ -23,11 +24,11 @@ const (
 )
 
 // enricherFor opens the sources that a site names and the environment has access to.
-func (s *sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
+func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	if len(one.Enrichment.Sources) == 0 {
 		return nil, nil
 	}
-	salt := s.env.Getenv(one.Enrichment.IPHashSaltEnv)
+	salt := s.Getenv(one.Enrichment.IPHashSaltEnv)
 	if salt == "" {
 		salt = rand.Text() // good for this process; what is shared with others needs a salt of its own
 	}
@@ -40,47 +41,47 @@ func (s *sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	}
 	reveal, err := enrich.NewReveal(nil)
 	if err := add("reveal", reveal, err); err != nil {
-		return nil, usage("%s: %w", one.File, err)
+		return nil, source.Invalid("%s: %w", one.File, err)
 	}
 	cached, err := enrich.NewCached(s.profileCache(), salt)
 	if err := add("cache", cached, err); err != nil {
-		return nil, usage("%s: %w", one.File, err)
+		return nil, source.Invalid("%s: %w", one.File, err)
 	}
-	if url, key := s.env.Getenv(supabaseURLEnv), s.env.Getenv(supabaseKeyEnv); url != "" && key != "" {
-		source, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.models.Transport})
-		if err := add("supabase", source, err); err != nil {
-			return nil, usage("%s: %w", one.File, err)
+	if url, key := s.Getenv(supabaseURLEnv), s.Getenv(supabaseKeyEnv); url != "" && key != "" {
+		service, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.models.Transport})
+		if err := add("supabase", service, err); err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
-	if key := s.env.Getenv(snitcherKeyEnv); key != "" {
-		source, err := enrich.NewSnitcher(enrich.SnitcherConfig{Key: key, Script: s.env.Getenv(snitcherScriptEnv), Transport: s.models.Transport})
-		if err := add("snitcher", source, err); err != nil {
-			return nil, usage("%s: %w", one.File, err)
+	if key := s.Getenv(snitcherKeyEnv); key != "" {
+		service, err := enrich.NewSnitcher(enrich.SnitcherConfig{Key: key, Script: s.Getenv(snitcherScriptEnv), Transport: s.models.Transport})
+		if err := add("snitcher", service, err); err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
-	if key := s.env.Getenv(enrichsoKeyEnv); key != "" {
-		source, err := enrich.NewEnrichso(enrich.EnrichsoConfig{Key: key, Transport: s.models.Transport})
-		if err := add("enrich_so", source, err); err != nil {
-			return nil, usage("%s: %w", one.File, err)
+	if key := s.Getenv(enrichsoKeyEnv); key != "" {
+		service, err := enrich.NewEnrichso(enrich.EnrichsoConfig{Key: key, Transport: s.models.Transport})
+		if err := add("enrich_so", service, err); err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	chain, err := enrich.NewChain(enrich.Options{
 		Order: one.Enrichment.Sources, Sources: found,
-		Failed: func(source string, err error) { s.log.Warn("enrichment not kept", "source", source, "error", err) },
+		Failed: func(source string, err error) { s.Log.Warn("enrichment not kept", "source", source, "error", err) },
 	})
 	if err != nil {
-		return nil, usage("%s: %w", one.File, err)
+		return nil, source.Invalid("%s: %w", one.File, err)
 	}
 	s.chains = append(s.chains, chain)
 	return chain, nil
 }
 
 // profileCache remembers companies: for all processes in Redis, else in this one.
-func (s *sites) profileCache() enrich.Cache {
-	if s.server == nil {
+func (s *Sites) profileCache() enrich.Cache {
+	if s.Server == nil {
 		return &enrich.Memory{}
 	}
-	return profilesInRedis{s.server.Cache()}
+	return profilesInRedis{s.Server.Cache()}
 }
 
 // profilesInRedis keeps profiles as JSON.
@@ -108,23 +109,23 @@ func (p profilesInRedis) Set(ctx context.Context, key string, profile enrich.Pro
 
 // receivers are told of the leads of one site.
 type receivers struct {
-	sites   *sites
+	sites   *Sites
 	webhook *lead.Webhook
 	posthog *lead.PostHog
 }
 
 // leadsFor opens who is told of a site's leads; nil when nobody is.
-func (s *sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
+func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 	r := &receivers{sites: s}
 	var err error
-	if hook := one.Integrations.LeadWebhook; s.env.Getenv(hook.URLEnv) != "" {
-		if r.webhook, err = lead.NewWebhook(s.queue, s.env.Getenv(hook.URLEnv), s.env.Getenv(hook.SecretEnv), s.models.Transport); err != nil {
-			return nil, usage("%s: %w", one.File, err)
+	if hook := one.Integrations.LeadWebhook; s.Getenv(hook.URLEnv) != "" {
+		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.Getenv(hook.SecretEnv), s.models.Transport); err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
-	if project := one.Integrations.PostHog; s.env.Getenv(project.KeyEnv) != "" {
-		if r.posthog, err = lead.NewPostHog(s.queue, s.env.Getenv(project.HostEnv), s.env.Getenv(project.KeyEnv), s.models.Transport); err != nil {
-			return nil, usage("%s: %w", one.File, err)
+	if project := one.Integrations.PostHog; s.Getenv(project.KeyEnv) != "" {
+		if r.posthog, err = lead.NewPostHog(s.queue, s.Getenv(project.HostEnv), s.Getenv(project.KeyEnv), s.models.Transport); err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	if r.webhook == nil && r.posthog == nil {
@@ -135,7 +136,7 @@ func (s *sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 
 // Capture has a lead delivered to everyone who is to know.
 func (r *receivers) Capture(c lead.Capture) {
-	c.At = r.sites.env.Now()
+	c.At = r.sites.Now()
 	var faults []error
 	if r.webhook != nil {
 		faults = append(faults, r.webhook.Send(c))
@@ -145,7 +146,7 @@ func (r *receivers) Capture(c lead.Capture) {
 	}
 	for _, err := range faults {
 		if err != nil {
-			r.sites.log.Error("lead not taken", "site", c.Site, "session", c.Session, "error", err)
+			r.sites.Log.Error("lead not taken", "site", c.Site, "session", c.Session, "error", err)
 		}
 	}
 }

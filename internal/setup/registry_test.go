@@ -1,9 +1,8 @@
-package main
+package setup
 
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -36,7 +35,7 @@ func openShelf(t *testing.T, server *langfusetest.Server, variables map[string]s
 	t.Helper()
 	s := &shelf{server: server, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	var mu sync.Mutex
-	s.registry = openRegistry(s.env(variables), server.Transport(), func(text string) {
+	s.registry = openRegistry(s.env(variables), func() time.Time { return s.now }, server.Transport(), func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		s.warnings = append(s.warnings, text)
@@ -47,14 +46,14 @@ func openShelf(t *testing.T, server *langfusetest.Server, variables map[string]s
 	return s
 }
 
-func (s *shelf) env(variables map[string]string) *Env {
-	return &Env{Stderr: io.Discard, Now: func() time.Time { return s.now }, LookupEnv: func(name string) (string, bool) {
-		value, ok := variables[name]
-		if !ok {
-			value = s.server.Getenv(name)
+// env finds variables: those that are given, or the server's.
+func (s *shelf) env(variables map[string]string) func(string) string {
+	return func(name string) string {
+		if value, ok := variables[name]; ok {
+			return value
 		}
-		return value, ok || value != ""
-	}}
+		return s.server.Getenv(name)
+	}
 }
 
 // gives waits for what was begun, and compares what a name has.
@@ -268,11 +267,11 @@ func TestRegistryForeign(t *testing.T) {
 func TestRegistryOff(t *testing.T) {
 	server := langfusetest.New(t)
 	for _, off := range []string{"false", "FALSE", "0", "off", " no "} {
-		if s := openShelf(t, server, map[string]string{langfuseEnabledEnv: off}); s.registry != nil || len(s.warnings) > 0 {
+		if s := openShelf(t, server, map[string]string{LangfuseEnabledEnv: off}); s.registry != nil || len(s.warnings) > 0 {
 			t.Errorf("%q leaves it on, warnings %q", off, s.warnings)
 		}
 	}
-	if s := openShelf(t, server, map[string]string{langfuseEnabledEnv: "true"}); s.registry == nil {
+	if s := openShelf(t, server, map[string]string{LangfuseEnabledEnv: "true"}); s.registry == nil {
 		t.Error("true switches it off")
 	}
 	none := map[string]string{"LANGFUSE_HOST": "", "LANGFUSE_PUBLIC_KEY": "", "LANGFUSE_SECRET_KEY": ""}
@@ -304,20 +303,25 @@ func TestPromptsOfSites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rendered := func(o sitesOptions, variables map[string]string) (answer, intent, said string) {
+	rendered := func(local bool, variables map[string]string) (answer, intent, said string) {
 		t.Helper()
 		var log, warned strings.Builder
-		o.dir, o.log = dir, slog.New(slog.NewTextHandler(&log, nil))
-		o.warn = func(text string) { warned.WriteString(text + "\n") }
-		env := (&shelf{server: server, now: time.Now()}).env(variables)
-		opened, err := openSites(t.Context(), env, o)
+		getenv := (&shelf{server: server, now: time.Now()}).env(variables)
+		s, err := Open(Options{
+			Log: slog.New(slog.NewTextHandler(&log, nil)), Warn: func(text string) { warned.WriteString(text + "\n") }, LocalPrompt: local,
+			LookupEnv: func(name string) (string, bool) { value := getenv(name); return value, value != "" },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer opened.close()
-		one := opened.library.Sites()[0]
+		defer s.Close()
+		opened, err := s.Sites(t.Context(), SitesOptions{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := opened.Library.Sites()[0]
 		for node, to := range map[string]*string{prompt.AnswerWriter: &answer, prompt.IntentClassifier: &intent} {
-			if *to, err = opened.bot.Prompts.Render(context.Background(), one, node, prompt.Vars{}); err != nil {
+			if *to, err = opened.Bot.Prompts.Render(context.Background(), one, node, prompt.Vars{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -325,17 +329,17 @@ func TestPromptsOfSites(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name      string
-		o         sitesOptions
+		local     bool
 		variables map[string]string
 		answer    string
 		said      string
 	}{
-		{"Langfuse", sitesOptions{}, nil, "registry meta <file answer [registry Tea & Co]>", "label production, then " + filepath.Join(dir, "prompts") + ", then built-in"},
-		{"local", sitesOptions{localPrompt: true}, nil, "file meta file answer [Nothing in particular.]", "from=\"" + filepath.Join(dir, "prompts") + ", then built-in"},
-		{"off", sitesOptions{}, map[string]string{langfuseEnabledEnv: "false"}, "file meta file answer [Nothing in particular.]", ""},
-		{"down", sitesOptions{}, map[string]string{"LANGFUSE_HOST": "http://127.0.0.1:1"}, "file meta file answer [Nothing in particular.]", "connection refused"},
+		{"Langfuse", false, nil, "registry meta <file answer [registry Tea & Co]>", "label production, then " + filepath.Join(dir, "prompts") + ", then built-in"},
+		{"local", true, nil, "file meta file answer [Nothing in particular.]", "from=\"" + filepath.Join(dir, "prompts") + ", then built-in"},
+		{"off", false, map[string]string{LangfuseEnabledEnv: "false"}, "file meta file answer [Nothing in particular.]", ""},
+		{"down", false, map[string]string{"LANGFUSE_HOST": "http://127.0.0.1:1"}, "file meta file answer [Nothing in particular.]", "connection refused"},
 	} {
-		answer, intent, said := rendered(tc.o, tc.variables)
+		answer, intent, said := rendered(tc.local, tc.variables)
 		if answer != tc.answer || !strings.HasPrefix(intent, "You classify") || !strings.Contains(said, tc.said) {
 			t.Errorf("%s: answer %q, intent %.20q, said %s", tc.name, answer, intent, said)
 		}

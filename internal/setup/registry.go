@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ import (
 	"rehearse/internal/sitebot/site"
 )
 
-// The environment variables about Langfuse that are not the client's.
 const (
-	langfuseEnabledEnv = "LANGFUSE_ENABLED"
+	// LangfuseEnabledEnv is the environment variable that switches Langfuse off.
+	LangfuseEnabledEnv = "LANGFUSE_ENABLED"
 	promptLabelEnv     = "LANGFUSE_PROMPT_LABEL"
 )
 
@@ -69,16 +69,16 @@ type registered struct {
 	asking        bool
 }
 
-// langfuseOff reports whether the environment switches Langfuse off, whatever else it says.
-func langfuseOff(getenv func(string) string) bool {
-	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(langfuseEnabledEnv))))
+// LangfuseOff reports whether the environment switches Langfuse off, whatever else it says.
+func LangfuseOff(getenv func(string) string) bool {
+	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
 }
 
 // openRegistry returns the prompts of the Langfuse that the environment names, and nil where it names none or switches it off.
 // What is wrong with it is warned of, as everything later is.
-func openRegistry(env *Env, transport http.RoundTripper, warn func(text string)) *registry {
-	c, err := langfuse.FromEnv(env.Getenv)
-	if langfuseOff(env.Getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
+func openRegistry(getenv func(string) string, now func() time.Time, transport http.RoundTripper, warn func(text string)) *registry {
+	c, err := langfuse.FromEnv(getenv)
+	if LangfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
 		return nil
 	}
 	c.HTTP, c.Timeout, c.Attempts, c.MaxAnswer = &http.Client{Transport: transport}, registryLimit, 1, 2*maxRegistryPrompt
@@ -91,7 +91,7 @@ func openRegistry(env *Env, transport http.RoundTripper, warn func(text string))
 		return nil
 	}
 	r := &registry{
-		client: client, label: cmp.Or(strings.TrimSpace(env.Getenv(promptLabelEnv)), defaultPromptLabel), now: env.Now, warn: warn,
+		client: client, label: cmp.Or(strings.TrimSpace(getenv(promptLabelEnv)), defaultPromptLabel), now: now, warn: warn,
 		places: make(chan struct{}, registryAtOnce), known: map[string]*registered{},
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -171,7 +171,7 @@ func promptNames(ctx context.Context, sites []*site.Site) []string {
 	for _, one := range sites {
 		_, _ = set.Check(ctx, one) // only what it asks for counts
 	}
-	return sortedNames(names)
+	return Names(names)
 }
 
 // noting has no prompts and notes what it is asked for.
@@ -242,4 +242,10 @@ func (r *registry) systemText(p *langfuse.Prompt) (string, error) {
 			p.Name, r.client, maxRegistryPrompt>>10)
 	}
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
+}
+
+// isAbsent reports whether Langfuse has said that there is no such thing. A 404 with advice comes from something else.
+func isAbsent(err error) bool {
+	e, ok := errors.AsType[*langfuse.Error](err)
+	return ok && errors.Is(e, langfuse.ErrNotFound) && e.Hint == ""
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"rehearse/internal/setup"
+	"rehearse/internal/store"
+)
+
+// Env is everything that the program touches outside its arguments and files, so that a test can run it whole.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string
+	LookupEnv      func(string) (string, bool)
+	Now            func() time.Time
+	Signals        <-chan os.Signal
+	// Interactive is true when progress may redraw its line on Stderr; Colour when Stdout may have colours.
+	Interactive, Colour bool
+}
+
+// Getenv returns a variable's value, or nothing.
+func (e *Env) Getenv(name string) string {
+	value, _ := e.LookupEnv(name)
+	return value
+}
+
+// open opens the configuration and the recording for a command. What o leaves open is that of the process.
+func (e *Env) open(o setup.Options) (*setup.Setup, error) {
+	o.Environ, o.LookupEnv, o.Now = e.Environ, e.LookupEnv, e.Now
+	if o.Warn == nil {
+		o.Warn = e.warn()
+	}
+	return setup.Open(o)
+}
+
+// warn returns a function that tells of what stops nothing. It is safe for concurrent use.
+func (e *Env) warn() func(text string) {
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(e.Stderr, "rehearse: "+text)
+	}
+}
+
+// closed closes what a command has opened, and says what could not be closed. The command's own outcome stays.
+func (e *Env) closed(s *setup.Setup) {
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(e.Stderr, "rehearse: "+s.Secrets().Text(err.Error()))
+	}
+}
+
+// interruptible returns a context and a stop channel for work that a user may end. The first signal closes stop, so that what is in flight
+// finishes; after the grace period, or at a second signal, the context is cancelled. note prints a line meanwhile. release ends the watch.
+func (e *Env) interruptible(ctx context.Context, grace time.Duration, note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
+	working, cancel := context.WithCancel(ctx)
+	stopping, finished, watched := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-finished:
+			return
+		case <-e.Signals:
+		}
+		close(stopping)
+		note(fmt.Sprintf("finishing what is in flight (at most %s); press Ctrl-C again to stop at once", grace))
+		over := time.NewTimer(grace)
+		defer over.Stop()
+		select {
+		case <-finished:
+		case <-e.Signals:
+			cancel()
+		case <-over.C:
+			cancel()
+		}
+	}()
+	return working, stopping, func() {
+		close(finished)
+		<-watched
+		cancel()
+	}
+}
+
+// store opens the store of the configuration that applies here.
+func (e *Env) store(ctx context.Context, s *setup.Setup) (*store.Store, error) {
+	s, err := s.At(".")
+	if err != nil {
+		return nil, err
+	}
+	return s.Store(ctx)
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rehearse/internal/redact"
+	"rehearse/internal/result"
+	"rehearse/internal/source"
+)
+
+// exitError carries an exit code; a nil err has been reported already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{result.ExitInvalid, fmt.Errorf(format, args...)}
+}
+
+// outcome gives the error of a room its exit code: wrong input, or something that could not be done. It returns nil for nil.
+func outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*exitError](err); ok {
+		return err
+	}
+	if source.IsInvalid(err) {
+		return &exitError{result.ExitInvalid, err}
+	}
+	return &exitError{result.ExitNotRun, err}
+}
+
+// Main runs the program and returns its exit code.
+func Main(ctx context.Context, env *Env, args []string) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return result.ExitPassed
+	}
+	code := result.ExitInvalid // what cobra itself refuses
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		code, err = exit.code, exit.err
+	}
+	if err != nil {
+		secrets := redact.New(env.Environ)
+		if problems, ok := errors.AsType[source.Problems](err); ok {
+			printProblems(env.Stderr, problems, secrets)
+		} else {
+			fmt.Fprintln(env.Stderr, "rehearse: "+secrets.Text(err.Error()))
+		}
+	}
+	return code
+}
+
+// maxPrinted is how many problems fit on a screen that someone still reads; `validate --format json` has all of them.
+const maxPrinted = 200
+
+func printProblems(w io.Writer, problems source.Problems, secrets *redact.Redactor) {
+	for i, p := range problems {
+		if i == maxPrinted {
+			fmt.Fprintf(w, "… and %d more: `rehearse validate --format json` lists all\n", len(problems)-i)
+			break
+		}
+		fmt.Fprintln(w, secrets.Text(p.String()))
+	}
+	if n := len(problems); n > 1 {
+		fmt.Fprintf(w, "rehearse: %d problems found; nothing was run\n", n)
+	}
+}

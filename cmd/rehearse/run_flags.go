@@ -1,0 +1,129 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"rehearse/internal/report"
+	"rehearse/internal/runspec"
+	"rehearse/internal/setup"
+)
+
+// runFlags is what can be said on the command line of run.
+type runFlags struct {
+	suites       []string
+	targets      []string
+	model        string
+	judge        string
+	config       string
+	workers      int
+	trials       int
+	threshold    float64
+	filters      []string
+	tags         []string
+	sample       int
+	out          string
+	formats      []string
+	resume       string
+	rerun        string
+	baseline     string
+	record       string
+	replay       string
+	timeout      time.Duration
+	retries      int
+	grace        time.Duration
+	noCache      bool
+	dryRun       bool
+	watch        bool
+	quiet        bool
+	verbose      bool
+	noColour     bool
+	hasTrials    bool
+	hasThreshold bool
+	hasRetries   bool
+	// localPrompt leaves Langfuse's prompts out of chatbots.
+	localPrompt bool
+	commandLine []string
+}
+
+func (f *runFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
+	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
+	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
+	flags.StringVar(&f.config, "config", "", "configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
+	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
+	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
+	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
+	flags.StringSliceVar(&f.filters, "filter", nil, "only tests whose id matches this glob, and what they depend on")
+	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
+	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
+	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
+	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
+	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
+	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
+	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
+	flags.StringVar(&f.record, "record", "", "record every exchange with a model in this file")
+	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask no model")
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
+	flags.IntVar(&f.retries, "retries", 0, "how often a failed call is tried again (default 2)")
+	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
+	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
+	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every test")
+	flags.BoolVar(&f.noColour, "no-color", false, "print without colours")
+}
+
+// noteChanged remembers which numbers were said at all, since 0 says something too.
+func (f *runFlags) noteChanged(flags *pflag.FlagSet) {
+	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"), flags.Changed("retries")
+}
+
+func (f *runFlags) check() error {
+	if err := report.Formats().Check(f.formats); err != nil {
+		return usage("%w", err)
+	}
+	switch {
+	case f.rerun != "" && f.rerun != "failed" && f.rerun != "errors":
+		return usage("unknown --rerun %q: use failed or errors", f.rerun)
+	case f.record != "" && f.replay != "":
+		return usage("--record and --replay exclude each other: record a run first, then replay it")
+	case f.hasTrials && f.trials == 0:
+		return usage("--trials 0 is out of range: use 1 to %d", runspec.Most)
+	case f.grace < 0:
+		return usage("--grace cannot be negative")
+	}
+	spec := f.spec()
+	return outcome(spec.Check())
+}
+
+// spec returns what is asked to be run.
+func (f *runFlags) spec() runspec.Spec {
+	s := runspec.Spec{
+		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, Model: f.model, Trials: f.trials,
+		Filter: f.filters, Tags: f.tags, Sample: f.sample, Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
+		Baseline: f.baseline,
+	}
+	if f.hasThreshold {
+		s.Threshold = &f.threshold
+	}
+	if f.hasRetries {
+		s.Retries = &f.retries
+	}
+	if f.noCache {
+		s.JudgeCache = new(false)
+	}
+	return s
+}
+
+// options say how things are opened for the run.
+func (f *runFlags) options() setup.Options {
+	o := setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt, Playback: f.replay, Append: f.resume != ""}
+	if !f.dryRun {
+		o.Record = f.record
+	}
+	return o
+}

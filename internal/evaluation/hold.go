@@ -1,0 +1,254 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rehearse/internal/judge"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/queue"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/runner"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/stats"
+	"rehearse/internal/suite"
+)
+
+// Held is a run that has been held, whole or in part.
+type Held struct {
+	// Dir is the folder of its results.
+	Dir string
+	Run result.Run
+	// began is when this part of the run began; a resumed run started earlier.
+	began time.Time
+	// spent is true when the budget ended the run, interrupted when somebody stopped it.
+	spent, interrupted bool
+}
+
+// Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
+// given up. An error says that the run could not go on; what was finished is in its folder.
+func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
+	e.index = e.openIndex(ctx)
+	defer func() { <-e.index.opened }()
+	if err := e.prepare(); err != nil {
+		return nil, err
+	}
+	h, log, err := e.openRun()
+	if err != nil {
+		return nil, err
+	}
+	prior, err := e.prior(h.Dir)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	indexed := e.index.enter(ctx, h.Run, h.Dir)
+	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
+	o := &orchestrator.Orchestrator{
+		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: &keeper{log, e.Sink}, Observe: e.Sink.Observe,
+		Hold: e.hold,
+	}
+	totals, err := o.Run(ctx, orchestrator.Plan{
+		Tests: e.planned.units(), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
+	}, e.Stop)
+	e.Sink.End()
+	<-indexed
+	if closing := log.Close(); err == nil {
+		err = closing
+	}
+	switch {
+	case errors.Is(err, orchestrator.ErrStopped):
+		h.interrupted = true
+	case errors.Is(err, orchestrator.ErrBudget):
+		h.spent = true
+		e.warn(err.Error() + "; the rest was not run")
+	case err != nil:
+		e.warn("what was finished is in " + h.Dir)
+		return nil, err
+	}
+	if e.Resume {
+		if err := runlog.Compact(h.Dir); err != nil {
+			return nil, err
+		}
+		if totals, err = recount(h.Dir); err != nil {
+			return nil, err
+		}
+	}
+	h.end(e.setup.Now(), totals)
+	return h, nil
+}
+
+// keeper keeps records in the log and tells the sink of them.
+type keeper struct {
+	log  *runlog.Log
+	sink Sink
+}
+
+// Append implements orchestrator.Results.
+func (k *keeper) Append(t *result.Test) error {
+	if err := k.log.Append(t); err != nil {
+		return err
+	}
+	k.sink.Keep(t)
+	return nil
+}
+
+// warn tells of what stops nothing.
+func (e *Evaluation) warn(text string) {
+	if e.setup.Warn != nil {
+		e.setup.Warn(e.setup.Secrets().Text(text))
+	}
+}
+
+// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
+func (e *Evaluation) prepare() error {
+	for call, execution := range e.planned.calls {
+		t, err := e.setups[call.suite].Target(call.target, execution)
+		if err != nil {
+			return err
+		}
+		e.targets[call] = t
+	}
+	for key, judged := range e.planned.gradings {
+		if err := e.prepareGrading(key, judged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareGrading makes an assertion engine, with a judge where one is asked.
+func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
+	at := e.setups[key.suite]
+	if !judged {
+		graders, err := at.Graders(nil)
+		e.grading[key] = graders
+		return err
+	}
+	judging, err := e.judging(e.suiteNamed(key.suite))
+	if err != nil {
+		return err
+	}
+	judging.Call = key.call
+	if key.cached {
+		judging.Cache = e.verdicts()
+	}
+	j, err := at.Judge(judging)
+	if err != nil {
+		return err
+	}
+	graders, err := at.Graders(j)
+	e.grading[key] = graders
+	return err
+}
+
+// verdicts returns what remembers verdicts; nil without a store.
+func (e *Evaluation) verdicts() judge.Cache {
+	if s := e.index.wait(); s != nil {
+		return s
+	}
+	return nil
+}
+
+func (e *Evaluation) suiteNamed(name string) *suite.Suite {
+	for _, s := range e.suites {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// judging says who judges a suite. Files that the suite names are those of its folder.
+func (e *Evaluation) judging(s *suite.Suite) (setup.Judging, error) {
+	j := setup.Judging{Name: e.spec.Judge, Suite: s.Judge}
+	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
+		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
+	}
+	j.Suite.Model, j.Suite.Secondary = e.local(s, j.Suite.Model), e.local(s, j.Suite.Secondary)
+	var err error
+	j.Scope, err = filepath.Abs(s.File)
+	return j, err
+}
+
+// judgeName returns who judges the first suite.
+func (e *Evaluation) judgeName() string {
+	j, err := e.judging(e.suites[0])
+	if err != nil {
+		return e.spec.Judge
+	}
+	return e.setup.JudgeName(j)
+}
+
+// hold holds the conversation of one job.
+func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
+	return runner.Hold(ctx, runner.Conversation{
+		Test: j.Test, Trial: j.Trial, Target: e.targets[call], Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now,
+	})
+}
+
+// openRun makes the run's folder with its first run.json and opens its log.
+func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
+	now := e.setup.Now()
+	h := &Held{Dir: e.Out, began: now, Run: result.Run{
+		Schema: result.Schema, ID: RunID(now), Version: e.Version, Command: e.Command, StartedAt: now.UTC(),
+		Targets: e.planned.targets, ExitReason: "running",
+	}}
+	for _, s := range e.suites {
+		h.Run.Suites = append(h.Run.Suites, s.File)
+	}
+	if e.planned.judged > 0 {
+		h.Run.Judge = e.judgeName()
+	}
+	if h.Dir == "" {
+		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
+	}
+	if err := e.takeFolder(h); err != nil {
+		return nil, nil, err
+	}
+	h.Run.Config = map[string]any{
+		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": e.setup.Config().Path,
+	}
+	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
+		return nil, nil, source.Invalid("cannot write results: %w", err)
+	}
+	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
+		return nil, nil, err
+	}
+	log, err := runlog.Open(h.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	log.Redact = e.setup.Secrets().Bytes
+	return h, log, nil
+}
+
+// end fills in how the run ended.
+func (h *Held) end(now time.Time, totals result.Totals) {
+	h.Run.Totals = totals
+	h.Run.EndedAt = now.UTC()
+	h.Run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
+	h.Run.ExitCode, h.Run.ExitReason = totals.Exit()
+	if h.spent {
+		h.Run.ExitCode, h.Run.ExitReason = max(h.Run.ExitCode, result.ExitFailed), "budget"
+	}
+	if h.interrupted {
+		h.Run.ExitCode, h.Run.ExitReason = result.ExitInterrupted, "interrupted"
+	}
+	if graded := totals.Passed + totals.Failed; graded > 0 {
+		h.Run.PassRate = float64(totals.Passed) / float64(graded)
+		h.Run.Interval = stats.Wilson(totals.Passed, graded)
+	}
+}
+
+// RunID names a run by its time, with a suffix against two in one second.
+func RunID(now time.Time) string {
+	return strings.ToLower(now.UTC().Format("20060102-150405")) + fmt.Sprintf("-%03x", now.Nanosecond()/1000%4096)
+}

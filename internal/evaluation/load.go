@@ -1,0 +1,45 @@
+package evaluation
+
+import (
+	"path/filepath"
+
+	"rehearse/internal/grader"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// Load loads the suites that are named: files, folders and globs, each file once. Problems are those of all of them; the error says that a
+// file could not be read. Suites whose names are the same are told apart by their files.
+func Load(names []string, lookupEnv func(string) (string, bool)) (suites []*suite.Suite, problems source.Problems, err error) {
+	kinds := grader.New(grader.Config{})
+	called, seen := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		files, err := suite.Find(name)
+		if err != nil {
+			problems = append(problems, source.Problem{File: name, Message: err.Error(), Hint: "name a file, a folder or a glob"})
+			continue
+		}
+		for _, file := range files {
+			if path, err := filepath.Abs(file); err == nil {
+				if seen[path] { // named twice, or by its folder as well
+					continue
+				}
+				seen[path] = true
+			}
+			s, err := suite.Load(file, suite.Options{Kinds: kinds, Getenv: lookupEnv})
+			if found, ok := suite.Problems(err); ok {
+				problems = append(problems, found...)
+				continue
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			if called[s.Name] {
+				s.Rename(s.File)
+			}
+			called[s.Name] = true
+			suites = append(suites, s)
+		}
+	}
+	return suites, problems, nil
+}

@@ -1,0 +1,206 @@
+package evaluation
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+	"rehearse/internal/text"
+)
+
+// plan is what a run will do, found by reading every test once.
+type plan struct {
+	e *Evaluation
+	// selected is nil when every test runs; else it holds what was selected and what that depends on.
+	selected map[testKey]bool
+	// needed are the tests for which others wait.
+	needed map[testKey]bool
+	// conversations counts tests × targets × trials, turns the turns in them.
+	tests, conversations, turns int
+	targets                     []string
+	// judged counts the tests that need a judge, gradings says which assertion engines do.
+	judged   int
+	gradings map[gradingKey]bool
+	// calls are the targets in the ways in which they are called.
+	calls map[callKey]suite.Execution
+	// workers and budget are the largest that any suite asks for.
+	workers int
+	budget  float64
+}
+
+type testKey struct{ suite, id string }
+
+// callKey is a target as tests of one suite call it.
+type callKey struct {
+	suite, target string
+	call          setup.Call
+}
+
+// gradingKey tells assertion engines apart whose judges are asked differently: those of different suites, and of tests of one suite
+// that want other retries, time limits or no cache.
+type gradingKey struct {
+	suite  string
+	call   setup.Call
+	cached bool
+}
+
+func gradingOf(t *suite.Test) gradingKey {
+	return gradingKey{t.Suite, setup.CallOf(t.Execution), t.Execution.Cache == nil || *t.Execution.Cache}
+}
+
+const defaultWorkers = 8
+
+// plan reads every test and says what will run.
+func (e *Evaluation) plan() (*plan, error) {
+	p := &plan{e: e, needed: map[testKey]bool{}, gradings: map[gradingKey]bool{}, calls: map[callKey]suite.Execution{}}
+	for _, s := range e.suites {
+		for id := range s.Needed {
+			p.needed[testKey{s.Name, id}] = true
+		}
+		execution := e.execution(s, s.Execution)
+		p.workers = max(p.workers, execution.Workers)
+		p.budget = max(p.budget, execution.BudgetUSD)
+	}
+	p.workers = cmp.Or(e.spec.Limits.Workers, p.workers, e.setup.Config().Workers, defaultWorkers)
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
+	for u, err := range p.units() {
+		if err != nil {
+			return nil, err
+		}
+		p.count(u)
+	}
+	if p.tests == 0 {
+		return nil, source.Invalid("no test was selected: check --filter, --tag and --sample")
+	}
+	return p, nil
+}
+
+func (p *plan) count(u orchestrator.Unit) {
+	if !slices.Contains(p.targets, u.Target) {
+		p.targets = append(p.targets, u.Target)
+	}
+	trials := max(1, u.Test.Execution.Trials.Count)
+	p.tests++
+	p.conversations += trials
+	p.turns += trials * len(u.Test.Turns)
+	asks := p.e.asksJudge(u.Test)
+	if asks {
+		p.judged++
+	}
+	key := gradingOf(u.Test)
+	p.gradings[key] = p.gradings[key] || asks
+	p.calls[callKey{u.Test.Suite, u.Target, setup.CallOf(u.Test.Execution)}] = u.Test.Execution
+}
+
+// units yields the selected tests, each once for every target, with how they are executed.
+func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
+	return func(yield func(orchestrator.Unit, error) bool) {
+		for _, s := range p.e.suites {
+			for t, err := range s.Tests() {
+				if err != nil {
+					yield(orchestrator.Unit{}, source.AsInvalid(err))
+					return
+				}
+				if p.selected != nil && !p.selected[testKey{s.Name, t.ID}] {
+					continue
+				}
+				t.Execution = p.e.execution(s, t.Execution)
+				targets, err := p.e.targetNames(s, t)
+				if err != nil {
+					yield(orchestrator.Unit{}, err)
+					return
+				}
+				for _, target := range targets {
+					if !yield(orchestrator.Unit{Test: t, Target: target}, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func (p *plan) isNeeded(suiteName, id string) bool { return p.needed[testKey{suiteName, id}] }
+
+// describe writes what would run, test by test.
+func (p *plan) describe(w io.Writer) error {
+	fmt.Fprintf(w, "would run %s as %s with %s, %d at a time:\n",
+		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), text.Plural(p.turns, "turn"), p.workers)
+	for u, err := range p.units() {
+		if err != nil {
+			return err
+		}
+		trials := ""
+		if n := u.Test.Execution.Trials.Count; n > 0 {
+			trials = fmt.Sprintf(" × %d trials", n)
+		}
+		fmt.Fprintf(w, "  %s / %s → %s: %s%s\n", u.Test.Suite, u.Test.ID, u.Target, text.Plural(len(u.Test.Turns), "turn"), trials)
+	}
+	_, err := fmt.Fprintf(w, "%s need a judge (%s)\n", text.Plural(p.judged, "test"), p.e.judgeName())
+	return err
+}
+
+// execution returns how a test of a suite is executed: as the spec says, where it is silent as the test does.
+func (e *Evaluation) execution(s *suite.Suite, of suite.Execution) suite.Execution {
+	for i, name := range of.Targets {
+		if local := e.local(s, name); local != name {
+			of.Targets = slices.Clone(of.Targets)
+			of.Targets[i] = local
+		}
+	}
+	return e.spec.Over(of)
+}
+
+// local makes the file that a suite names itself start from the suite's folder.
+func (e *Evaluation) local(s *suite.Suite, name string) string {
+	if _, configured := e.setups[s.Name].Config().Models[name]; configured {
+		return name
+	}
+	return config.LocalName(name, s.File)
+}
+
+// targetNames returns the targets that a test runs with.
+func (e *Evaluation) targetNames(s *suite.Suite, t *suite.Test) ([]string, error) {
+	c := e.setups[s.Name].Config()
+	switch {
+	case len(t.Execution.Targets) > 0:
+		return t.Execution.Targets, nil
+	case c.Target != "":
+		return []string{c.Target}, nil
+	case len(c.Targets) == 1:
+		return setup.Names(c.Targets), nil
+	}
+	hint := "add --target PROVIDER:MODEL, or `target:` to the suite or to " + config.Name
+	if len(c.Targets) > 1 {
+		hint = "choose one of the configured targets with --target: " + strings.Join(setup.Names(c.Targets), ", ")
+	}
+	return nil, source.Invalid("test %s does not say what to talk to: %s", t.ID, hint)
+}
+
+// asksJudge reports whether grading the test asks a model.
+func (e *Evaluation) asksJudge(t *suite.Test) bool {
+	ask := func(assertions []suite.Assertion) bool {
+		return slices.ContainsFunc(assertions, func(a suite.Assertion) bool {
+			c, err := e.kinds.Check(a)
+			return err == nil && c.Judged
+		})
+	}
+	any := len(t.Assertions) > 0
+	for _, turn := range t.Turns {
+		any = any || len(turn.Assertions) > 0
+		if ask(turn.Assertions) || turn.Expected != "" && (t.Conversation || len(turn.Assertions) == 0) {
+			return true
+		}
+	}
+	return ask(t.Assertions) || !any && t.Criteria != ""
+}

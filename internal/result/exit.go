@@ -1,0 +1,21 @@
+package result
+
+// The exit codes of the program.
+const (
+	ExitPassed      = 0
+	ExitFailed      = 1   // tests or thresholds failed
+	ExitInvalid     = 2   // wrong usage or invalid input
+	ExitNotRun      = 3   // something could not be run or graded
+	ExitInterrupted = 130 // stopped by the user
+)
+
+// Exit says how a finished run ended. What could not be run outweighs what failed: such a run is not a verdict on the agent.
+func (t Totals) Exit() (code int, reason string) {
+	switch {
+	case t.Errors > 0:
+		return ExitNotRun, "errors"
+	case t.Failed > 0:
+		return ExitFailed, "failed"
+	}
+	return ExitPassed, "passed"
+}

@@ -1,0 +1,160 @@
+// Package runspec says what is asked to be run, as a value: the same whether it comes from flags, over HTTP or from a schedule.
+package runspec
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// Schema is the version of the JSON form.
+const Schema = 1
+
+// Spec is what is asked to be run. Its JSON form is that of the service (service.md 2); what is left out is left to the suites and the
+// configuration. Secrets are named, never held.
+type Spec struct {
+	Schema int `json:"schema"`
+	// Kind is suite, replay or classify; empty means suite.
+	Kind   string            `json:"kind,omitempty"`
+	Name   string            `json:"name,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Suites are files, folders or globs; Config is the configuration of all of them, empty for the nearest to each.
+	Suites []string `json:"suites"`
+	Config string   `json:"config,omitempty"`
+	// Targets are run with every test. Judge judges, Model answers inside flows and chatbots.
+	Targets []string `json:"targets,omitempty"`
+	Judge   string   `json:"judge,omitempty"`
+	Model   string   `json:"model,omitempty"`
+	// Trials holds every conversation so often; 0 leaves it to the tests.
+	Trials int `json:"trials,omitempty"`
+	// Filter selects tests whose id matches one of these globs, Tags those with one of these tags, Sample so many of them.
+	Filter []string `json:"filter,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
+	Sample int      `json:"sample,omitempty"`
+	// Threshold is the score from which a test passes, Retries how often a failed call is tried again; nil leaves them to the tests.
+	Threshold *float64 `json:"threshold,omitempty"`
+	Retries   *int     `json:"retries,omitempty"`
+	// Timeout bounds one reply; 0 leaves it to the tests.
+	Timeout Duration `json:"timeout,omitzero"`
+	// JudgeCache false asks the judge also what it has answered before; nil leaves it to the tests.
+	JudgeCache *bool  `json:"judge_cache,omitempty"`
+	Limits     Limits `json:"limits,omitzero"`
+	// Baseline is the run to compare with.
+	Baseline string `json:"baseline,omitempty"`
+}
+
+// Limits bound what a run takes of its machine.
+type Limits struct {
+	// Workers is how many conversations are held at once; 0 leaves it to the suites and the configuration.
+	Workers int `json:"workers,omitempty"`
+}
+
+// Most is the largest number of trials, and of workers.
+const Most = 10_000
+
+// Read reads the JSON form. Unknown keys, and anything behind the value, are refused.
+func Read(data []byte) (Spec, error) {
+	var s Spec
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return s, source.Invalid("run spec: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return s, source.Invalid("run spec: text behind the value: send one JSON object")
+	}
+	if s.Schema != Schema {
+		return s, source.Invalid("run spec: schema %d is unknown: this program knows %d", s.Schema, Schema)
+	}
+	return s, s.Check()
+}
+
+// Check refuses what cannot be meant. Names in its errors are those of the flags.
+func (s *Spec) Check() error {
+	for _, pattern := range s.Filter {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return source.Invalid("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"", "suite"}, s.Kind):
+		return source.Invalid("run spec: kind %q cannot be run here: use suite", s.Kind)
+	case s.Threshold != nil && !(*s.Threshold >= 0 && *s.Threshold <= 1): // also what is no number
+		return source.Invalid("--threshold %g is out of range: use a score between 0 and 1", *s.Threshold)
+	case s.Trials < 0 || s.Trials > Most:
+		return source.Invalid("--trials %d is out of range: use 1 to %d", s.Trials, Most)
+	case s.Limits.Workers < 0 || s.Limits.Workers > Most:
+		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Limits.Workers, Most)
+	case s.Sample < 0 || s.Retries != nil && *s.Retries < 0 || s.Timeout < 0:
+		return source.Invalid("--sample, --retries and --timeout cannot be negative")
+	}
+	return nil
+}
+
+// Fingerprint is a hash of what decides the results: all but the name and the labels. Equal specs have equal fingerprints.
+func (s Spec) Fingerprint() string {
+	s.Name, s.Labels, s.Schema = "", nil, Schema
+	data, err := json.Marshal(s) // the keys are in the order of the fields, always the same
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Over returns how a test is executed: as the spec says, where it is silent as the test does.
+func (s *Spec) Over(e suite.Execution) suite.Execution {
+	said := suite.Execution{
+		Targets: slices.Compact(slices.Sorted(slices.Values(s.Targets))), Workers: s.Limits.Workers, Timeout: time.Duration(s.Timeout),
+		Threshold: s.Threshold, Retries: s.Retries, Cache: s.JudgeCache,
+	}
+	if s.Trials > 0 {
+		said.Trials.Count = s.Trials
+		if e.Trials.Strategy == "" { // every trial is wanted, so none may be spared by an early pass
+			said.Trials.Strategy = suite.MeanScore
+		}
+	}
+	return said.Over(e)
+}
+
+// Selects reports whether Filter and Tags select the test.
+func (s *Spec) Selects(t *suite.Test) bool {
+	if len(s.Filter) > 0 && !slices.ContainsFunc(s.Filter, func(pattern string) bool { return matchID(pattern, t.ID) }) {
+		return false
+	}
+	return len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(t.Tags, tag) })
+}
+
+// matchID matches an id with a glob whose * also matches a slash, since ids are no paths.
+func matchID(pattern, id string) bool {
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, _ := path.Match(flat(pattern), flat(id)) // the pattern was checked
+	return ok
+}
+
+// Duration is a time.Duration that is written as text, such as "2m".
+type Duration time.Duration
+
+// MarshalText writes the duration as Go does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads a duration such as "90s".
+func (d *Duration) UnmarshalText(text []byte) error {
+	read, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("duration %q: write a number and a unit, such as 90s or 2m", text)
+	}
+	*d = Duration(read)
+	return nil
+}

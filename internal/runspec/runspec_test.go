@@ -1,0 +1,127 @@
+package runspec_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/runspec"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// What is written is read again, and has the same fingerprint.
+func TestRoundTrip(t *testing.T) {
+	want := runspec.Spec{
+		Schema: 1, Kind: "suite", Name: "nightly", Labels: map[string]string{"branch": "main"}, Suites: []string{"shop.suite.yaml"},
+		Targets: []string{"shop"}, Judge: "scripted:judge.yaml", Model: "lexical", Trials: 3, Filter: []string{"refund-*"}, Tags: []string{"smoke"},
+		Sample: 20, Threshold: new(0.8), Retries: new(0), Timeout: runspec.Duration(2 * time.Minute), JudgeCache: new(false),
+		Limits: runspec.Limits{Workers: 16}, Baseline: "RUN",
+	}
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := runspec.Read(data)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%s: %v\n%s", data, err, diff)
+	}
+	if got.Fingerprint() != want.Fingerprint() {
+		t.Error("the fingerprint does not survive")
+	}
+}
+
+// A name and labels decide nothing; everything else does.
+func TestFingerprint(t *testing.T) {
+	base := runspec.Spec{Schema: 1, Suites: []string{"a.yaml"}}
+	same := base
+	same.Name, same.Labels = "nightly", map[string]string{"branch": "main"}
+	if base.Fingerprint() != same.Fingerprint() {
+		t.Error("a name or a label changes the fingerprint")
+	}
+	seen := map[string]string{base.Fingerprint(): "nothing"}
+	for what, change := range map[string]func(*runspec.Spec){
+		"suites":      func(s *runspec.Spec) { s.Suites = []string{"b.yaml"} },
+		"targets":     func(s *runspec.Spec) { s.Targets = []string{"a"} },
+		"no retries":  func(s *runspec.Spec) { s.Retries = new(0) },
+		"threshold":   func(s *runspec.Spec) { s.Threshold = new(0.0) },
+		"judge cache": func(s *runspec.Spec) { s.JudgeCache = new(false) },
+		"trials":      func(s *runspec.Spec) { s.Trials = 2 },
+		"timeout":     func(s *runspec.Spec) { s.Timeout = 1 },
+	} {
+		s := base
+		change(&s)
+		if other, ok := seen[s.Fingerprint()]; ok {
+			t.Errorf("%s has the fingerprint of %s", what, other)
+		}
+		seen[s.Fingerprint()] = what
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema": 1, "suites": ["a"], "sutes": []}`:                `unknown field "sutes"`,
+		`{"schema": 2, "suites": ["a"]}`:                             "schema 2 is unknown",
+		`{"suites": ["a"]}`:                                          "schema 0 is unknown",
+		`{"schema": 1, "suites": ["a"]} {}`:                          "text behind the value",
+		`{"schema": 1, "suites": ["a"], "threshold": 1.5}`:           "--threshold 1.5 is out of range",
+		`{"schema": 1, "suites": ["a"], "trials": -1}`:               "--trials -1 is out of range",
+		`{"schema": 1, "suites": ["a"], "limits": {"workers": 1000000000}}`: "--workers 1000000000 is out of range",
+		`{"schema": 1, "suites": ["a"], "filter": ["[a"]}`:           `bad pattern "[a"`,
+		`{"schema": 1, "suites": ["a"], "timeout": "soon"}`:          `duration "soon"`,
+		`{"schema": 1, "suites": ["a"], "retries": -1}`:              "cannot be negative",
+		`{"schema": 1, "suites": ["a"], "kind": "replay"}`:           `kind "replay" cannot be run here`,
+		`null`: "schema 0 is unknown",
+	} {
+		_, err := runspec.Read([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || !source.IsInvalid(err) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The spec goes before the test, and is silent where it says nothing.
+func TestOver(t *testing.T) {
+	own := suite.Execution{Targets: []string{"own"}, Retries: new(2), Timeout: time.Second, Threshold: new(0.9)}
+	if diff := cmp.Diff(own, (&runspec.Spec{}).Over(own)); diff != "" {
+		t.Errorf("an empty spec changes something: %s", diff)
+	}
+	s := runspec.Spec{Targets: []string{"b", "a", "b"}, Retries: new(0), Threshold: new(0.0), Trials: 3}
+	got := s.Over(own)
+	want := suite.Execution{
+		Targets: []string{"a", "b"}, Retries: new(0), Timeout: time.Second, Threshold: new(0.0),
+		Trials: suite.Trials{Count: 3, Strategy: suite.MeanScore},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSelects(t *testing.T) {
+	one := &suite.Test{ID: "shop/refund-twice", Tags: []string{"smoke"}}
+	for _, c := range []struct {
+		spec runspec.Spec
+		want bool
+	}{
+		{runspec.Spec{}, true},
+		{runspec.Spec{Filter: []string{"shop*"}}, true},
+		{runspec.Spec{Filter: []string{"refund*"}}, false},
+		{runspec.Spec{Filter: []string{"no", "*twice"}, Tags: []string{"smoke"}}, true},
+		{runspec.Spec{Filter: []string{"*twice"}, Tags: []string{"slow"}}, false},
+	} {
+		if got := c.spec.Selects(one); got != c.want {
+			t.Errorf("%+v: %v", c.spec, got)
+		}
+	}
+}
+
+// A spec is read from JSON and checked at once.
+func ExampleRead() {
+	s, err := runspec.Read([]byte(`{"schema": 1, "suites": ["shop.suite.yaml"], "trials": 3, "timeout": "90s"}`))
+	fmt.Println(s.Suites, s.Trials, time.Duration(s.Timeout), err)
+	// Output: [shop.suite.yaml] 3 1m30s <nil>
+}

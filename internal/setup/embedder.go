@@ -1,0 +1,65 @@
+package setup
+
+import (
+	"context"
+
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// Embedder opens the configured embedder; nil without one.
+func (s *Setup) Embedder() (*llm.Embedder, error) {
+	if s.config.Embedder == nil {
+		return nil, nil
+	}
+	return s.embedder(*s.config.Embedder)
+}
+
+func (s *shared) embedder(m config.Model) (*llm.Embedder, error) {
+	e, err := llm.NewEmbedder(m, s.models)
+	if err != nil {
+		return nil, modelError(err)
+	}
+	return e, nil
+}
+
+// KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an embedder they have
+// vectors; when it fails they are searched by words only, with a warning. Setup closes the store.
+func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*store.Knowledge, error) {
+	var options []store.KnowledgeOption
+	if embedder != "" {
+		m, err := s.ModelNamed(embedder, "embedder", Names(s.config.Models))
+		if err == nil {
+			options, err = s.vectors(m, func(err error) { s.warn("searching by words only: " + err.Error()) })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	path := s.StorePath()
+	if address != "" {
+		var scheme string
+		if path, scheme = SQLitePath(address); scheme != "" {
+			return nil, source.Invalid("--store: knowledge bases cannot be kept in a %s store: use sqlite:PATH", scheme)
+		}
+		if path == "" {
+			return nil, source.Invalid("--store names no file: use sqlite:PATH")
+		}
+	}
+	opened, err := s.StoreAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return opened.Knowledge(options...), nil
+}
+
+// vectors has knowledge bases searched by meaning too. When the embedder fails they are searched by words only, and failed is told.
+func (s *shared) vectors(m config.Model, failed func(error)) ([]store.KnowledgeOption, error) {
+	e, err := s.embedder(m)
+	if err != nil {
+		return nil, err
+	}
+	return []store.KnowledgeOption{store.WithVectors(store.Vectors{Model: m.String(), Embedder: e, Failed: failed})}, nil
+}

@@ -1,0 +1,140 @@
+package setup
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/grader"
+	"rehearse/internal/judge"
+	"rehearse/internal/llm"
+	"rehearse/internal/redact"
+	"rehearse/internal/suite"
+)
+
+// Judging says who judges and how they are asked.
+type Judging struct {
+	// Name is the judge that was asked for; it goes before the suite's and the configuration's.
+	Name string
+	// Suite is what the suite says of its judge, with names of files as the suite's folder makes them.
+	Suite suite.Judge
+	// Scope tells the verdicts of one suite from those of others in the cache.
+	Scope string
+	Call  Call
+	// Cache remembers verdicts; nil remembers none.
+	Cache judge.Cache
+}
+
+// judges are the models that judge.
+type judges struct {
+	primary   config.Model
+	secondary *config.Model
+	samples   int
+	// complexity is that of judge.Config.
+	complexity int
+}
+
+// JudgeName returns the first model that judges, as PROVIDER:MODEL, or what was asked for where there is no such model.
+func (s *Setup) JudgeName(j Judging) string {
+	models, err := s.judges(j)
+	if err != nil {
+		return j.Name
+	}
+	return models.primary.String()
+}
+
+// judges finds the models that judge: those asked for, the suite's, the configuration's, or the default pair (S1.76–S1.77).
+func (s *Setup) judges(j Judging) (found judges, err error) {
+	configured := s.config.Judge
+	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)
+	named := func(name string) (config.Model, error) { return s.ModelNamed(name, "judge", Names(s.config.Models)) }
+	switch {
+	case j.Name != "":
+		found.primary, err = named(j.Name)
+	case j.Suite.Model != "":
+		if found.primary, err = named(s.provided(j.Suite)); err == nil && j.Suite.Secondary != "" {
+			var second config.Model
+			second, err = named(j.Suite.Secondary)
+			found.secondary = &second
+		}
+	case configured.Primary != nil:
+		found.primary, found.secondary = *configured.Primary, configured.Secondary
+	default:
+		found.primary = config.Model{Provider: "openai", Name: "gpt-5"}
+		found.secondary = &config.Model{Provider: "openai", Name: "gpt-4.1"}
+	}
+	return found, err
+}
+
+// provided returns the name of a suite's judge, with its provider where the configuration does not know the bare name.
+func (s *Setup) provided(j suite.Judge) string {
+	if _, known := s.config.Models[j.Model]; known || j.Provider == "" || strings.Contains(j.Model, ":") {
+		return j.Model
+	}
+	return j.Provider + ":" + j.Model
+}
+
+// Judge opens a judge.
+func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	models, err := s.judges(j)
+	if err != nil {
+		return nil, err
+	}
+	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Scope: j.Scope}
+	if c.Primary, err = s.judging(models.primary, j.Call); err != nil {
+		return nil, err
+	}
+	if models.secondary != nil {
+		if c.Secondary, err = s.judging(*models.secondary, j.Call); err != nil {
+			return nil, err
+		}
+	}
+	if !s.Recorded() {
+		c.Cache = j.Cache
+	}
+	return judge.New(c), nil
+}
+
+// judging opens a model that judges. Its address, parameters and script tell its verdicts apart in the cache.
+func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
+	model, err := s.open(m, call)
+	if err != nil {
+		return judge.Named{}, err
+	}
+	parameters := llm.ParametersOf(m)
+	key := cmp.Or(m.BaseURL, s.Getenv("OPENAI_BASE_URL")) + " " + describe(parameters)
+	if m.Provider == "scripted" {
+		file, _, _ := strings.Cut(m.Name, "#")
+		key += " " + contentHash(filepath.Join(m.Dir, file))
+	}
+	return judge.Named{Name: m.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
+}
+
+// contentHash tells versions of a script apart.
+func contentHash(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Graders returns the assertion engine, with a judge or, for assertions that ask none, without.
+func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
+	c := grader.Config{Judge: j, HTTP: s.client, Environ: redact.Environ(s.Environ)}
+	embedder, err := s.Embedder()
+	if err != nil {
+		return nil, err
+	}
+	if embedder != nil {
+		c.Embedder = embedder
+	}
+	return grader.New(c), nil
+}

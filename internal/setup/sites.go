@@ -1,0 +1,321 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/config"
+	"rehearse/internal/graph"
+	"rehearse/internal/llm"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/enrich"
+	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/retrieve"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/siteconfig"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// SitesOptions say which chatbots are opened and what keeps their sessions.
+type SitesOptions struct {
+	// Dir is a folder of sites, the file of one, or a database of them; Prompts a folder of prompt files, or empty.
+	Dir, Prompts string
+	// Model answers for every site; empty leaves it to each site's file.
+	Model string
+	// Store is the path of a database, Redis the address of a server; without either sessions are kept in memory.
+	Store, Redis string
+	// TTL is how long a session is kept after its last message; 0 keeps it.
+	TTL  time.Duration
+	Call Call
+}
+
+// Sites are the chatbots of a place with everything that they work with.
+type Sites struct {
+	// Bot takes the turns of all of them.
+	Bot     *sitebot.Bot
+	Library *site.Library
+	// Place is where the sites were found, without secrets.
+	Place string
+	// Server keeps the sessions; nil where they are kept elsewhere.
+	Server *store.Redis
+
+	*Setup
+	options SitesOptions
+	// registry has the prompts of Langfuse; nil without.
+	registry *registry
+	parts    map[string]*siteParts
+	database *store.Store
+	queue    *lead.Queue
+	chains   []*enrich.Chain
+}
+
+// siteParts are what one site is configured with.
+type siteParts struct {
+	models    sitebot.Models
+	retriever sitebot.Retriever
+	enricher  sitebot.Enricher
+	leads     sitebot.Leads
+}
+
+// sitesKey names opened chatbots: the configuration, and how they were asked for.
+type sitesKey struct {
+	config  string
+	options SitesOptions
+}
+
+// Sites opens the chatbots of a place with everything that they name, once.
+func (s *Setup) Sites(ctx context.Context, o SitesOptions) (*Sites, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	return s.openedSites(ctx, o)
+}
+
+// SitesAt opens the chatbots that a target names.
+func (s *Setup) SitesAt(c config.Site) (*Sites, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	return s.sitesAt(c, Call{})
+}
+
+// sitesAt opens the chatbots that a target names, as a test calls it. Targets of one place share what its sites work with.
+func (s *Setup) sitesAt(c config.Site, call Call) (*Sites, error) {
+	return s.openedSites(context.Background(), SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call})
+}
+
+func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error) {
+	key := sitesKey{s.config.Path, o}
+	if opened, ok := s.sites[key]; ok {
+		return opened, nil
+	}
+	opened := &Sites{Setup: s, options: o, parts: map[string]*siteParts{}}
+	if err := opened.open(ctx); err != nil {
+		return nil, errors.Join(err, opened.close())
+	}
+	s.sites[key] = opened
+	return opened, nil
+}
+
+func (s *Sites) open(ctx context.Context) error {
+	var err error
+	if s.Library, err = s.openLibrary(ctx); err != nil {
+		return err
+	}
+	for _, warning := range s.Library.Warnings() {
+		s.Log.Warn("site", "problem", warning.String())
+	}
+	s.queue = lead.NewQueue(nil, s.delivered)
+	keeper, locks, err := s.keeper(ctx)
+	if err != nil {
+		return err
+	}
+	prompts := s.promptSet(ctx)
+	for _, one := range s.Library.Sites() {
+		warnings, err := prompts.Check(ctx, one)
+		if err != nil {
+			return source.AsInvalid(err)
+		}
+		for _, warning := range warnings {
+			s.Log.Warn("prompt", "site", one.Name, "problem", warning.String())
+		}
+		if s.parts[one.Name], err = s.partsOf(ctx, one); err != nil {
+			return err
+		}
+		s.Log.Info("site", "name", one.Name, "language", one.Language, "fields", len(one.Fields()), "file", one.File)
+	}
+	s.Bot, err = sitebot.New(sitebot.Config{
+		Sites: s.Library, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
+		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
+		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
+		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
+		Leads:     func(one *site.Site) sitebot.Leads { return s.parts[one.Name].leads },
+	})
+	return err
+}
+
+// openLibrary reads the sites of a folder or file or, when --sites is an address, of a database.
+func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
+	s.Place = s.options.Dir
+	if !siteconfig.IsAddress(s.options.Dir) {
+		library, err := site.OpenLibrary(s.options.Dir)
+		if err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		return library, nil
+	}
+	from, err := siteconfig.Open(s.options.Dir, s.Getenv)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	s.Place = from.String() // an address may hold a password
+	library, err := from.Load(ctx)
+	return library, err // Problems of a site are the reader's to mend, an address that does not answer is not
+}
+
+// keeper opens what keeps sessions, and what keeps two turns of one session apart.
+func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, error) {
+	var err error
+	switch {
+	case s.options.Redis != "":
+		if s.Server, err = store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL}); err != nil {
+			return nil, nil, err
+		}
+		return s.Server, s.Server, nil
+	case s.options.Store != "":
+		if s.database, err = store.Open(ctx, s.options.Store); err != nil {
+			return nil, nil, err
+		}
+		return s.database.Checkpoints(s.options.TTL), &store.Locks{}, nil
+	}
+	return graph.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
+}
+
+// promptSet returns the prompts of Langfuse where there is one, over those of a folder, by default that beside the sites, over those built in.
+func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
+	dir := s.options.Prompts
+	if dir == "" && !siteconfig.IsAddress(s.options.Dir) {
+		if beside := filepath.Join(FolderOf(s.options.Dir), "prompts"); isFolder(beside) {
+			dir = beside
+		}
+	}
+	set := &prompt.Set{}
+	from := []string{"built-in"}
+	if dir != "" {
+		set.Source = &prompt.Files{Dir: dir}
+		from = append(from, dir)
+	}
+	if !s.LocalPrompt {
+		s.registry = openRegistry(s.Getenv, s.Now, s.models.Transport, s.warn)
+	}
+	if s.registry != nil {
+		s.registry.warm(ctx, s.Library.Sites())
+		from = append(from, s.registry.String())
+		if set.Source == nil {
+			set.Source = s.registry
+		} else {
+			set.Source = prompt.Fallback(s.registry, set.Source)
+		}
+	}
+	slices.Reverse(from)
+	s.Log.Info("prompts", "from", strings.Join(from, ", then "))
+	return set
+}
+
+// partsOf opens what a site names.
+func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error) {
+	p := &siteParts{}
+	var err error
+	main := cmp.Or(s.options.Model, one.Models.Default)
+	if p.models.Default, err = s.modelFor(one, main); err != nil {
+		return nil, err
+	}
+	if p.models.Fast, err = s.modelFor(one, cmp.Or(s.options.Model, one.Models.Fast, main)); err != nil {
+		return nil, err
+	}
+	if p.retriever, err = s.retrieverFor(ctx, one); err != nil {
+		return nil, err
+	}
+	if p.enricher, err = s.enricherFor(one); err != nil {
+		return nil, err
+	}
+	p.leads, err = s.leadsFor(one)
+	return p, err
+}
+
+// retrieverFor opens a site's knowledge. Sites whose folders lie side by side share one index.
+func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retriever, error) {
+	kb := one.KnowledgeBase
+	switch {
+	case kb.LightRAG != nil:
+		client, err := retrieve.NewLightRAG(retrieve.Options{
+			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.Getenv(kb.LightRAG.APIKeyEnv), Transport: s.models.Transport,
+		})
+		if err != nil {
+			return nil, source.Invalid("%s: %w", one.File, err)
+		}
+		return client, nil
+	case kb.Folder == "" || !isFolder(kb.Folder): // the library has warned of a folder that there is not
+		return nil, nil
+	}
+	library, err := s.Setup.library(filepath.Dir(kb.Folder))
+	if err != nil {
+		return nil, source.Invalid("%s: knowledge_base: %w", one.File, err)
+	}
+	return retrieve.Embedded{Knowledge: library, Base: filepath.Base(kb.Folder)}, nil
+}
+
+// modelFor opens the model of a site, each once.
+func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
+	if name == "" {
+		return nil, source.Invalid("%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site", one.File)
+	}
+	model, err := s.modelCalled(name, s.options.Call)
+	if source.IsInvalid(err) {
+		return nil, source.Invalid("%s: %w; name one with --model", one.File, err)
+	}
+	return model, err
+}
+
+// Choose returns the name of a site: the one that is asked for, or the only one.
+func (s *Sites) Choose(name string) (string, error) {
+	all := s.Library.Sites()
+	if name == "" && len(all) == 1 {
+		return all[0].Name, nil
+	}
+	if name == "" {
+		names := make([]string, 0, len(all))
+		for _, one := range all {
+			names = append(names, one.Name)
+		}
+		return "", source.Invalid("%s holds %d sites: choose one with `site:` or --site: %s", s.Place, len(all), strings.Join(names, ", "))
+	}
+	found, err := s.Library.Find(name)
+	if err != nil {
+		return "", source.AsInvalid(err)
+	}
+	return found.Name, nil
+}
+
+func (s *Sites) delivered(d lead.Delivery) {
+	if d.Err != nil {
+		s.Log.Error("lead not delivered", "to", d.To, "site", d.Site, "session", d.Session, "attempts", d.Attempts, "error", d.Err)
+		return
+	}
+	s.Log.Info("lead delivered", "to", d.To, "site", d.Site, "session", d.Session, "attempts", d.Attempts, "duplicate", d.Duplicate)
+}
+
+// closeLimit bounds how long the end waits for leads that are under way.
+const closeLimit = 15 * time.Second
+
+// close lets go of everything; leads that are under way are delivered first.
+func (s *Sites) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	var faults []error
+	if s.registry != nil {
+		s.registry.close()
+	}
+	if s.queue != nil {
+		faults = append(faults, s.queue.Close(ctx))
+	}
+	for _, chain := range s.chains {
+		faults = append(faults, chain.Close(ctx))
+	}
+	if s.database != nil {
+		faults = append(faults, s.database.Close())
+	}
+	if s.Server != nil {
+		faults = append(faults, s.Server.Close())
+	}
+	err := errors.Join(faults...)
+	if err != nil {
+		s.Log.Warn("closing the sites", "error", err)
+	}
+	return err
+}

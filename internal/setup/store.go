@@ -1,0 +1,95 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// Store opens the store of the configuration, or the one beside the runs, once. Setup closes it.
+func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
+	return s.StoreAt(ctx, s.StorePath())
+}
+
+// StoreAt opens the store in a file, once. Setup closes it.
+func (s *shared) StoreAt(ctx context.Context, path string) (*store.Store, error) {
+	s.storing.Lock()
+	defer s.storing.Unlock()
+	if opened, ok := s.stores[path]; ok {
+		return opened, nil
+	}
+	opened, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s.stores[path] = opened
+	return opened, nil
+}
+
+// StorePath returns the file of the configured store.
+func (s *Setup) StorePath() string {
+	return cmp.Or(s.config.Store, filepath.Join(StateDir, "rehearse.db"))
+}
+
+// IsPostgres reports whether an address is one of a PostgreSQL database.
+func IsPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// SQLitePath returns the file of an address sqlite:PATH, or of a bare path. The scheme is that of another kind of store, or empty.
+func SQLitePath(address string) (path, scheme string) {
+	path, named := strings.CutPrefix(address, "sqlite:")
+	if before, _, ok := strings.Cut(path, "://"); ok && !named {
+		return "", before
+	}
+	return path, ""
+}
+
+// History is a store of logged events, of variants and of what their evaluations found. Close it.
+type History struct {
+	*store.Events
+	Variants *store.Variants
+	Runs     *store.Runs
+	close    func() error
+}
+
+// OpenHistory opens the store of an address sqlite:PATH or postgres://….
+func OpenHistory(ctx context.Context, address string) (*History, error) {
+	if IsPostgres(address) {
+		p, err := store.OpenPostgres(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Close}, nil
+	}
+	path, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok || path == "" {
+		return nil, source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", address)
+	}
+	s, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
+}
+
+// Close closes the store.
+func (h *History) Close() error { return h.close() }
+
+// Langfuse returns the Langfuse that the environment names. The error says in one line which variables are missing.
+func (s *Setup) Langfuse() (*langfuse.Client, error) {
+	if LangfuseOff(s.Getenv) {
+		return nil, errors.New(LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
+	}
+	c, err := langfuse.FromEnv(s.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return langfuse.New(c)
+}

@@ -1,0 +1,116 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+	"rehearse/internal/runner"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+	"rehearse/internal/target"
+)
+
+// targetKey tells targets apart that are asked differently by different tests.
+type targetKey struct {
+	config, name string
+	call         Call
+}
+
+// Target opens the target of that name as a test calls it, once for every way of calling it. The name is one of the configuration,
+// PROVIDER:MODEL, flow:FILE or site:FOLDER.
+func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	key := targetKey{s.config.Path, name, CallOf(e)}
+	if t, ok := s.targets[key]; ok {
+		return t, nil
+	}
+	c, err := s.targetNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := target.Open(c, s.parts(e))
+	if err == nil {
+		s.targets[key] = t
+	}
+	return t, err
+}
+
+// targetNamed finds a target by its name in the configuration, or by what a short form says.
+func (s *Setup) targetNamed(name string) (config.Target, error) {
+	if t, ok := s.config.Targets[name]; ok {
+		return t, nil
+	}
+	if t, ok := config.ShortTarget(name, ""); ok {
+		if s.Options.Model != "" {
+			m, err := s.ModelNamed(s.Options.Model, "model", Names(s.config.Models))
+			if err != nil {
+				return config.Target{}, err
+			}
+			t.Model = m
+		}
+		return t, nil
+	}
+	m, err := s.ModelNamed(name, "target", Names(s.config.Targets))
+	return config.Target{Kind: config.ModelTarget, Model: m}, err
+}
+
+// parts are what a target is made of when a test calls it.
+func (s *Setup) parts(e suite.Execution) target.Parts {
+	call := CallOf(e)
+	return target.Parts{
+		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
+		Flow:       func(c config.Target) (*flow.Engine, *flow.Flow, error) { return s.flow(c, call) },
+		Definition: LoadFlow,
+		Site: func(c config.Site) (*sitebot.Bot, string, error) {
+			opened, err := s.sitesAt(c, call)
+			if err != nil {
+				return nil, "", err
+			}
+			name, err := opened.Choose(c.Name)
+			return opened.Bot, name, err
+		},
+		Token:    s.token,
+		Recorded: s.taped,
+		Client:   s.client,
+		Retries:  call.retries(nil),
+		Timeout:  call.timeout,
+	}
+}
+
+// token returns the bearer token of a variable. While a recording is played no server is asked, and none is needed.
+func (s *Setup) token(variable string) (string, error) {
+	token := s.Getenv(variable)
+	if token == "" && s.tape.playing == nil {
+		return "", fmt.Errorf("the target's token is missing: set %s", variable)
+	}
+	return token, nil
+}
+
+// LoadFlow loads the flow that a target names.
+func LoadFlow(c config.Flow) (*flow.Flow, error) {
+	library, err := flow.OpenLibrary(c.Path)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	flows := library.Flows()
+	switch {
+	case c.ID != "":
+		f, err := library.Find(c.ID)
+		if err != nil {
+			return nil, source.Invalid("%s: %w", c.Path, err)
+		}
+		return f, nil
+	case len(flows) > 1:
+		ids := make([]string, 0, len(flows))
+		for _, f := range flows {
+			ids = append(ids, f.ID)
+		}
+		return nil, source.Invalid("%s holds %d flows: choose one with `flow_id:`, or flow:%s#ID: %s", c.Path, len(flows), c.Path, strings.Join(ids, ", "))
+	}
+	return flows[0], nil
+}
