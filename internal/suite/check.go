@@ -52,9 +52,6 @@ func (l *loader) validate(s *Suite) {
 		node = node.To(reader)
 		t := l.test(node, s)
 		s.Count++
-		if l.external == nil {
-			s.inline = append(s.inline, t)
-		}
 		if t.ID != "" {
 			if ids[t.ID] {
 				node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)

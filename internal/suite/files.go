@@ -109,32 +109,36 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
+// testsKey is the key of the list of tests in every dialect.
+const testsKey = "tests"
+
 // maxCommas bounds the values of a JSON file, each of which takes a good deal more memory than text.
 const maxCommas = 4_000_000
 
-// parse reads one document by its file's extension. What calls itself JSON may also be the wider JSON that YAML reads,
+// parse reads one document by its file's extension and takes its list of tests out. What calls itself JSON may also be the wider JSON that YAML reads,
 // with comments for example; if it is neither, the fault is JSON's.
-func parse(file string, data []byte) (source.Value, error) {
+func parse(file string, data []byte) (root source.Value, tests source.Packed, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if format(file) != ".json" || len(bytes.TrimSpace(data)) == 0 {
-		return source.ParseYAML(file, data)
+		return source.ParseYAMLList(file, data, testsKey)
 	}
 	if bytes.Count(data, []byte(",")) > maxCommas {
-		return source.Value{}, source.Problems{{
+		return source.Value{}, source.Packed{}, source.Problems{{
 			File: file, Message: fmt.Sprintf("the file has more than %d values", maxCommas), Hint: "split it, or keep the tests in a .jsonl file",
 		}}
 	}
 	v, err := source.ParseJSON(file, data, 1)
 	if err == nil {
-		return v, nil
+		root, tests = source.PackList(v, testsKey)
+		return root, tests, nil
 	}
-	if wider, err := source.ParseYAML(file, data); err == nil {
-		return wider, nil
+	if root, tests, err := source.ParseYAMLList(file, data, testsKey); err == nil {
+		return root, tests, nil
 	}
 	if problems, ok := Problems(err); ok {
 		problems[0].Hint = "check the quotes, commas and brackets here"
 	}
-	return source.Value{}, err
+	return source.Value{}, source.Packed{}, err
 }
 
 // plainError says what a user can act on: "open x: no such file or directory" is already that, a folder is not.

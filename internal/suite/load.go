@@ -14,7 +14,8 @@ import (
 )
 
 // Suite is one loaded and validated suite.
-// Tests that stand in files of their own are read again whenever they are asked for, so that a million of them cost no memory.
+// Tests are decoded whenever they are asked for. Those of JSON Lines and CSV files are read again, so that a million of them cost no memory;
+// those of YAML and JSON files are kept in a form about as large as their text.
 type Suite struct {
 	File string
 	// Name is the author's, or the file's.
@@ -30,8 +31,8 @@ type Suite struct {
 	Needed map[string]bool
 
 	loader *loader
-	// inline are the tests that stand in the suite itself.
-	inline []*Test
+	// made are the tests of a suite that was not loaded.
+	made []*Test
 }
 
 // Judge is what a suite says about its judge. The zero value leaves it to the configuration.
@@ -75,7 +76,6 @@ func Load(path string, o Options) (*Suite, error) {
 		return nil, problems
 	}
 	l.options.Kinds = nil
-	l.tests = source.Node{} // the tests are kept in one form only
 	return s, nil
 }
 
@@ -86,7 +86,7 @@ func (s *Suite) Rename(name string) { s.Name = name }
 // An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
-		for _, t := range s.inline {
+		for _, t := range s.made {
 			own := *t
 			own.Suite = s.Name
 			if !yield(&own, nil) {
@@ -123,11 +123,13 @@ type loader struct {
 	vars       source.Value
 	input      source.Node
 	assertions source.Node
-	tests      source.Node
+	// tests is the place of the tests, and says what stands there; list are those that stand in the suite itself.
+	tests source.Node
+	list  source.Packed
 	// v1 is set in a v1 suite.
 	v1 *defaultsV1
-	// external are the files that hold the tests; without any they stand in tests.
-	external []string
+	// external are the files that hold the tests; without any they stand in the suite.
+	external []*testFile
 	problems source.Problems
 }
 
@@ -142,7 +144,7 @@ func (l *loader) resolve(name string) string {
 func (l *loader) open(s *Suite) error {
 	switch format(s.File) {
 	case ".jsonl", ".csv":
-		l.external = []string{s.File}
+		l.external = []*testFile{{name: s.File}}
 		if _, err := os.Stat(s.File); err != nil {
 			return fileProblem(s.File, plainError(err))
 		}
@@ -152,10 +154,11 @@ func (l *loader) open(s *Suite) error {
 	if err != nil {
 		return fileProblem(s.File, err)
 	}
-	root, err := parse(s.File, data)
+	root, list, err := parse(s.File, data)
 	if err != nil {
 		return err
 	}
+	l.list = list
 	l.suite(l.reader.Node(root, ""), s)
 	return nil
 }
@@ -201,7 +204,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		l.findExternal(l.tests)
 	case l.tests.Kind != source.List:
 		l.tests.Report("write a list of tests, or the path of a file, folder or glob", "expected tests, got %s", l.tests.Kind)
-	case len(l.tests.Items) == 0:
+	case l.list.Len() == 0:
 		l.tests.Report("add a test: `- id: hello`", "the list of tests is empty")
 	}
 }
@@ -227,7 +230,9 @@ func (l *loader) findExternal(n source.Node) {
 		n.Report("name a .yaml, .jsonl or .csv file, a folder of them, or a glob, from the suite's folder", "cannot read the tests: %v", err)
 		return
 	}
-	l.external = files
+	for _, name := range files {
+		l.external = append(l.external, &testFile{name: name})
+	}
 }
 
 // mapping returns a mapping as plain data; anything else is a problem.

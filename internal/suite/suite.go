@@ -50,7 +50,7 @@ type Test struct {
 
 // Of returns a suite of tests that were made elsewhere, such as from the items of a dataset; origin says from what. The tests are valid.
 func Of(name, origin string, tests []*Test) *Suite {
-	return &Suite{File: origin, Name: name, Count: len(tests), Needed: map[string]bool{}, inline: tests}
+	return &Suite{File: origin, Name: name, Count: len(tests), Needed: map[string]bool{}, made: tests}
 }
 
 // Start is the state in which a conversation begins. The zero value is the target's own beginning.

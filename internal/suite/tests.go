@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,76 +21,89 @@ const maxLineBytes = 16 << 20
 // nodes yields the suite's tests unread, one at a time, from wherever they stand.
 func (l *loader) nodes() iter.Seq2[source.Node, error] {
 	return func(yield func(source.Node, error) bool) {
-		if l.external == nil {
-			if l.tests.Kind != source.List {
-				return
-			}
-			for _, n := range l.tests.List() {
-				if !yield(n, nil) {
-					return
-				}
-			}
-			return
-		}
 		index := 0
-		for _, file := range l.external {
-			for v, err := range readTests(file) {
-				reader := &source.Reader{File: file}
-				if !yield(reader.Node(v, fmt.Sprintf("tests[%d]", index)), err) {
+		node := func(file string, v source.Value, err error) bool {
+			reader := &source.Reader{File: file}
+			index++
+			return yield(reader.Node(v, testsKey+"["+strconv.Itoa(index-1)+"]"), err)
+		}
+		if l.external == nil {
+			for v := range l.list.All() {
+				if !node(l.tests.File(), v, nil) {
 					return
 				}
-				index++
+			}
+		}
+		for _, file := range l.external {
+			for v, err := range file.read() {
+				if !node(file.name, v, err) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// readTests yields the tests of one file. Errors are source.Problems; reading goes on behind a bad line.
-func readTests(file string) iter.Seq2[source.Value, error] {
-	switch format(file) {
+// testFile is a file that holds tests.
+type testFile struct {
+	name string
+	// list holds the tests of a YAML or JSON file that was parsed.
+	list   source.Packed
+	parsed bool
+}
+
+// read yields the tests of the file. Errors are source.Problems; reading goes on behind a bad line.
+func (f *testFile) read() iter.Seq2[source.Value, error] {
+	switch format(f.name) {
 	case ".jsonl":
-		return readLines(file)
+		return readLines(f.name)
 	case ".csv":
-		return readTable(file)
+		return readTable(f.name)
 	}
-	return readList(file)
+	return func(yield func(source.Value, error) bool) {
+		if !f.parsed {
+			list, err := readList(f.name)
+			if err != nil {
+				yield(source.Value{}, err)
+				return
+			}
+			f.list, f.parsed = list, true
+		}
+		for v := range f.list.All() {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
 }
 
 // readList reads YAML or JSON: a list of tests, a mapping with tests, or a single test.
-func readList(file string) iter.Seq2[source.Value, error] {
-	return func(yield func(source.Value, error) bool) {
-		data, err := readBounded(file, source.MaxBytes)
-		if err != nil {
-			yield(source.Value{}, fileProblem(file, err))
-			return
-		}
-		root, err := parse(file, data)
-		if err != nil {
-			yield(source.Value{}, err)
-			return
-		}
-		if tests, ok := root.Get("tests"); ok {
-			for _, f := range root.Fields {
-				if f.Name != "tests" && f.Name != "name" && f.Name != "description" {
-					yield(source.Value{}, source.Problems{{
-						File: file, Path: f.Name, Line: f.Line, Column: f.Column,
-						Message: fmt.Sprintf("%q has no effect in a file of tests", f.Name),
-						Hint:    "move it to the suite, or run this file as a suite of its own",
-					}})
-					return
-				}
-			}
-			root = tests
-		}
-		if root.Kind != source.List {
-			root = source.Value{Kind: source.List, Items: []source.Value{root}}
-		}
-		for _, item := range root.Items {
-			if !yield(item, nil) {
-				return
-			}
+func readList(file string) (source.Packed, error) {
+	data, err := readBounded(file, source.MaxBytes)
+	if err != nil {
+		return source.Packed{}, fileProblem(file, err)
+	}
+	root, list, err := parse(file, data)
+	if err != nil {
+		return source.Packed{}, err
+	}
+	tests, inMapping := root.Get(testsKey)
+	if !inMapping {
+		tests = root
+	}
+	for _, f := range root.Fields {
+		if inMapping && f.Name != testsKey && f.Name != "name" && f.Name != "description" {
+			return source.Packed{}, source.Problems{{
+				File: file, Path: f.Name, Line: f.Line, Column: f.Column,
+				Message: fmt.Sprintf("%q has no effect in a file of tests", f.Name),
+				Hint:    "move it to the suite, or run this file as a suite of its own",
+			}}
 		}
 	}
+	if tests.Kind != source.List {
+		return source.Pack([]source.Value{tests}), nil
+	}
+	return list, nil
 }
 
 // readLines reads JSON Lines; empty lines are skipped.

@@ -47,7 +47,7 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 		n.Report("add `tests:` with a list of {test_id, turns}", "a suite needs tests")
 	case l.tests.Kind != source.List:
 		l.tests.Report("write a list of tests", "expected tests, got %s", l.tests.Kind)
-	case len(l.tests.Items) == 0:
+	case l.list.Len() == 0:
 		l.tests.Report("add a test: {test_id: …, turns: […]}", "the list of tests is empty")
 	}
 }
