@@ -41,11 +41,12 @@ type Node struct {
 	path   *step
 }
 
-// step is one step of a path: ".key" or "[3]" below a parent, or a whole path without one.
+// step is one step of a path: a key or, without one, the number of an element below a parent. A step without a parent is a whole path.
 // Steps hold no values, so that a node keeps nothing alive but what stands below it.
 type step struct {
-	parent *step
-	name   string
+	parent  *step
+	name    string
+	element int
 }
 
 func (s *step) String() string {
@@ -54,8 +55,10 @@ func (s *step) String() string {
 		return ""
 	case s.parent == nil:
 		return s.name
+	case s.element >= 0:
+		return s.parent.String() + "[" + strconv.Itoa(s.element) + "]"
 	}
-	return strings.TrimPrefix(s.parent.String()+s.name, ".")
+	return strings.TrimPrefix(s.parent.String()+"."+s.name, ".")
 }
 
 // Path returns the place of the node in its document, like tests[0].turns[1].input.
@@ -113,10 +116,10 @@ func (n Node) Add(problems Problems) {
 func (n Node) Field(name string) Node {
 	for _, f := range n.Fields {
 		if f.Name == name {
-			return n.child("."+name, f.Value, f.Line, f.Column)
+			return n.child(name, f.Value, f.Line, f.Column)
 		}
 	}
-	return n.child("."+name, Value{}, n.Line, n.Column)
+	return n.child(name, Value{}, n.Line, n.Column)
 }
 
 // Has reports whether the mapping has an entry called name that is not null.
@@ -129,7 +132,11 @@ func (n Node) child(name string, v Value, line, column int) Node {
 	if v.Line == 0 || v.Kind == Null || v.Kind == Map || v.Kind == List {
 		v.Line, v.Column = line, column
 	}
-	return Node{Value: v, reader: n.reader, path: &step{n.path, name}}
+	return Node{Value: v, reader: n.reader, path: &step{parent: n.path, name: name, element: -1}}
+}
+
+func (n Node) at(i int, item Value) Node {
+	return Node{Value: item, reader: n.reader, path: &step{parent: n.path, element: i}}
 }
 
 // Read calls, for each entry of a mapping, the function registered under its name.
@@ -142,12 +149,12 @@ func (n Node) Read(fields map[string]func(Node)) {
 	for _, f := range n.Fields {
 		read, known := fields[f.Name]
 		if !known {
-			n.child("."+f.Name, Value{Line: f.Line, Column: f.Column}, f.Line, f.Column).
+			n.child(f.Name, Value{Line: f.Line, Column: f.Column}, f.Line, f.Column).
 				Report(Suggest(f.Name, sortedKeys(fields)), "unknown key %q", f.Name)
 			continue
 		}
 		if f.Value.Kind != Null {
-			read(n.child("."+f.Name, f.Value, f.Line, f.Column))
+			read(n.child(f.Name, f.Value, f.Line, f.Column))
 		}
 	}
 }
@@ -160,7 +167,7 @@ func (n Node) Entries() iter.Seq2[string, Node] {
 			return
 		}
 		for _, f := range n.Fields {
-			if !yield(f.Name, n.child("."+f.Name, f.Value, f.Line, f.Column)) {
+			if !yield(f.Name, n.child(f.Name, f.Value, f.Line, f.Column)) {
 				return
 			}
 		}
@@ -175,7 +182,7 @@ func (n Node) List() iter.Seq2[int, Node] {
 			return
 		}
 		for i, item := range n.Items {
-			if !yield(i, n.child("["+strconv.Itoa(i)+"]", item, item.Line, item.Column)) {
+			if !yield(i, n.at(i, item)) {
 				return
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // partBytes is the size of the parts in which a long list is parsed. The parser takes about a hundred times that much memory.
-const partBytes = 16 << 10
+const partBytes = 8 << 10
 
 // ParseYAMLList parses one document like ParseYAML and takes its long list out: the one under the key, or the document itself
 // if it is a list. The root keeps the list's place, without its elements.

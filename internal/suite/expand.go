@@ -27,6 +27,9 @@ type scope struct {
 // A text that is nothing but one placeholder takes the type of what it names.
 func (s scope) expand(n source.Node) source.Value {
 	v := n.Value
+	if !hasPlaceholder(&v) {
+		return v
+	}
 	switch v.Kind {
 	case source.String:
 		return s.text(n)
@@ -44,11 +47,26 @@ func (s scope) expand(n source.Node) source.Value {
 	return v
 }
 
+// hasPlaceholder reports whether a text of the value may hold a placeholder. Most values hold none, and need no copy.
+func hasPlaceholder(v *source.Value) bool {
+	if v.Kind == source.String && strings.Contains(v.Scalar, "{{") {
+		return true
+	}
+	for i := range v.Items {
+		if hasPlaceholder(&v.Items[i]) {
+			return true
+		}
+	}
+	for i := range v.Fields {
+		if hasPlaceholder(&v.Fields[i].Value) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s scope) text(n source.Node) source.Value {
 	v := n.Value
-	if !strings.Contains(v.Scalar, "{{") {
-		return v
-	}
 	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) {
 		named, ok := s.lookup(n, m)
 		if !ok {

@@ -141,7 +141,10 @@ func (l *loader) testVars(n source.Node) source.Value {
 // expandTest fills the placeholders of a test. Its names, tags and metadata know environment variables only.
 func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 	v := n.Value
-	v.Fields = append([]source.Field(nil), v.Fields...)
+	if !hasPlaceholder(&v) {
+		return v
+	}
+	v.Fields = slices.Clone(v.Fields)
 	for i, f := range v.Fields {
 		s := scope{getenv: l.options.Getenv}
 		switch f.Name {
@@ -162,15 +165,15 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 
 func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 	v := n.Value
-	if v.Kind != source.List {
+	if v.Kind != source.List || !hasPlaceholder(&v) {
 		return v
 	}
-	v.Items = append([]source.Value(nil), v.Items...)
+	v.Items = slices.Clone(v.Items)
 	for i, turn := range n.List() {
 		if turn.Kind != source.Map {
 			continue
 		}
-		fields := append([]source.Field(nil), turn.Fields...)
+		fields := slices.Clone(turn.Fields)
 		for j, f := range fields {
 			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions"}
 			fields[j].Value = s.expand(turn.Field(f.Name))
