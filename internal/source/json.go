@@ -43,7 +43,7 @@ type jsonParser struct {
 	dec  *json.Decoder
 	data []byte
 	line int
-	// where the last place was found, so that places are found in one pass
+	// where the last place was found: the search for the next one goes on from there
 	seen       int64
 	seenLine   int
 	lineStart  int64

@@ -2,7 +2,7 @@ package source
 
 import "reflect"
 
-// KindOf says what JSON a Go type is read from: an object, a list, a text, a number, or true or false.
+// KindOf names the kind of JSON that a Go type is read from, such as "an object" or "a whole number".
 func KindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

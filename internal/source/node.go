@@ -3,10 +3,8 @@ package source
 import (
 	"fmt"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Reader collects the problems of one document while its nodes are read.
@@ -14,9 +12,9 @@ import (
 type Reader struct {
 	// File is the name that problems carry.
 	File string
-	// Problems holds what was found so far, in the order of reading.
+	// Problems holds the problems found so far, in the order of reading.
 	Problems Problems
-	// parent, when set, gets the problems instead.
+	// parent, unless nil, gets the problems instead.
 	parent *Reader
 }
 
@@ -33,7 +31,8 @@ func (r *Reader) Node(root Value, path string) Node {
 	return Node{Value: root, reader: r, path: &step{name: path}}
 }
 
-// Node is a Value that is being read: it knows its path and where to report.
+// Node is a Value that is being read: it knows its path and the Reader that its problems go to.
+// The zero value is Null and drops its problems.
 // Its typed methods return the zero value and report a problem when the value is of another kind.
 type Node struct {
 	Value
@@ -89,13 +88,13 @@ func (n Node) With(v Value) Node {
 	return n
 }
 
-// To returns the node reporting to another reader, as do the nodes below it.
+// To returns the node reporting to another reader. The nodes below it report there too.
 func (n Node) To(r *Reader) Node {
 	n.reader = r
 	return n
 }
 
-// Onto returns the node reporting to the reader of another one, with its own file name kept in what it reports.
+// Onto returns the node reporting to the reader of another node. Its problems keep the name of its own file.
 func (n Node) Onto(other Node) Node {
 	if other.reader == nil || n.reader == nil || n.reader.File == other.reader.File {
 		n.reader = other.reader
@@ -105,7 +104,7 @@ func (n Node) Onto(other Node) Node {
 	return n
 }
 
-// Add files problems that were found by someone else.
+// Add files problems that were found elsewhere.
 func (n Node) Add(problems Problems) {
 	if n.reader != nil {
 		n.reader.add(problems...)
@@ -159,7 +158,7 @@ func (n Node) Read(fields map[string]func(Node)) {
 	}
 }
 
-// Entries yields the entries of a mapping whose keys are the author's own. Anything else is reported and yields nothing.
+// Entries yields the entries of a mapping whose names the author chooses. Any other kind is reported and yields nothing.
 func (n Node) Entries() iter.Seq2[string, Node] {
 	return func(yield func(string, Node) bool) {
 		if n.Kind != Map {
@@ -174,7 +173,7 @@ func (n Node) Entries() iter.Seq2[string, Node] {
 	}
 }
 
-// List yields the elements of a list. Anything else is reported and yields nothing.
+// List yields the elements of a list. Any other kind is reported and yields nothing.
 func (n Node) List() iter.Seq2[int, Node] {
 	return func(yield func(int, Node) bool) {
 		if n.Kind != List {
@@ -187,110 +186,4 @@ func (n Node) List() iter.Seq2[int, Node] {
 			}
 		}
 	}
-}
-
-// Text returns a scalar as text; numbers and booleans count as what was written.
-func (n Node) Text() string {
-	switch n.Kind {
-	case String, Number, Bool:
-		return n.Scalar
-	}
-	n.Report("write text, in quotes if it has special characters", "expected text, got %s", n.Kind)
-	return ""
-}
-
-// Texts returns a list of texts; a single text is a list of one.
-func (n Node) Texts() []string {
-	if n.Kind == String || n.Kind == Number || n.Kind == Bool {
-		return []string{n.Scalar}
-	}
-	var out []string
-	for _, item := range n.List() {
-		out = append(out, item.Text())
-	}
-	return out
-}
-
-// Bool returns true or false.
-func (n Node) Bool() bool {
-	if n.Kind == Bool || n.Kind == String && (n.Scalar == "true" || n.Scalar == "false") {
-		return n.Scalar == "true"
-	}
-	n.Report("write true or false", "expected true or false, got %s", n.describe())
-	return false
-}
-
-// Int returns a whole number of at least low.
-func (n Node) Int(low int) int {
-	f, ok := n.Float()
-	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		n.Report("write a whole number", "expected a whole number, got %s", n.describe())
-		return low
-	}
-	if int(f) < low {
-		n.Report(fmt.Sprintf("use %d or more", low), "%s is too small", n.Scalar)
-		return low
-	}
-	return int(f)
-}
-
-// Number returns a number between low and high, both included; use math.Inf for an open end.
-func (n Node) Number(low, high float64) float64 {
-	f, ok := n.Float()
-	if !ok {
-		n.Report("write a number", "expected a number, got %s", n.describe())
-		return 0
-	}
-	if f < low || f > high {
-		hint := fmt.Sprintf("use a number from %g to %g", low, high)
-		if math.IsInf(high, 1) {
-			hint = fmt.Sprintf("use %g or more", low)
-		}
-		n.Report(hint, "%s is out of range", n.Scalar)
-		return low
-	}
-	return f
-}
-
-// Duration returns a positive time span: a number of seconds, or text such as 500ms or 2m.
-func (n Node) Duration() time.Duration {
-	var d time.Duration
-	if f, ok := n.Float(); ok && f < math.MaxInt64/float64(time.Second) {
-		d = time.Duration(f * float64(time.Second))
-	} else if parsed, err := time.ParseDuration(n.Scalar); err == nil {
-		d = parsed
-	}
-	if d <= 0 {
-		n.Report("write seconds, or a time span such as 500ms, 30s or 2m", "expected a positive time span, got %s", n.describe())
-		return 0
-	}
-	return d
-}
-
-// OneOf returns the text if it is among the choices; hyphens and underscores are the same.
-func (n Node) OneOf(choices ...string) string {
-	text := strings.ReplaceAll(n.Text(), "-", "_")
-	for _, c := range choices {
-		if text == c {
-			return c
-		}
-	}
-	if n.Kind != List && n.Kind != Map {
-		n.Report("use one of: "+strings.Join(choices, ", "), "unknown value %q", n.Scalar)
-	}
-	return ""
-}
-
-func (n Node) describe() string {
-	if n.Kind == List || n.Kind == Map || n.Kind == Null {
-		return n.Kind.String()
-	}
-	return strconv.Quote(clip(n.Scalar, 60))
-}
-
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

@@ -62,7 +62,7 @@ func Suggest(word string, known []string) string {
 	return "known: " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }
 
-// Nearest returns the known word within a third of its length (at least one letter) of the misspelt one.
+// Nearest returns the known word that differs least from the misspelt one, if it differs in at most a third of its letters or in one.
 // Hyphens and case do not count.
 func Nearest(word string, known []string) (string, bool) {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "_")) }

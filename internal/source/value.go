@@ -1,7 +1,8 @@
 // Package source reads the documents that people write (suites, configuration, scripts) and remembers where each value stood.
 //
 // A document is parsed into Values, plain trees with places.
-// A Node is a Value being read: it knows its path and reports what is wrong with it, so that one pass finds every fault of a file and each fault names file, line, column, path and a hint.
+// A Node is a Value being read: it knows its path and reports what is wrong with it. One pass finds every fault of a file,
+// and each fault names file, line, column, path and a hint.
 package source
 
 import (
@@ -49,10 +50,10 @@ type Field struct {
 	Value        Value
 }
 
-// Text returns a String value that stands nowhere, for values that a program made up.
+// Text returns a String value without a place, for values that no file holds.
 func Text(s string) Value { return Value{Kind: String, Scalar: s} }
 
-// Get returns the entry called name, or a Null value and false.
+// Get returns the entry of a Map called name, or a Null value and false.
 func (v Value) Get(name string) (Value, bool) {
 	for _, f := range v.Fields {
 		if f.Name == name {

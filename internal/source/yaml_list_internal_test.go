@@ -246,5 +246,25 @@ func FuzzListInParts(f *testing.F) {
 	for _, d := range hostileDocuments {
 		f.Add(d.text)
 	}
-	f.Fuzz(func(t *testing.T, data string) { checkCut(t, data) })
+	f.Fuzz(func(t *testing.T, data string) {
+		if len(data) < 4<<10 { // the parser takes long for longer nonsense
+			checkCut(t, data)
+		}
+	})
+}
+
+// TestPackedListIsSmall holds that a list takes no more than twice the memory of its text.
+func TestPackedListIsSmall(t *testing.T) {
+	text := "tests:\n" + strings.Repeat("  - id: conversation\n    turns:\n      - {input: When does it come, expected_output: Tomorrow}\n", 1000)
+	_, list, err := ParseYAMLList("f", []byte(text), "tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, part := range list.parts {
+		size += len(part.text)
+	}
+	if len(list.parts) < 2 || list.Len() != 1000 || size > 2*len(text) {
+		t.Errorf("%d values in %d parts take %d bytes, their text %d", list.Len(), len(list.parts), size, len(text))
+	}
 }

@@ -11,7 +11,7 @@ const Rubrics = "rubrics"
 
 // Assertions reads a list of assertions in which strings and mappings may mix.
 // The strings of one list become a single assertion of type rubrics, standing where the first of them stands.
-// Problems go to the node's reader; types and their own parameters are not looked at here.
+// Problems go to the node's reader. Types and their parameters are not checked here.
 func Assertions(n source.Node, dir string) []Assertion {
 	var all []Assertion
 	strings := source.Value{Kind: source.List}

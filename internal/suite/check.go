@@ -7,7 +7,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// conversationKeys only mean something together with mode: conversation.
+// conversationKeys are keys that need mode: conversation.
 var conversationKeys = []string{"aggregation", "on_turn_failure", "window_size"}
 
 // checkShape reports keys of a test that do not go together (S2.26–S2.31).
@@ -37,7 +37,7 @@ func checkShape(n source.Node, t *Test) {
 	}
 }
 
-// validate reads every test once, reports what is wrong with it, and checks what tests say about each other.
+// validate reads every test once, reports its problems, and checks ids and dependencies across tests.
 func (l *loader) validate(s *Suite) {
 	ids := map[string]bool{}
 	dependents := map[string]source.Node{}
@@ -139,7 +139,7 @@ func suggestID(id string, ids map[string]bool) string {
 	return "name the id of another test of the suite"
 }
 
-// findCycle returns the ids along a circle that id leads into, or nil. A circle is found once.
+// findCycle returns the ids along a circle of dependencies that starts from id, or nil. A circle is found once.
 func findCycle(id string, needs map[string][]string, done map[string]bool, path []string) []string {
 	for i, seen := range path {
 		if seen == id {

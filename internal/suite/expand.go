@@ -15,7 +15,7 @@ var placeholder = regexp.MustCompile(`(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)
 // promptVariables are filled in when a judge is asked, not when the suite is read.
 var promptVariables = []string{"input", "output", "criteria", "expected_output"}
 
-// scope is what placeholders can name.
+// scope holds what placeholders can name.
 type scope struct {
 	getenv func(string) (string, bool)
 	vars   source.Value
@@ -88,7 +88,7 @@ func (s scope) text(n source.Node) source.Value {
 	return v
 }
 
-// lookup resolves one match of placeholder. What it cannot resolve stays as written; a name that should be known is reported.
+// lookup resolves one match of placeholder. A name that it cannot resolve stays as written, and is reported if it should be known.
 func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 	name, fallback := match[2], match[3]
 	if match[1] == "$" {

@@ -36,7 +36,7 @@ func Find(arg string) ([]string, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the folder %s: %w", arg, err)
+		return nil, fmt.Errorf("search for suites in the folder %s: %w", arg, err)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no suite in the folder %s: suites there are called suite.yaml, *.suite.yaml or *.eval.yaml; name any other file itself", arg)
@@ -59,7 +59,7 @@ func format(path string) string {
 	return strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
 }
 
-// baseName returns the file's name without what only says that it is a suite.
+// baseName returns the file's name without extensions, such as greeting for greeting.eval.yaml.
 func baseName(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".gz")
 	name = strings.TrimSuffix(name, filepath.Ext(name))
@@ -99,24 +99,29 @@ func readBounded(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
+	var data bytes.Buffer
+	if file, ok := f.(*os.File); ok {
+		if info, err := file.Stat(); err == nil { // room for the whole file at once, rather than copies that grow
+			data.Grow(int(min(info.Size(), most)) + bytes.MinRead)
+		}
+	}
+	if _, err := data.ReadFrom(io.LimitReader(f, most+1)); err != nil {
 		return nil, plainError(err)
 	}
-	if int64(len(data)) > most {
+	if int64(data.Len()) > most {
 		return nil, fmt.Errorf("%s is larger than %d MB", path, most>>20)
 	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // testsKey is the key of the list of tests in every dialect.
 const testsKey = "tests"
 
-// maxCommas bounds the values of a JSON file, each of which takes a good deal more memory than text.
+// maxCommas bounds the values of a JSON file, since a value takes much more memory than its text.
 const maxCommas = 4_000_000
 
-// parse reads one document by its file's extension and takes its list of tests out. What calls itself JSON may also be the wider JSON that YAML reads,
-// with comments for example; if it is neither, the fault is JSON's.
+// parse reads one document by its file's extension and takes its list of tests out.
+// A .json file that is not JSON is read as YAML, which allows comments for example; if it is not YAML either, the problem is that of JSON.
 func parse(file string, data []byte) (root source.Value, tests source.Packed, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if format(file) != ".json" || len(bytes.TrimSpace(data)) == 0 {
@@ -141,7 +146,7 @@ func parse(file string, data []byte) (root source.Value, tests source.Packed, er
 	return source.Value{}, source.Packed{}, err
 }
 
-// plainError says what a user can act on: "open x: no such file or directory" is already that, a folder is not.
+// plainError returns a file's error without the name of the system call: "x: no such file or directory".
 func plainError(err error) error {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", pathError.Path, pathError.Err)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/source"
 )
 
@@ -38,7 +37,7 @@ type Suite struct {
 // Judge is what a suite says about its judge. The zero value leaves it to the configuration.
 type Judge struct {
 	Model, Secondary string
-	// Provider serves a Model that names none and that the configuration does not know; empty means that it must know it.
+	// Provider serves the Model when neither its name nor the configuration says who does. Empty means that one of them must.
 	Provider   string
 	Samples    int
 	Complexity int
@@ -60,8 +59,8 @@ type Options struct {
 // maxProblems bounds how many problems of one suite are kept.
 const maxProblems = 1000
 
-// Load reads and validates the suite in a file with everything that it pulls in.
-// A faulty suite gives a source.Problems with all of its faults.
+// Load reads and validates the suite in a file and every file that it refers to.
+// The error of a faulty suite is a source.Problems with all of its faults.
 func Load(path string, o Options) (*Suite, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
@@ -79,10 +78,10 @@ func Load(path string, o Options) (*Suite, error) {
 	return s, nil
 }
 
-// Rename gives the suite another name, for a run with two suites of the same name.
+// Rename gives the suite another name, for a run with two suites of the same name. It must not be called while tests are yielded.
 func (s *Suite) Rename(name string) { s.Name = name }
 
-// Tests yields the suite's tests in their order. Each is a copy whose fields may be set; what they refer to is shared.
+// Tests yields the suite's tests in their order. The fields of a test may be set; the values that they point to are shared.
 // An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
@@ -209,7 +208,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 	}
 }
 
-// expandTop fills the environment variables of a suite but for what is filled test by test, so that no value is looked at twice.
+// expandTop fills the environment variables of a suite, except in the values that are filled for each test.
 func (l *loader) expandTop(n source.Node) source.Value {
 	v := n.Value
 	v.Fields = slices.Clone(v.Fields)
@@ -259,60 +258,6 @@ func readJudge(n source.Node) Judge {
 	return j
 }
 
-func readExecution(n source.Node) Execution {
-	e := Execution{}
-	n.Read(map[string]func(source.Node){
-		"target":    func(n source.Node) { e.Targets = addTargets(e.Targets, n.Text()) },
-		"targets":   func(n source.Node) { e.Targets = addTargets(e.Targets, n.Texts()...) },
-		"workers":   func(n source.Node) { e.Workers = n.Int(1) },
-		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
-		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
-		"retries":   func(n source.Node) { e.Retries = new(n.Int(0)) },
-		"timeout":   func(n source.Node) { e.Timeout = n.Duration() },
-		"conversation_timeout": func(n source.Node) {
-			e.ConversationTimeout = n.Duration()
-		},
-		"budget_usd":    func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) },
-		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
-		"skip_defaults": func(n source.Node) { e.SkipDefaults = n.Bool() },
-		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
-	})
-	return e
-}
-
-// addTargets adds names that are not there yet: a test runs with each target once.
-func addTargets(targets []string, names ...string) []string {
-	for _, name := range names {
-		if !slices.Contains(targets, name) {
-			targets = append(targets, name)
-		}
-	}
-	return targets
-}
-
-// readTrials reads {count, strategy}, or just the count.
-func readTrials(n source.Node) Trials {
-	t := Trials{}
-	if n.Kind == source.Number {
-		t.Count = n.Int(1)
-		return t
-	}
-	n.Read(map[string]func(source.Node){
-		"count": func(n source.Node) {
-			if t.Count = n.Int(1); t.Count > 10_000 {
-				n.Report("use 10000 or fewer", "%d trials are too many", t.Count)
-			}
-		},
-		"strategy": func(n source.Node) {
-			t.Strategy = Strategy(n.OneOf(string(PassAtK), string(PassAll), string(MeanScore), string(ConfidenceInterval)))
-		},
-	})
-	if n.Kind == source.Map && !n.Has("count") {
-		n.Report("add `count:`", "trials need a count")
-	}
-	return t
-}
-
 // sorted returns the problems file by file (the suite's own first) and by place, without repeats.
 func (l *loader) sorted(first string) source.Problems {
 	problems := append(l.problems, l.reader.Problems...)
@@ -331,12 +276,7 @@ func (l *loader) sorted(first string) source.Problems {
 	return slices.Compact(problems)
 }
 
-// prepend returns the suite's input in front of the test's own.
-func prepend(first, then []chat.Message) []chat.Message {
-	return slices.Concat(first, then)
-}
-
-// Problems returns the faults that an error of this package holds; ok is false for any other error.
+// Problems returns the problems that an error holds; ok is false when it holds none.
 func Problems(err error) (problems source.Problems, ok bool) {
 	return problems, errors.As(err, &problems)
 }

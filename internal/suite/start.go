@@ -7,15 +7,15 @@ import (
 	"rehearse/internal/source"
 )
 
-// StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn, but for the messages, which are the
-// history, and the interest, which the chatbot finds out anew from the history (S0.39).
+// StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn (S0.39).
+// Two are left out: the messages are the history, and the chatbot finds the interest in the history.
 var StateFields = []string{
 	"turn_number", "visitor_profile", "dialog_supervision_state", "form_collection_state", "skill_selection_state", "booking_state",
 	"profiling_state", "hack_count", "spam_count", "last_input",
 }
 
-// computed is a field that is never injected.
-const computed = "interest_signals_state"
+// interestField is the field of the state that is never injected, since it is computed from the history.
+const interestField = "interest_signals_state"
 
 // readStart reads {node, memory} of a flow, or the fields of a chatbot's state.
 func readStart(n source.Node) Start {
@@ -24,8 +24,8 @@ func readStart(n source.Node) Start {
 	keys := map[string]func(source.Node){
 		"node":   func(n source.Node) { s.Node = readNodeID(n) },
 		"memory": func(n source.Node) { s.Memory = readMemory(n) },
-		computed: func(n source.Node) {
-			n.Report("remove it, and give the test the history that shows the interest", "the interest is never injected: it is found out anew from the history")
+		interestField: func(n source.Node) {
+			n.Report("remove it, and give the test the history that shows the interest", "the interest is never injected: it is computed from the history")
 		},
 	}
 	for _, name := range StateFields {
@@ -73,30 +73,30 @@ func readNodeID(n source.Node) string {
 	return id
 }
 
-// memory is what an agent may be made to remember before the first turn; its JSON form is that of a flow's execution context.
+// memory is what an agent remembers before the first turn, in the JSON form of a flow's execution context.
 type memory struct {
-	TurnIndex int         `json:"turn_index"`
-	Facts     []fact      `json:"facts,omitempty"`
-	Summary   *recounting `json:"summary,omitempty"`
+	TurnIndex int      `json:"turn_index"`
+	Facts     []fact   `json:"facts,omitempty"`
+	Summary   *summary `json:"summary,omitempty"`
 }
 
 type fact struct {
-	Key        string    `json:"key"`
-	Value      string    `json:"value"`
-	SourceTurn *int      `json:"source_turn,omitempty"`
-	Confidence *float64  `json:"confidence,omitempty"`
-	Previous   []earlier `json:"previous,omitempty"`
-	Deleted    bool      `json:"deleted,omitempty"`
+	Key        string      `json:"key"`
+	Value      string      `json:"value"`
+	SourceTurn *int        `json:"source_turn,omitempty"`
+	Confidence *float64    `json:"confidence,omitempty"`
+	Previous   []pastValue `json:"previous,omitempty"`
+	Deleted    bool        `json:"deleted,omitempty"`
 }
 
-// earlier is a value that a fact used to have.
-type earlier struct {
+// pastValue is a value that a fact had before.
+type pastValue struct {
 	Value      string `json:"value"`
 	SourceTurn int    `json:"source_turn"`
 }
 
-// recounting is the summary of what was said before.
-type recounting struct {
+// summary is the summary of what was said before.
+type summary struct {
 	Level              int     `json:"level"`
 	LastSummarizedTurn int     `json:"last_summarized_turn"`
 	Chunks             []chunk `json:"chunks"`
@@ -142,7 +142,7 @@ func readFact(n source.Node) fact {
 		"deleted":     func(n source.Node) { f.Deleted = n.Bool() },
 		"previous": func(n source.Node) {
 			for _, item := range n.List() {
-				var e earlier
+				var e pastValue
 				item.Read(map[string]func(source.Node){
 					"value":       func(n source.Node) { e.Value = n.Text() },
 					"source_turn": func(n source.Node) { e.SourceTurn = n.Int(0) },
@@ -161,8 +161,8 @@ func readFact(n source.Node) fact {
 	return f
 }
 
-func readSummary(n source.Node) *recounting {
-	r := recounting{Chunks: []chunk{}}
+func readSummary(n source.Node) *summary {
+	r := summary{Chunks: []chunk{}}
 	n.Read(map[string]func(source.Node){
 		"level":                func(n source.Node) { r.Level = n.Int(0) },
 		"last_summarized_turn": func(n source.Node) { r.LastSummarizedTurn = n.Int(0) },

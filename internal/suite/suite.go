@@ -1,11 +1,10 @@
-// Package suite is what an author wrote: suites of tests, read from files into one normal form.
-// Nothing past this package knows which dialect or file format a test came from.
+// Package suite reads suites of tests from files into one normal form.
+// Other packages do not know which dialect or file format a test came from.
 package suite
 
 import (
 	"encoding/json"
 	"math"
-	"time"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/source"
@@ -26,9 +25,9 @@ type Test struct {
 	Conversation bool
 	// Start is the state in which the conversation begins.
 	Start Start
-	// Sampling is nil, or how the target should choose its words; its own settings else.
+	// Sampling says how the target should choose its words; nil leaves it to the target.
 	Sampling *Sampling
-	// Criteria is shared by all turns and judged by itself only if the test has no assertion at all.
+	// Criteria is shared by all turns. It is judged by itself only if the test has no assertion.
 	Criteria string
 	// Input stands before the first turn: the system prompt and earlier messages.
 	Input []chat.Message
@@ -48,7 +47,7 @@ type Test struct {
 	Execution Execution
 }
 
-// Of returns a suite of tests that were made elsewhere, such as from the items of a dataset; origin says from what. The tests are valid.
+// Of returns a suite of valid tests that were not read from a suite file; origin says what they were made from, such as a dataset.
 func Of(name, origin string, tests []*Test) *Suite {
 	return &Suite{File: origin, Name: name, Count: len(tests), Needed: map[string]bool{}, made: tests}
 }
@@ -61,14 +60,14 @@ type Start struct {
 	Memory json.RawMessage
 	// Fields are other parts of a chatbot's state, as a JSON object of StateFields.
 	Fields json.RawMessage
-	// History is what was said before, as it was recorded: a JSON list of rows {role, content, message_index}. The target rebuilds its state
-	// from it, as far as it has one, and takes Fields over what it finds.
+	// History is what was said before, as it was recorded: a JSON list of rows {role, content, message_index}.
+	// A target with a state rebuilds it from the History. Fields replace what it finds there.
 	History json.RawMessage
-	// CutAt is the message_index of the first turn in the history, where its text stands there more than once; nil finds it by its text.
+	// CutAt is the message_index of the first turn in the History; nil finds the turn by its text, which must then stand there once.
 	CutAt *float64
 }
 
-// Sampling says how a model chooses its words, as far as it can be told. What is nil is left to the target.
+// Sampling says how a model chooses its words. A nil field is left to the target.
 type Sampling struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
@@ -121,7 +120,7 @@ type Assertion struct {
 	// Name is the author's, or empty.
 	Name   string
 	Weight float64
-	// Required is nil, or the score below which the whole turn scores 0; negative means the test's threshold.
+	// Required is the score below which the whole turn scores 0; negative means the test's threshold, nil that there is none.
 	Required *float64
 	// MinScore counts a lower score as 0.
 	MinScore float64
@@ -132,78 +131,4 @@ type Assertion struct {
 	Params source.Node
 	// Dir is the folder of the suite, which relative paths start from.
 	Dir string
-}
-
-// Execution says how tests are run. Zero values mean "not said here".
-type Execution struct {
-	Targets   []string
-	Workers   int
-	Threshold *float64
-	Trials    Trials
-	// Retries is how often a failed call to the target is tried again.
-	Retries *int
-	// Timeout bounds one call to the target, ConversationTimeout the whole conversation.
-	Timeout             time.Duration
-	ConversationTimeout time.Duration
-	BudgetUSD           float64
-	// Cache false bypasses the judge's verdict cache.
-	Cache        *bool
-	SkipDefaults bool
-	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
-	ShortCircuit *bool
-}
-
-// Strategy says how trials become one verdict.
-type Strategy string
-
-// The strategies.
-const (
-	PassAtK            Strategy = "pass_at_k"
-	PassAll            Strategy = "pass_all"
-	MeanScore          Strategy = "mean"
-	ConfidenceInterval Strategy = "confidence_interval"
-)
-
-// Trials asks for repeats of a test. Count 0 means none were asked for.
-type Trials struct {
-	Count    int
-	Strategy Strategy
-}
-
-// Over returns e with the gaps filled from base.
-func (e Execution) Over(base Execution) Execution {
-	if len(e.Targets) == 0 {
-		e.Targets = base.Targets
-	}
-	if e.Workers == 0 {
-		e.Workers = base.Workers
-	}
-	if e.Threshold == nil {
-		e.Threshold = base.Threshold
-	}
-	if e.Trials.Count == 0 {
-		e.Trials.Count = base.Trials.Count
-	}
-	if e.Trials.Strategy == "" {
-		e.Trials.Strategy = base.Trials.Strategy
-	}
-	if e.Retries == nil {
-		e.Retries = base.Retries
-	}
-	if e.Timeout == 0 {
-		e.Timeout = base.Timeout
-	}
-	if e.ConversationTimeout == 0 {
-		e.ConversationTimeout = base.ConversationTimeout
-	}
-	if e.BudgetUSD == 0 {
-		e.BudgetUSD = base.BudgetUSD
-	}
-	if e.Cache == nil {
-		e.Cache = base.Cache
-	}
-	if e.ShortCircuit == nil {
-		e.ShortCircuit = base.ShortCircuit
-	}
-	return e
 }

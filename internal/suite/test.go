@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// test reads one test. Placeholders are filled in first, so that everything after reads plain values.
+// test reads one test. Placeholders are filled in first, so that the rest reads plain values.
 func (l *loader) test(n source.Node, s *Suite) *Test {
 	if l.v1 != nil {
 		return l.testV1(n, s)
@@ -59,7 +59,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	if !t.Execution.SkipDefaults {
 		own = append(own, l.suiteAssertions(n, vars)...)
 	}
-	t.Input = prepend(l.suiteInput(n, vars), input)
+	t.Input = slices.Concat(l.suiteInput(n, vars), input)
 	if t.Conversation {
 		t.Assertions = own
 	} else {
@@ -138,7 +138,7 @@ func (l *loader) testVars(n source.Node) source.Value {
 	return overlay(l.vars, scope{getenv: l.options.Getenv, prompts: true}.expand(own))
 }
 
-// expandTest fills the placeholders of a test. Its names, tags and metadata know environment variables only.
+// expandTest fills the placeholders of a test. Its id, tags and metadata may hold environment variables only.
 func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 	v := n.Value
 	if !hasPlaceholder(&v) {

@@ -2,15 +2,10 @@ package suite
 
 import (
 	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"rehearse/internal/source"
 )
@@ -18,7 +13,7 @@ import (
 // maxLineBytes bounds one line of a JSON Lines file.
 const maxLineBytes = 16 << 20
 
-// nodes yields the suite's tests unread, one at a time, from wherever they stand.
+// nodes yields the suite's tests unread, one at a time, from the suite or its files of tests.
 func (l *loader) nodes() iter.Seq2[source.Node, error] {
 	return func(yield func(source.Node, error) bool) {
 		index := 0
@@ -133,194 +128,4 @@ func readLines(file string) iter.Seq2[source.Value, error] {
 			yield(source.Value{}, fileProblem(file, err))
 		}
 	}
-}
-
-// tableColumns are the columns of a CSV file that mean what they mean in a test.
-// Columns called vars.x and metadata.x, and all others, become variables and metadata.
-var tableColumns = []string{
-	"id", "input", "expected_output", "criteria", "assertions", "turns", "mode", "aggregation", "on_turn_failure",
-	"window_size", "depends_on", "on_dependency_failure", "tags",
-}
-
-// readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;
-// empty cells are absent.
-func readTable(file string) iter.Seq2[source.Value, error] {
-	return func(yield func(source.Value, error) bool) {
-		f, err := open(file)
-		if err != nil {
-			yield(source.Value{}, fileProblem(file, err))
-			return
-		}
-		defer func() { _ = f.Close() }() // nothing was written
-		rows := csv.NewReader(f)
-		header, err := rows.Read()
-		if err == nil {
-			header[0] = strings.TrimPrefix(header[0], "\ufeff")
-			err = checkHeader(file, header, rows).Err()
-		}
-		if err != nil {
-			yield(source.Value{}, tableProblem(file, err))
-			return
-		}
-		for {
-			row, err := rows.Read()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			v := source.Value{}
-			if err != nil {
-				err = tableProblem(file, err)
-			} else {
-				v, err = tableTest(file, header, row, rows)
-			}
-			if !yield(v, err) {
-				return
-			}
-		}
-	}
-}
-
-// checkHeader refuses columns that look like a misspelt key, since any other name would silently be a variable.
-func checkHeader(file string, header []string, rows *csv.Reader) source.Problems {
-	var problems source.Problems
-	for i, name := range header {
-		line, column := rows.FieldPos(i)
-		if slices.Index(header, name) < i {
-			problems = append(problems, source.Problem{
-				File: file, Path: name, Line: line, Column: column,
-				Message: fmt.Sprintf("the column %q stands twice", name), Hint: "keep one of the two",
-			})
-			continue
-		}
-		if near, ok := source.Nearest(name, tableColumns); ok && misspelt(name, near) {
-			problems = append(problems, source.Problem{
-				File: file, Path: name, Line: line, Column: column,
-				Message: fmt.Sprintf("unknown column %q", name), Hint: fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
-			})
-		}
-	}
-	return problems
-}
-
-// misspelt reports whether a column is a slip of the pen for a key rather than a variable of its own:
-// its letters in another order, or one letter off a longer key, two off a long one. So age and code are variables, tgas is not.
-func misspelt(name, key string) bool {
-	if name == key || strings.Contains(name, ".") {
-		return false
-	}
-	letters := func(s string) string {
-		sorted := []byte(s)
-		slices.Sort(sorted)
-		return string(sorted)
-	}
-	d := source.EditDistance(name, key)
-	return letters(name) == letters(key) || len(key) >= 5 && d <= 1 || len(key) >= 8 && d <= 2
-}
-
-func tableProblem(file string, err error) error {
-	if problems, ok := Problems(err); ok {
-		return problems
-	}
-	p := source.Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
-	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
-	}
-	if errors.Is(err, io.EOF) {
-		p.Message = "the file is empty"
-	}
-	return source.Problems{p}
-}
-
-func tableTest(file string, header, row []string, rows *csv.Reader) (source.Value, error) {
-	line, _ := rows.FieldPos(0)
-	for i, cell := range row {
-		if !utf8.ValidString(cell) {
-			line, column := rows.FieldPos(i)
-			return source.Value{}, source.Problems{{
-				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text", Hint: "save the file as UTF-8",
-			}}
-		}
-	}
-	test := source.Value{Kind: source.Map, Line: line, Column: 1}
-	groups := map[string]*source.Value{}
-	for i, cell := range row {
-		if blank(cell) {
-			continue
-		}
-		line, column := rows.FieldPos(i)
-		field := source.Field{Name: header[i], Line: line, Column: column}
-		field.Value = source.Value{Kind: source.String, Scalar: cell, Line: line, Column: column}
-		group, name, dotted := strings.Cut(header[i], ".")
-		if dotted && (group == "vars" || group == "metadata") {
-			field.Name = name
-			addTo(groups, group, field)
-			continue
-		}
-		if !isTableColumn(header[i]) {
-			addTo(groups, "vars", field)
-			continue
-		}
-		v, err := tableCell(file, header[i], field.Value)
-		if err != nil {
-			return source.Value{}, err
-		}
-		field.Value = v
-		test.Fields = append(test.Fields, field)
-	}
-	for _, name := range []string{"vars", "metadata"} {
-		if g := groups[name]; g != nil {
-			test.Fields = append(test.Fields, source.Field{Name: name, Line: line, Column: 1, Value: *g})
-		}
-	}
-	return test, nil
-}
-
-func addTo(groups map[string]*source.Value, name string, f source.Field) {
-	if groups[name] == nil {
-		groups[name] = &source.Value{Kind: source.Map, Line: f.Line, Column: 1}
-	}
-	groups[name].Fields = append(groups[name].Fields, f)
-}
-
-func isTableColumn(name string) bool {
-	return slices.Contains(tableColumns, name)
-}
-
-// tableCell gives the cell of a list column its structure.
-func tableCell(file, column string, v source.Value) (source.Value, error) {
-	switch column {
-	case "assertions", "turns", "input", "tags", "depends_on":
-	default:
-		return v, nil
-	}
-	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") {
-		parsed, err := source.ParseJSON(file, []byte(text), v.Line)
-		if err == nil {
-			return parsed, nil
-		}
-		if column == "assertions" || column == "turns" {
-			return source.Value{}, err
-		}
-	}
-	list := source.Value{Kind: source.List, Line: v.Line, Column: v.Column}
-	switch column {
-	case "tags", "depends_on":
-		for part := range strings.SplitSeq(v.Scalar, ",") {
-			list.Items = append(list.Items, source.Text(strings.TrimSpace(part)))
-		}
-		return list, nil
-	case "assertions":
-		list.Items = []source.Value{v}
-		return list, nil
-	case "turns":
-		for part := range strings.SplitSeq(v.Scalar, "\n") {
-			if !blank(part) {
-				turn := source.Value{Kind: source.Map, Line: v.Line, Column: v.Column}
-				turn.Fields = []source.Field{{Name: "input", Line: v.Line, Column: v.Column, Value: source.Text(strings.TrimSpace(part))}}
-				list.Items = append(list.Items, turn)
-			}
-		}
-		return list, nil
-	}
-	return v, nil
 }

@@ -11,14 +11,14 @@ const Version1 = "v1"
 
 // defaultsV1 is what a v1 suite says once for all of its tests.
 type defaultsV1 struct {
-	// maxTurns bounds the turns of a test; 0 when nobody wrote it.
+	// maxTurns bounds the turns of a test; 0 is no bound.
 	maxTurns int
 	stop     bool
-	// criteria are the names that the key assistant_quality_min is the mean of.
+	// criteria are the names of the criteria whose mean assistant_quality_min bounds.
 	criteria source.Node
 }
 
-// suiteV1 reads the top level of a v1 suite. Nothing in it is a placeholder: recorded users may say anything.
+// suiteV1 reads the top level of a v1 suite. It has no placeholders, since recorded users may say anything.
 func (l *loader) suiteV1(n source.Node, s *Suite) {
 	switch version := n.Field("version"); {
 	case !n.Has("version"):

@@ -40,12 +40,12 @@ type param struct {
 	node source.Node
 }
 
-// literal is a parameter that no author wrote.
+// literal is a parameter whose value the author did not write.
 func literal(name string, n source.Node, text string) param {
 	return param{name, n.With(source.Text(text))}
 }
 
-// add makes the assertion that a key stands for. It is required: one that fails makes its turn score 0.
+// add makes the assertion of a key. It is required: if it fails, its turn scores 0.
 func (e *expectations) add(n source.Node, kind string, params ...param) {
 	v := source.Value{Kind: source.Map, Line: n.Line, Column: n.Column}
 	for _, p := range params {
@@ -75,7 +75,7 @@ func keyOf(n source.Node) string {
 	return path
 }
 
-// authorsPath turns the path of a grader's parameter into that of what the author wrote.
+// authorsPath turns the path of a grader's parameter into the path of the author's key.
 func authorsPath(path string, n source.Node, params []param) string {
 	for _, p := range params {
 		if rest, ok := strings.CutPrefix(path, n.Path()+"."+p.name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -7,8 +7,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so that the least score counts;
-// a failed turn does not end it unless stop_on_failure says so, and the target is asked to answer the same way every time.
+// testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so the least score counts.
+// A failed turn ends it only with stop_on_failure. The target is asked to answer the same way every time.
 func (l *loader) testV1(n source.Node, s *Suite) *Test {
 	t := &Test{
 		Suite: s.Name, Conversation: true, Aggregation: Min, StopOnFailure: l.v1.stop, Execution: s.Execution,
@@ -32,7 +32,7 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 		"tags":             func(n source.Node) { t.Tags = n.Texts() },
 		"metadata":         func(n source.Node) { t.Metadata = mapping(n) },
 	})
-	t.note("description", description)
+	t.addMetadata("description", description)
 	if n.Has("final_assertions") {
 		l.readFinal(n.Field("final_assertions"), t)
 	}
@@ -40,8 +40,8 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 	return t
 }
 
-// note adds to the test's metadata what has no other place, unless the author has used the name.
-func (t *Test) note(key string, value any) {
+// addMetadata adds a value to the test's metadata, unless it is empty or the author has used its name.
+func (t *Test) addMetadata(key string, value any) {
 	if _, taken := t.Metadata[key]; taken || value == "" {
 		return
 	}

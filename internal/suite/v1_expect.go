@@ -6,7 +6,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// expectations gathers the assertions that the keys of expected and final_assertions stand for.
+// expectations collects the assertions of the keys of expected and final_assertions.
 type expectations struct {
 	loader *loader
 	all    []Assertion
@@ -20,7 +20,7 @@ func (l *loader) readExpected(n source.Node) []Assertion {
 	return e.all
 }
 
-// readFinal reads what is expected of the whole conversation. What a recording says about itself goes to the test's metadata.
+// readFinal reads what is expected of the whole conversation. The reward and actions of a recording go to the test's metadata.
 func (l *loader) readFinal(n source.Node, t *Test) {
 	e := expectations{loader: l}
 	recorded := map[string]any{}
@@ -35,7 +35,7 @@ func (l *loader) readFinal(n source.Node, t *Test) {
 	e.readEnd(n)
 	t.Assertions = e.all
 	if len(recorded) > 0 {
-		t.note("recorded", recorded)
+		t.addMetadata("recorded", recorded)
 	}
 }
 

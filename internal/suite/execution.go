@@ -1,0 +1,136 @@
+package suite
+
+import (
+	"slices"
+	"time"
+
+	"rehearse/internal/source"
+)
+
+// Execution says how tests are run. Zero values mean "not said here".
+type Execution struct {
+	Targets   []string
+	Workers   int
+	Threshold *float64
+	Trials    Trials
+	// Retries is how often a failed call to the target is tried again.
+	Retries *int
+	// Timeout bounds one call to the target, ConversationTimeout the whole conversation.
+	Timeout             time.Duration
+	ConversationTimeout time.Duration
+	BudgetUSD           float64
+	// Cache false bypasses the judge's verdict cache.
+	Cache        *bool
+	SkipDefaults bool
+	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
+	ShortCircuit *bool
+}
+
+// Strategy says how trials become one verdict.
+type Strategy string
+
+// The strategies.
+const (
+	PassAtK            Strategy = "pass_at_k"
+	PassAll            Strategy = "pass_all"
+	MeanScore          Strategy = "mean"
+	ConfidenceInterval Strategy = "confidence_interval"
+)
+
+// Trials asks for repeats of a test. Count 0 means none were asked for.
+type Trials struct {
+	Count    int
+	Strategy Strategy
+}
+
+// Over returns e with the gaps filled from base.
+func (e Execution) Over(base Execution) Execution {
+	if len(e.Targets) == 0 {
+		e.Targets = base.Targets
+	}
+	if e.Workers == 0 {
+		e.Workers = base.Workers
+	}
+	if e.Threshold == nil {
+		e.Threshold = base.Threshold
+	}
+	if e.Trials.Count == 0 {
+		e.Trials.Count = base.Trials.Count
+	}
+	if e.Trials.Strategy == "" {
+		e.Trials.Strategy = base.Trials.Strategy
+	}
+	if e.Retries == nil {
+		e.Retries = base.Retries
+	}
+	if e.Timeout == 0 {
+		e.Timeout = base.Timeout
+	}
+	if e.ConversationTimeout == 0 {
+		e.ConversationTimeout = base.ConversationTimeout
+	}
+	if e.BudgetUSD == 0 {
+		e.BudgetUSD = base.BudgetUSD
+	}
+	if e.Cache == nil {
+		e.Cache = base.Cache
+	}
+	if e.ShortCircuit == nil {
+		e.ShortCircuit = base.ShortCircuit
+	}
+	return e
+}
+
+func readExecution(n source.Node) Execution {
+	e := Execution{}
+	n.Read(map[string]func(source.Node){
+		"target":    func(n source.Node) { e.Targets = addTargets(e.Targets, n.Text()) },
+		"targets":   func(n source.Node) { e.Targets = addTargets(e.Targets, n.Texts()...) },
+		"workers":   func(n source.Node) { e.Workers = n.Int(1) },
+		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
+		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
+		"retries":   func(n source.Node) { e.Retries = new(n.Int(0)) },
+		"timeout":   func(n source.Node) { e.Timeout = n.Duration() },
+		"conversation_timeout": func(n source.Node) {
+			e.ConversationTimeout = n.Duration()
+		},
+		"budget_usd":    func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) },
+		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
+		"skip_defaults": func(n source.Node) { e.SkipDefaults = n.Bool() },
+		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
+	})
+	return e
+}
+
+// addTargets adds names that are not there yet: a test runs with each target once.
+func addTargets(targets []string, names ...string) []string {
+	for _, name := range names {
+		if !slices.Contains(targets, name) {
+			targets = append(targets, name)
+		}
+	}
+	return targets
+}
+
+// readTrials reads {count, strategy}, or just the count.
+func readTrials(n source.Node) Trials {
+	t := Trials{}
+	if n.Kind == source.Number {
+		t.Count = n.Int(1)
+		return t
+	}
+	n.Read(map[string]func(source.Node){
+		"count": func(n source.Node) {
+			if t.Count = n.Int(1); t.Count > 10_000 {
+				n.Report("use 10000 or fewer", "%d trials are too many", t.Count)
+			}
+		},
+		"strategy": func(n source.Node) {
+			t.Strategy = Strategy(n.OneOf(string(PassAtK), string(PassAll), string(MeanScore), string(ConfidenceInterval)))
+		},
+	})
+	if n.Kind == source.Map && !n.Has("count") {
+		n.Report("add `count:`", "trials need a count")
+	}
+	return t
+}
