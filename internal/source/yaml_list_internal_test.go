@@ -14,15 +14,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkCut reports where reading a document in parts differs from reading it whole, and whether it was read in parts at all.
+// checkCut reports where reading a document in parts of a size differs from reading it whole, and whether it was read in parts at all.
 func checkCut(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, data string,
+}, data string, size int,
 ) (inParts bool) {
 	t.Helper()
 	whole, wholeErr := ParseYAML("f", []byte(data))
-	root, list, err := parseYAMLList("f", []byte(data), "tests", 1)
+	root, list, err := parseYAMLList("f", []byte(data), "tests", size)
 	if diff := cmp.Diff(fmt.Sprint(wholeErr), fmt.Sprint(err)); diff != "" {
 		t.Fatalf("the problems differ (-whole +parts):\n%s\n%q", diff, data)
 	}
@@ -122,7 +122,7 @@ var hostileDocuments = []struct {
 func TestListInParts(t *testing.T) {
 	for _, tc := range hostileDocuments {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := checkCut(t, tc.text); got != tc.parts {
+			if got := checkCut(t, tc.text, 1); got != tc.parts {
 				t.Errorf("read in parts: %v, want %v", got, tc.parts)
 			}
 		})
@@ -211,7 +211,7 @@ func element(t *rapid.T, indent int, add func(blanks int, line string)) {
 func TestListInPartsIsTheSame(t *testing.T) {
 	inParts := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checkCut(t, documents(t)) {
+		if checkCut(t, documents(t), rapid.SampledFrom([]int{1, 1, 20, 50}).Draw(t, "size")) {
 			inParts++
 		}
 	})
@@ -232,7 +232,7 @@ func TestFilesInParts(t *testing.T) {
 			}
 			data, err := os.ReadFile(path)
 			if err == nil {
-				checkCut(t, string(data))
+				checkCut(t, string(data), 1)
 			}
 			return err
 		})
@@ -248,7 +248,7 @@ func FuzzListInParts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		if len(data) < 4<<10 { // the parser takes long for longer nonsense
-			checkCut(t, data)
+			checkCut(t, data, 1)
 		}
 	})
 }
