@@ -49,7 +49,7 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float64, error)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.endpoint.post(ctx, "embeddings", body)
+	answer, err := e.endpoint.post(ctx, call{path: "embeddings", body: body})
 	if err != nil {
 		return nil, err
 	}

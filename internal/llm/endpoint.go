@@ -1,13 +1,12 @@
 package llm
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"rehearse/internal/config"
 )
@@ -19,18 +18,17 @@ const (
 	keyEnv        = "OPENAI_API_KEY"
 )
 
-// endpoint is one OpenAI-compatible address with its key.
-//
-// The SDK joins the URL, authenticates, guards the origin and sends; bodies go through it as bytes,
-// because its typed encoding and decoding cost more than the rest of a call together (see BenchmarkGenerate).
+// endpoint is one OpenAI-compatible address with its key. Bodies go through it as bytes.
 type endpoint struct {
-	client openai.Client
+	client *http.Client
 	model  config.Model
-	// at is the address without credentials; public says that it is OpenAI's own.
-	at      string
-	public  bool
-	keyName string
-	secrets secrets
+	base   *url.URL
+	// at is base without user info and query; public says that it is OpenAI's own address.
+	at     string
+	public bool
+	// key may be empty; keyName is the variable that it comes from.
+	key, keyName string
+	secrets      secrets
 }
 
 func newEndpoint(m config.Model, o Options) (*endpoint, error) {
@@ -50,40 +48,45 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 			Hint: "write it like " + publicBaseURL + " in " + baseURLEnv + " or base_url",
 		}
 	}
-	shown := *address
-	shown.RawQuery, shown.Fragment = "", ""
-	e.at, e.public = shown.Redacted(), address.Hostname() == "api.openai.com"
-	key := ""
+	e.base, e.at, e.public = address, shownAddress(address), address.Hostname() == "api.openai.com"
 	if e.keyName != "" {
-		key = strings.TrimSpace(o.env(e.keyName))
+		e.key = strings.TrimSpace(o.env(e.keyName))
 	}
-	if key == "" && e.public {
+	if e.key == "" && e.public {
 		return nil, &Error{
 			Fault: Unauthorized, Model: m.String(), At: e.at, Message: "no API key",
 			Hint: "set " + e.keyName + ", or " + baseURLEnv + " for another endpoint",
 		}
 	}
-	e.secrets = newSecrets(key, address)
+	e.secrets = newSecrets(e.key, address)
 	transport := o.Transport
 	if transport == nil {
 		transport = Transport()
 	}
-	// Not openai.NewClient: it would read the process's environment behind Options.Getenv.
-	e.client = openai.Client{Options: []option.RequestOption{
-		option.WithBaseURL(address.String()),
-		option.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: noRedirect}),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(bounded),
-	}}
-	if key != "" {
-		e.client.Options = append(e.client.Options, option.WithAPIKey(key))
-	}
+	e.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
 	return e, nil
 }
 
-// post sends one request and returns the body of a good answer. The error is an *Error or the context's.
-func (e *endpoint) post(ctx context.Context, path string, body []byte, how ...option.RequestOption) ([]byte, error) {
-	res, err := e.open(ctx, path, body, how...)
+// shownAddress writes an address without user info, query and fragment, where credentials may stand.
+func shownAddress(address *url.URL) string {
+	shown := *address
+	shown.User, shown.RawQuery, shown.ForceQuery, shown.Fragment, shown.RawFragment = nil, "", false, "", ""
+	return shown.String()
+}
+
+// call is one request to an endpoint, a JSON body for a path below the base URL.
+type call struct {
+	path string
+	body []byte
+	// node names the part of an agent that asks; it may be empty.
+	node string
+	// streamed asks for the answer as server-sent events.
+	streamed bool
+}
+
+// post sends one request and returns the body of a successful answer. The error is an *Error or the context's.
+func (e *endpoint) post(ctx context.Context, c call) ([]byte, error) {
+	res, err := e.open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +94,41 @@ func (e *endpoint) post(ctx context.Context, path string, body []byte, how ...op
 	return e.read(ctx, res)
 }
 
-// open sends one request and returns a good answer, of which the caller reads and closes the body.
-func (e *endpoint) open(ctx context.Context, path string, body []byte, how ...option.RequestOption) (*http.Response, error) {
-	var res *http.Response
-	err := e.client.Post(ctx, path, body, &res, how...)
-	switch {
-	case res == nil:
-		return nil, e.broken(ctx, err)
-	case res.StatusCode >= http.StatusMultipleChoices:
-		defer func() { _ = res.Body.Close() }()
-		data, _ := readAll(res) // what there is of the reason is better than none
-		return nil, e.refusal(res, data)
+// open sends one request and returns a successful answer. The caller reads its body, which is bounded, and closes it.
+// The error is an *Error or the context's.
+func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base.JoinPath(c.path).String(), bytes.NewReader(c.body))
+	if err != nil {
+		return nil, e.unreachable(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if c.streamed {
+		req.Header.Set("Accept", "text/event-stream")
+	}
+	req.Header.Set("User-Agent", "rehearse")
+	if e.key != "" {
+		req.Header.Set("Authorization", "Bearer "+e.key)
+	}
+	if c.node != "" {
+		req.Header.Set(NodeHeader, url.PathEscape(c.node))
+	}
+	res, err := e.client.Do(req)
+	if err != nil {
+		return nil, e.broken(ctx, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		defer func() { _ = res.Body.Close() }()
+		reason, err := io.ReadAll(io.LimitReader(res.Body, maxReason))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil { // the status says enough without a reason that breaks off
+			reason = nil
+		}
+		return nil, e.refusal(res, reason)
+	}
+	res.Body = &boundedBody{ReadCloser: res.Body, left: maxBody}
 	return res, nil
 }
 

@@ -35,9 +35,10 @@ func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
 	case err.Fault == RateLimited:
 		err.Hint = "use fewer workers or set requests_per_minute"
 	case res.StatusCode < http.StatusBadRequest:
-		err.Hint = "use the address that it redirects to as the base URL"
+		err.Message = fmt.Sprintf("answered with the redirect %d, which is not followed", res.StatusCode)
 		if to, bad := res.Location(); bad == nil {
-			err.Hint = "the base URL may have moved: it redirects to " + to.Redacted()
+			err.Message = fmt.Sprintf("answered with a redirect (%d) to %s, which is not followed", res.StatusCode, clip(to.Host))
+			err.Hint = "if the server has moved, use its new address as the base URL: " + clip(shownAddress(to))
 		}
 	}
 	return e.fail(err)
@@ -99,8 +100,6 @@ func statusError(status int, wait time.Duration, message string) *Error {
 		err.Fault, what = RateLimited, "asks for fewer requests"
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		err.Fault, what = Unavailable, "is not available"
-	case status < http.StatusBadRequest:
-		what = "did not answer itself"
 	}
 	err.Message = fmt.Sprintf("%s (%d): %s", what, status, cmp.Or(clip(message), "it gave no reason"))
 	return err

@@ -31,13 +31,17 @@ func (e *endpoint) broken(ctx context.Context, err error) error {
 	return e.unreachable(err)
 }
 
+// readAll reads a body. One that is announced as too large is not read at all, and one of known length needs no second buffer.
 func readAll(res *http.Response) ([]byte, error) {
-	var b bytes.Buffer
-	if n := res.ContentLength; n > 0 && n <= maxBody {
-		b.Grow(int(n) + bytes.MinRead)
+	switch n := res.ContentLength; {
+	case n > maxBody:
+		return nil, errTooLarge
+	case n >= 0:
+		data := make([]byte, n)
+		_, err := io.ReadFull(res.Body, data)
+		return data, err
 	}
-	_, err := b.ReadFrom(res.Body)
-	return b.Bytes(), err
+	return io.ReadAll(res.Body)
 }
 
 // cutSilently reports whether a body that only the end of the connection delimits stops inside of its JSON.

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 	"time"
-
-	"github.com/openai/openai-go/v3/option"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
@@ -108,7 +105,7 @@ func (c *OpenAI) ask(
 		})
 	}
 	start := time.Now()
-	reply, err := send(ctx, data, nodeHeader(r.Node)...)
+	reply, err := send(ctx, call{path: c.protocol.path, body: data, node: r.Node})
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -116,19 +113,11 @@ func (c *OpenAI) ask(
 	return reply, nil
 }
 
-// sender sends a body and reads the reply.
-type sender func(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error)
+// sender sends a request and reads the reply.
+type sender func(context.Context, call) (chat.Reply, error)
 
-// nodeHeader says which part of an agent asks.
-func nodeHeader(node string) []option.RequestOption {
-	if node == "" {
-		return nil
-	}
-	return []option.RequestOption{option.WithHeader(NodeHeader, url.PathEscape(node))}
-}
-
-func (c *OpenAI) whole(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error) {
-	answer, err := c.endpoint.post(ctx, c.protocol.path, body, how...)
+func (c *OpenAI) whole(ctx context.Context, request call) (chat.Reply, error) {
+	answer, err := c.endpoint.post(ctx, request)
 	if err != nil {
 		return chat.Reply{}, err
 	}

@@ -8,8 +8,6 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/openai/openai-go/v3/option"
-
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 )
@@ -41,14 +39,15 @@ func (c *OpenAI) Stream(ctx context.Context, r Request, token func(string)) (cha
 		return inOnePiece(reply, err, token)
 	}
 	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) {
-		return c.ask(ctx, r, c.protocol.streamed, func(ctx context.Context, body []byte, how ...option.RequestOption) (chat.Reply, error) {
-			return c.inPieces(ctx, body, token, how...)
+		return c.ask(ctx, r, c.protocol.streamed, func(ctx context.Context, request call) (chat.Reply, error) {
+			return c.inPieces(ctx, request, token)
 		})
 	})
 }
 
-func (c *OpenAI) inPieces(ctx context.Context, body []byte, token func(string), how ...option.RequestOption) (chat.Reply, error) {
-	res, err := c.endpoint.open(ctx, c.protocol.path, body, append(how, option.WithHeader("Accept", "text/event-stream"))...)
+func (c *OpenAI) inPieces(ctx context.Context, request call, token func(string)) (chat.Reply, error) {
+	request.streamed = true
+	res, err := c.endpoint.open(ctx, request)
 	if err != nil {
 		return chat.Reply{}, err
 	}

@@ -7,14 +7,16 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/openai/openai-go/v3/option"
 )
 
-// maxBody bounds what is read of one answer.
-const maxBody = 16 << 20
+const (
+	// maxBody bounds one answer, in bytes, whether it comes whole or as a stream.
+	maxBody = 8 << 20
+	// maxReason is how much is read of an answer that is no success, in bytes.
+	maxReason = 64 << 10
+)
 
-var errTooLarge = errors.New("the answer is larger than 16 MB")
+var errTooLarge = errors.New("the answer is larger than 8 MB")
 
 // Transport returns the transport that a process shares among its models, for Options.Transport.
 // It keeps a connection for each of hundreds of calls in flight to one host, because opening one costs more than a call.
@@ -35,15 +37,7 @@ func Transport() *http.Transport {
 	}
 }
 
-// bounded makes reading an answer fail beyond maxBody, also where the SDK reads the body of a refusal by itself.
-func bounded(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
-	if res != nil && res.Body != nil {
-		res.Body = &boundedBody{ReadCloser: res.Body, left: maxBody}
-	}
-	return res, err
-}
-
+// boundedBody fails with errTooLarge when more than left bytes are read.
 type boundedBody struct {
 	io.ReadCloser
 	left int
@@ -60,5 +54,5 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noRedirect leaves a redirect as the answer: following one would turn the request into a GET or carry the key elsewhere.
+// noRedirect makes a redirect the answer. Following one would send the key and the conversation to another address.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
