@@ -14,7 +14,7 @@ import (
 // floors lists the packages from the ground up. A package imports from lower floors, or from those to its left on its own floor.
 var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result", "runspec"},
-	{"stats", "text", "redact", "draw", "config"},
+	{"stats", "text", "retry", "redact", "draw", "config"},
 	{"llm", "flow", "graph", "sitebot", "langfuse"},
 	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
 	{"orchestrator", "queue", "runlog", "store", "report"},

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
+	"rehearse/internal/retry"
 )
 
 // Client speaks to one project of a Langfuse. It is safe for concurrent use. Its methods return an *Error for what the server refused
@@ -25,7 +25,7 @@ type Client struct {
 	http              *http.Client
 	timeout           time.Duration
 	maxAnswer         int64
-	retries           failsafe.Executor[any]
+	policy            retry.Policy
 }
 
 // New returns a Client; nothing is sent yet.
@@ -43,7 +43,7 @@ func New(c Config) (*Client, error) {
 		where: c.String(), base: strings.TrimRight(cmp.Or(c.Host, CloudHost), "/"), auth: "Basic " + pair, environment: c.Environment,
 		secrets: newSecrets(c.PublicKey, c.SecretKey, pair), http: &sender,
 		timeout: cmp.Or(c.Timeout, defaultTimeout), maxAnswer: int64(cmp.Or(c.MaxAnswer, defaultMaxAnswer)),
-		retries: newRetries(cmp.Or(c.Attempts, defaultAttempts)),
+		policy: newPolicy(cmp.Or(c.Attempts, defaultAttempts)),
 	}, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"rehearse/internal/retry"
 )
 
 // Sentinels that an *Error is, by errors.Is.
@@ -32,8 +34,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Attempts is how often it was tried.
 	Attempts int
-	// again is that another attempt may help and does no harm, trouble that the fault is not in the request.
-	again, trouble bool
+	// retry is that another attempt may help and does no harm, trouble that the fault is not in the request.
+	retry, trouble bool
 }
 
 func (e *Error) Error() string {
@@ -77,7 +79,7 @@ func (c *Client) tooLarge(r request, status int) error {
 
 // unreached is the error of a request that got no answer, late if its time ran out. Where no connection came about, nothing was carried out.
 func (c *Client) unreached(r request, err error, late bool) error {
-	e := &Error{Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true, again: r.again}
+	e := &Error{Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true, retry: r.retry}
 	if late {
 		e.Message = "no answer within " + c.timeout.String()
 		return e
@@ -86,7 +88,7 @@ func (c *Client) unreached(r request, err error, late bool) error {
 		err = u.Err
 	}
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		e.again = true
+		e.retry = true
 	}
 	e.Message = clip(c.secrets.scrub(err.Error()), maxMessage)
 	return e
@@ -94,7 +96,7 @@ func (c *Client) unreached(r request, err error, late bool) error {
 
 // broken is the error of an answer that ended too early, late if its time ran out.
 func (c *Client) broken(r request, err error, late bool) error {
-	e := &Error{Where: c.where, What: r.what, trouble: true, again: r.again}
+	e := &Error{Where: c.where, What: r.what, trouble: true, retry: r.retry}
 	e.Message = "the answer broke off: " + clip(c.secrets.scrub(err.Error()), maxMessage)
 	if late {
 		e.Message = "the answer was not complete within " + c.timeout.String()
@@ -117,12 +119,12 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 	case status == http.StatusRequestEntityTooLarge:
 		e.Hint = "send less at once"
 	case status == http.StatusTooManyRequests: // refused before anything was carried out
-		e.again, e.trouble = true, true
+		e.retry, e.trouble = true, true
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError && status != http.StatusNotImplemented:
-		e.again, e.trouble = r.again, true
+		e.retry, e.trouble = r.retry, true
 	}
-	if e.RetryAfter = retryAfter(res.Header, time.Now()); e.trouble && e.RetryAfter > waitMost {
-		e.again, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+"; try again then, or send less at a time"
+	if e.RetryAfter = retry.After(res.Header, time.Now()); e.trouble && e.RetryAfter > maxAfter {
+		e.retry, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+"; try again then, or send less at a time"
 	}
 	return e
 }

@@ -34,7 +34,7 @@ func (c *Client) experiments(ctx context.Context, dataset string) iter.Seq2[Run,
 			return
 		}
 		for e, err := range stretches[experiment](ctx, c, request{
-			what: "list the experiments with the dataset " + quote(dataset), method: http.MethodGet, path: []string{"experiments"}, again: true,
+			what: "list the experiments with the dataset " + quote(dataset), method: http.MethodGet, path: []string{"experiments"}, retry: true,
 			query: url.Values{"fromStartTime": {since}, "datasetId": {d.ID}, "fields": {"core,metadata"}},
 		}) {
 			run := Run{
@@ -84,7 +84,7 @@ func (c *Client) experiment(ctx context.Context, dataset, name string, absent er
 	}
 	items := []RunItem{}
 	for i, err := range stretches[experimentItem](ctx, c, request{
-		what: "list the items of the experiment " + quote(name), method: http.MethodGet, path: []string{"experiment-items"}, again: true,
+		what: "list the items of the experiment " + quote(name), method: http.MethodGet, path: []string{"experiment-items"}, retry: true,
 		query: url.Values{"fromStartTime": {since}, "experimentId": {found.ID}, "fields": {"core"}},
 	}) {
 		if err != nil {

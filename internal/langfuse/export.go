@@ -62,7 +62,7 @@ func (c *Client) export(ctx context.Context, b *batch) error {
 	body.Write(b.spans)
 	body.WriteString(`]}]}]}`)
 	r := request{
-		what: "send traces", method: http.MethodPost, path: []string{"otel", "v1", "traces"}, again: true,
+		what: "send traces", method: http.MethodPost, path: []string{"otel", "v1", "traces"}, retry: true,
 		header: spansTaken, body: body.Bytes(),
 	}
 	var taken partial

@@ -7,7 +7,7 @@ import (
 )
 
 // TraceID makes a trace id of texts, such as those of a run and an item. The same texts always make the same id, so that what is sent
-// again replaces what was there.
+// retry replaces what was there.
 func TraceID(parts ...string) string { return digest("trace", parts)[:32] }
 
 // SpanID makes a span id of texts, which are best those of the trace and the step.

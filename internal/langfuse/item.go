@@ -56,7 +56,7 @@ type ItemsOptions struct {
 // ends the sequence; it is ErrNotFound for a dataset that is not there.
 func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter.Seq2[Item, error] {
 	r := request{
-		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, again: true,
+		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
 		query: url.Values{"datasetName": {dataset}},
 	}
 	if !o.At.IsZero() {
@@ -81,7 +81,7 @@ func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter
 // Item returns the item of an id, or ErrNotFound.
 func (c *Client) Item(ctx context.Context, id string) (Item, error) {
 	var item Item
-	err := c.do(ctx, request{what: "get the item " + quote(id), method: http.MethodGet, path: []string{"dataset-items", id}, again: true}, &item)
+	err := c.do(ctx, request{what: "get the item " + quote(id), method: http.MethodGet, path: []string{"dataset-items", id}, retry: true}, &item)
 	return item, err
 }
 
@@ -105,7 +105,7 @@ func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 		return Item{}, err
 	}
 	var put Item
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"dataset-items"}, body: body, again: true}, &put)
+	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"dataset-items"}, body: body, retry: true}, &put)
 	return put, err
 }
 
@@ -138,7 +138,7 @@ func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 // CountItems returns how many items a dataset has, archived ones included, by one request. It is ErrNotFound for a dataset that is not there.
 func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	r := request{
-		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, again: true,
+		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
 		query: url.Values{"datasetName": {dataset}, "page": {"1"}, "limit": {"1"}},
 	}
 	if dataset == "" { // it would be every item of the project
@@ -153,7 +153,7 @@ func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 
 // remove deletes. When a later attempt finds nothing, an earlier one, whose answer was lost, has succeeded.
 func (c *Client) remove(ctx context.Context, r request) error {
-	r.method, r.again = http.MethodDelete, true
+	r.method, r.retry = http.MethodDelete, true
 	err := c.do(ctx, r, nil)
 	if e, ok := errors.AsType[*Error](err); ok && e.Attempts > 1 && errors.Is(err, ErrNotFound) {
 		return nil

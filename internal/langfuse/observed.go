@@ -37,7 +37,7 @@ func (c *Client) observed(ctx context.Context, what string, query url.Values, ab
 	query.Set("fields", "core,basic,io,metadata,model,trace_context")
 	found := map[string]*Exchange{}
 	for e, err := range stretches[event](ctx, c, request{
-		what: what, method: http.MethodGet, path: []string{"v2", "observations"}, again: true, query: query,
+		what: what, method: http.MethodGet, path: []string{"v2", "observations"}, retry: true, query: query,
 	}) {
 		if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 && !e.trouble {
 			return nil, absent // Langfuse 3 does not have, or does not give, the newer list

@@ -44,7 +44,7 @@ type PromptAt struct {
 // label, so that a caller can fall back on one of its own.
 func (c *Client) Prompt(ctx context.Context, name string, at PromptAt) (Prompt, error) {
 	r := request{
-		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name}, again: true, query: url.Values{},
+		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name}, retry: true, query: url.Values{},
 	}
 	switch {
 	case at.Version < 0 || at.Version > 0 && at.Label != "":
@@ -121,5 +121,5 @@ func (p PromptInfo) key() string   { return p.Name }
 
 // Prompts yields the prompts of the project, each once. An error ends the sequence.
 func (c *Client) Prompts(ctx context.Context) iter.Seq2[PromptInfo, error] {
-	return pages[PromptInfo](ctx, c, request{what: "list the prompts", method: http.MethodGet, path: []string{"v2", "prompts"}, again: true})
+	return pages[PromptInfo](ctx, c, request{what: "list the prompts", method: http.MethodGet, path: []string{"v2", "prompts"}, retry: true})
 }

@@ -20,8 +20,8 @@ type request struct {
 	query  url.Values
 	header http.Header
 	body   []byte
-	// again allows to send it once more when nobody knows whether the server has carried it out.
-	again bool
+	// retry allows to send it once more when nobody knows whether the server has carried it out.
+	retry bool
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {

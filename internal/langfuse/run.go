@@ -80,7 +80,7 @@ func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) 
 // there.
 func (c *Client) Runs(ctx context.Context, dataset string) iter.Seq2[Run, error] {
 	r := request{
-		what: "list the runs of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"datasets", dataset, "runs"}, again: true,
+		what: "list the runs of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"datasets", dataset, "runs"}, retry: true,
 	}
 	return func(yield func(Run, error) bool) {
 		some := false
@@ -100,7 +100,7 @@ func (c *Client) Runs(ctx context.Context, dataset string) iter.Seq2[Run, error]
 func (c *Client) Run(ctx context.Context, dataset, name string) (Run, []RunItem, error) {
 	what := "get the run " + quote(name) + " of the dataset " + quote(dataset)
 	var found runWithItems
-	err := c.do(ctx, request{what: what, method: http.MethodGet, path: []string{"datasets", dataset, "runs", name}, again: true}, &found)
+	err := c.do(ctx, request{what: what, method: http.MethodGet, path: []string{"datasets", dataset, "runs", name}, retry: true}, &found)
 	if gone(err) {
 		return c.experiment(ctx, dataset, name, err)
 	}

@@ -101,7 +101,7 @@ func (c *Client) CreateScore(ctx context.Context, s Score) (string, error) {
 		return "", err
 	}
 	var created identity
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"scores"}, body: body, again: true}, &created)
+	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"scores"}, body: body, retry: true}, &created)
 	return created.ID, err
 }
 

@@ -65,7 +65,7 @@ func (o Observation) key() string { return o.ID }
 
 // Trace returns a trace with its spans, or ErrNotFound. One that was sent a moment ago may not be there yet.
 func (c *Client) Trace(ctx context.Context, id string) (Exchange, error) {
-	r := request{what: "get the trace " + quote(id), method: http.MethodGet, path: []string{"traces", id}, again: true}
+	r := request{what: "get the trace " + quote(id), method: http.MethodGet, path: []string{"traces", id}, retry: true}
 	var e Exchange
 	err := c.do(ctx, r, &e)
 	if gone(err) {
@@ -90,7 +90,7 @@ const maxExchanges = 10_000
 // Session returns the traces of a session by their time, each with its input and output, or ErrNotFound. It asks for each trace that
 // the session itself tells nothing of.
 func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
-	r := request{what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, again: true}
+	r := request{what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, retry: true}
 	var s session
 	err := c.do(ctx, r, &s)
 	if gone(err) {

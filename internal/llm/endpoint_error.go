@@ -8,10 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"rehearse/internal/retry"
 )
 
 // fail completes an error with who was asked and takes every secret out of its texts.
@@ -24,7 +24,7 @@ func (e *endpoint) fail(err *Error) *Error {
 // refusal is the error of an answer with a status that isn't a success.
 func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
 	// Scrubbed before it is clipped, or half a key could stay at the end.
-	err := statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e.secrets.scrub(serverMessage(body)))
+	err := statusError(res.StatusCode, retry.After(res.Header, time.Now()), e.secrets.scrub(serverMessage(body)))
 	switch {
 	case err.Fault == Unauthorized && e.keyName != "":
 		err.Hint = "check the key in " + e.keyName
@@ -103,22 +103,4 @@ func statusError(status int, wait time.Duration, message string) *Error {
 	}
 	err.Message = fmt.Sprintf("%s (%d): %s", what, status, cmp.Or(clip(message), "it gave no reason"))
 	return err
-}
-
-// retryAfter reads how long the server asks to wait: milliseconds, seconds or a date. 0 means that it does not say.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	const most = 365 * 24 * time.Hour // keeps absurd numbers from overflowing
-	for _, header := range []struct {
-		name string
-		unit time.Duration
-	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		text := strings.TrimSpace(h.Get(header.name))
-		if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
-			return time.Duration(min(n, float64(most/header.unit)) * float64(header.unit))
-		}
-		if at, err := http.ParseTime(text); err == nil {
-			return min(max(0, at.Sub(now)), most)
-		}
-	}
-	return 0
 }

@@ -373,19 +373,6 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"3": 3 * time.Second, "0.5": 500 * time.Millisecond, " 2 ": 2 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0, "NaN": 0,
-		"Wed, 01 May 2024 12:01:30 GMT": 90 * time.Second, "Wed, 01 May 2024 11:00:00 GMT": 0,
-		"1e300": 365 * 24 * time.Hour, "inf": 365 * 24 * time.Hour,
-	} {
-		diff(t, "Retry-After: "+value, want, retryAfter(http.Header{"Retry-After": {value}}, now))
-	}
-	both := http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"20"}}
-	diff(t, "milliseconds first", 20*time.Millisecond, retryAfter(both, now))
-}
-
 func TestQueryKeyInAddress(t *testing.T) {
 	address, err := url.Parse("https://host/v1?api-key=abcd1234")
 	if err != nil {

@@ -3,23 +3,17 @@ package llm
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
+	"rehearse/internal/retry"
 )
 
-const (
-	backoffBase = 200 * time.Millisecond
-	backoffMost = 10 * time.Second
-	// waitMost is the longest that a server may make us wait before the next attempt.
-	waitMost = time.Minute
-)
+// maxAfter is the longest that a server may ask to wait before the next attempt.
+const maxAfter = time.Minute
 
 // Policy says how Retry treats failures. The zero value never tries again.
 type Policy struct {
@@ -30,7 +24,7 @@ type Policy struct {
 }
 
 // Retry returns model with failed calls tried again where that can help (Error.Transient).
-// It waits exponentially longer, with jitter, or as long as the server asks; when that is more than a minute, it fails at once.
+// It waits as package retry says, or as long as the server asks; when that is more than a minute, it fails at once.
 // Each attempt stands for itself: what bounds or limits attempts (Timeout, Limits.Limit) goes inside.
 // After 5 calls in a row that failed as Unreachable, further calls fail at once; every 10 seconds one call may try anew.
 // Reply.Attempts and Error.Attempts count the tries. The end of the caller's context is returned as it is.
@@ -48,21 +42,12 @@ func (m *retried) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 // retrier is the part of Retry that is the same for every kind of result.
 type retrier[T any] struct {
 	policy  Policy
-	retries failsafe.Executor[T]
 	breaker circuitbreaker.CircuitBreaker[T]
 }
 
-func newRetrier[T any](p Policy) *retrier[T] {
-	retries := retrypolicy.NewBuilder[T]().
-		HandleIf(func(_ T, err error) bool { return transient(err) }).
-		AbortIf(func(_ T, err error) bool { e, ok := asError(err); return ok && e.RetryAfter > waitMost }).
-		WithMaxRetries(max(0, p.Retries)).
-		WithDelayFunc(func(x failsafe.ExecutionAttempt[T]) time.Duration { return delay(x.LastError(), x.Retries()) }).
-		ReturnLastFailure().
-		Build()
-	return &retrier[T]{policy: p, retries: failsafe.With(retries), breaker: newBreaker[T]()}
-}
+func newRetrier[T any](p Policy) *retrier[T] { return &retrier[T]{p, newBreaker[T]()} }
 
+// do calls until a call succeeds or cannot be mended by another. It returns the number of attempts beside the result.
 func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, error)) (T, int, error) {
 	var none T
 	if ctx.Err() != nil {
@@ -71,17 +56,8 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	if !r.breaker.TryAcquirePermit() {
 		return none, 0, r.open()
 	}
-	attempts := 0
-	var last T
-	var lastErr error
-	value, err := r.retries.WithContext(ctx).Get(func() (T, error) {
-		attempts++
-		last, lastErr = call(ctx)
-		return last, lastErr
-	})
-	if err != nil && attempts > 0 && lastErr == nil {
-		value, err = last, nil // the caller left just as the reply came: it is paid for, so it is not thrown away
-	}
+	policy := retry.Policy{Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: maxAfter}
+	value, attempts, err := retry.Do(ctx, policy, call)
 	record(r.breaker, err)
 	e, ok := asError(err)
 	if !ok {
@@ -89,24 +65,18 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	}
 	failure := *e // the model may hand out one error many times
 	failure.Attempts = attempts
-	if failure.RetryAfter > waitMost && failure.Transient() {
-		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " + waitMost.String()
+	if failure.RetryAfter > maxAfter && failure.Transient() {
+		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " + maxAfter.String()
 		failure.Hint = "try again later, or send less at a time"
 	}
 	return none, attempts, &failure
 }
 
-// delay is the time before the next attempt. Jitter keeps calls that failed together from coming back together;
-// it never comes earlier than the server asked.
-func delay(err error, retries int) time.Duration {
-	if e, ok := asError(err); ok && e.RetryAfter > 0 {
-		return e.RetryAfter + rand.N(e.RetryAfter/10+1)
+func askedToWait(err error) time.Duration {
+	if e, ok := asError(err); ok {
+		return e.RetryAfter
 	}
-	full := backoffMost
-	if retries < 6 { // 200 ms doubled six times is more than the most
-		full = min(backoffBase<<retries, backoffMost)
-	}
-	return full/2 + rand.N(full/2+1)
+	return 0
 }
 
 func asError(err error) (*Error, bool) {

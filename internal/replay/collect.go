@@ -68,7 +68,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 		if failed != nil {
 			return
 		}
-		failed = insist(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, batch, e.Now()) })
+		failed = retryWrite(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, batch, e.Now()) })
 		if failed != nil {
 			giveUp(failed)
 		}

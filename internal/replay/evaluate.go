@@ -75,7 +75,7 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 			row.Status = Partially
 		}
 	}
-	ending := insist(context.WithoutCancel(ctx), func(ctx context.Context) error { return e.putRun(ctx, row) })
+	ending := retryWrite(context.WithoutCancel(ctx), func(ctx context.Context) error { return e.putRun(ctx, row) })
 	err = errors.Join(err, ending)
 	if report != nil {
 		report.Run = row
@@ -178,7 +178,7 @@ func (e *Evaluation) filter() Filter {
 }
 
 func (e *Evaluation) sessions(ctx context.Context, faults *Faults) iter.Seq2[*Session, error] {
-	return Sessions(insistent(ctx, e.Events, e.filter()), faults)
+	return Sessions(resumingIterator(ctx, e.Events, e.filter()), faults)
 }
 
 // sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere (X44).

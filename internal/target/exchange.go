@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/retry"
 )
 
 // exchange is the server as a model: the last message of a request is the body of the call, the text of the reply that of the answer.
@@ -16,10 +17,8 @@ type exchange struct{ *executeSession }
 // Generate posts the body, more than once if need be.
 func (x exchange) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	body := []byte(r.Messages[len(r.Messages)-1].Content.Text)
-	attempts := 0
 	started := time.Now()
-	answer, err := x.retry(ctx, func() ([]byte, error) {
-		attempts++
+	answer, attempts, err := retry.Do(ctx, x.policy(), func(ctx context.Context) ([]byte, error) {
 		started = time.Now()
 		return x.post(ctx, body)
 	})

@@ -12,13 +12,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
-
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
+	"rehearse/internal/retry"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -207,16 +205,16 @@ func (e *executeError) Unwrap() error { return e.err }
 // Tries returns the number of attempts.
 func (e *executeError) Tries() int { return e.attempts }
 
-// retry repeats calls that another attempt may mend; the request carries the whole state, so a repeat changes nothing.
-func (s *executeSession) retry(ctx context.Context, call func() ([]byte, error)) ([]byte, error) {
-	policy := retrypolicy.NewBuilder[[]byte]().
-		HandleIf(func(_ []byte, err error) bool { return transient(err) && ctx.Err() == nil }).
-		WithMaxRetries(s.Retries).
-		WithBackoff(200*time.Millisecond, 5*time.Second).
-		WithJitterFactor(0.2).
-		ReturnLastFailure().
-		Build()
-	return failsafe.With[[]byte](policy).WithContext(ctx).Get(call)
+// policy repeats calls that another attempt may mend; the request carries the whole state, so a repeat changes nothing.
+func (s *executeSession) policy() retry.Policy {
+	return retry.Policy{Retries: max(0, s.Retries), Transient: transient, After: askedToWait}
+}
+
+func askedToWait(err error) time.Duration {
+	if answered, ok := errors.AsType[*httpError](err); ok {
+		return answered.after
+	}
+	return 0
 }
 
 func transient(err error) bool {
@@ -236,6 +234,8 @@ type httpError struct {
 	url    string
 	status int
 	detail string
+	// after is how long the server asks to wait; 0 where it does not say.
+	after time.Duration
 }
 
 func (e *httpError) Error() string {
@@ -283,7 +283,7 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	case len(data) > maxResult:
 		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.URL, maxResult>>20)
 	case answer.StatusCode != http.StatusOK:
-		return nil, &httpError{s.URL, answer.StatusCode, problemDetail(data)}
+		return nil, &httpError{s.URL, answer.StatusCode, problemDetail(data), retry.After(answer.Header, time.Now())}
 	}
 	return data, nil
 }

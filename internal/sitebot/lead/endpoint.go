@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"rehearse/internal/retry"
 )
 
 const (
@@ -61,7 +63,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, header http.Header) er
 	defer func() { _ = res.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status says it all
 	if res.StatusCode/100 != 2 {
-		return &refusal{res.StatusCode, retryAfter(res.Header, time.Now())}
+		return &refusal{res.StatusCode, retry.After(res.Header, time.Now())}
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (q *Queue) deliver(to receiver, m message) (d Delivery) {
 		d.Duplicate = true
 		return d
 	}
-	if d.Attempts, d.Err = persist(q.ctx, to, m); d.Err != nil {
+	if d.Attempts, d.Err = sendWithRetry(q.ctx, to, m); d.Err != nil {
 		d.Err = fmt.Errorf("%s: %w", to.name(), d.Err)
 		q.release(m.key)
 	}

@@ -3,23 +3,20 @@ package lead
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	"rehearse/internal/retry"
 )
 
 const (
-	// retries is how often a failed attempt is repeated.
+	// retries is how often a message that was not taken is sent again.
 	retries = 3
 	// attemptLimit is how long one attempt may take.
 	attemptLimit = 10 * time.Second
-	backoffBase  = time.Second
-	// waitMost is the longest that a receiver may make us wait before the next attempt.
-	waitMost = 5 * time.Minute
+	// maxAfter is the longest that a receiver may ask to wait before the next attempt.
+	maxAfter = 5 * time.Minute
 )
 
 // refusal is an answer that is no success.
@@ -34,8 +31,8 @@ func (r *refusal) Error() string {
 	switch {
 	case r.status/100 == 3:
 		return text + ": it redirects; use the address that it redirects to"
-	case r.after > waitMost:
-		return text + ": it asks to wait " + r.after.String() + ", longer than " + waitMost.String()
+	case r.after > maxAfter:
+		return text + ": it asks to wait " + r.after.String() + ", longer than " + maxAfter.String()
 	case !r.transient():
 		return text + ": check the address, and the secret or key"
 	}
@@ -46,26 +43,21 @@ func (r *refusal) transient() bool {
 	return r.status == http.StatusRequestTimeout || r.status == http.StatusTooManyRequests || r.status >= http.StatusInternalServerError
 }
 
-// persist sends a message until it is taken, refused for good, or retries are used up. It returns the number of attempts.
-func persist(ctx context.Context, to receiver, m message) (int, error) {
-	policy := retrypolicy.NewBuilder[any]().
-		HandleIf(func(_ any, err error) bool { return worthwhile(err) }).
-		WithMaxRetries(retries).
-		WithDelayFunc(func(x failsafe.ExecutionAttempt[any]) time.Duration { return delay(x.LastError(), x.Retries()) }).
-		ReturnLastFailure().
-		Build()
+// sendWithRetry sends a message until it is taken, refused for good, or retries are used up. It returns the number of attempts.
+func sendWithRetry(ctx context.Context, to receiver, m message) (int, error) {
+	policy := retry.Policy{Retries: retries, First: time.Second, Transient: transient, After: askedToWait, MaxAfter: maxAfter}
 	attempts := 0
-	err := failsafe.With[any](policy).WithContext(ctx).Run(func() error {
+	_, _, err := retry.Do(ctx, policy, func(ctx context.Context) (struct{}, error) {
 		select {
 		case to.slots() <- struct{}{}:
 			defer func() { <-to.slots() }()
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return struct{}{}, ctx.Err()
 		}
-		attempts++
+		attempts++ // waiting for a slot is no attempt
 		limited, cancel := context.WithTimeout(ctx, attemptLimit)
 		defer cancel()
-		return explain(ctx, limited, to.send(limited, m))
+		return struct{}{}, explain(ctx, limited, to.send(limited, m))
 	})
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -83,30 +75,15 @@ func explain(ctx, limited context.Context, err error) error {
 	return err
 }
 
-// worthwhile tells whether trying again can help: after network errors, and where the receiver says so.
-func worthwhile(err error) bool {
+// transient reports whether another attempt can help: after network errors, and where the receiver says so.
+func transient(err error) bool {
 	r, answered := errors.AsType[*refusal](err)
-	return err != nil && (!answered || r.transient() && r.after <= waitMost)
+	return !answered || r.transient()
 }
 
-// delay is 1, 2, 4 seconds, less up to half so that what failed together does not come back together; but never less than the
-// receiver asks for.
-func delay(err error, done int) time.Duration {
-	if r, ok := errors.AsType[*refusal](err); ok && r.after > 0 {
-		return r.after + rand.N(time.Second)
-	}
-	full := backoffBase << done
-	return full/2 + rand.N(full/2+1)
-}
-
-// retryAfter reads the header Retry-After: seconds, or a date (RFC 9110, 10.2.3).
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(0, date.Sub(now))
+func askedToWait(err error) time.Duration {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.after
 	}
 	return 0
 }

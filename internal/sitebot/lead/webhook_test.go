@@ -112,8 +112,8 @@ func TestWebhookRetries(t *testing.T) {
 		},
 		{"refused", []answer{{status: 401}}, 1, "status 401: check the address", 0, 0},
 		{"redirected", []answer{{status: 307}}, 1, "status 307: it redirects", 0, 0},
-		{"asks for seconds", []answer{{status: 429, after: "20"}, {status: 200}}, 2, "", 20 * time.Second, 21 * time.Second},
-		{"asks for a date", []answer{{status: 503, after: date}, {status: 200}}, 2, "", 30 * time.Second, 31 * time.Second},
+		{"asks for seconds", []answer{{status: 429, after: "20"}, {status: 200}}, 2, "", 20 * time.Second, 22 * time.Second},
+		{"asks for a date", []answer{{status: 503, after: date}, {status: 200}}, 2, "", 30 * time.Second, 33 * time.Second},
 		{"asks for something odd", []answer{{status: 503, after: "-5"}, {status: 200}}, 2, "", 500 * time.Millisecond, time.Second},
 		{"asks for too much", []answer{{status: 503, after: "301"}}, 1, "longer than 5m0s", 0, 0},
 	}

@@ -1,0 +1,59 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	"rehearse/internal/retry"
+)
+
+// storeAway lets a store be away for half a minute, such as while its server restarts, before a run gives up.
+func storeAway() retry.Policy { return retry.Policy{Retries: retry.Unlimited, For: 30 * time.Second} }
+
+// retryWrite writes to a store until it has been done, for as long as the store may be away.
+func retryWrite(ctx context.Context, write func(context.Context) error) error {
+	_, _, err := retry.Do(ctx, storeAway(), func(ctx context.Context) (struct{}, error) { return struct{}{}, write(ctx) })
+	return err
+}
+
+// resumingIterator yields events like Each of a store, but begins again behind the last event when the store goes away, and gives up when
+// nothing more has come for as long as storeAway lasts.
+func resumingIterator(ctx context.Context, events Events, f Filter) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		var last Event // the zero value comes before all
+		for more := true; more; {
+			var err error
+			// Reading takes the outer context: the policy's time is for a store that is away, not for a long log.
+			more, _, err = retry.Do(ctx, storeAway(), func(context.Context) (bool, error) {
+				progress := false
+				for e, err := range events.Each(ctx, f) {
+					switch {
+					case err != nil && progress:
+						return true, nil // the store was there, so its time to be away begins anew
+					case err != nil:
+						return false, err
+					case !behind(&e, &last):
+						continue
+					}
+					last, progress = e, true
+					if !yield(e, nil) {
+						return false, nil
+					}
+				}
+				return false, nil
+			})
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+		}
+	}
+}
+
+// behind reports whether an event comes after another in the order of Each.
+func behind(e, last *Event) bool {
+	return cmp.Or(strings.Compare(e.SessionID, last.SessionID), e.Time.Compare(last.Time), strings.Compare(e.ID, last.ID)) > 0
+}
