@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,16 +15,32 @@ import (
 	"rehearse/internal/chat"
 )
 
-// entry is one line of a cassette.
+// kindEmbedding marks the lines of embedders. Lines of models have no kind.
+const kindEmbedding = "embedding"
+
+// entry is one line of a cassette: an exchange with a model or with an embedder.
 type entry struct {
-	// Key is the SHA-256 of the model's name and the request.
-	Key     string      `json:"key"`
-	Model   string      `json:"model"`
+	Kind string `json:"kind,omitempty"`
+	// Key is the SHA-256 of the name of the model or embedder and the request.
+	Key   string `json:"key"`
+	Model string `json:"model"`
+
 	Request *Request    `json:"request,omitempty"`
 	Reply   *chat.Reply `json:"reply,omitempty"`
 	// Args are the arguments of the reply's tool calls to the byte, where JSON in JSON would lose their spaces.
-	Args  []string       `json:"args,omitempty"`
+	Args []string `json:"args,omitempty"`
+
+	Texts   []string    `json:"texts,omitempty"`
+	Vectors [][]float64 `json:"vectors,omitempty"`
+
 	Error *recordedError `json:"error,omitempty"`
+}
+
+func (e entry) sum() ([sha256.Size]byte, error) {
+	if e.Kind == kindEmbedding {
+		return embeddingKey(e.Model, e.Texts)
+	}
+	return requestKey(e.Model, *e.Request)
 }
 
 type recordedError struct {
@@ -36,7 +53,7 @@ type recordedError struct {
 	Attempts   int           `json:"attempts,omitempty"`
 }
 
-// Recorder writes the exchanges of models to a cassette, JSON Lines that Play reads.
+// Recorder writes the exchanges of models and embedders to a cassette, JSON Lines that Play reads.
 // Each exchange is one Write, so what was recorded before a crash stays. It is safe for concurrent use.
 // Neither requests nor errors hold secrets: keys travel in headers, and errors are scrubbed where they arise.
 type Recorder struct {
@@ -66,32 +83,42 @@ func (m *recorded) Generate(ctx context.Context, q Request) (chat.Reply, error) 
 func (m *recorded) Stream(ctx context.Context, q Request, token func(string)) (chat.Reply, error) {
 	reply, err := ask(ctx, m.model, q, token)
 	e := entry{Model: m.name, Request: &q}
-	var failure *Error
-	switch {
-	case err == nil:
+	if err == nil {
 		e.Reply, e.Args = &reply, exactArgs(reply.ToolCalls)
-	case errors.As(err, &failure):
-		e.Error = &recordedError{
-			failure.Fault, failure.At, failure.Status, failure.Message, failure.Hint, failure.RetryAfter, failure.Attempts,
-		}
-	default:
-		return reply, err
 	}
-	if problem := m.recorder.write(e); problem != nil {
-		return chat.Reply{}, &Error{
-			Fault: Unrecorded, Model: m.name, Message: fmt.Sprintf("the exchange could not be recorded: %v", problem),
-			Hint: "check the disk and the path of the cassette", Err: problem,
-		}
+	if failed := m.recorder.write(e, err); failed != nil {
+		return chat.Reply{}, failed
 	}
 	return reply, err
 }
 
-func (r *Recorder) write(e entry) error {
-	key, err := requestKey(e.Model, *e.Request)
+// write writes an exchange that ended with err, unless its caller gave it up.
+// The error is the *Error of an exchange that could not be written.
+func (r *Recorder) write(e entry, err error) error {
+	if err != nil {
+		failure, ok := asError(err)
+		if !ok {
+			return nil
+		}
+		e.Error = &recordedError{
+			failure.Fault, failure.At, failure.Status, failure.Message, failure.Hint, failure.RetryAfter, failure.Attempts,
+		}
+	}
+	if problem := r.append(e); problem != nil {
+		return &Error{
+			Fault: Unrecorded, Model: e.Model, Message: fmt.Sprintf("the exchange could not be recorded: %v", problem),
+			Hint: "check the disk and the path of the cassette", Err: problem,
+		}
+	}
+	return nil
+}
+
+func (r *Recorder) append(e entry) error {
+	sum, err := e.sum()
 	if err != nil {
 		return err
 	}
-	e.Key = hex.EncodeToString(key[:])
+	e.Key = hex.EncodeToString(sum[:])
 	line, err := encodeJSON(e)
 	if err != nil {
 		return err
@@ -129,10 +156,18 @@ func decodeEntry(line []byte) (entry, error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return entry{}, fmt.Errorf("not a recorded exchange: %w", err)
 	}
-	if len(e.Key) != 64 || (e.Reply == nil) == (e.Error == nil) {
+	answered := e.Reply != nil
+	switch e.Kind {
+	case "":
+	case kindEmbedding:
+		answered = e.Vectors != nil
+	default:
+		return entry{}, fmt.Errorf("not a recorded exchange: unknown kind %q", e.Kind)
+	}
+	if len(e.Key) != 2*sha256.Size || answered == (e.Error != nil) {
 		return entry{}, errors.New("not a recorded exchange: it needs a key and either a reply or an error")
 	}
-	e.Request = nil // the key stands for it
+	e.Request, e.Texts = nil, nil // the key stands for them
 	for i, text := range e.Args {
 		if text != "" && e.Reply != nil && i < len(e.Reply.ToolCalls) {
 			e.Reply.ToolCalls[i].Args = json.RawMessage(text)

@@ -19,12 +19,12 @@ var (
 	_ Cast  = (*Cassette)(nil)
 )
 
-// Cassette plays recorded exchanges. Identical requests get their replies in the order in which they were recorded, each once.
-// It is safe for concurrent use.
+// Cassette plays recorded exchanges. Identical requests of a model get their replies in the order in which they were recorded, each
+// once; see EmbedderAs for embedders. It is safe for concurrent use.
 type Cassette struct {
-	file   string
-	models []string
-	mu     sync.Mutex
+	file              string
+	models, embedders []string
+	mu                sync.Mutex
 	// tracks holds what is still to be played, played how many were, by request.
 	tracks map[string][]entry
 	played map[string]int
@@ -34,7 +34,7 @@ type Cassette struct {
 // The error is a source.Problems.
 func Play(file string, data []byte) (*Cassette, error) {
 	c := &Cassette{file: file, tracks: map[string][]entry{}, played: map[string]int{}}
-	names := map[string]bool{}
+	models, embedders := map[string]bool{}, map[string]bool{}
 	number := 0
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -50,14 +50,18 @@ func Play(file string, data []byte) (*Cassette, error) {
 		if err != nil {
 			return nil, source.Problems{{File: file, Line: number, Column: 1, Message: err.Error(), Hint: "record the cassette again"}}
 		}
-		names[e.Model] = true
+		if e.Kind == kindEmbedding {
+			embedders[e.Model] = true
+		} else {
+			models[e.Model] = true
+		}
 		c.tracks[e.Key] = append(c.tracks[e.Key], e)
 	}
-	c.models = slices.Sorted(maps.Keys(names))
+	c.models, c.embedders = slices.Sorted(maps.Keys(models)), slices.Sorted(maps.Keys(embedders))
 	return c, nil
 }
 
-// Models returns the names under which exchanges were recorded, sorted.
+// Models returns the names under which exchanges with models were recorded, sorted.
 func (c *Cassette) Models() []string { return slices.Clone(c.models) }
 
 // As returns the model that was recorded under name.
@@ -111,12 +115,17 @@ func (c *Cassette) unrecorded(name string, r Request, played int) *Error {
 	if played > 0 {
 		message = fmt.Sprintf("the cassette holds this request %d times, and all were played", played)
 	}
-	hint := "record it again: --record " + c.file
-	if !slices.Contains(c.models, name) {
-		hint = "it was recorded with " + strings.Join(c.models, ", ") + "; " + hint
-	}
 	return &Error{
 		Fault: Unrecorded, Model: name, At: c.file,
-		Message: fmt.Sprintf("%s, with the user message %q", message, clip(newScene(name, &r, nil).user)), Hint: hint,
+		Message: fmt.Sprintf("%s, with the user message %q", message, clip(newScene(name, &r, nil).user)), Hint: c.hint(name, c.models),
 	}
+}
+
+// hint says what to do about a request that was not recorded; known are the names that were.
+func (c *Cassette) hint(name string, known []string) string {
+	hint := "record it again: --record " + c.file
+	if len(known) > 0 && !slices.Contains(known, name) {
+		hint = "it was recorded with " + strings.Join(known, ", ") + "; " + hint
+	}
+	return hint
 }

@@ -11,24 +11,30 @@ import (
 // embedBatch is how many texts go into one request; OpenAI takes 2,048, many servers fewer.
 const embedBatch = 256
 
-// Embedder turns texts into vectors through an OpenAI-compatible endpoint. It is safe for concurrent use.
-type Embedder struct {
+// Embedder turns texts into vectors. Implementations are safe for concurrent use. Errors are *Error, or the context's.
+type Embedder interface {
+	// Embed returns one vector per text, in the same order.
+	Embed(ctx context.Context, texts []string) ([][]float64, error)
+}
+
+// EndpointEmbedder is an embedding model behind an OpenAI-compatible endpoint. It is safe for concurrent use.
+type EndpointEmbedder struct {
 	endpoint *endpoint
 	retrier  *retrier[[][]float64]
 }
 
 // NewEmbedder returns the embedding model that m describes.
-// Its requests are bounded and tried again as those of a model that Open returns.
-func NewEmbedder(m config.Model, o Options) (*Embedder, error) {
+// Its requests have the time-outs and retries of a model that Open returns.
+func NewEmbedder(m config.Model, o Options) (*EndpointEmbedder, error) {
 	e, err := newEndpoint(m, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Embedder{e, newRetrier[[][]float64](policyOf(m, e.at))}, nil
+	return &EndpointEmbedder{e, newRetrier[[][]float64](policyOf(m, e.at))}, nil
 }
 
 // Embed returns one vector per text, in the same order. The error is an *Error or the context's.
-func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float64, error) {
+func (e *EndpointEmbedder) Embed(ctx context.Context, texts []string) ([][]float64, error) {
 	vectors := make([][]float64, 0, len(texts))
 	for len(texts) > 0 {
 		batch := texts[:min(len(texts), embedBatch)]
@@ -44,7 +50,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float64, erro
 	return vectors, nil
 }
 
-func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float64, error) {
+func (e *EndpointEmbedder) ask(ctx context.Context, texts []string) ([][]float64, error) {
 	body, err := encodeJSON(object{"model": e.endpoint.model.Name, "input": texts})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/config"
 )
 
-func embedder(t *testing.T, base string) *Embedder {
+func embedder(t *testing.T, base string) *EndpointEmbedder {
 	t.Helper()
 	m := config.Model{Provider: "openai", Name: "small", BaseURL: base, Retries: new(0)}
 	e, err := NewEmbedder(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})

@@ -10,14 +10,14 @@ import (
 )
 
 // Embedder opens the configured embedder; nil without one.
-func (s *Setup) Embedder() (*llm.Embedder, error) {
+func (s *Setup) Embedder() (llm.Embedder, error) {
 	if s.config.Embedder == nil {
 		return nil, nil
 	}
 	return s.embedder(*s.config.Embedder)
 }
 
-func (s *shared) embedder(m config.Model) (*llm.Embedder, error) {
+func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	e, err := llm.NewEmbedder(m, s.models)
 	if err != nil {
 		return nil, modelError(err)
