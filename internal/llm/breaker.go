@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// breakAfter calls in a row that found nobody stop further ones for breakFor.
+	// After breakAfter calls in a row that were Unreachable, further calls fail at once for breakFor.
 	breakAfter = 5
 	breakFor   = 10 * time.Second
 )
 
-// newBreaker returns what makes a dead target fail fast. It counts whole calls, after their retries:
-// counting attempts, a hiccup during many concurrent calls would end them although the next attempt helps.
+// newBreaker returns the circuit breaker of a model. It counts whole calls, after their retries. If it counted attempts, a hiccup
+// during many concurrent calls would end them all, although their next attempts succeed.
 func newBreaker[T any]() circuitbreaker.CircuitBreaker[T] {
 	return circuitbreaker.NewBuilder[T]().
 		WithFailureThreshold(breakAfter).
@@ -41,7 +41,8 @@ func record[T any](b circuitbreaker.CircuitBreaker[T], err error) {
 	}
 }
 
-func (r *retrier[T]) open() *Error {
+// breakerOpen is the error of a call that is not made because the model was unreachable too often.
+func (r *retrier[T]) breakerOpen() *Error {
 	wait := r.breaker.RemainingDelay().Round(time.Second)
 	return &Error{
 		Fault: Unreachable, Model: r.policy.Model, At: r.policy.At,

@@ -19,7 +19,7 @@ type Limits struct {
 	shared map[string]*limiter
 }
 
-// NewLimits returns Limits that hold nobody back yet; each model brings its own (Limit).
+// NewLimits returns Limits without a limit; each model brings its own (Limit).
 func NewLimits() *Limits { return &Limits{shared: map[string]*limiter{}} }
 
 // Limit returns model with each call waiting for its turn, for as long as its context allows.
@@ -112,7 +112,7 @@ func (l *limiter) begin(ctx context.Context) (done func(tokens int), err error) 
 	}
 	return func(tokens int) {
 		l.slots.Release(weight)
-		l.settle(tokens - 1) // one was taken while waiting
+		l.charge(tokens - 1) // one was taken while waiting
 	}, nil
 }
 
@@ -130,8 +130,8 @@ func wait(ctx context.Context, l *rate.Limiter) error {
 	return err
 }
 
-// settle takes tokens that were used already; later calls wait until they are paid off.
-func (l *limiter) settle(tokens int) {
+// charge takes tokens that were used already; later calls wait until they are paid off.
+func (l *limiter) charge(tokens int) {
 	if l.tokens.Limit() == rate.Inf {
 		return
 	}

@@ -73,7 +73,7 @@ func (c *OpenAI) orWithoutSchema(r Request, ask func(Request) (chat.Reply, error
 	if r.Schema == nil || !refused(err) {
 		return reply, err
 	}
-	// The refusal may be about something else, so only an answer without the schema settles it.
+	// The refusal may be about something else, so only an answer without the schema proves that the schema was.
 	r.Schema = nil
 	reply, err = ask(r)
 	if err == nil {

@@ -30,7 +30,7 @@ func encodeResponses(m config.Model, r Request, _ bool) (any, error) {
 		body.Input = append(body.Input, items...)
 	}
 	for _, tool := range r.Tools {
-		// Strict is the default here but not in chat completions; the same tool shall mean the same.
+		// Strict is the default here but not in chat completions; a tool has to mean the same in both.
 		item := object{"type": "function", "name": tool.Name, "strict": false}
 		if tool.Description != "" {
 			item["description"] = tool.Description

@@ -102,7 +102,7 @@ type chunk struct {
 	Error *answerError `json:"error"`
 }
 
-// callDelta is a piece of a tool call; its index says of which. Some servers leave it out and send each call at once.
+// callDelta is a piece of the tool call at Index. Some servers leave the index out and send each call as a whole.
 type callDelta struct {
 	Index *int `json:"index"`
 	answerCall

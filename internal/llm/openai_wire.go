@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// answerText returns the content of an answer: text, nothing, or a list of parts of which the texts count.
+// answerText returns the content of an answer: a text, or the texts of a list of parts; nothing is "".
 func answerText(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:

@@ -54,7 +54,7 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 		return none, 0, ctx.Err()
 	}
 	if !r.breaker.TryAcquirePermit() {
-		return none, 0, r.open()
+		return none, 0, r.breakerOpen()
 	}
 	policy := retry.Policy{Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: maxAfter}
 	value, attempts, err := retry.Do(ctx, policy, call)

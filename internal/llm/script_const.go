@@ -11,7 +11,7 @@ const (
 	maxSchemaBytes = 16 << 10
 )
 
-// constants finds the values that the schema of a tool's parameters leaves no choice about: properties with a `const`.
+// constants finds the properties with a `const` in the schemas of tools' parameters.
 // It remembers schemas, because an agent sends the same few with every request and decoding one takes longer than the rest of an answer.
 // The zero value is ready and safe for concurrent use.
 type constants struct {

@@ -12,7 +12,7 @@ type scene struct {
 	model, user string
 	turn, call  int
 	request     *Request
-	// results is where the results of tools begin with which the request ends; without one it is the number of messages.
+	// results is the index of the first of the tool results at the end of the request; without one it is the number of messages.
 	results int
 	// system joins the system messages, once joined is set.
 	system string
@@ -106,7 +106,7 @@ func (v *scene) offers(tool string) bool {
 	return slices.ContainsFunc(v.request.Tools, func(t Tool) bool { return t.Name == tool })
 }
 
-// constant returns a value that the parameters of an offered tool leave no choice about; the first tool that has it counts.
+// constant returns the `const` of a parameter of an offered tool; the first tool that has one counts.
 func (v *scene) constant(name string) (string, bool) {
 	for i := range v.request.Tools {
 		if value, ok := v.constants.of(v.request.Tools[i].Parameters)[name]; ok {

@@ -25,7 +25,7 @@ var (
 // Scripted is a model played from a file of rules (LoadScript). The same requests in the same order get the same answers.
 // It is safe for concurrent use; only rules on `call` and limited faults depend on what was asked before.
 type Scripted struct {
-	// name is what the rules' `model` patterns see when nobody asks for another.
+	// name is what the rules' `model` patterns see when a request names no other.
 	name      string
 	file      string
 	rules     []rule
@@ -71,7 +71,7 @@ func (s *Scripted) Stream(ctx context.Context, r Request, token func(string)) (c
 	return s.play(ctx, s.name, r, token)
 }
 
-// play answers; token is nil when nobody takes the text piece by piece.
+// play answers; token is nil for a reply that is not streamed.
 func (s *Scripted) play(ctx context.Context, name string, r Request, token func(string)) (chat.Reply, error) {
 	start := time.Now()
 	v := newScene(name, &r, s.constants)

@@ -7,14 +7,14 @@ import (
 	"rehearse/internal/chat"
 )
 
-// Streamer is implemented by models that can tell their text while it comes.
+// Streamer is implemented by models that can give out their text while it comes.
 type Streamer interface {
 	// Stream is Generate with the text of the reply given to token piece by piece, in order, before it returns the whole.
 	// What was given out before an error stays given out. Token is not called at the same time twice, nor after the return.
 	Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error)
 }
 
-// Stream asks model with its text given to token as it comes, or in one piece when the model is no Streamer.
+// Stream asks model and gives its text to token as it comes, or in one piece when the model is no Streamer.
 // A reply without text gives nothing.
 func Stream(ctx context.Context, model Model, r Request, token func(string)) (chat.Reply, error) {
 	if s, ok := model.(Streamer); ok {
@@ -32,7 +32,7 @@ func inOnePiece(reply chat.Reply, err error, token func(string)) (chat.Reply, er
 	return reply, err
 }
 
-// ask is Stream or, without anybody who takes the text, Generate: what wraps a model does its part for both with it.
+// ask is Stream, or Generate when token is nil. Wrappers of models serve both calls with it.
 func ask(ctx context.Context, model Model, r Request, token func(string)) (chat.Reply, error) {
 	if token == nil {
 		return model.Generate(ctx, r)
