@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/langfuse/experiment"
 	"rehearse/internal/result"
 )
 
@@ -90,10 +91,10 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 	if err != nil {
 		return nil, err
 	}
-	live := log.begin(items.loggedRun(env))
-	defer live.breakOff(ctx) // unless it is finished
+	live := experiment.Begin(log, items.loggedRun(env))
+	defer interruptibly(ctx, env, live.BreakOff) // unless it is finished
 	if f.predictions == "" {
-		if err := f.asked.predict(ctx, env, items, func(i int) { live.add(items.logged(env, i)) }); err != nil {
+		if err := f.asked.predict(ctx, env, items, func(i int) { live.Add(items.logged(env, i)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +109,7 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 		return nil, outcome(err)
 	}
 	if live != nil {
-		live.finish(ctx, items.allLogged(env), r.scores())
+		interruptibly(ctx, env, func(ctx context.Context) { live.Finish(ctx, items.allLogged(env), r.scores()) })
 	}
 	return r, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func (f *classifyFlags) read(ctx context.Context, env *Env, name string) (*class
 
 // load reads the items from a file, or a dataset of that name.
 func (c *classified) load(ctx context.Context, env *Env, name string) (err error) {
-	if isItemsFile(name) {
+	if dataset.IsFile(name) {
 		base, _, _ := strings.Cut(filepath.Base(name), ".")
 		c.dataset = base
 		if c.set, err = dataset.Load(name); err != nil {
@@ -78,28 +77,15 @@ func (c *classified) load(ctx context.Context, env *Env, name string) (err error
 		}
 		return nil
 	}
-	records, where, err := openDataset(ctx, env, name)
+	records, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return err
 	}
-	c.dataset, c.remote = datasetName(where), strings.HasPrefix(where, langfuseScheme)
-	if c.set, err = dataset.FromRecords(where, records); err != nil {
+	c.dataset, c.remote = from.Title(), from.Kind == dataset.InLangfuse
+	if c.set, err = dataset.FromRecords(from.String(), records); err != nil {
 		return outcome(source.AsInvalid(err))
 	}
 	return nil
-}
-
-// isItemsFile reports whether a name is that of a file, there or missing, and not that of a dataset.
-func isItemsFile(name string) bool {
-	if strings.HasPrefix(name, langfuseScheme) || isStored(name) {
-		return false
-	}
-	kinds := []string{".jsonl", ".ndjson", ".json", ".csv"}
-	if slices.Contains(kinds, strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz")))) {
-		return true
-	}
-	info, err := os.Stat(name)
-	return err == nil && !info.IsDir()
 }
 
 // configure reads rehearse.yaml: --config, else the nearest at or above the items, else that of the sites. Its thresholds count where the
@@ -110,7 +96,7 @@ func (f *classifyFlags) configure(env *Env, name string) error {
 		return outcome(err)
 	}
 	around := "."
-	if items := f.itemsOf(name); isItemsFile(items) {
+	if items := f.itemsOf(name); dataset.IsFile(items) {
 		around = filepath.Dir(items)
 	}
 	at, err := s.At(around)

@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/langfuse/experiment"
 )
 
 // loggedInput is the input of an item as it is logged.
@@ -23,17 +24,17 @@ type loggedMessage struct {
 }
 
 // loggedRun is the run of their dataset as which the items are classified.
-func (c *classified) loggedRun(env *Env) *loggedRun {
-	return &loggedRun{
+func (c *classified) loggedRun(env *Env) *experiment.Run {
+	return &experiment.Run{
 		Kind: "classify", Dataset: c.dataset, Name: evaluation.RunID(env.Now()), Description: "rehearse classify: " + c.target,
 		Metadata: map[string]string{"classifier": c.target, "rehearse": version()},
 	}
 }
 
 // logged is an item as it is logged: whether it is right and how sure the classifier was (S3.41).
-func (c *classified) logged(env *Env, i int) loggedItem {
+func (c *classified) logged(env *Env, i int) experiment.Item {
 	item, p := &c.set.Items[i], &c.predictions[i]
-	one := loggedItem{
+	one := experiment.Item{
 		ID: item.ID, Input: inputOf(item), Output: p.Labels, Expected: item.Labels, Scores: map[string]float64{"correct": 0},
 		Comment: fmt.Sprintf("expected %s, predicted %s", labelList(item.Labels), labelList(labelsOf(p))),
 	}
@@ -53,8 +54,8 @@ func (c *classified) logged(env *Env, i int) loggedItem {
 }
 
 // allLogged are the items as they are logged.
-func (c *classified) allLogged(env *Env) []loggedItem {
-	all := make([]loggedItem, 0, len(c.set.Items))
+func (c *classified) allLogged(env *Env) []experiment.Item {
+	all := make([]experiment.Item, 0, len(c.set.Items))
 	for i := range c.set.Items {
 		all = append(all, c.logged(env, i))
 	}

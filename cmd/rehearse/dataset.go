@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,18 +57,6 @@ func named(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// remoteName returns the name of a dataset in Langfuse, with or without langfuse: before it.
-func remoteName(name string) (string, error) {
-	remote, asked := strings.CutPrefix(name, langfuseScheme)
-	switch {
-	case strings.TrimSpace(remote) == "":
-		return "", usage("the name of the dataset is empty: `rehearse dataset list` shows which there are")
-	case !asked && isItemsFile(remote):
-		return "", usage("%s is a file, but a dataset in Langfuse is wanted here: write its name, or %s%s if it is called that", remote, langfuseScheme, remote)
-	}
-	return remote, nil
 }
 
 // writeItems writes records to a file of JSON Lines, or to the standard output for "-".

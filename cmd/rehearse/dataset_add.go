@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/dataset"
+	"rehearse/internal/dataset/conversation"
 	"rehearse/internal/redact"
+	"rehearse/internal/source"
 )
 
 // addFlags is what can be said on the command line of dataset add.
@@ -42,7 +46,13 @@ What is expected is what the test expected of the turn, or --expected; else it i
 			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
-			return f.add(c.Context(), env, args[0])
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+				name, err := f.destination(env, args[0])
+				if err != nil {
+					return err
+				}
+				return f.add(ctx, env, places, name)
+			})
 		},
 	}
 	f.register(c.Flags())
@@ -96,44 +106,26 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 }
 
 // add makes the item and puts it where it belongs.
-func (f *addFlags) add(ctx context.Context, env *Env, name string) error {
-	ctx, release := untilSignal(ctx, env)
-	defer release()
-	to, err := f.destination(env, name)
+func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Places, name dataset.Name) error {
+	c, err := f.conversation(ctx, env, places)
 	if err != nil {
 		return err
 	}
-	c, err := f.conversation(ctx, env)
+	turn, err := c.Turn(f.turn)
 	if err != nil {
 		return err
 	}
-	turn, err := c.turn(f.turn)
+	r, err := f.item(ctx, env, places, c, turn)
 	if err != nil {
 		return err
 	}
-	r, err := c.item(turn)
+	put, err := places.Add(ctx, name, r, dataset.AddOptions{Replace: f.replace, Create: f.create})
 	if err != nil {
 		return err
 	}
-	if f.id != "" {
-		r.ID = f.id
-	}
-	if f.expected != "" {
-		if r.Expected, err = plainJSON(map[string]string{"response": f.expected}); err != nil {
-			return outcome(err)
-		}
-	}
-	secrets := redact.New(env.Environ)
-	for _, part := range []*json.RawMessage{&r.Input, &r.Expected, &r.Metadata} {
-		*part = secrets.Bytes(*part)
-	}
-	put, err := to.put(ctx, r, f.replace)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Stdout, "%s: added %s, made of turn %d of %s\n", harmless(to.String()), harmless(r.ID), turn, harmless(c.String()))
+	fmt.Fprintf(env.Stdout, "%s: added %s, made of turn %d of %s\n", harmless(name.String()), harmless(r.ID), turn, harmless(c.String()))
 	if f.turn == 0 {
-		fmt.Fprintf(env.Stderr, "turn %d is %s; --turn N takes another one of %d\n", turn, c.why, len(c.turns))
+		fmt.Fprintf(env.Stderr, "turn %d is %s; --turn N takes another one of %d\n", turn, c.Chosen(), c.Turns())
 	}
 	if !put.Expects() {
 		fmt.Fprintln(env.Stderr, "no expected answer is known: write one into expected_output.response, or say --expected TEXT (with --replace)")
@@ -141,18 +133,42 @@ func (f *addFlags) add(ctx context.Context, env *Env, name string) error {
 	return nil
 }
 
-// conversation finds the conversation.
-func (f *addFlags) conversation(ctx context.Context, env *Env) (c *recorded, err error) {
+// destination reads the argument: a path to a file of lines, or the name of a dataset.
+func (f *addFlags) destination(env *Env, text string) (dataset.Name, error) {
+	name, err := dataset.ParseName(text)
+	if err == nil {
+		name, err = name.Appendable()
+	}
 	switch {
-	case f.run != "":
-		c, err = f.fromRun(ctx, env)
-	case f.store != "":
-		c, err = f.fromStore(ctx)
-	default:
-		c, err = f.fromLangfuse(ctx, env)
+	case err != nil:
+		return name, outcome(source.AsInvalid(err))
+	case name.Kind == dataset.InFile && f.create:
+		return name, usage("--create makes a dataset in Langfuse; %s is a file, which is made in any case: leave it out", text)
+	case name.Kind == dataset.InLangfuse:
+		if _, err := env.langfuse(); err != nil {
+			return name, usage("%q is a dataset in Langfuse, but %w; name a file, ending in .jsonl, to keep the item there", name.Dataset, err)
+		}
 	}
-	if err == nil && f.site != "" {
-		c.site = f.site
+	return name, nil
+}
+
+// item makes an item of a turn as the flags say, without secrets.
+func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Places, c *conversation.Recorded, turn int) (dataset.Record, error) {
+	r, err := c.Item(turn)
+	if err != nil {
+		return r, err
 	}
-	return c, err
+	r.ID = cmp.Or(f.id, r.ID)
+	if r.Expected = dataset.Response(f.expected); f.expected == "" {
+		var unread []string
+		r.Expected, unread = c.Expected(turn, origin(ctx, env, places))
+		for _, name := range unread {
+			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n", harmless(name))
+		}
+	}
+	secrets := redact.New(env.Environ)
+	for _, part := range []*json.RawMessage{&r.Input, &r.Expected, &r.Metadata} {
+		*part = secrets.Bytes(*part)
+	}
+	return r, nil
 }

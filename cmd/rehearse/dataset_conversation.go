@@ -1,105 +1,112 @@
 package main
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"strings"
-	"unicode"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
+	"rehearse/internal/dataset/conversation"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/runlog"
+	"rehearse/internal/store"
+	"rehearse/internal/suite"
 )
 
-// recorded is a conversation of which one turn is made an item.
-type recorded struct {
-	// kind and name say what it is, such as the test refund-twice; parts tell it from every other conversation.
-	kind, name string
-	parts      []string
-	// said are the messages of the user and the assistant; turns are where in it the turns begin, each with what the user said.
-	said  []utterance
-	turns []int
-	// chosen is the turn that is taken unless another one is named, from 1, and why says why.
-	chosen int
-	why    string
-	// site is the name of the website, if it is known.
-	site string
-	// source tells where the conversation comes from; expected returns what was expected of a turn, or nil.
-	source   func(turn int) map[string]any
-	expected func(turn int) json.RawMessage
-}
-
-// utterance is a message in the history of an item.
-type utterance struct {
-	Role    chat.Role `json:"role"`
-	Content string    `json:"content"`
-}
-
-// String says what it is.
-func (c *recorded) String() string { return "the " + c.kind + " " + c.name }
-
-// turn returns the turn that is meant: the one that was asked for, or the chosen one.
-func (c *recorded) turn(asked int) (int, error) {
+// conversation finds the conversation that the flags name.
+func (f *addFlags) conversation(ctx context.Context, env *Env, places *dataset.Places) (c *conversation.Recorded, err error) {
 	switch {
-	case len(c.turns) == 0:
-		return 0, usage("%s has no turn to make an item of: nothing was said to the agent", c)
-	case asked > len(c.turns):
-		return 0, usage("--turn %d: %s has %s", asked, c, plural(len(c.turns), "turn"))
+	case f.run != "":
+		c, err = f.fromRun(ctx, env)
+	case f.store != "":
+		c, err = f.fromStore(ctx)
+	default:
+		c, err = f.fromLangfuse(ctx, env, places)
 	}
-	return cmp.Or(asked, c.chosen), nil
+	if err == nil && f.site != "" {
+		c.Site = f.site
+	}
+	return c, err
 }
 
-// item makes an item of a turn: the query is what the user said, the history what was said before.
-func (c *recorded) item(turn int) (dataset.Record, error) {
-	at := c.turns[turn-1]
-	source := c.source(turn)
-	source["turn"] = turn
-	var answer []string
-	for _, m := range c.said[at+1:] {
-		if m.Role != chat.Assistant {
-			break
+func (f *addFlags) fromRun(ctx context.Context, env *Env) (*conversation.Recorded, error) {
+	dir, err := env.findRun(ctx, f.run, "", ".")
+	if err != nil {
+		return nil, err
+	}
+	run, err := runlog.ReadRun(dir)
+	if err != nil {
+		return nil, usage("cannot read the run: %w", err)
+	}
+	return conversation.OfTest(&run, dir, runlog.Read(dir), conversation.Selection{Test: f.test, Suite: f.suite, Target: f.target, Trial: f.trial})
+}
+
+// origin reads again what a run was made of.
+func origin(ctx context.Context, env *Env, places *dataset.Places) conversation.Origin {
+	return conversation.Origin{
+		Suites: func(file string) ([]*suite.Suite, error) {
+			suites, problems, err := evaluation.Load([]string{file}, env.LookupEnv)
+			if err == nil {
+				err = problems.Err()
+			}
+			return suites, err
+		},
+		Records: func(text string) ([]dataset.Record, error) {
+			name, err := dataset.ParseName(text)
+			if err != nil {
+				return nil, err
+			}
+			return places.Read(ctx, name)
+		},
+	}
+}
+
+func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.Places) (*conversation.Recorded, error) {
+	client, err := places.Langfuse()
+	if err != nil {
+		return nil, usage("--from-session looks in Langfuse: %w; or name the store of a chatbot with --store", err)
+	}
+	c, unread, err := conversation.OfSession(ctx, client, f.session)
+	if len(unread) > 0 {
+		fmt.Fprintf(env.Stderr, "rehearse: %s without what a user said left out: %s\n", plural(len(unread), "trace"), fewIDs(unread))
+	}
+	return c, err
+}
+
+func (f *addFlags) fromStore(ctx context.Context) (c *conversation.Recorded, err error) {
+	kept, where, closing, err := openSessions(ctx, f.store)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	return conversation.OfChatbot(ctx, kept, where, f.site, f.session)
+}
+
+// redisURL is what begins the address of a Redis.
+var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
+
+// openSessions opens a store of sessions that is there already; where names it without its password.
+func openSessions(ctx context.Context, name string) (kept conversation.Sessions, where string, closing func() error, err error) {
+	if redisURL.MatchString(name) {
+		server, err := store.OpenRedis(ctx, name, store.RedisOptions{})
+		if err != nil {
+			return nil, "", nil, err
 		}
-		answer = append(answer, m.Content)
+		return server, server.String(), server.Close, nil
 	}
-	if len(answer) > 0 {
-		source["answer"] = strings.Join(answer, "\n\n")
+	path, _ := strings.CutPrefix(name, "sqlite:")
+	if path == "" || strings.Contains(path, "://") {
+		return nil, "", nil, usage("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
 	}
-	metadata := map[string]any{"source": source, "history": append([]utterance{}, c.said[:at]...)}
-	if c.site != "" {
-		metadata["site_name"] = c.site
+	if _, err := os.Stat(path); err != nil { // opening would make one
+		return nil, "", nil, usage("--store: %w; name the file that `rehearse serve --store` keeps", err)
 	}
-	r := dataset.Record{ID: c.id(turn)}
-	var err error
-	if r.Input, err = plainJSON(map[string]string{"query": c.said[at].Content}); err == nil {
-		r.Metadata, err = plainJSON(metadata)
+	opened, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, "", nil, err
 	}
-	if err == nil && c.expected != nil {
-		r.Expected = c.expected(turn)
-	}
-	return r, outcome(err)
-}
-
-// id names an item by its conversation and turn, the same every time.
-func (c *recorded) id(turn int) string {
-	what, _ := json.Marshal(append([]any{turn}, c.parts)) // texts always encode
-	sum := sha256.Sum256(what)
-	const longest = 60
-	name := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return '-'
-	}, c.name)
-	short := []rune(name)
-	return string(short[:min(len(short), longest)]) + "-" + hex.EncodeToString(sum[:4])
-}
-
-// plainJSON writes JSON in which <, > and & stay as they are.
-func plainJSON(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return json.RawMessage(strings.TrimSpace(b.String())), err
+	return opened.Checkpoints(0), path, opened.Close, nil
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/importer"
-	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -42,78 +40,48 @@ last one does. What has no place in an item is listed on stderr with how often i
 }
 
 func importItems(ctx context.Context, env *Env, files []string, to, format string, force bool) error {
-	if format != "" && !slices.Contains(importer.Formats(), format) {
-		return usage("unknown format %q: %s", format, source.Suggest(format, importer.Formats()))
+	place, err := importPlace(to, force)
+	if err != nil {
+		return outcome(source.AsInvalid(err))
 	}
-	if err := importTarget(to, force); err != nil {
-		return err
+	items, found, err := importer.ReadAll(files, format)
+	if err != nil {
+		return outcome(source.AsInvalid(err))
 	}
-	var items []dataset.Record
-	taken := map[string]bool{}
-	var told []string
-	for _, file := range files {
-		found, err := importer.Read(file, format)
-		if err != nil {
-			return outcome(source.AsInvalid(err))
-		}
-		for i := range found.Items {
-			r := &found.Items[i]
-			for n, id := 2, r.ID; taken[r.ID]; n++ { // of another file
-				r.ID = fmt.Sprintf("%s-%d", id, n)
+	if place.Kind == dataset.InStore {
+		err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+			o, err := places.Push(ctx, place, items, true)
+			if err != nil {
+				return err
 			}
-			taken[r.ID] = true
-		}
-		items = append(items, found.Items...)
-		told = append(told, importedLine(file, found))
+			return concluded(env, "text", place.String(), &o, "put", "")
+		})
+	} else {
+		err = writeItems(env.Stdout, to, items)
 	}
-	if err := keepImported(ctx, env, to, items); err != nil {
-		return err
-	}
-	for _, line := range told {
-		fmt.Fprintln(env.Stderr, harmless(line))
-	}
-	return nil
-}
-
-// importTarget refuses what nothing can be written to, before anything is read.
-func importTarget(to string, force bool) error {
-	if isStored(to) {
-		_, err := readStored(to)
-		if err == nil && force {
-			err = usage("--replace is for files: in a store an item is replaced by the one with its id; leave it out")
-		}
-		return err
-	}
-	if err := linesFile("--to", to); err != nil {
-		return err
-	}
-	if _, err := os.Stat(to); to != "-" && err == nil && !force {
-		return usage("--to %s: the file is there already: name another one, or add --replace", to)
-	}
-	return nil
-}
-
-// keepImported writes the items where they belong.
-func keepImported(ctx context.Context, env *Env, to string, items []dataset.Record) error {
-	if !isStored(to) {
-		return writeItems(env.Stdout, to, items)
-	}
-	stored, err := readStored(to)
 	if err != nil {
 		return err
 	}
-	return stored.push(ctx, env, items, true, "text")
+	for _, one := range found {
+		fmt.Fprintln(env.Stderr, harmless(one.String()))
+	}
+	return nil
 }
 
-// importedLine says what became of a file.
-func importedLine(file string, found *importer.Imported) string {
-	line := fmt.Sprintf("%s (%s): %s", file, found.Format, plural(len(found.Items), "item"))
-	var lost []string
-	for _, name := range setup.Names(found.Lost) {
-		lost = append(lost, fmt.Sprintf("%s %d", name, found.Lost[name]))
+// importPlace reads the value of --to, and refuses what cannot be written to before anything is read.
+func importPlace(to string, force bool) (name dataset.Name, err error) {
+	if dataset.NamesStore(to) {
+		name, err = dataset.ParseName(to)
+		if err == nil && force {
+			err = usage("--replace is for files: in a store an item is replaced by the one with its id; leave it out")
+		}
+		return name, err
 	}
-	if len(lost) == 0 {
-		return line
+	if err := linesFile("--to", to); err != nil {
+		return name, err
 	}
-	return line + "; not carried over: " + strings.Join(lost, ", ")
+	if _, err := os.Stat(to); to != "-" && err == nil && !force {
+		return name, usage("--to %s: the file is there already: name another one, or add --replace", to)
+	}
+	return dataset.Name{Kind: dataset.InFile, Dataset: to}, nil
 }

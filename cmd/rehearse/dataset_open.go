@@ -1,125 +1,100 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+	"io"
+	"os"
 	"strings"
+	"time"
 
 	"rehearse/internal/dataset"
-	"rehearse/internal/langfuse"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/store"
 )
 
-// langfuseScheme before the name of a dataset says that it is one of Langfuse's.
-const langfuseScheme = "langfuse:"
-
-// openDataset returns the items of a dataset, and says where they were found: the name of a file, langfuse:NAME, or that of a dataset in a store.
-// What is named like a file, or is one, is read; any other name is that of a dataset in Langfuse, oldest item first.
-func openDataset(ctx context.Context, env *Env, name string) (records []dataset.Record, where string, err error) {
-	if isStored(name) {
-		stored, err := readStored(name)
-		if err != nil {
-			return nil, "", err
+// openDataset returns the items of a dataset, and its name as it was understood.
+func openDataset(ctx context.Context, env *Env, text string) (records []dataset.Record, name dataset.Name, err error) {
+	err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+		if name, err = dataset.ParseName(text); err == nil {
+			records, err = places.Read(ctx, name)
 		}
-		records, err = stored.records(ctx, env)
-		return records, stored.String(), err
-	}
-	if isItemsFile(name) {
-		if records, err = dataset.LoadRecords(name); err != nil {
-			return nil, "", outcome(source.AsInvalid(err))
-		}
-		return records, name, nil
-	}
-	asked := strings.HasPrefix(name, langfuseScheme)
-	remote, err := remoteName(name)
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := openLangfuse(env)
-	switch {
-	case err != nil && asked:
-		return nil, "", outcome(source.AsInvalid(err))
-	case err != nil:
-		return nil, "", usage("there is no file %q (name a .jsonl, .json or .csv file), and it cannot be looked for in Langfuse: %w", name, err)
-	}
-	items, err := allItems(ctx, env, client, remote, false)
-	if errors.Is(err, errNoDataset) && !asked {
-		err = usage("%w; nor is there a file of that name", err)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	if len(items) == 0 {
-		return nil, "", usage("the dataset %q in %s has no items: put some there with `rehearse dataset push` or `rehearse dataset add`", remote, client)
-	}
-	for i := range items {
-		records = append(records, asRecord(&items[i]))
-	}
-	return records, langfuseScheme + remote, nil
+		return err
+	})
+	return records, name, err
 }
 
-// errNoDataset is wrapped by the error of a dataset that is not in Langfuse.
-var errNoDataset = errors.New("there is no such dataset")
-
-// openLangfuse returns the Langfuse that the environment names. The error says in one line which variables are missing.
-func openLangfuse(env *Env) (*langfuse.Client, error) {
-	if setup.LangfuseOff(env.Getenv) {
-		return nil, errors.New(setup.LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
-	}
-	c, err := langfuse.FromEnv(env.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	return langfuse.New(c)
-}
-
-// allItems returns the items of a dataset in Langfuse, the oldest first: their order stays when others are added. A signal ends it.
-func allItems(ctx context.Context, env *Env, client *langfuse.Client, name string, archived bool) ([]langfuse.Item, error) {
-	working, release := untilSignal(ctx, env)
+// onDatasets calls do with the places of datasets and a context that a signal ends, and gives the error its exit code.
+func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Places) error) error {
+	ctx, release := untilSignal(ctx, env)
 	defer release()
-	var items []langfuse.Item
-	counted := &counter{env: env, what: "items read from " + name}
-	for item, err := range client.Items(working, name, langfuse.ItemsOptions{Archived: archived}) {
-		switch {
-		case isAbsent(err):
-			return nil, usage("%w: %q in %s; `rehearse dataset list` shows them", errNoDataset, name, client)
-		case err != nil:
-			return nil, endedOr(working, err)
-		}
-		items = append(items, item)
-		counted.add()
-	}
-	slices.SortFunc(items, func(a, b langfuse.Item) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
-	return items, nil
+	return coded(ctx, do(ctx, &dataset.Places{
+		Store: env.openDatasets, Langfuse: env.langfuse, Progress: tellProgress(env.Stderr, env.Now), Now: env.Now,
+	}))
 }
 
-// endedOr returns an error that says by its exit code whether a signal has ended what was under way.
-func endedOr(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+// coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not be done.
+func coded(ctx context.Context, err error) error {
+	if _, has := errors.AsType[*exitError](err); err != nil && !has && !source.IsInvalid(err) && ctx.Err() != nil {
 		return &exitError{result.ExitInterrupted, errors.New("interrupted")}
 	}
 	return outcome(err)
 }
 
-// isAbsent reports whether Langfuse has said that there is no such thing. A 404 with advice comes from something else.
-func isAbsent(err error) bool {
-	e, ok := errors.AsType[*langfuse.Error](err)
-	return ok && errors.Is(e, langfuse.ErrNotFound) && e.Hint == ""
-}
-
-// asRecord returns an item of Langfuse as one of a file.
-func asRecord(item *langfuse.Item) dataset.Record {
-	return dataset.Record{ID: item.ID, Input: orNone(item.Input), Expected: orNone(item.ExpectedOutput), Metadata: orNone(item.Metadata)}
-}
-
-// orNone returns nil for null.
-func orNone(data []byte) []byte {
-	if string(data) == "null" {
-		return nil
+// tellProgress says every ten seconds how far something long has come. Short things it passes over in silence.
+func tellProgress(w io.Writer, clock func() time.Time) func(what string, done int) {
+	var said time.Time
+	return func(what string, done int) {
+		now := clock()
+		if done == 1 {
+			said = now
+		}
+		if now.Sub(said) >= plainInterval {
+			said = now
+			fmt.Fprintf(w, "%d %s so far\n", done, harmless(what))
+		}
 	}
-	return data
+}
+
+// openDatasets opens the datasets of the store at an address. A file that is missing is made only with create.
+func (e *Env) openDatasets(ctx context.Context, address string, create bool) (dataset.Store, func() error, error) {
+	if setup.IsPostgres(address) {
+		p, err := store.OpenPostgres(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.Datasets(), p.Close, nil
+	}
+	s, err := e.open(setup.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := storeAt(ctx, s, address, create)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return opened.Datasets(), s.Close, nil
+}
+
+// storeAt opens the store of a file, or that of the project.
+func storeAt(ctx context.Context, s *setup.Setup, address string, create bool) (*store.Store, error) {
+	path, named := strings.CutPrefix(address, "sqlite:")
+	if !named {
+		here, err := s.At(".")
+		if err != nil {
+			return nil, err
+		}
+		path = here.StorePath()
+	}
+	if path == "" {
+		return nil, usage("%s names no file: write sqlite:PATH", address)
+	}
+	if _, err := os.Stat(path); err != nil && !create { // opening would make one
+		return nil, usage("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`", err,
+			dataset.Name{Kind: dataset.InStore, Store: address, Dataset: "NAME"})
+	}
+	return s.StoreAt(ctx, path)
 }

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/dataset"
-	"rehearse/internal/langfuse"
 	"rehearse/internal/source"
 )
 
@@ -27,37 +28,20 @@ goes wrong before leaves an older file of that name as it was.`,
 			if err := linesFile("--out", out); err != nil {
 				return err
 			}
-			if isStored(args[0]) {
-				stored, err := readStored(args[0])
+			name, err := dataset.ParseName(args[0])
+			switch {
+			case err != nil:
+				return outcome(source.AsInvalid(err))
+			case name.Kind == dataset.InStore && archived:
+				return usage("--archived is for Langfuse: a store has no archived items; leave it out")
+			}
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+				pulled, err := places.Pull(ctx, name, archived, strings.TrimPrefix(out, "-"), env.Stdout)
 				if err != nil {
 					return err
 				}
-				if archived {
-					return usage("--archived is for Langfuse: a store has no archived items; leave it out")
-				}
-				return stored.pull(c.Context(), env, out)
-			}
-			name, err := remoteName(args[0])
-			if err != nil {
-				return err
-			}
-			client, err := openLangfuse(env)
-			if err != nil {
-				return outcome(source.AsInvalid(err))
-			}
-			items, err := allItems(c.Context(), env, client, name, archived)
-			if err != nil {
-				return err
-			}
-			records := make([]dataset.Record, 0, len(items))
-			for i := range items {
-				records = append(records, asRecord(&items[i]))
-			}
-			if err := writeItems(env.Stdout, out, records); err != nil {
-				return err
-			}
-			tellPulled(env, name, out, items, records)
-			return nil
+				return tellPulled(env, shownName(name), out, &pulled)
+			})
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", out, "the file to write, .jsonl or .jsonl.gz; - for the standard output")
@@ -66,19 +50,11 @@ goes wrong before leaves an older file of that name as it was.`,
 }
 
 // tellPulled says what came, and what about it is strange.
-func tellPulled(env *Env, name, out string, items []langfuse.Item, records []dataset.Record) {
+func tellPulled(env *Env, name, out string, pulled *dataset.Pulled) (err error) {
 	if out != "-" {
-		fmt.Fprintf(env.Stdout, "%s: %s written to %s\n", harmless(name), plural(len(items), "item"), out)
+		_, err = fmt.Fprintf(env.Stdout, "%s: %s written to %s\n", harmless(name), plural(pulled.Items, "item"), out)
 	}
-	var put, without []string
-	for i := range items {
-		if items[i].Status == langfuse.Archived {
-			put = append(put, items[i].ID)
-		}
-		if records[i].Input == nil {
-			without = append(without, items[i].ID)
-		}
-	}
-	warnOf(env, put, "%s archived in Langfuse, which the file does not tell: %s")
-	warnOf(env, without, "%s without an input, which no other command takes: %s")
+	warnOf(env, pulled.Archived, "%s archived in Langfuse, which the file does not tell: %s")
+	warnOf(env, pulled.WithoutInput, "%s without an input, which no other command takes: %s")
+	return err
 }

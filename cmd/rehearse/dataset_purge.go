@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/langfuse"
+	"rehearse/internal/dataset"
 	"rehearse/internal/source"
 )
 
@@ -23,43 +23,25 @@ Without --yes it is only said how many there are. "rehearse dataset pull NAME --
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			if isStored(args[0]) {
-				stored, err := readStored(args[0])
-				if err != nil {
-					return err
-				}
-				return stored.purge(c.Context(), env, yes, format)
-			}
-			name, err := remoteName(args[0])
-			if err != nil {
-				return err
-			}
-			client, err := openLangfuse(env)
+			name, err := dataset.ParseName(args[0])
 			if err != nil {
 				return outcome(source.AsInvalid(err))
 			}
-			items, err := allItems(c.Context(), env, client, name, true)
-			if err != nil {
-				return err
-			}
-			if !yes && len(items) > 0 {
-				return usage("%s of the dataset %q in %s would be deleted for good: add --yes to do that", plural(len(items), "item"), name, client)
-			}
-			o := &datasetOutcome{Dataset: name}
-			o.purge(c.Context(), env, client, items)
-			return o.conclude(env, format, "deleted", "run the same command again for the rest")
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+				o, err := places.Purge(ctx, name, func(items int, dataset string) error {
+					if yes {
+						return nil
+					}
+					return usage("%s of %s would be deleted for good: add --yes to do that", plural(items, "item"), dataset)
+				})
+				if err != nil {
+					return err
+				}
+				return concluded(env, format, shownName(name), &o, "deleted", "run the same command again for the rest")
+			})
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "delete them")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
-}
-
-// purge deletes items.
-func (o *datasetOutcome) purge(ctx context.Context, env *Env, client *langfuse.Client, items []langfuse.Item) {
-	ids := make([]string, 0, len(items))
-	for i := range items {
-		ids = append(ids, items[i].ID)
-	}
-	o.Deleted += len(o.inParts(ctx, env, "items deleted from "+o.Dataset, ids, client.DeleteItems))
 }

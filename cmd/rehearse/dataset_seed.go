@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/grader"
-	"rehearse/internal/langfuse"
 	"rehearse/internal/source"
 )
 
@@ -71,11 +69,7 @@ func (f *seedFlags) run(ctx context.Context, env *Env, file string) error {
 	if f.out != "" {
 		return f.toFile(env, s)
 	}
-	client, err := openLangfuse(env)
-	if err != nil {
-		return usage("%w; or write the items to a file with --out", err)
-	}
-	return f.toLangfuse(ctx, env, client, s)
+	return f.toLangfuse(ctx, env, s)
 }
 
 func (f *seedFlags) toFile(env *Env, s dataset.Seeding) error {
@@ -89,57 +83,26 @@ func (f *seedFlags) toFile(env *Env, s dataset.Seeding) error {
 	return nil
 }
 
-func (f *seedFlags) toLangfuse(ctx context.Context, env *Env, client *langfuse.Client, s dataset.Seeding) error {
-	ctx, release := untilSignal(ctx, env)
-	defer release()
-	there, err := allItems(ctx, env, client, s.Dataset, true)
-	absent := errors.Is(err, errNoDataset)
-	if err != nil && !absent {
-		return err
-	}
-	var foreign []string
-	for i := range there {
-		if !dataset.Seeded(there[i].Metadata) {
-			foreign = append(foreign, there[i].ID)
+func (f *seedFlags) toLangfuse(ctx context.Context, env *Env, s dataset.Seeding) error {
+	return onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+		if _, err := places.Langfuse(); err != nil {
+			return usage("%w; or write the items to a file with --out", err)
 		}
-	}
-	if len(foreign) > 0 && !f.yes {
-		return usage("the dataset %q in %s has %s that no seeding has made, which would be deleted: %s; add --yes to do that, or seed another dataset",
-			s.Dataset, client, plural(len(foreign), "item"), fewIDs(foreign))
-	}
-	o := &datasetOutcome{Dataset: s.Dataset}
-	if !f.purgeOnly {
-		warnUnexpected(env, s.Records)
-		if err := createSeeded(ctx, client, s); err != nil {
-			return endedOr(ctx, err)
-		}
-	}
-	o.purge(ctx, env, client, there)
-	if !o.complete() {
-		again := "nothing was created yet; run the same command again"
-		if f.purgeOnly {
-			again = "run the same command again for the rest"
-		}
-		return o.conclude(env, f.format, "deleted", again)
-	}
-	if !f.purgeOnly {
-		o.put(ctx, env, client, s.Records, nil)
-	}
-	return o.conclude(env, f.format, "created", "run the same command again: the file has everything")
-}
-
-// createSeeded creates the dataset of a seeding, or brings its description up to date.
-func createSeeded(ctx context.Context, client *langfuse.Client, s dataset.Seeding) error {
-	d := langfuse.Dataset{Name: s.Dataset, Description: s.Description}
-	if s.Site != "" {
-		metadata, err := json.Marshal(map[string]string{"site_name": s.Site})
+		o, err := places.Seed(ctx, s, dataset.SeedOptions{PurgeOnly: f.purgeOnly, Foreign: f.yes})
 		if err != nil {
 			return err
 		}
-		d.Metadata = metadata
-	}
-	_, err := client.CreateDataset(ctx, d)
-	return err
+		if !f.purgeOnly {
+			warnUnexpected(env, s.Records)
+		}
+		switch {
+		case !o.Deleting:
+			return concluded(env, f.format, s.Dataset, &o, "created", "run the same command again: the file has everything")
+		case f.purgeOnly:
+			return concluded(env, f.format, s.Dataset, &o, "deleted", "run the same command again for the rest")
+		}
+		return concluded(env, f.format, s.Dataset, &o, "deleted", "nothing was created yet; run the same command again")
+	})
 }
 
 // checkAssertions checks the assertions of items as `rehearse e2e` would.

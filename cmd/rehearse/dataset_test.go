@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/langfuse/langfusetest"
 	"rehearse/internal/result"
 )
@@ -123,62 +121,5 @@ func TestDatasetSecrets(t *testing.T) {
 	}
 	if all := stdout.String() + stderr.String(); strings.Contains(all, langfusetest.SecretKey) || !strings.Contains(all, "bad key") {
 		t.Error(all)
-	}
-}
-
-func TestSpoken(t *testing.T) {
-	for _, c := range []struct {
-		logged string
-		role   chat.Role
-		want   string
-	}{
-		{`"hello"`, chat.User, "hello"},
-		{`{"query": "a", "response": "b"}`, chat.User, "a"},
-		{`{"query": "a", "response": "b"}`, chat.Assistant, "b"},
-		{`{"input": {"message": "a"}, "n": 1}`, chat.User, "a"},
-		{`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}`, chat.User, "a"},
-		{`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}`, chat.Assistant, "b"},
-		{`[{"role": "user", "content": [{"type": "text", "text": "a"}]}]`, chat.User, "a"},
-		{`[{"role": "system", "content": "a"}]`, chat.User, ""},
-		{`{"content": {"content": {"content": {"content": {"content": {"content": {"content": "deep"}}}}}}}`, chat.User, ""},
-		{`""`, chat.User, ""},
-		{`7`, chat.User, ""},
-		{`{`, chat.User, ""},
-		{``, chat.User, ""},
-	} {
-		if got, ok := spoken(json.RawMessage(c.logged), c.role); got != c.want || ok != (c.want != "") {
-			t.Errorf("%s of %s: got %q, %v", c.role, c.logged, got, ok)
-		}
-	}
-}
-
-// TestSaidIn takes the transcript where it fits the turns, and the turns where it does not.
-func TestSaidIn(t *testing.T) {
-	say := chat.Say
-	turns := []result.Turn{{Input: chat.Content{Text: "a"}, Output: "A"}, {Input: chat.Content{Text: "b"}}}
-	for _, c := range []struct {
-		name   string
-		output []chat.Message
-		said   []utterance
-		turns  []int
-	}{
-		{
-			"after what was said before",
-			[]chat.Message{say(chat.User, "x"), say(chat.Assistant, "X"), say(chat.User, "a"), say(chat.Tool, "{}"), say(chat.Assistant, "A"), say(chat.User, "b")},
-			[]utterance{{chat.User, "x"}, {chat.Assistant, "X"}, {chat.User, "a"}, {chat.Assistant, "A"}, {chat.User, "b"}},
-			[]int{2, 4},
-		},
-		{
-			"another transcript",
-			[]chat.Message{say(chat.User, "x"), say(chat.User, "y")},
-			[]utterance{{chat.User, "a"}, {chat.Assistant, "A"}, {chat.User, "b"}},
-			[]int{0, 2},
-		},
-		{"no transcript", nil, []utterance{{chat.User, "a"}, {chat.Assistant, "A"}, {chat.User, "b"}}, []int{0, 2}},
-	} {
-		said, at := saidIn(&result.Test{Output: c.output, Turns: turns})
-		if d := cmp.Diff(c.said, said) + cmp.Diff(c.turns, at); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/grader"
+	"rehearse/internal/langfuse/experiment"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 )
@@ -15,23 +17,23 @@ import (
 // e2eLog logs the evaluation of a dataset of Langfuse there, as one of its runs, each item when it is answered. What cannot be logged is told
 // and changes nothing. A nil log logs nothing.
 type e2eLog struct {
-	to      *langfuseLog
+	env     *Env
+	to      *experiment.Config
 	dataset string
 	items   map[string]*e2eItem
-	live    *liveLog // nil until the run begins
+	live    *experiment.Log // nil until the run begins
 }
 
 // openLog returns where the evaluation is logged: nil where it is not.
-func (f *e2eFlags) openLog(env *Env, where string, items []*e2eItem) (*e2eLog, error) {
-	dataset, remote := strings.CutPrefix(where, langfuseScheme)
-	if !remote || f.trace != "yes" {
+func (f *e2eFlags) openLog(env *Env, from dataset.Name, items []*e2eItem) (*e2eLog, error) {
+	if from.Kind != dataset.InLangfuse || f.trace != "yes" {
 		return nil, nil
 	}
 	to, err := openLangfuseLog(env, logAuto, true)
 	if err != nil || to == nil {
 		return nil, err
 	}
-	l := &e2eLog{to: to, dataset: dataset, items: map[string]*e2eItem{}}
+	l := &e2eLog{env: env, to: to, dataset: from.Dataset, items: map[string]*e2eItem{}}
 	for _, item := range items {
 		l.items[item.id] = item
 	}
@@ -54,7 +56,7 @@ type loggedSink struct {
 
 // Begin begins the run of the dataset.
 func (s *loggedSink) Begin(run result.Run, tests int) {
-	s.log.live = s.log.to.begin(&loggedRun{
+	s.log.live = experiment.Begin(s.log.to, &experiment.Run{
 		Kind: "e2e", Dataset: s.log.dataset, Name: run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": version(), "judge": run.Judge},
 	})
 	s.Sink.Begin(run, tests)
@@ -63,7 +65,7 @@ func (s *loggedSink) Begin(run result.Run, tests int) {
 // Keep logs the answer to an item.
 func (s *loggedSink) Keep(t *result.Test) {
 	if item := s.log.items[t.TestID]; item != nil {
-		s.log.live.add(loggedAnswer(t, item))
+		s.log.live.Add(loggedAnswer(t, item))
 	}
 	s.Sink.Keep(t)
 }
@@ -73,7 +75,7 @@ func (l *e2eLog) finish(ctx context.Context, run *evaluation.Held, s e2eSummary,
 	if l == nil || run.Run.ExitCode == result.ExitInterrupted {
 		return nil // breakOff does it
 	}
-	var items []loggedItem
+	var items []experiment.Item
 	for t, err := range runlog.Read(run.Dir) {
 		if err != nil {
 			return outcome(err)
@@ -89,20 +91,20 @@ func (l *e2eLog) finish(ctx context.Context, run *evaluation.Held, s e2eSummary,
 	for name, sum := range s.dimensions {
 		scores[name] = sum / float64(s.scored)
 	}
-	l.live.finish(ctx, items, scores)
+	interruptibly(ctx, l.env, func(ctx context.Context) { l.live.Finish(ctx, items, scores) })
 	return nil
 }
 
 // breakOff logs what waits, unless the run was finished.
 func (l *e2eLog) breakOff(ctx context.Context) {
 	if l != nil {
-		l.live.breakOff(ctx)
+		interruptibly(ctx, l.env, l.live.BreakOff)
 	}
 }
 
 // loggedAnswer is the answer to one item, as it is logged.
-func loggedAnswer(t *result.Test, item *e2eItem) loggedItem {
-	one := loggedItem{
+func loggedAnswer(t *result.Test, item *e2eItem) experiment.Item {
+	one := experiment.Item{
 		ID: item.id, Input: map[string]any{"query": item.query, "history": item.rebuilt.Messages}, Expected: item.test.Turns[0].Expected,
 		Start: t.StartedAt, End: t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond))), Scores: map[string]float64{},
 	}

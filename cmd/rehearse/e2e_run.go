@@ -21,10 +21,11 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	records, where, err := openDataset(ctx, env, name)
+	records, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return err
 	}
+	where := from.String()
 	opened, err := f.open(env, where)
 	if err != nil {
 		return outcome(err)
@@ -41,12 +42,12 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if items, err = f.chosen(env, items); err != nil {
 		return err
 	}
-	log, err := f.openLog(env, where, items)
+	log, err := f.openLog(env, from, items)
 	if err != nil {
 		return err
 	}
 	defer log.breakOff(ctx) // unless it is finished
-	return f.evaluate(ctx, env, opened.With(targets), asSuite(datasetName(where), where, items), items, log)
+	return f.evaluate(ctx, env, opened.With(targets), asSuite(from.Title(), where, items), items, log)
 }
 
 // open opens the configuration that applies to the dataset.
@@ -80,19 +81,6 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, s *setup.Setup, tests
 		return outcome(err)
 	}
 	return f.conclude(ctx, env, e, held, items, log)
-}
-
-// datasetName is what a dataset is called in results: its name in Langfuse or in a store, or that of its file.
-func datasetName(where string) string {
-	if isStored(where) {
-		stored, _ := readStored(where) // it was opened by that name
-		return stored.name
-	}
-	if remote, ok := strings.CutPrefix(where, langfuseScheme); ok {
-		return remote
-	}
-	name := strings.TrimSuffix(filepath.Base(where), ".gz")
-	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // items reads the records, each for its site, and returns them with the targets that the sites are.

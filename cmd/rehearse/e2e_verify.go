@@ -66,17 +66,17 @@ type verified struct {
 }
 
 func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
-	records, where, err := openDataset(ctx, env, name)
+	records, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return err
 	}
 	f.model = noModel
-	opened, err := f.open(env, where)
+	opened, err := f.open(env, from.String())
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(opened)
-	items, _, err := f.items(opened, records, where, true)
+	items, _, err := f.items(opened, records, from.String(), true)
 	if err != nil {
 		return outcome(err)
 	}

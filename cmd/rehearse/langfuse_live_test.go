@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/redact"
 	"rehearse/internal/result"
 )
 
@@ -139,92 +138,4 @@ func TestInterruptedRunIsLogged(t *testing.T) {
 	if code != result.ExitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
 		t.Errorf("exit code %d, %d items, stderr %s", code, len(p.server.RunItems()), stderr)
 	}
-}
-
-// newLive returns a log that sends at once, of a run of three items i1 to i3.
-func newLive(t *testing.T, p *program, pace logPace) (*liveLog, *strings.Builder, []loggedItem) {
-	t.Helper()
-	var stderr strings.Builder
-	log, err := openLangfuseLog(&Env{LookupEnv: func(name string) (string, bool) { v := p.server.Getenv(name); return v, v != "" }, Stderr: &stderr}, logAuto, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.pace = pace
-	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	var items []loggedItem
-	for i := range 3 {
-		items = append(items, loggedItem{ID: fmt.Sprintf("i%d", i+1), Input: "x", Start: now, End: now, Scores: map[string]float64{"correct": 1}})
-	}
-	return log.begin(&loggedRun{Kind: "test", Dataset: "d", Name: "r"}), &stderr, items
-}
-
-// TestLiveLog holds the bounds of what is logged in the background.
-func TestLiveLog(t *testing.T) {
-	quick := logPace{every: time.Millisecond, batch: 2, waiting: 2, finish: 10 * time.Second, each: time.Second, brokenOff: 10 * time.Second}
-	t.Run("what did not fit is sent at the end, and nothing twice", func(t *testing.T) {
-		p := fourItems(t)
-		pace := quick
-		pace.every = time.Hour
-		pace.batch = 10
-		live, stderr, items := newLive(t, p, pace)
-		for _, item := range append(items, items...) {
-			live.add(item)
-		}
-		live.finish(t.Context(), items, map[string]float64{"passed": 1})
-		live.breakOff(t.Context())
-		live.add(items[0])
-		if len(p.server.RunItems()) != 3 || len(p.server.Scores()) != 4 || !strings.HasPrefix(stderr.String(), "logged to langfuse") {
-			t.Errorf("%d items, %d scores, stderr %s", len(p.server.RunItems()), len(p.server.Scores()), stderr)
-		}
-	})
-	t.Run("adding never waits for Langfuse, and the end has a bound", func(t *testing.T) {
-		p := fourItems(t)
-		p.server.Fail(langfusetest.Fault{Delay: time.Minute})
-		pace := quick
-		pace.finish, pace.each = 300*time.Millisecond, 0
-		live, stderr, items := newLive(t, p, pace)
-		began := time.Now()
-		for _, item := range items {
-			live.add(item)
-		}
-		if took := time.Since(began); took > 100*time.Millisecond {
-			t.Errorf("adding took %s", took)
-		}
-		live.finish(t.Context(), items, map[string]float64{"passed": 1})
-		if took := time.Since(began); took > 5*time.Second || !strings.Contains(stderr.String(), "it took too long") {
-			t.Errorf("the end took %s, stderr %s", took, stderr)
-		}
-	})
-	t.Run("a Langfuse that is away for a while", func(t *testing.T) {
-		p := fourItems(t)
-		for range 8 { // two look-ups of the dataset, each tried four times
-			p.server.Fail(langfusetest.TooMany("0"))
-		}
-		live, stderr, items := newLive(t, p, quick)
-		live.add(items[0])
-		live.finish(t.Context(), items, map[string]float64{"passed": 1})
-		if len(p.server.RunItems()) != 3 || len(p.server.Scores()) != 4 {
-			t.Errorf("%d items, %d scores, stderr %s", len(p.server.RunItems()), len(p.server.Scores()), stderr)
-		}
-	})
-	t.Run("refused keys end it", func(t *testing.T) {
-		p := fourItems(t)
-		p.server.Fail(langfusetest.Fault{Status: 401, Body: `{"message":"who?"}`})
-		live, stderr, items := newLive(t, p, quick)
-		live.finish(t.Context(), items, map[string]float64{"passed": 1})
-		if n := len(p.server.Requests()); n != 1 || !strings.Contains(stderr.String(), "check LANGFUSE_PUBLIC_KEY") {
-			t.Errorf("%d requests, stderr %s", n, stderr)
-		}
-	})
-	t.Run("secrets stay here", func(t *testing.T) {
-		p := fourItems(t)
-		live, stderr, items := newLive(t, p, quick)
-		live.sender.secrets = redact.New([]string{"SHOP_API_KEY=key-0123456789"})
-		items[0].Input = "my key-0123456789"
-		items[0].Comment = "key-0123456789"
-		live.finish(t.Context(), items[:1], map[string]float64{"passed": 1})
-		if said := fmt.Sprint(p.server.Spans(), p.server.Scores()); len(p.server.Spans()) != 1 || strings.Contains(said, "key-0123456789") {
-			t.Errorf("logged %s, stderr %s", said, stderr)
-		}
-	})
 }

@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 func newReplayRun(env *Env) *cobra.Command {
@@ -178,7 +179,7 @@ func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *set
 		return outcome(err)
 	case former.Status == replay.Running && e.Now().Sub(former.Seen) < alive:
 		return usage("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
-	case !sameJSON(run.Settings, former.Settings):
+	case !source.SameJSON(run.Settings, former.Settings):
 		return usage("run %s was another one: its variants, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
 	}
 	e.Resumed = true

@@ -275,5 +275,5 @@ func changedVariant(before *replay.Variant, now replay.Variant) string {
 
 // sameDocument compares JSON, of which there may be none.
 func sameDocument(a, b json.RawMessage) bool {
-	return len(a) == 0 && len(b) == 0 || len(a) > 0 && len(b) > 0 && sameJSON(a, b)
+	return len(a) == 0 && len(b) == 0 || len(a) > 0 && len(b) > 0 && source.SameJSON(a, b)
 }

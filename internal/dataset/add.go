@@ -11,9 +11,9 @@ import (
 	"rehearse/internal/source"
 )
 
-// Add puts a record into a file of JSON Lines, which is made when it is missing; settle makes it, given the record that has the id already,
-// or nil. Every other line stays as it is written. A file with faults is left alone. Several processes may add to one file.
-func Add(file, id string, settle func(old *Record) (Record, error)) error {
+// Add puts the record that change returns into a file of JSON Lines, which is made if it is missing. change gets the record that has the id
+// already, or nil. Every other line stays as it is written. A file with faults is left alone. Several processes may add to one file.
+func Add(file, id string, change func(old *Record) (Record, error)) error {
 	unlock, err := lock(file)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func Add(file, id string, settle func(old *Record) (Record, error)) error {
 	if err != nil {
 		return err
 	}
-	r, err := settle(old)
+	r, err := change(old)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 const lockWait = 10 * time.Second
 
 // lock keeps two processes from adding to one file at once: the later one waits. What excludes the other is a lock of the operating system on
-// a file beside the file, and that lock ends with its process, however it ends. So a lock file that a killed process has left holds up nobody.
+// a file beside it, which ends with its process, however the process ends. A lock file that a killed process has left locks nothing.
 func lock(file string) (unlock func(), err error) {
 	type taken struct {
 		unlock func()
@@ -54,7 +54,7 @@ func lockFile(name string) (unlock func(), err error) {
 		}
 		if named(f, name) {
 			return func() {
-				_ = os.Remove(name) // some systems keep an open file; it is empty and holds up nobody
+				_ = os.Remove(name) // some systems keep an open file; it is empty and locks nothing
 				_ = f.Close()
 			}, nil
 		}

@@ -14,6 +14,8 @@ type Record struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Line is where the item stands in its file; 0 for an item that comes from no file.
 	Line int `json:"-"`
+	// Archived is set for an item that Langfuse keeps but leaves out of runs.
+	Archived bool `json:"-"`
 }
 
 // LoadRecords reads the items of a .jsonl, .json or .csv file, each also packed as .gz, without asking what their parts are.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -88,7 +87,7 @@ func (r *seedReader) read() {
 	}
 }
 
-// readWhole reads a YAML document, of which JSON is one kind.
+// readWhole reads a file of YAML or JSON.
 func readWhole(file string) (source.Value, error) {
 	f, err := open(file)
 	if err != nil {
@@ -176,13 +175,11 @@ func (r *seedReader) item(n source.Node) {
 	}
 	record := Record{ID: r.seedID(n, site, query, history), Line: n.Line}
 	for part, v := range map[*json.RawMessage]any{&record.Input: map[string]any{"query": query}, &record.Expected: expected, &record.Metadata: metadata} {
-		data := &bytes.Buffer{}
-		encoder := json.NewEncoder(data)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(v); err != nil {
+		data, err := JSON(v)
+		if err != nil {
 			n.Report("write finite numbers and texts", "it cannot be written as JSON: %v", err)
 		}
-		*part = bytes.TrimSpace(data.Bytes())
+		*part = data
 	}
 	r.seeding.Records = append(r.seeding.Records, record)
 }

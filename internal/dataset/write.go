@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,21 @@ import (
 func IsLines(file string) bool {
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(file, ".gz")))
 	return ext == ".jsonl" || ext == ".ndjson"
+}
+
+// JSON returns a value as JSON in which <, > and & stay as they are.
+func JSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// Response returns an expected output that says in words what a good answer is.
+func Response(text string) json.RawMessage {
+	expected, _ := JSON(map[string]string{"response": text}) // a text always encodes
+	return expected
 }
 
 // Encode writes records as JSON Lines.

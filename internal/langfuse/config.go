@@ -30,7 +30,7 @@ const (
 	defaultAttempts  = 4
 )
 
-// ErrNotConfigured is the error of FromEnv where none of the variables is set: nobody wants Langfuse.
+// ErrNotConfigured is the error of FromEnv where none of the variables is set: Langfuse is not used.
 var ErrNotConfigured = errors.New("langfuse: not configured: set " + PublicKeyEnv + ", " + SecretKeyEnv + " and " + HostEnv +
 	" (the keys are in the project's settings)")
 

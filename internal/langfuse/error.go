@@ -64,6 +64,12 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// Absent reports whether Langfuse has said that there is no such thing. A 404 of anything else, such as a proxy, is none.
+func Absent(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusNotFound && e.Hint == ""
+}
+
 // invalid is the error of a call that is not sent.
 func (c *Client) invalid(what, format string, args ...any) error {
 	return &Error{Where: c.where, What: what, Message: fmt.Sprintf(format, args...)}

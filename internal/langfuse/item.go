@@ -128,7 +128,7 @@ func (c *Client) DeleteItem(ctx context.Context, id string) error {
 func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	return push("deletions", parcels(ids, func(id string) string { return id }, func(id string) error {
 		err := c.DeleteItem(ctx, id)
-		if e, ok := errors.AsType[*Error](err); ok && errors.Is(err, ErrNotFound) && e.Hint == "" {
+		if Absent(err) {
 			return nil
 		}
 		return err

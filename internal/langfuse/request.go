@@ -20,7 +20,7 @@ type request struct {
 	query  url.Values
 	header http.Header
 	body   []byte
-	// retry allows to send it once more when nobody knows whether the server has carried it out.
+	// retry allows to send it once more when the server may have carried it out.
 	retry bool
 }
 

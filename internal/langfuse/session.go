@@ -114,7 +114,7 @@ func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
 	return bare(*s.Traces), nil
 }
 
-// bare drops the spans, of which a session may have many.
+// bare drops the spans: a session may have many.
 func bare(all []Exchange) []Exchange {
 	for i := range all {
 		all[i].Observations = nil

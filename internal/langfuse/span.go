@@ -27,7 +27,7 @@ type Trace struct {
 	Spans []Span
 }
 
-// Experiment says of which run of which dataset a trace is an item, as Langfuse 4 knows them.
+// Experiment says which item of a dataset a trace is about, and in which run. Langfuse 4 makes its experiments of it.
 type Experiment struct {
 	// ID and Name are the same for all items of a run, and of no other run. On Langfuse 3 the id may be that of the dataset run.
 	ID          string

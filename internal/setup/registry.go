@@ -196,7 +196,7 @@ func (r *registry) ask(ctx context.Context, name string) error {
 	case err == nil:
 		p.version = fmt.Sprintf("langfuse-%d", found.Version)
 		p.text, p.err = r.systemText(&found)
-	case isAbsent(err):
+	case langfuse.Absent(err):
 		p.text, p.version, p.err = "", "", fmt.Errorf("%w: %q with the label %s in %s", prompt.ErrUnknown, name, r.label, r.client)
 	default:
 		if ctx.Err() == nil { // else it was given up
@@ -242,10 +242,4 @@ func (r *registry) systemText(p *langfuse.Prompt) (string, error) {
 			p.Name, r.client, maxRegistryPrompt>>10)
 	}
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
-}
-
-// isAbsent reports whether Langfuse has said that there is no such thing. A 404 with advice comes from something else.
-func isAbsent(err error) bool {
-	e, ok := errors.AsType[*langfuse.Error](err)
-	return ok && errors.Is(e, langfuse.ErrNotFound) && e.Hint == ""
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -12,17 +11,12 @@ import (
 
 // Bounds of what a dataset keeps.
 const (
-	// MaxDatasetName bounds the names of datasets, in bytes.
-	MaxDatasetName = 255
 	// maxItemID bounds the ids of items, and maxItem all parts of one, in bytes: what a file may have.
 	maxItemID = 1000
 	maxItem   = 16 << 20
 	// maxDescription bounds descriptions, in bytes.
 	maxDescription = 64 << 10
 )
-
-// ErrUnknownDataset is wrapped by the error of a dataset that the store does not have.
-var ErrUnknownDataset = errors.New("there is no such dataset")
 
 // Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent
 // use and for several processes. Store.Datasets and Postgres.Datasets give it.
@@ -33,33 +27,17 @@ type Datasets struct {
 	table datasetTable
 }
 
-// DatasetEntry is a dataset as List tells it.
-type DatasetEntry struct {
-	Name, Description string
-	Items             int
-	Created, Updated  time.Time
-}
-
-// DatasetChange counts what became of items that were put.
-type DatasetChange struct{ New, Changed, Unchanged int }
-
-// PutOptions say how items are put.
-type PutOptions struct {
-	// Create makes the dataset if it is missing; it is not made when the items cannot be put.
-	Create bool
-	// Now is when the dataset is changed.
-	Now time.Time
-}
+var _ dataset.Store = (*Datasets)(nil)
 
 // datasetTable is what differs between databases.
 type datasetTable interface {
 	// list returns all datasets in the byte order of their names, or with a name that one, if it is there.
-	list(ctx context.Context, name string) ([]DatasetEntry, error)
+	list(ctx context.Context, name string) ([]dataset.Entry, error)
 	// create adds a dataset unless it is there.
 	create(ctx context.Context, name, description string, now time.Time) error
 	// change calls do within a transaction, all or nothing, and notes when the dataset was changed. No two change one dataset at a time.
 	// It reports whether there is such a dataset; without one it does not call do, unless the dataset is to be made.
-	change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error)
+	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
 	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
 	// place names the database in errors.
@@ -77,25 +55,25 @@ type datasetChanges interface {
 }
 
 // List returns all datasets in the byte order of their names.
-func (d *Datasets) List(ctx context.Context) ([]DatasetEntry, error) { return d.table.list(ctx, "") }
+func (d *Datasets) List(ctx context.Context) ([]dataset.Entry, error) { return d.table.list(ctx, "") }
 
-// Dataset returns what List tells of one dataset. Without it the error wraps ErrUnknownDataset.
-func (d *Datasets) Dataset(ctx context.Context, name string) (DatasetEntry, error) {
+// Dataset returns what List tells of one dataset. Without it the error wraps dataset.ErrUnknown.
+func (d *Datasets) Dataset(ctx context.Context, name string) (dataset.Entry, error) {
 	if name == "" {
-		return DatasetEntry{}, d.unknown(name)
+		return dataset.Entry{}, d.unknown(name)
 	}
 	found, err := d.table.list(ctx, plainText(name))
 	if err == nil && len(found) == 0 {
 		err = d.unknown(name)
 	}
 	if err != nil {
-		return DatasetEntry{}, err
+		return dataset.Entry{}, err
 	}
 	return found[0], nil
 }
 
 func (d *Datasets) unknown(name string) error {
-	return fmt.Errorf("look for the dataset %q in %s: %w", shortened(name), d.table.place(), ErrUnknownDataset)
+	return fmt.Errorf("look for the dataset %q in %s: %w", shortened(name), d.table.place(), dataset.ErrUnknown)
 }
 
 // Create makes a dataset without items. One that is there stays as it is.
@@ -113,12 +91,12 @@ func checkDataset(name string) rowCheck {
 	if name == "" {
 		check.errorf("it has no name: give it one, or it could not be found")
 	}
-	check.text("name", name, MaxDatasetName)
+	check.text("name", name, dataset.MaxName)
 	return check
 }
 
 // Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it needs no connection while the
-// caller is busy; items that are added meanwhile may be among them or not. Without such a dataset the error wraps ErrUnknownDataset. After an
+// caller is busy; items that are added meanwhile may be among them or not. Without such a dataset the error wraps dataset.ErrUnknown. After an
 // error it yields nothing more.
 func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error] {
 	return func(yield func(dataset.Record, error) bool) {
@@ -142,11 +120,11 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 }
 
 // Put adds items to a dataset, all or none; one whose id is there already is replaced, and of several with one id the last counts. What is
-// there already as it is, is not written. Without such a dataset the error wraps ErrUnknownDataset.
-func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o PutOptions) (change DatasetChange, err error) {
+// there already as it is, is not written. Without such a dataset the error wraps dataset.ErrUnknown.
+func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o dataset.PutOptions) (change dataset.Change, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
-		return DatasetChange{}, err
+		return dataset.Change{}, err
 	}
 	err = d.change(ctx, name, o, func(tx datasetChanges) error {
 		for part := range itemParts(rows) {
@@ -159,13 +137,13 @@ func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record,
 		return nil
 	})
 	if err != nil {
-		return DatasetChange{}, err
+		return dataset.Change{}, err
 	}
 	return change, nil
 }
 
 // putPart puts those of a few items that are not there, or are there but different.
-func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change DatasetChange, err error) {
+func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change dataset.Change, err error) {
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].id
@@ -198,9 +176,11 @@ func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change Dat
 	return change, tx.put(ctx, different)
 }
 
-// Settle puts one item, which settle makes, given the one that has the id already, or nil. Nobody changes the dataset in between. An error of
-// settle comes back as it is, and nothing is changed.
-func (d *Datasets) Settle(ctx context.Context, name, id string, o PutOptions, settle func(old *dataset.Record) (dataset.Record, error)) error {
+// Update puts the item that change returns. change gets the item that has the id already, or nil. Nobody else changes the dataset in between.
+// An error of change comes back as it is, and nothing is changed.
+func (d *Datasets) Update(
+	ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error),
+) error {
 	return d.change(ctx, name, o, func(tx datasetChanges) error {
 		found, err := tx.find(ctx, []string{plainText(id)})
 		if err != nil {
@@ -210,11 +190,11 @@ func (d *Datasets) Settle(ctx context.Context, name, id string, o PutOptions, se
 		if len(found) > 0 {
 			old = new(found[0].record())
 		}
-		settled, err := settle(old)
+		changed, err := change(old)
 		if err != nil {
 			return err
 		}
-		rows, err := newItemRows([]dataset.Record{settled})
+		rows, err := newItemRows([]dataset.Record{changed})
 		if err != nil {
 			return err
 		}
@@ -223,9 +203,9 @@ func (d *Datasets) Settle(ctx context.Context, name, id string, o PutOptions, se
 }
 
 // Purge deletes every item of a dataset, which stays, and returns how many there were. Without such a dataset the error wraps
-// ErrUnknownDataset.
+// dataset.ErrUnknown.
 func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (deleted int, err error) {
-	err = d.change(ctx, name, PutOptions{Now: now}, func(tx datasetChanges) error {
+	err = d.change(ctx, name, dataset.PutOptions{Now: now}, func(tx datasetChanges) error {
 		deleted, err = tx.purge(ctx)
 		return err
 	})
@@ -235,7 +215,7 @@ func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (delet
 	return deleted, nil
 }
 
-func (d *Datasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) error {
+func (d *Datasets) change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) error {
 	if check := checkDataset(name); o.Create && check.err != nil {
 		return check.err
 	}

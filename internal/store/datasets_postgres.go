@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"rehearse/internal/dataset"
 )
 
 // Datasets returns the datasets that the database keeps in the tables exp.datasets and exp.dataset_items. They end with p.
@@ -14,10 +16,10 @@ type postgresDatasets struct{ db *Postgres }
 
 func (t postgresDatasets) place() string { return "PostgreSQL " + t.db.place.url }
 
-func (t postgresDatasets) list(ctx context.Context, name string) ([]DatasetEntry, error) {
+func (t postgresDatasets) list(ctx context.Context, name string) ([]dataset.Entry, error) {
 	rows, _ := t.db.pool.Query(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM exp.dataset_items WHERE dataset = name)
 		FROM exp.datasets WHERE name = $1 OR $1 = '' ORDER BY name`, name) // CollectRows returns its error
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d DatasetEntry, err error) {
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d dataset.Entry, err error) {
 		err = row.Scan(&d.Name, &d.Description, &d.Created, &d.Updated, &d.Items)
 		d.Created, d.Updated = d.Created.UTC(), d.Updated.UTC()
 		return d, err
@@ -33,7 +35,7 @@ func (t postgresDatasets) create(ctx context.Context, name, description string, 
 	return t.db.explain(ctx, "write a dataset to", err)
 }
 
-func (t postgresDatasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error) {
+func (t postgresDatasets) change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the server's fault
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
 		if o.Create {

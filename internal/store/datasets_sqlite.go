@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"rehearse/internal/dataset"
 )
 
 // Datasets returns the datasets that the store keeps. They end with the store.
@@ -16,11 +18,11 @@ type sqliteDatasets struct{ store *Store }
 
 func (t sqliteDatasets) place() string { return "store " + t.store.path }
 
-func (t sqliteDatasets) list(ctx context.Context, name string) (all []DatasetEntry, err error) {
+func (t sqliteDatasets) list(ctx context.Context, name string) (all []dataset.Entry, err error) {
 	err = t.store.each(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM dataset_items WHERE dataset = name)
 		FROM datasets WHERE name = ?1 OR ?1 = '' ORDER BY name`, []any{name},
 		func(rows *sql.Rows) error {
-			var d DatasetEntry
+			var d dataset.Entry
 			var created, updated int64
 			err := rows.Scan(&d.Name, &d.Description, &created, &updated, &d.Items)
 			d.Created, d.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
@@ -37,7 +39,7 @@ func (t sqliteDatasets) create(ctx context.Context, name, description string, no
 	return t.store.explain(ctx, "write a dataset to", err)
 }
 
-func (t sqliteDatasets) change(ctx context.Context, name string, o PutOptions, do func(datasetChanges) error) (known bool, err error) {
+func (t sqliteDatasets) change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the store's fault
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		now := o.Now.UnixMicro()

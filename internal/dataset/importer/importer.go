@@ -14,10 +14,13 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/source"
+	plain "rehearse/internal/text"
 )
 
 // Imported is what was found in a file.
 type Imported struct {
+	// File is the path of the file.
+	File string
 	// Format is the name of the tool's format.
 	Format string
 	Items  []dataset.Record
@@ -89,12 +92,55 @@ func Read(path, name string) (*Imported, error) {
 		if len(items) == 0 {
 			return nil, fmt.Errorf("%s: no message of a user was found in this file of the format %s", path, kind.name)
 		}
-		return &Imported{kind.name, items, f.lost}, nil
+		return &Imported{path, kind.name, items, f.lost}, nil
 	}
 	if name != "" {
 		return nil, fmt.Errorf("%s is no file of the format %s: leave out --format to have it found out", path, name)
 	}
 	return nil, fmt.Errorf("%s is of no known format: wanted one of %s", path, strings.Join(Formats(), ", "))
+}
+
+// ReadAll reads several files as Read does. It returns their items together, each with an id of its own, and what was found in each file.
+// Every error is an input error.
+func ReadAll(paths []string, name string) (items []dataset.Record, found []*Imported, err error) {
+	if name != "" && !slices.Contains(Formats(), name) {
+		return nil, nil, source.Invalid("unknown format %q: %s", name, source.Suggest(name, Formats()))
+	}
+	taken := map[string]bool{}
+	for _, path := range paths {
+		one, err := Read(path, name)
+		if err != nil {
+			return nil, nil, source.AsInvalid(err)
+		}
+		for i := range one.Items {
+			one.Items[i].ID = unique(one.Items[i].ID, taken)
+		}
+		items, found = append(items, one.Items...), append(found, one)
+	}
+	return items, found, nil
+}
+
+// unique returns an id, with a number behind it if it is taken, and takes it.
+func unique(id string, taken map[string]bool) string {
+	free := id
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	taken[free] = true
+	return free
+}
+
+// String says in a line what became of the file.
+func (i *Imported) String() string {
+	line := fmt.Sprintf("%s (%s): %s", i.File, i.Format, plain.Plural(len(i.Items), "item"))
+	var lost []string
+	for _, name := range slices.Sorted(maps.Keys(i.Lost)) {
+		lost = append(lost, fmt.Sprintf("%s %d", name, i.Lost[name]))
+	}
+	if len(lost) == 0 {
+		return line
+	}
+	return line + "; not carried over: " + strings.Join(lost, ", ")
 }
 
 // load reads the content of a file as JSON or YAML; lines of JSON become a list.
@@ -130,7 +176,7 @@ func load(path string) (any, error) {
 	return nil, fmt.Errorf("%s: the name does not say how to read the file: call it .json, .jsonl or .yaml", path)
 }
 
-// items makes an item of each turn of which something is expected or, where nothing is of any, of the last one.
+// items makes an item of each turn that has an expected answer, or of the last turn of a conversation without expected answers.
 func (f *file) items(name, format string, all []conversation) (items []dataset.Record, err error) {
 	taken := map[string]bool{}
 	for _, c := range all {
@@ -146,10 +192,7 @@ func (f *file) items(name, format string, all []conversation) (items []dataset.R
 				if err != nil {
 					return nil, err
 				}
-				for n, id := 2, r.ID; taken[r.ID]; n++ { // two conversations of one name
-					r.ID = fmt.Sprintf("%s-%d", id, n)
-				}
-				taken[r.ID] = true
+				r.ID = unique(r.ID, taken) // two conversations may have one name
 				items, behind = append(items, r), -1
 			}
 			behind++

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/importer"
+	"rehearse/internal/source"
 )
 
 func TestRead(t *testing.T) {
@@ -136,4 +137,29 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestReadAll gives the items of several files ids of their own.
+func TestReadAll(t *testing.T) {
+	folder := t.TempDir()
+	var paths []string
+	for _, name := range []string{"a.test.json", "b.test.json"} {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(`[{"query": "hi", "expected_tool_use": [{"tool_name": "x"}], "reference": "Hello"}]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	items, found, err := importer.ReadAll(paths, "")
+	if err != nil || len(items) != 2 || items[0].ID != "conversation-1" || items[1].ID != "conversation-1-2" {
+		t.Errorf("%+v, %v", items, err)
+	}
+	if want := paths[1] + " (adk): 1 item; not carried over: expected_tool_use 1"; len(found) != 2 || found[1].String() != want {
+		t.Errorf("%v, want %s", found, want)
+	}
+	for _, format := range []string{"adkk", "rasa"} {
+		if _, _, err := importer.ReadAll(paths, format); !source.IsInvalid(err) {
+			t.Errorf("the format %s: %v", format, err)
+		}
+	}
 }

@@ -52,9 +52,9 @@ func made(t *testing.T, d *store.Datasets, names ...string) {
 	}
 }
 
-func putItems(t *testing.T, d *store.Datasets, name string, items ...dataset.Record) store.DatasetChange {
+func putItems(t *testing.T, d *store.Datasets, name string, items ...dataset.Record) dataset.Change {
 	t.Helper()
-	change, err := d.Put(t.Context(), name, items, store.PutOptions{Now: noon})
+	change, err := d.Put(t.Context(), name, items, dataset.PutOptions{Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +96,9 @@ func datasetsUnknown(t *testing.T, d *store.Datasets) {
 	made(t, d, "there")
 	for _, name := range []string{"", "absent", "There", "' OR ''='", "\xff", strings.Repeat("long", 1000)} {
 		_, one := d.Dataset(t.Context(), name)
-		_, two := d.Put(t.Context(), name, simple("a"), store.PutOptions{Now: noon})
+		_, two := d.Put(t.Context(), name, simple("a"), dataset.PutOptions{Now: noon})
 		_, three := d.Purge(t.Context(), name, noon)
-		four := d.Settle(t.Context(), name, "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
+		four := d.Update(t.Context(), name, "a", dataset.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
 			t.Error("there is nothing to settle")
 			return dataset.Record{}, nil
 		})
@@ -107,7 +107,7 @@ func datasetsUnknown(t *testing.T, d *store.Datasets) {
 			five = err
 		}
 		for i, err := range []error{one, two, three, four, five} {
-			if !errors.Is(err, store.ErrUnknownDataset) || len(err.Error()) > 1000 {
+			if !errors.Is(err, dataset.ErrUnknown) || len(err.Error()) > 1000 {
 				t.Errorf("%.20q, %d: %v", name, i, err)
 			}
 		}
@@ -128,11 +128,11 @@ func datasetsListed(t *testing.T, d *store.Datasets) {
 	if err := d.Create(t.Context(), "b", "something else", noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Put(t.Context(), "b", simple("one", "two"), store.PutOptions{Now: noon.Add(time.Minute)}); err != nil {
+	if _, err := d.Put(t.Context(), "b", simple("one", "two"), dataset.PutOptions{Now: noon.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := d.List(t.Context())
-	want := []store.DatasetEntry{
+	want := []dataset.Entry{
 		{Name: odd, Description: "about " + odd, Created: noon, Updated: noon},
 		{Name: "B", Description: "about B", Created: noon, Updated: noon},
 		{Name: "a/b", Description: "about a/b", Created: noon, Updated: noon},
@@ -165,7 +165,7 @@ func itemsSame(t *testing.T, d *store.Datasets) {
 		{ID: "a", Input: json.RawMessage(`["x",12345678901234567890,1e300]`), Expected: json.RawMessage(`false`)},
 		{ID: strings.Repeat("é", 500), Input: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)},
 	}
-	if got, want := putItems(t, d, "set", items...), (store.DatasetChange{New: 4}); got != want {
+	if got, want := putItems(t, d, "set", items...), (dataset.Change{New: 4}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	putItems(t, d, "other", simple("z")...)
@@ -180,16 +180,16 @@ func itemsReplaced(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	items := simple("c", "a", "b")
 	putItems(t, d, "set", items...)
-	if got, want := putItems(t, d, "set", items...), (store.DatasetChange{Unchanged: 3}); got != want {
+	if got, want := putItems(t, d, "set", items...), (dataset.Change{Unchanged: 3}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	items[1] = dataset.Record{ID: "a", Input: json.RawMessage(`{"b":[1,2],"a":1}`)}
 	changed := append(simple("d"), items[1])
-	if got, want := putItems(t, d, "set", changed...), (store.DatasetChange{New: 1, Changed: 1}); got != want {
+	if got, want := putItems(t, d, "set", changed...), (dataset.Change{New: 1, Changed: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	wantItems(t, d, "set", append(items, simple("d")...)...)
-	for input, want := range map[string]store.DatasetChange{
+	for input, want := range map[string]dataset.Change{
 		` {"a": 1, "b":[1, 2]}`: {Unchanged: 1}, // the same, written in another way
 		`{"b":[2,1],"a":1}`:     {Changed: 1},
 		`{"b":[2,1],"a":1.0}`:   {Changed: 1},
@@ -201,7 +201,7 @@ func itemsReplaced(t *testing.T, d *store.Datasets) {
 		}
 	}
 	twice := append(simple("e", "f"), dataset.Record{ID: "e", Input: json.RawMessage(`"the last"`)})
-	if got, want := putItems(t, d, "set", twice...), (store.DatasetChange{New: 2}); got != want {
+	if got, want := putItems(t, d, "set", twice...), (dataset.Change{New: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	all := itemsOf(t, d, "set")
@@ -213,40 +213,40 @@ func itemsReplaced(t *testing.T, d *store.Datasets) {
 func itemsAllOrNone(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	items := append(simple("a", "b"), dataset.Record{ID: "c", Input: json.RawMessage(`{`)})
-	if _, err := d.Put(t.Context(), "set", items, store.PutOptions{Now: noon}); err == nil {
+	if _, err := d.Put(t.Context(), "set", items, dataset.PutOptions{Now: noon}); err == nil {
 		t.Error("no error")
 	}
 	wantItems(t, d, "set")
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := errors.New("stop")
-	err := d.Settle(ctx, "set", "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
+	err := d.Update(ctx, "set", "a", dataset.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
 		cancel()
 		return simple("a")[0], nil
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
-	if err := d.Settle(t.Context(), "set", "a", store.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+	if err := d.Update(t.Context(), "set", "a", dataset.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	wantItems(t, d, "set")
 }
 
 func itemsMade(t *testing.T, d *store.Datasets) {
-	o := store.PutOptions{Create: true, Now: noon}
+	o := dataset.PutOptions{Create: true, Now: noon}
 	stop := errors.New("stop")
 	for _, name := range []string{"", strings.Repeat("x", 256)} {
 		if _, err := d.Put(t.Context(), name, simple("a"), o); err == nil || !strings.Contains(err.Error(), "name") {
 			t.Errorf("%.10s: %v", name, err)
 		}
 	}
-	if err := d.Settle(t.Context(), "set", "a", o, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+	if err := d.Update(t.Context(), "set", "a", o, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	if all, err := d.List(t.Context()); len(all) != 0 || err != nil {
 		t.Errorf("%v, %v", all, err)
 	}
-	for i, want := range []store.DatasetChange{{New: 1}, {Unchanged: 1}} {
+	for i, want := range []dataset.Change{{New: 1}, {Unchanged: 1}} {
 		if got, err := d.Put(t.Context(), "set", simple("a"), o); got != want || err != nil {
 			t.Errorf("%d: %+v, %v", i, got, err)
 		}
@@ -263,7 +263,7 @@ func itemsRefused(t *testing.T, d *store.Datasets) {
 		`item "a": its metadata is no JSON: correct it`:                 {ID: "a", Metadata: json.RawMessage(`x`)},
 		"it has 16777219 bytes, of which 16777216 can be kept: shorten": {ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`)},
 	} {
-		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, store.PutOptions{Now: noon}); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, dataset.PutOptions{Now: noon}); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.300v, want %s", err, want)
 		}
 	}
@@ -272,7 +272,7 @@ func itemsRefused(t *testing.T, d *store.Datasets) {
 func itemSettled(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	for n := range 3 {
-		err := d.Settle(t.Context(), "set", "a", store.PutOptions{Now: noon}, func(old *dataset.Record) (dataset.Record, error) {
+		err := d.Update(t.Context(), "set", "a", dataset.PutOptions{Now: noon}, func(old *dataset.Record) (dataset.Record, error) {
 			if n == 0 != (old == nil) || old != nil && string(old.Input) != fmt.Sprint(n-1) {
 				t.Errorf("%d: %+v", n, old)
 			}
@@ -332,7 +332,7 @@ func itemsAtOnce(t *testing.T, d *store.Datasets) {
 	for w := range 6 {
 		wg.Go(func() {
 			for i := range 10 {
-				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)), store.PutOptions{Now: noon})
+				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)), dataset.PutOptions{Now: noon})
 				if err = errors.Join(err, d.Create(t.Context(), "set", "", noon)); err != nil {
 					t.Error(err)
 				}
@@ -351,7 +351,7 @@ func datasetsCancelled(t *testing.T, d *store.Datasets) {
 	cancel()
 	_, one := d.List(ctx)
 	_, two := d.Dataset(ctx, "set")
-	_, three := d.Put(ctx, "set", simple("a"), store.PutOptions{Now: noon})
+	_, three := d.Put(ctx, "set", simple("a"), dataset.PutOptions{Now: noon})
 	_, four := d.Purge(ctx, "set", noon)
 	var five error
 	for _, err := range d.Items(ctx, "set") {

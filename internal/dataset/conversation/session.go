@@ -1,4 +1,4 @@
-package main
+package conversation
 
 import (
 	"context"
@@ -9,25 +9,21 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/langfuse"
+	"rehearse/internal/source"
 )
 
-// fromLangfuse finds a session in Langfuse: each trace is a turn.
-func (f *addFlags) fromLangfuse(ctx context.Context, env *Env) (*recorded, error) {
-	client, err := openLangfuse(env)
-	if err != nil {
-		return nil, usage("--from-session looks in Langfuse: %w; or name the store of a chatbot with --store", err)
-	}
-	working, release := untilSignal(ctx, env)
-	defer release()
-	exchanges, err := client.Session(working, f.session)
+// OfSession finds a session in Langfuse: each trace is a turn. unread are the ids of the traces that do not tell what a user said; they are
+// left out.
+func OfSession(ctx context.Context, client *langfuse.Client, id string) (c *Recorded, unread []string, err error) {
+	exchanges, err := client.Session(ctx, id)
 	switch {
-	case isAbsent(err):
-		return nil, usage("there is no session %q in %s: copy the id from its page of the session", f.session, client)
+	case langfuse.Absent(err):
+		return nil, nil, source.Invalid("there is no session %q in %s: copy the id from its page of the session", id, client)
 	case err != nil:
-		return nil, endedOr(working, err)
+		return nil, nil, err
 	}
-	c := &recorded{kind: "session", name: f.session, parts: []string{client.String(), f.session}, why: "the last"}
-	var traces, unread []string
+	c = &Recorded{kind: "session", name: id, parts: []string{client.String(), id}, why: "the last"}
+	var traces []string
 	for i := range exchanges {
 		e := &exchanges[i]
 		asked, ok := spoken(e.Input, chat.User)
@@ -43,17 +39,14 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env) (*recorded, error
 		traces = append(traces, e.TraceID)
 	}
 	if len(c.turns) == 0 {
-		return nil, usage(`no trace of the session %q has an input that tells what the user said: wanted a text, or an object with one of %s`,
-			f.session, strings.Join(speaking[chat.User], ", "))
-	}
-	if len(unread) > 0 {
-		fmt.Fprintf(env.Stderr, "rehearse: %s without what a user said left out: %s\n", plural(len(unread), "trace"), fewIDs(unread))
+		return nil, nil, source.Invalid(`no trace of the session %q has an input that tells what the user said: wanted a text, or an object with one of %s`,
+			id, strings.Join(speaking(chat.User), ", "))
 	}
 	c.chosen = len(c.turns)
 	c.source = func(turn int) map[string]any {
-		return map[string]any{"session": f.session, "trace": traces[turn-1], "langfuse": hostOf(client)}
+		return map[string]any{"session": id, "trace": traces[turn-1], "langfuse": hostOf(client)}
 	}
-	return c, nil
+	return c, unread, nil
 }
 
 // hostOf returns the address of a Langfuse.
@@ -65,17 +58,19 @@ func hostOf(client *langfuse.Client) string {
 	return host
 }
 
-// speaking are the names under which applications log what somebody said, the most telling first.
-var speaking = map[chat.Role][]string{
-	chat.User:      {"query", "message", "input", "question", "content", "text", "messages"},
-	chat.Assistant: {"response", "answer", "output", "message", "content", "text", "messages"},
+// speaking returns the names under which applications log what somebody said, the most telling first.
+func speaking(role chat.Role) []string {
+	if role == chat.User {
+		return []string{"query", "message", "input", "question", "content", "text", "messages"}
+	}
+	return []string{"response", "answer", "output", "message", "content", "text", "messages"}
 }
 
 // maxWrapped is how deep what was said may be wrapped.
 const maxWrapped = 5
 
 // spoken finds what somebody said in what an application has logged: a text, an object that has it under a usual name, or a list of
-// messages, of which the last of that role counts.
+// messages, in which the last of that role counts.
 func spoken(logged json.RawMessage, role chat.Role) (text string, ok bool) {
 	var v any
 	if json.Unmarshal(logged, &v) != nil {
@@ -102,7 +97,7 @@ func spokenIn(v any, role chat.Role, depth int) (text string, ok bool) {
 			}
 		}
 	case map[string]any:
-		for _, name := range speaking[role] {
+		for _, name := range speaking(role) {
 			if text, ok := spokenIn(v[name], role, depth+1); ok {
 				return text, true
 			}
