@@ -102,7 +102,7 @@ type ToolCall struct {
 	LatencyMS float64         `json:"latency_ms,omitempty"`
 }
 
-// Usage counts tokens.
+// Usage counts tokens. The zero value says that no count was reported.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
@@ -125,13 +125,18 @@ type Reply struct {
 	State   json.RawMessage `json:"state,omitempty"`
 	TraceID string          `json:"trace_id,omitempty"`
 	Usage   Usage           `json:"usage"`
-	// CostUSD is 0 when no price is configured.
+	// CostUSD is in US dollars; 0 when no price is configured.
 	CostUSD float64 `json:"cost_usd,omitempty"`
+	// NoModel is true for an agent's reply that no model was asked for: then no usage and no cost are the truth.
+	NoModel bool `json:"no_model,omitempty"`
 	// Latency is the time of the successful attempt.
 	Latency time.Duration `json:"latency_ns"`
-	// Attempts counts the tries that it took, from 1; 0 means unknown.
+	// Attempts counts the tries that it took, from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
 }
+
+// UsageKnown reports whether Usage says what the reply took.
+func (r Reply) UsageKnown() bool { return r.NoModel || r.Usage.Total() > 0 }
 
 // Message returns the reply as an assistant's message: with the tool calls that were asked for, but not what came of them.
 func (r Reply) Message() Message {

@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,9 @@ func newLatency(a *Args) runner.Grader {
 	})
 }
 
+// errNoUsage says why a budget of tokens or money cannot be checked.
+var errNoUsage = errors.New("the target reports no token usage: check its turns by latency or turn_count")
+
 func newCost(a *Args) runner.Grader {
 	n, ok := a.either("max_usd", "budget", "number", "the greatest cost in US dollars; of a conversation, the sum over its turns", true)
 	most := 0.0
@@ -48,7 +52,10 @@ func newCost(a *Args) runner.Grader {
 		most = n.Number(0, unbounded)
 	}
 	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) {
-		if x.Reply.CostUSD == 0 && x.Reply.Usage.Total() > 0 {
+		switch {
+		case !x.Reply.UsageKnown() && x.Reply.CostUSD == 0:
+			return false, "", errNoUsage
+		case x.Reply.CostUSD == 0 && !x.Reply.NoModel:
 			return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
 		}
 		return x.Reply.CostUSD <= most, "$" + amount(x.Reply.CostUSD), nil
@@ -63,6 +70,9 @@ func newTokenUsage(a *Args) runner.Grader {
 		a.node.Report("add `max_total:`, `max_input:` or `max_output:`", "token_usage needs a bound")
 	}
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		if !x.Reply.UsageKnown() {
+			return result.Grade{}, errNoUsage
+		}
 		used := x.Reply.Usage
 		var parts []result.Grade
 		for _, bound := range []struct {

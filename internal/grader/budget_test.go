@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,11 +61,23 @@ func TestBudgets(t *testing.T) {
 func TestCostWithoutPrice(t *testing.T) {
 	check := one(t, New(Config{}), "{type: cost, max_usd: 1}")
 	x := reply("hi")
-	if g := grade(t, check, x); g.Score != 1 {
-		t.Errorf("a reply without tokens: %s", g.Reason)
-	}
 	x.Reply.Usage.OutputTokens = 5
 	if _, err := check.Grader.Grade(context.Background(), x); err == nil || !strings.Contains(err.Error(), "no price is configured") {
 		t.Errorf("tokens without a price: error %v", err)
+	}
+}
+
+// What a target does not report is not within any budget; only a reply that no model was asked for has used nothing.
+func TestBudgetsWithoutUsage(t *testing.T) {
+	for _, yaml := range []string{"{type: cost, max_usd: 1}", "{type: token_usage, max_total: 100}", "{type: token_usage, max_input: 0}"} {
+		check := one(t, New(Config{}), yaml)
+		x := reply("hi")
+		if _, err := check.Grader.Grade(context.Background(), x); !errors.Is(err, errNoUsage) {
+			t.Errorf("%s of a reply without usage: error %v", yaml, err)
+		}
+		x.Reply.NoModel = true
+		if g := grade(t, check, x); g.Score != 1 {
+			t.Errorf("%s of a reply without a model: %s", yaml, g.Reason)
+		}
 	}
 }

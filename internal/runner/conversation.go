@@ -209,7 +209,7 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 	if err != nil {
 		var tries interface{ Tries() int }
 		if errors.As(err, &tries) {
-			h.log[i].Attempts = max(1, tries.Tries())
+			h.log[i].Attempts = max(reply.Attempts, tries.Tries())
 		}
 		return nil, err
 	}
@@ -293,14 +293,21 @@ func (h *held) gradeWhole(ctx context.Context) {
 func (h *held) wholeExchange() *Exchange {
 	x := &Exchange{Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies), Partial: h.stopped}
 	var said []string
+	known := true
+	x.Reply.NoModel = len(h.replies) > 0
 	for _, r := range h.replies {
 		said = append(said, r.Text)
 		x.Output = r.Text
 		x.Reply.ToolCalls = append(x.Reply.ToolCalls, r.ToolCalls...)
 		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
 		x.Reply.CostUSD += r.CostUSD
+		x.Reply.NoModel = x.Reply.NoModel && r.NoModel
+		known = known && r.UsageKnown()
 		x.Reply.Latency += r.Latency
 		x.Reply.Node, x.Reply.State = r.Node, r.State
+	}
+	if !known {
+		x.Reply.Usage = chat.Usage{}
 	}
 	x.Text = strings.Join(said, "\n\n")
 	x.Reply.Text = x.Text

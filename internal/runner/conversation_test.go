@@ -507,3 +507,27 @@ func (s sleeper) Send(ctx context.Context, _ chat.Content) (chat.Reply, error) {
 		return chat.Reply{Text: "x"}, nil
 	}
 }
+
+// What a failed turn has used is recorded, and one turn without a report leaves the usage of the whole unknown.
+func TestUsageOfTurns(t *testing.T) {
+	used := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.5, Attempts: 3}
+	for _, tc := range []struct {
+		name    string
+		replies []chat.Reply
+		errs    []error
+		verdict result.Verdict
+		cost    float64
+		tries   int
+	}{
+		{"all report", []chat.Reply{used, used}, []error{nil, nil}, result.Pass, 1, 3},
+		{"one needs no model", []chat.Reply{used, {NoModel: true}}, []error{nil, nil}, result.Pass, 0.5, 1},
+		{"one does not report", []chat.Reply{used, {}}, []error{nil, nil}, result.Error, 0.5, 1},
+		{"the last one fails", []chat.Reply{used, used}, []error{nil, errors.New("down")}, result.Error, 1, 3},
+	} {
+		a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) { return tc.replies[turn-1], tc.errs[turn-1] }}
+		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: token_usage, max_total: 24}]", a, denying())
+		if got.Verdict != tc.verdict || got.CostUSD != tc.cost || got.Turns[1].Attempts != tc.tries {
+			t.Errorf("%s: %s, $%g, %d attempts", tc.name, got.Verdict, got.CostUSD, got.Turns[1].Attempts)
+		}
+	}
+}

@@ -35,6 +35,8 @@ type Event struct {
 type Outcome struct {
 	Response string
 	Metadata Metadata
+	// Use is what the turn took of models.
+	Use Use
 }
 
 // Metadata is what the page around the chat needs besides the answer (sitebot.md 2.12).

@@ -40,6 +40,7 @@ func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt
 		r.Schema = &llm.Schema{Name: node, JSON: schema}
 	}
 	answer, err := model.Generate(ctx, r)
+	t.meter.count(answer, err)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, v
 			cancel(err) // nobody listens any more
 		}
 	})
+	t.meter.count(reply, err)
 	switch {
 	case context.Cause(ctx) != nil:
 		return "", context.Cause(ctx)

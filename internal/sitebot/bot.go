@@ -69,6 +69,7 @@ type turn struct {
 	request Request
 	models  Models
 	leads   Leads
+	meter   meter
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher

@@ -39,13 +39,25 @@ const maxSession = 200
 const lockTTL = 2 * time.Minute
 
 // Turn answers one message of a visitor; the pieces of the answer go to sink while they come. One session has one turn at a time.
-// The error is an *Error, or ctx's; after it the conversation is as it was, but for the counters of the abuse gate.
+// The error is an *Error, or ctx's; after it the conversation is as it was, but for the counters of the abuse gate, and the outcome has
+// nothing but Use.
 func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, error) {
 	started := b.Now()
 	t, err := b.open(r)
 	if err != nil {
-		return nil, err
+		return &Outcome{}, err
 	}
+	o, err := b.answer(ctx, t, started, sink)
+	if err != nil {
+		o = &Outcome{}
+	}
+	o.Use = t.meter.total()
+	return o, err
+}
+
+// answer takes the turn of a request that was checked.
+func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(Event)) (*Outcome, error) {
+	r := t.request
 	unlock, err := b.lock(ctx, Thread(t.Name, r.Session))
 	if err != nil {
 		return nil, err

@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/graph"
-	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/prompt"
 )
 
@@ -28,6 +26,8 @@ type Classified struct {
 	// Intents is the answer of the node intent_classifier, Proposed that of skill_selector before the rules have their say.
 	Intents  Intents
 	Proposed []Skill
+	// Use is what the call took; it is known after an error, too.
+	Use Use
 }
 
 // Classifier returns the node of that name: intent_classifier or skill_selector. The time limit that the node has in a turn does not apply.
@@ -63,22 +63,21 @@ func (c *Classifier) Classify(ctx context.Context, siteName, message string, his
 	if err != nil {
 		return Classified{}, err
 	}
-	heard := &atomic.Bool{}
-	t.models = Models{Default: listened{t.models.Default, heard}, Fast: listened{t.models.Fast, heard}}
 	s, err := c.graph.Run(context.WithValue(ctx, turnKey{}, t), thread, input, nil)
 	forgotten := c.graph.Delete(context.WithoutCancel(ctx), thread)
 	if failed, ok := errors.AsType[*graph.NodeError](err); ok {
 		err = failed.Err
 	}
+	found := Classified{Use: t.meter.total()}
 	switch {
 	case ctx.Err() != nil:
-		return Classified{}, ctx.Err()
-	case err != nil && heard.Load():
-		return Classified{}, nil
+		return found, ctx.Err()
+	case err != nil && t.meter.hasReply(): // with a reply that the node cannot use
+		return found, nil
 	case err != nil || forgotten != nil:
-		return Classified{}, errors.Join(err, forgotten)
+		return found, errors.Join(err, forgotten)
 	}
-	found := Classified{Answered: true, Intents: s.Intents}
+	found.Answered, found.Intents = true, s.Intents
 	if s.Skills != nil {
 		found.Proposed = s.Skills.Proposed
 	}
@@ -100,19 +99,4 @@ func (c *Classifier) begin(t *turn, message string, history []chat.Message) (upd
 		return nil, fmt.Errorf("the history cannot be turned into a state: %w", err)
 	}
 	return append(input, inputColumn.Set(message), siteColumn.Set(t.Name), sessionColumn.Set(t.request.Session)), nil
-}
-
-// listened is a model that notes when it has answered, so that a reply that a node cannot use is told from a call that failed.
-type listened struct {
-	llm.Model
-	answered *atomic.Bool
-}
-
-// Generate asks the model.
-func (m listened) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
-	reply, err := m.Model.Generate(ctx, r)
-	if err == nil {
-		m.answered.Store(true)
-	}
-	return reply, err
 }

@@ -3,6 +3,7 @@ package sitebot_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,6 +89,9 @@ func TestClassifier(t *testing.T) {
 	} {
 		th := openTheater(t, shop)
 		th.says(tc.node, tc.reply)
+		if strings.TrimSpace(tc.message) != "" {
+			tc.want.Use.Attempts = 1
+		}
 		if d := cmp.Diff(tc.want, classify(t, th, tc.node, tc.message, before)); d != "" {
 			t.Errorf("%s: mismatch (-want +got):\n%s", tc.name, d)
 		}

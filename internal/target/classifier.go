@@ -85,16 +85,18 @@ type classifierSession struct {
 	history []chat.Message
 }
 
-// Send classifies one message.
+// Send classifies one message. After an error the reply says what the call has used.
 func (s *classifierSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	found, err := s.Node.Classify(ctx, s.Site, message.String(), s.history)
+	reply := used(found.Use)
 	if err != nil {
-		return chat.Reply{}, err
+		return reply, err
 	}
 	s.history = append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message})
 	c := ClassificationOf(&found)
-	state, err := json.Marshal(c)
-	return chat.Reply{Text: strings.Join(c.Labels, ", "), State: state}, err
+	reply.Text = strings.Join(c.Labels, ", ")
+	reply.State, err = json.Marshal(c)
+	return reply, err
 }
 
 // Close does nothing: a node keeps nothing.

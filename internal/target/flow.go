@@ -153,7 +153,7 @@ type flowState struct {
 // flowReply returns a turn of a flow as a target's reply.
 func flowReply(r *flow.Result) (chat.Reply, error) {
 	reply := chat.Reply{
-		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD, Attempts: r.Usage.Attempts,
+		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD, Attempts: r.Usage.Attempts, NoModel: r.Usage.LLMCalls == 0,
 		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens},
 	}
 	if r.NextNodeID != nil {

@@ -171,15 +171,22 @@ func text(value any) string {
 	return string(data)
 }
 
-// Send has the chatbot answer one message.
+// Send has the chatbot answer one message. After an error the reply says what the turn has used.
 func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	r := sitebot.Request{Site: s.Site, Session: s.id, Input: message.String(), Language: s.Language}
 	o, err := s.Bot.Turn(ctx, r, nil)
+	reply := used(o.Use)
 	if err != nil {
-		return chat.Reply{}, err
+		return reply, err
 	}
-	state, err := s.state(ctx)
-	return chat.Reply{Text: o.Response, Node: string(o.Metadata.Route), State: state}, err
+	reply.Text, reply.Node = o.Response, string(o.Metadata.Route)
+	reply.State, err = s.state(ctx)
+	return reply, err
+}
+
+// used returns a reply that says what a chatbot has used for it, and nothing else.
+func used(u sitebot.Use) chat.Reply {
+	return chat.Reply{Usage: u.Usage, CostUSD: u.CostUSD, Attempts: u.Attempts, NoModel: u == sitebot.Use{}}
 }
 
 // state returns the session's state without its messages, which the transcript has.

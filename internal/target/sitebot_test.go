@@ -136,3 +136,24 @@ func TestSitebotRebuildsHistory(t *testing.T) {
 		}
 	}
 }
+
+// A turn tells what all its calls have used, also when it failed; a message that no model is asked about has used nothing.
+func TestSitebotUsage(t *testing.T) {
+	session, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	reply, err := session.Send(t.Context(), chat.Content{Text: "hello"})
+	if err != nil || reply.Attempts < 5 || reply.Usage.InputTokens < 100 || reply.Usage.OutputTokens < 6 || reply.NoModel {
+		t.Errorf("an answer: %d attempts, usage %+v, error %v", reply.Attempts, reply.Usage, err)
+	}
+	reply, err = session.Send(t.Context(), chat.Content{Text: "fail"})
+	if err == nil || reply.Attempts < 4 || reply.Usage.InputTokens < 100 || reply.Text != "" {
+		t.Errorf("a failure: %d attempts, usage %+v, error %v", reply.Attempts, reply.Usage, err)
+	}
+	reply, err = session.Send(t.Context(), chat.Content{Text: strings.Repeat("x", sitebot.MaxInput+1)})
+	if err != nil || !reply.NoModel || reply.Usage != (chat.Usage{}) {
+		t.Errorf("a refusal: %+v, error %v", reply, err)
+	}
+}

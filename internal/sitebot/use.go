@@ -1,0 +1,63 @@
+package sitebot
+
+import (
+	"errors"
+	"sync"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+)
+
+// Use is what the model calls of one turn took, over all its nodes and background tasks, failed calls included.
+// The zero value says that no model was asked.
+type Use struct {
+	// Attempts counts the tries of all calls, retries included.
+	Attempts int
+	// Usage sums the tokens of all replies. It is zero when a reply came without a count: then the sum is not known.
+	Usage chat.Usage
+	// CostUSD sums what is known of the costs, in US dollars; a model without a price adds nothing.
+	CostUSD float64
+}
+
+// meter adds up the model calls of a turn, which run side by side. The zero value is ready to use.
+type meter struct {
+	mu  sync.Mutex
+	use Use
+	// replied is true once a model has replied, uncounted once one did so without a count of tokens.
+	replied, uncounted bool
+}
+
+// count adds one call, which has ended with a reply or an error.
+func (m *meter) count(reply chat.Reply, err error) {
+	attempts := reply.Attempts
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		attempts = failed.Attempts
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.use.Attempts += max(1, attempts)
+	m.use.Usage = m.use.Usage.Add(reply.Usage)
+	m.use.CostUSD += reply.CostUSD
+	if err == nil {
+		m.replied = true
+		m.uncounted = m.uncounted || reply.Usage.Total() == 0
+	}
+}
+
+// hasReply reports whether a model has replied.
+func (m *meter) hasReply() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.replied
+}
+
+// total returns what was counted so far.
+func (m *meter) total() Use {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	use := m.use
+	if m.uncounted {
+		use.Usage = chat.Usage{}
+	}
+	return use
+}

@@ -1,0 +1,31 @@
+package sitebot
+
+import (
+	"errors"
+	"testing"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+)
+
+func TestMeter(t *testing.T) {
+	counted := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.5, Attempts: 2}
+	m := meter{}
+	if m.hasReply() || m.total() != (Use{}) {
+		t.Errorf("at the start: %+v", m.total())
+	}
+	m.count(chat.Reply{}, &llm.Error{Attempts: 3})
+	m.count(chat.Reply{}, errors.New("elsewhere"))
+	if m.hasReply() || m.total() != (Use{Attempts: 4}) {
+		t.Errorf("after two failures: %+v", m.total())
+	}
+	m.count(counted, nil)
+	m.count(counted, errors.New("the reader has left")) // what came is paid for
+	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, 1}); !m.hasReply() || m.total() != want {
+		t.Errorf("after two replies: %+v, want %+v", m.total(), want)
+	}
+	m.count(chat.Reply{Text: "hi"}, nil)
+	if want := (Use{9, chat.Usage{}, 1}); m.total() != want {
+		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
+	}
+}
