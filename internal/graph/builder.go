@@ -3,12 +3,13 @@ package graph
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // DefaultSteps is how many steps a turn may take unless Builder.Steps says otherwise.
 const DefaultSteps = 25
 
-// Builder collects the definition of a graph. Mistakes are told by Compile, all at once.
+// Builder collects the definition of a graph. Compile reports its mistakes, all at once.
 type Builder[S any] struct {
 	name     string
 	columns  []Column[S]
@@ -35,8 +36,8 @@ func New[S any](name string, fields ...Column[S]) *Builder[S] {
 }
 
 // Node adds a node. Its function reads a snapshot and returns what it changes. The snapshot is a copy, so its fields may be set without any
-// effect and its slices appended to, but what they refer to is shared: it must not be changed (see Config.Guard). The function must return
-// soon after ctx is done.
+// effect and its slices appended to. What they refer to is shared and must not be changed (see Config.Guard). The function must return soon
+// after ctx is done.
 func (b *Builder[S]) Node(name string, work func(ctx context.Context, s S) (Update[S], error)) *Node[S] {
 	if work == nil {
 		return b.add(name, nil)
@@ -44,7 +45,7 @@ func (b *Builder[S]) Node(name string, work func(ctx context.Context, s S) (Upda
 	return b.add(name, func(ctx context.Context, s S, _ TokenSink) (Update[S], error) { return work(ctx, s) })
 }
 
-// Streaming adds a node that writes to the client. No other node can. Two streaming nodes never run side by side: their tokens would mix.
+// Streaming adds a node that writes to the client; other nodes cannot. Two streaming nodes never run side by side: their tokens would mix.
 func (b *Builder[S]) Streaming(name string, work func(ctx context.Context, s S, out TokenSink) (Update[S], error)) *Node[S] {
 	n := b.add(name, work)
 	n.streams = true
@@ -89,9 +90,58 @@ func (b *Builder[S]) Fan(from string, choose func(s S) []string, to ...string) {
 // Steps bounds the steps of a turn, which ends loops that do not end themselves.
 func (b *Builder[S]) Steps(limit int) { b.steps = limit }
 
-// Warn says how the state remembers the failure of a node that has a fallback. The error is for people who run the program.
+// Warn adds a write to the update of every fallback, such as a warning in the state. The error is for people who run the program.
 func (b *Builder[S]) Warn(write func(node string, err error) Write[S]) { b.warn = write }
 
 func (b *Builder[S]) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
+}
+
+// Start and End are the places where a turn begins and ends. They are not nodes: nothing runs there.
+const (
+	Start = "START"
+	End   = "END"
+)
+
+// DefaultLimit is the time that a node has unless its Limit says otherwise.
+const DefaultLimit = 2 * time.Minute
+
+// TokenSink takes a piece of the answer as soon as a streaming node has it. It must return once ctx is done.
+type TokenSink func(ctx context.Context, text string) error
+
+// Node is a step of a graph as it is defined. Its methods return it, so that they can be chained.
+type Node[S any] struct {
+	name     string
+	work     func(ctx context.Context, s S, out TokenSink) (Update[S], error)
+	streams  bool
+	limit    time.Duration
+	fallback func(s S, err error) Update[S] // nil when a failure ends the turn
+
+	// Compile fills in the rest.
+	index   int
+	always  []int            // where its edges lead
+	choose  func(S) []string // nil without a branch
+	choices []int            // where its branch may lead
+	before  bits             // the nodes that can lead here, directly or not
+}
+
+// end stands for End among the indices of nodes.
+const end = -1
+
+// Limit bounds the time of the node. When it is over, the node's context is done and the node has failed. What it returns or writes
+// afterwards is lost.
+func (n *Node[S]) Limit(d time.Duration) *Node[S] {
+	n.limit = d
+	return n
+}
+
+// OrElse keeps the turn going when the node returns an error, panics or runs out of time: the function makes an update from the snapshot and
+// the failure, which is used instead of the node's, with the write of Builder.Warn. A nil function makes no update. The function is quick
+// and does no I/O.
+func (n *Node[S]) OrElse(fallback func(s S, err error) Update[S]) *Node[S] {
+	if fallback == nil {
+		fallback = func(S, error) Update[S] { return nil }
+	}
+	n.fallback = fallback
+	return n
 }

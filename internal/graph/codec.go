@@ -3,8 +3,12 @@ package graph
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
+
+	"rehearse/internal/source"
 )
 
 const (
@@ -61,8 +65,8 @@ func (s *schema[S]) encodeAdded(writes Update[S]) ([]byte, error) {
 	return o.end(), nil
 }
 
-// decode returns what a chain of records leads to. Only what came after known is decoded. Fields that the state no longer has are passed
-// over, so that a new version of a program can go on with old conversations.
+// decode returns the state after a chain of records. Only the records after known are decoded. Fields that the state no longer has are
+// ignored, so that a new version of a program can go on with old conversations.
 func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], error) {
 	last := chain[len(chain)-1]
 	if !known.leadsTo(chain) {
@@ -89,7 +93,7 @@ func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], erro
 	return next, nil
 }
 
-// decodeAdded puts what a record adds to lists behind what others have added.
+// decodeAdded appends the list items of a record to added.
 func (s *schema[S]) decodeAdded(r Record, added *S) error {
 	if len(r.Appended) == 0 {
 		return nil
@@ -111,7 +115,7 @@ type object struct {
 	names int
 }
 
-// objects are those that nobody writes.
+// objects are unused ones.
 var objects = sync.Pool{New: func() any {
 	o := &object{}
 	o.json = json.NewEncoder(&o.text)
@@ -149,4 +153,63 @@ func (o *object) end() []byte {
 		objects.Put(o)
 	}
 	return text
+}
+
+// parse reads an update from a JSON object of fields. Unknown and repeated names are errors, at any depth.
+func (s *schema[S]) parse(data []byte) (Update[S], error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, fmt.Errorf("an update is a JSON object of fields, not %.40q", data)
+	}
+	var u Update[S]
+	seen := map[string]bool{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := key.(string) // the decoder lets nothing else stand for a key
+		c, known := s.byName[name]
+		switch {
+		case !known:
+			return nil, fmt.Errorf("unknown field %q (%s)", name, source.Suggest(name, s.names))
+		case seen[name]:
+			return nil, fmt.Errorf("field %q is given twice", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, fmt.Errorf("field %q: %w", name, err)
+		}
+		w, err := c.parse(value)
+		if err != nil {
+			return nil, fmt.Errorf("field %q: %w", name, err)
+		}
+		u = append(u, w)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("the update does not end: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the update: give one JSON object")
+	}
+	return u, nil
+}
+
+// decodeStrictly reads a value and refuses fields that it does not have.
+func decodeStrictly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%sa value of the kind %s cannot stand here: give %s", prefix(typed.Field), typed.Value, source.KindOf(typed.Type))
+	}
+	return err
+}
+
+func prefix(field string) string {
+	if field == "" {
+		return ""
+	}
+	return field + ": "
 }

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -241,5 +242,28 @@ func TestDrawing(t *testing.T) {
 	if len(d.Nodes) != 4 || d.Nodes[1].Note != "streams" ||
 		d.Nodes[0].Shape != draw.Start || d.Nodes[2].Shape != draw.Decision || d.Nodes[3].Shape != draw.End {
 		t.Errorf("nodes %+v", d.Nodes)
+	}
+}
+
+// The bound of a graph is its own: it may have more nodes than can be drawn, and is refused beyond it.
+func TestCompileBound(t *testing.T) {
+	chain := func(nodes int) error {
+		b := plainGraph()
+		before := graph.Start
+		for i := range nodes {
+			name := fmt.Sprintf("n%d", i)
+			b.Node(name, note(name))
+			b.Edge(before, name)
+			before = name
+		}
+		b.Edge(before, graph.End)
+		_, err := b.Compile(graph.Config{})
+		return err
+	}
+	if err := chain(draw.MaxNodes + 1); err != nil {
+		t.Errorf("a node more than can be drawn: %v", err)
+	}
+	if err := chain(graph.MaxNodes + 1); err == nil || !strings.Contains(err.Error(), "5001 nodes are too many: at most 5000") {
+		t.Errorf("a node more than the bound: %v", err)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// maxDepth bounds how deep a value may be nested; what is deeper contains itself, or nobody could read it.
+// maxDepth bounds how deep a value may be nested. A deeper one is taken to contain itself.
 const maxDepth = 200
 
 // detach replaces every reference within an addressable value by a copy, so that the value shares nothing that anyone could change.
 type detach func(v reflect.Value, depth int)
 
-// detacher returns the function that makes a value of a type share nothing, or nil when assignment has done that, and whether values have
-// slices, of which the function makes copies without room to spare. Unexported fields of structs are left as they are: nodes cannot reach them.
+// detacher returns the function that makes a value share nothing with its original, or nil when assignment is enough. Roomy says that values
+// may have slices; their copies have no spare capacity. Unexported fields of structs are left as they are: nodes cannot reach them.
 func detacher[T any]() (free func(*T), roomy bool, err error) {
 	switch any((*T)(nil)).(type) { // the types that states have most, without the cost of reflection
 	case *map[string]string:
@@ -30,7 +30,7 @@ func detacher[T any]() (free func(*T), roomy bool, err error) {
 	return func(v *T) { plan(reflect.ValueOf(v).Elem(), 0) }, p.roomy, nil
 }
 
-// planner makes a detach for each type once, so that types may contain themselves.
+// planner makes one detach for each type, because types may contain themselves.
 type planner struct {
 	known map[reflect.Type]detach
 	roomy bool // there are slices, or values that may have some
@@ -115,7 +115,7 @@ func cloneStrings(m *map[string]string) { *m = maps.Clone(*m) }
 
 func cloneList(l *[]string) { *l = slices.Clip(slices.Clone(*l)) }
 
-// deeper leaves nil alone and stops what contains itself.
+// deeper skips nil and panics on values that contain themselves.
 func deeper(plan detach) detach {
 	return func(v reflect.Value, depth int) {
 		if v.IsNil() {
@@ -126,4 +126,74 @@ func deeper(plan detach) detach {
 		}
 		plan(v, depth+1)
 	}
+}
+
+func detachArray(element detach) detach {
+	if element == nil {
+		return nil
+	}
+	return func(v reflect.Value, depth int) {
+		for i := range v.Len() {
+			element(v.Index(i), depth)
+		}
+	}
+}
+
+func detachSlice(element detach) detach {
+	return func(v reflect.Value, depth int) {
+		n := v.Len()
+		c := reflect.MakeSlice(v.Type(), n, n)
+		reflect.Copy(c, v)
+		if element != nil {
+			for i := range n {
+				element(c.Index(i), depth)
+			}
+		}
+		v.Set(c)
+	}
+}
+
+func detachMap(element detach) detach {
+	return func(v reflect.Value, depth int) {
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		slot := reflect.New(v.Type().Elem()).Elem()
+		for entries := v.MapRange(); entries.Next(); {
+			slot.SetIterValue(entries)
+			if element != nil {
+				element(slot, depth)
+			}
+			c.SetMapIndex(entries.Key(), slot)
+		}
+		v.Set(c)
+	}
+}
+
+func detachPointer(element detach) detach {
+	return func(v reflect.Value, depth int) {
+		c := reflect.New(v.Type().Elem())
+		c.Elem().Set(v.Elem())
+		if element != nil {
+			element(c.Elem(), depth)
+		}
+		v.Set(c)
+	}
+}
+
+// detachInterface plans as it goes, as only the value knows its type.
+func detachInterface(v reflect.Value, depth int) {
+	if v.IsNil() {
+		return
+	}
+	p := planner{}
+	plan := p.plan(v.Elem().Type())
+	if p.err != nil {
+		panic(p.err.Error())
+	}
+	if plan == nil {
+		return
+	}
+	c := reflect.New(v.Elem().Type()).Elem()
+	c.Set(v.Elem())
+	plan(c, depth+1)
+	v.Set(c)
 }

@@ -2,7 +2,7 @@
 //
 // A turn is one run of the graph, from Start until nothing is left to do. Four rules say all about it:
 //
-//   - A node runs when every node that can still lead to it has settled, and then once, whatever the lengths of the branches. So each node
+//   - A node runs when every node that can still lead to it has finished, and then once, whatever the lengths of the branches. So each node
 //     with several edges in is a join of those that were really scheduled: a branch that was skipped never holds it up.
 //   - A node reads a snapshot: the state after the nodes that led to it, and nothing of those that run beside it. States are never changed
 //     once they are made, so that snapshots cost nothing, however long the conversation is; Config.Guard finds who breaks that.

@@ -1,5 +1,109 @@
 package graph
 
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Update is what a node changes: writes, applied in their order. A nil write changes nothing.
+//
+//	return graph.Update[State]{Response.Set(text), Warnings.Add("no documents were found")}, nil
+type Update[S any] []Write[S]
+
+// Write is one change of one field. Field.Set and List.Add make them.
+type Write[S any] interface {
+	column() Column[S]
+	apply(s *S)
+}
+
+// Column is a field of the state S together with the rule by which writes reach it: a Field or a List.
+type Column[S any] interface {
+	about() *traits
+	bind(s *S) any                       // a pointer to the field within s
+	detach(s *S)                         // replaces the field within s by a deep copy
+	clear(s *S)                          // empties the field within s
+	parse(data []byte) (Write[S], error) // reads a write from outside
+}
+
+// growing is a column whose records hold only what they add.
+type growing[S any] interface {
+	Column[S]
+	gather(u Update[S]) (items any, any bool) // what an update adds to it
+	whole(s *S) Write[S]                      // adds all that s has of it
+	collect(s, from *S)                       // puts the items of from behind those of s, in place, whatever their keys
+	extend(s, by *S)                          // adds the items of by to those of s
+	take(s, from *S)                          // shares the items of from
+}
+
+// traits is what fields and lists have in common.
+type traits struct {
+	name   string // in JSON, or in Go for a field that is not stored
+	quoted []byte // the name as it stands in an object
+	number int    // of the struct's field
+	err    error  // what is wrong with the declaration
+
+	hidden  bool // tagged `json:"-"`: never stored, and empty at the beginning of each turn
+	list    bool // it is added to
+	single  bool // nodes that run side by side may not both write it
+	perTurn bool // empty at the beginning of each turn
+	kept    bool // its writes outlive a turn that fails
+	flat    bool // assignment copies it
+}
+
+func (t *traits) about() *traits { return t }
+
+// grows reports whether records hold only what they add to the field.
+func (t *traits) grows() bool { return t.list && !t.perTurn && !t.hidden }
+
+// pointer returns a new S and a pointer to the field of it that a declaration means.
+func pointer[S, T any](at func(*S) *T) (state, field reflect.Value) {
+	s := new(S)
+	return reflect.ValueOf(s).Elem(), reflect.ValueOf(at(s))
+}
+
+// identify finds out which field of the state a declaration means, so that nobody has to repeat its name.
+func (t *traits) identify(state, field reflect.Value) {
+	if state.Kind() != reflect.Struct {
+		t.fail("the state is a %s: make it a struct", state.Kind())
+		return
+	}
+	for i := range state.NumField() {
+		v := state.Field(i)
+		if v.Addr().Pointer() == field.Pointer() && v.Type() == field.Type().Elem() {
+			t.number = i
+			t.describe(state.Type().Field(i))
+			return
+		}
+	}
+	t.fail("a declaration points to no field of %s: return the address of one, as in &s.Name", state.Type())
+}
+
+func (t *traits) describe(f reflect.StructField) {
+	tag := f.Tag.Get("json")
+	name, options, _ := strings.Cut(tag, ",")
+	t.name = name
+	t.hidden = tag == "-"
+	if name == "" || t.hidden {
+		t.name = f.Name
+	}
+	t.perTurn = t.hidden
+	t.quoted, _ = json.Marshal(t.name)
+	switch {
+	case !f.IsExported() || f.Anonymous:
+		t.fail("field %q cannot be stored: export it and give it a name of its own", f.Name)
+	case strings.Contains(options, "string"):
+		t.fail("field %q: the option \"string\" of its json tag is not supported: leave it out", f.Name)
+	}
+}
+
+func (t *traits) fail(format string, args ...any) {
+	if t.err == nil {
+		t.err = fmt.Errorf(format, args...)
+	}
+}
+
 // Field is a field of the state with one value.
 type Field[S, T any] struct {
 	traits

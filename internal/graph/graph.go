@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"rehearse/internal/draw"
 )
 
 const (
@@ -52,18 +54,18 @@ func (g *Graph[S]) run(ctx context.Context, thread string, input Update[S], sink
 		return result, err
 	}
 	t := newTurn(g, thread, last.Turn, g.schema.opened(*state), sink)
-	err = t.hold(ctx, input)
+	after, writes, err := t.hold(ctx, input)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	if err != nil {
-		return result, errors.Join(err, g.keep(ctx, thread, last, state, t.kept()))
+		return result, errors.Join(err, g.keep(ctx, thread, last, state, writes))
 	}
 	next := Record{Parent: last.ID, Turn: last.Turn + 1, Source: SourceTurn}
-	saved, err := g.save(ctx, thread, next, t.result, t.writes())
+	saved, err := g.save(ctx, thread, next, after, writes)
 	return saved.State, err
 }
 
-// keep saves what outlives a failed turn.
+// keep saves the writes to Kept fields of a failed turn.
 func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *S, kept Update[S]) error {
 	if len(kept) == 0 {
 		return nil
@@ -75,10 +77,10 @@ func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *
 	return err
 }
 
-// Tasks returns how many background tasks are at work in all turns.
+// Tasks returns how many background tasks are running in all turns.
 func (g *Graph[S]) Tasks() int { return int(g.tasks.Load()) }
 
-// ErrPanic is what a node, a task or a function of the graph has failed with that panicked.
+// ErrPanic is the failure of a node, a task or a function of the graph that has panicked.
 var ErrPanic = errors.New("panicked")
 
 // try calls foreign code; a panic becomes an error, and its stack goes to the log.
@@ -90,4 +92,43 @@ func try(log *slog.Logger, what, name string, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// Drawing returns the graph to draw. Where every turn goes on is a solid line, what a branch decides a dashed one; nodes that write to the
+// client stand out.
+func (g *Graph[S]) Drawing() draw.Graph {
+	d := draw.Graph{Title: g.name}
+	for _, n := range g.nodes {
+		d.Nodes = append(d.Nodes, n.drawn())
+		for _, to := range n.always {
+			d.Edges = append(d.Edges, draw.Edge{From: n.name, To: g.nameOf(to)})
+		}
+		for _, to := range n.choices {
+			d.Edges = append(d.Edges, draw.Edge{From: n.name, To: g.nameOf(to), Style: draw.Dashed})
+		}
+	}
+	d.Nodes = append(d.Nodes, draw.Node{ID: End, Shape: draw.End, Tone: draw.Good})
+	return d
+}
+
+func (n *Node[S]) drawn() draw.Node {
+	shown := draw.Node{ID: n.name}
+	switch {
+	case n.index == 0:
+		shown.Shape = draw.Start
+	case n.choose != nil:
+		shown.Shape = draw.Decision
+	}
+	if n.streams {
+		shown.Note, shown.Tone = "streams", draw.Accent
+	}
+	return shown
+}
+
+// nameOf returns the name of a node by its number.
+func (g *Graph[S]) nameOf(index int) string {
+	if index == end {
+		return End
+	}
+	return g.nodes[index].name
 }

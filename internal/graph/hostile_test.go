@@ -230,7 +230,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Nothing is written to the client after a node has settled, by whatever way (js: siblings ran on after the error).
+// Nothing is written to the client after a node has finished, by whatever way (js: siblings ran on after the error).
 func TestWritesAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -257,8 +257,8 @@ func TestWritesAfterTheEnd(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if text.String() != "in time" || !errors.Is(late, graph.ErrSettled) {
-			t.Errorf("the client got %q; writing late gave %v, want ErrSettled", text.String(), late)
+		if text.String() != "in time" || !errors.Is(late, graph.ErrFinished) {
+			t.Errorf("the client got %q; writing late gave %v, want ErrFinished", text.String(), late)
 		}
 	})
 }

@@ -104,7 +104,7 @@ func (l *List[S, E]) added(old, items []E) []E {
 	return slices.Clip(list)
 }
 
-// finder returns what finds the place of a key in a list that grows, or -1: an index when there is much to find, else a search.
+// finder returns a function that finds the index of a key in a growing list, or -1: by a map when it is called often, else by a search.
 func (l *List[S, E]) finder(times int) func(list []E, key string) int {
 	if times <= 4 {
 		return func(list []E, key string) int {

@@ -2,11 +2,11 @@ package graph
 
 import "sync"
 
-// maxRecalled bounds the bytes that are recalled.
+// maxRecalled bounds the bytes of the states that are kept.
 const maxRecalled = 32 << 20
 
-// recall remembers threads that were read lately, so that nothing is decoded twice: who looks at a state and then takes a turn decodes it
-// once, and a turn decodes what was added since the last and not the whole conversation.
+// recall keeps the decoded states of threads that were read lately: a turn decodes only what was added since the last one, and not the whole
+// conversation.
 // It is safe for concurrent use.
 type recall[S any] struct {
 	mu      sync.Mutex
@@ -23,12 +23,12 @@ type recalled[S any] struct {
 	state   *S
 }
 
-// leadsTo reports whether a chain begins with what is known. The id is enough: a record says what it goes on from.
+// leadsTo reports whether a chain begins with the known records. Comparing one id is enough: each record names its parent.
 func (r *recalled[S]) leadsTo(chain []Record) bool {
 	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.id
 }
 
-// weight is more than nothing for a thread without lists, as there may be many of those.
+// weight returns the bytes that a thread counts for: at least a kilobyte, because there may be many small ones.
 func (r *recalled[S]) weight() int { return r.bytes + r.values + 1<<10 }
 
 func (r *recall[S]) of(thread string) recalled[S] {
@@ -37,7 +37,7 @@ func (r *recall[S]) of(thread string) recalled[S] {
 	return r.threads[thread]
 }
 
-// remember takes the place of what was known of the thread. Beyond the bound, others are forgotten.
+// remember replaces what was known of the thread. Beyond the bound, other threads are forgotten.
 func (r *recall[S]) remember(thread string, known recalled[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
