@@ -15,7 +15,7 @@ import (
 var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result", "runspec"},
 	{"stats", "text", "retry", "redact", "draw", "config"},
-	{"llm", "flow", "graph", "sitebot", "langfuse"},
+	{"llm", "flow", "graph", "langfuse", "sitebot"},
 	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
 	{"orchestrator", "queue", "runlog", "store", "report"},
 	{"setup"},

@@ -49,7 +49,7 @@ type Sites struct {
 	*Setup
 	options SitesOptions
 	// registry has the prompts of Langfuse; nil without.
-	registry *registry
+	registry *prompt.Langfuse
 	parts    map[string]*siteParts
 	database *store.Store
 	queue    *lead.Queue
@@ -191,10 +191,10 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 		from = append(from, dir)
 	}
 	if !s.LocalPrompt {
-		s.registry = openRegistry(s.Getenv, s.Now, s.models.Transport, s.warn)
+		s.registry = openPrompts(s.Getenv, s.Now, s.models.Transport, s.warn)
 	}
 	if s.registry != nil {
-		s.registry.warm(ctx, s.Library.Sites())
+		s.registry.Warm(ctx, s.Library.Sites())
 		from = append(from, s.registry.String())
 		if set.Source == nil {
 			set.Source = s.registry
@@ -299,7 +299,7 @@ func (s *Sites) close() error {
 	defer cancel()
 	var faults []error
 	if s.registry != nil {
-		s.registry.close()
+		s.registry.Close()
 	}
 	if s.queue != nil {
 		faults = append(faults, s.queue.Close(ctx))

@@ -1,0 +1,47 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/langfuse"
+	"rehearse/internal/sitebot/prompt"
+)
+
+const (
+	// LangfuseEnabledEnv is the environment variable that switches Langfuse off.
+	LangfuseEnabledEnv = "LANGFUSE_ENABLED"
+	promptLabelEnv     = "LANGFUSE_PROMPT_LABEL"
+)
+
+// defaultPromptLabel marks the version of a prompt that is in use.
+const defaultPromptLabel = "production"
+
+// LangfuseOff reports whether the environment switches Langfuse off, whatever else it says.
+func LangfuseOff(getenv func(string) string) bool {
+	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
+}
+
+// openPrompts returns the prompts of the Langfuse that the environment names, and nil where it names none or switches it off.
+// What is wrong with the settings is a warning.
+func openPrompts(getenv func(string) string, now func() time.Time, transport http.RoundTripper, warn func(text string)) *prompt.Langfuse {
+	c, err := langfuse.FromEnv(getenv)
+	if LangfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
+		return nil
+	}
+	c.HTTP, c.Timeout, c.Attempts, c.MaxAnswer = &http.Client{Transport: transport}, prompt.LangfuseTimeout, 1, prompt.LangfuseMaxAnswer
+	var client *langfuse.Client
+	if err == nil {
+		client, err = langfuse.New(c)
+	}
+	if err != nil {
+		warn(err.Error() + "; the prompts are those of files and the built-in ones")
+		return nil
+	}
+	label := cmp.Or(strings.TrimSpace(getenv(promptLabelEnv)), defaultPromptLabel)
+	return prompt.NewLangfuse(prompt.LangfuseConfig{Client: client, Label: label, Warn: warn, Now: now})
+}
