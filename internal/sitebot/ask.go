@@ -47,7 +47,7 @@ func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt
 	return decode(answer.Text, reply)
 }
 
-var errNoJSON = errors.New("the model answered with something that is not the JSON it was asked for")
+var errNoJSON = errors.New("the model's answer is not the JSON that was asked for")
 
 // decode reads the JSON object of a reply; models like to put a fence or a sentence around it.
 func decode(words string, into any) error {
@@ -94,7 +94,7 @@ func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, v
 	reply, err := llm.Stream(ctx, model, r, func(token string) {
 		said.WriteString(token)
 		if err := out(ctx, token); err != nil {
-			cancel(err) // nobody listens any more
+			cancel(err) // the visitor has left
 		}
 	})
 	t.meter.count(reply, err)
@@ -104,7 +104,7 @@ func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, v
 	case err != nil:
 		return "", err
 	case strings.TrimSpace(reply.Text) == "":
-		return "", errors.New("the model answered with nothing")
+		return "", errors.New("the model's answer is empty")
 	}
 	return said.String(), nil
 }

@@ -8,15 +8,15 @@ import (
 	"rehearse/internal/graph"
 )
 
-// How long the answer waits for each of them. They run side by side, so the time counts from when it began to wait for any: an answer
-// never waits for their sum.
+// How long the answer waits for each task. The time counts from the first wait of the turn, because the tasks run side by side: an answer
+// waits for the longest limit and not for their sum.
 const (
 	retrievalLimit  = 5 * time.Second
 	enrichmentLimit = 2 * time.Second
 	profilingLimit  = 4 * time.Second
 )
 
-// lastMoment is what an awaiter leaves a task whose time is over: enough to take a result that is there.
+// lastMoment is how long an awaiter waits when its time is over: enough to take a result that is there.
 const lastMoment = 10 * time.Millisecond
 
 // left returns what is left of a limit, which begins with the first wait of the turn.
@@ -25,14 +25,14 @@ func (t *turn) left(limit time.Duration) time.Duration {
 	return max(limit-time.Since(t.waits), lastMoment)
 }
 
-// cancelTasks stops what nobody will wait for.
+// cancelTasks stops the background tasks of the turn.
 func cancelTasks(ctx context.Context) {
 	retrieval.Cancel(ctx)
 	enrichment.Cancel(ctx)
 	profiling.Cancel(ctx)
 }
 
-// await returns the result of a task, which it waits for no longer than is left of the limit; ok is false when there is no such task.
+// await waits for a task as long as is left of the limit, and returns its result; ok is false when there is no such task.
 func await[T any](ctx context.Context, task graph.Task[T], limit time.Duration) (result T, ok bool, err error) {
 	result, err = task.Await(ctx, turnOf(ctx).left(limit))
 	if errors.Is(err, graph.ErrNoTask) {

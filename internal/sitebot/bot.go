@@ -34,11 +34,12 @@ type Leads interface {
 
 // Locks keep two turns of one session apart.
 type Locks interface {
-	// Lock takes the key, or says that somebody has it. Unlock gives it back and may be called once.
+	// Lock takes the key; ok is false when it is taken already. Unlock gives it back and may be called once.
 	Lock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
 
-// Config is what a Bot works with. Sites, Models and Checkpoints are needed; what is nil is left out.
+// Config is what a Bot works with. Sites and Models are needed. Without Prompts the built-in ones are used, without Checkpoints sessions are
+// kept in memory; what else is nil is left out.
 type Config struct {
 	Sites *site.Library
 	// Models, Retriever, Enricher and Leads return what a site is configured with.
@@ -73,7 +74,7 @@ type turn struct {
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher
-	// waits is when the answer began to wait for background tasks.
+	// waits is when the answer first waited for a background task; waiting sets it.
 	waiting sync.Once
 	waits   time.Time
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"rehearse/internal/graph"
+	"rehearse/internal/sitebot/prompt"
 )
 
 // New returns a bot. The error says what the configuration lacks.
@@ -18,6 +19,9 @@ func New(c Config) (*Bot, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Prompts == nil {
+		c.Prompts = &prompt.Set{}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -20,8 +20,8 @@ type Classifier struct {
 
 // Classified is what a node has made of a message.
 type Classified struct {
-	// Answered is false where the model's reply was nothing that the node could use, and where the chatbot would not ask it at all.
-	// In a turn something else would stand in for it.
+	// Answered is false when the node could not use the model's reply, and when a turn would not come to the node. In a turn the node's
+	// fallback would decide.
 	Answered bool
 	// Intents is the answer of the node intent_classifier, Proposed that of skill_selector before the rules have their say.
 	Intents  Intents
@@ -49,7 +49,7 @@ func (b *Bot) Classifier(node string) (*Classifier, error) {
 }
 
 // Classify asks the node what it makes of a visitor's message on a site, in the state that the history would have left (Rebuild).
-// The error is about what could not be asked: the site, its prompts, the model, or ctx.
+// The error says why the model could not be asked or did not reply: the site, its prompts, the model, or ctx.
 func (c *Classifier) Classify(ctx context.Context, siteName, message string, history []chat.Message) (Classified, error) {
 	thread := rand.Text()
 	t, err := c.bot.open(Request{Site: siteName, Session: thread, Input: message})

@@ -34,7 +34,7 @@ var (
 	profilingColumn = graph.Merge(func(s *State) *Profiling { return &s.Profiling }, mergeProfiling)
 
 	hackColumn = graph.Last(func(s *State) *int { return &s.HackCount })
-	// The counters of the abuse gate outlive a turn that fails or that the visitor walks away from (2.12).
+	// The counters of the abuse gate outlive a turn that fails or is cancelled (2.12).
 	spamColumn      = graph.Last(func(s *State) *int { return &s.SpamCount }).Kept()
 	lastInputColumn = graph.Last(func(s *State) *string { return &s.LastInput }).Kept()
 
@@ -51,7 +51,7 @@ var (
 // update is what a node changes.
 type update = graph.Update[State]
 
-// mergeDialogs keeps what has ever been true, takes the newest of what is said of the last turn, and never forgets a captured address.
+// mergeDialogs keeps flags that were ever true and a captured address, and takes the newest flags of the last turn.
 func mergeDialogs(old, written Dialog) Dialog {
 	newer := func(old, written *bool) *bool {
 		if written != nil {

@@ -44,7 +44,7 @@ func observe(s *State, response string) Dialog {
 	return d
 }
 
-// step is where content gating stands: idle, asked, cooling down, captured or closed.
+// step is the state of content gating: idle, asked, cooling down, captured or closed.
 type step int
 
 const (

@@ -66,7 +66,7 @@ type row struct {
 }
 
 // Rebuild returns the state that a recorded conversation leads to, by the rules R0 to R10 of reconstruction.md in their order.
-// It asks nobody, and the same history gives the same state.
+// It is a pure function: the same history gives the same state.
 func Rebuild(h History) Rebuilt {
 	out := Rebuilt{Messages: []RebuiltMessage{}, Warnings: []string{}}
 	rows := sorted(h.Rows, &out)

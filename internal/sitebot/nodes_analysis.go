@@ -2,6 +2,7 @@ package sitebot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,7 +39,7 @@ func (b *Bot) classify(ctx context.Context, s State) (update, error) {
 	}
 	reply.Intent = Intent(strings.ToUpper(strings.TrimSpace(string(reply.Intent))))
 	if !slices.Contains(intents, reply.Intent) {
-		return nil, fmt.Errorf("the classifier named an intent that there is not")
+		return nil, errors.New("the classifier named an unknown intent")
 	}
 	confidence := 1.0 // of a model that names an intent and says no more
 	if reply.Confidence != nil {
@@ -62,7 +63,7 @@ func nextIntent(s *State, intent Intent, confidence float64) Intents {
 	return Intents{Intent: intent, Confidence: confidence, History: history[max(0, len(history)-maxIntents):]}
 }
 
-// detect looks for signs of interest: in the visitor's new message or, when nobody has looked at the conversation yet, in all of it.
+// detect looks for signs of interest in the visitor's new message or, when the conversation is unseen, in all of it.
 func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	signals := t.Qualification.InterestSignals.Signals
@@ -83,7 +84,7 @@ func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 	return update{interestColumn.Set(scored(&s, signals, reply.Signals))}, nil
 }
 
-// unseen reports whether nobody has looked at the conversation: an injected one whose score was not injected with it.
+// unseen reports whether no turn has scored the conversation: it was injected without its score.
 func (i *Interest) unseen() bool { return !i.Seen && i.Cumulative == 0 && len(i.Signals) == 0 }
 
 // scored adds the weights of signals that are new (sitebot.md 2.5). A demo that was just proposed begins the score anew.

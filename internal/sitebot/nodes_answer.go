@@ -16,7 +16,7 @@ func (b *Bot) decideRoute(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	r := route(&s, t.rules)
 	if r.Route != AnswerRoute {
-		cancelTasks(ctx) // nobody will wait for them
+		cancelTasks(ctx) // no answer will use them
 	}
 	u := update{
 		routerColumn.Set(&r.Decision), routeColumn.Set(r.Route), bookingColumn.Set(r.Booking), hackColumn.Set(r.HackCount),

@@ -18,7 +18,7 @@ var (
 
 func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
-	if t.retriever == nil || s.Booking.Converted { // after a conversion nobody would wait for it
+	if t.retriever == nil || s.Booking.Converted { // after a conversion no answer uses it
 		return nil, nil
 	}
 	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, s.Input) })
@@ -53,7 +53,7 @@ func (b *Bot) startProfiling(ctx context.Context, s State) (update, error) {
 		var said enrich.Profile
 		vars := prompt.Vars{Profile: describeProfile(s.Visitor)}
 		err := b.ask(ctx, t.models.Default, "visitor_profile", vars, conversation(&s, all), &said)
-		// A model says what the visitor said; who they are, and where that is known from, is not its business.
+		// The model tells only what the visitor said, not who they are and how that is known.
 		said.Status, said.Source, said.Tier, said.IPAddress = "", "", "", ""
 		return said, err
 	})

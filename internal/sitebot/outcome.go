@@ -8,13 +8,14 @@ import (
 	"rehearse/internal/graph"
 )
 
+// outcome returns what the page is told of a turn that has ended with this state.
 func outcome(s *State, turnNumber int, w *stopwatch) *Outcome {
 	*s = published(*s)
 	m := Metadata{
 		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: s.Visitor, Skills: s.Skills, TurnNumber: turnNumber,
 		Route: s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
 	}
-	if s.NextRoute != PostConversion { // there nobody classifies, and the intent is that of an earlier turn
+	if s.NextRoute != PostConversion { // there no node classifies, and the intent is that of an earlier turn
 		m.Intent = s.Intents.Intent
 	}
 	if s.Router != nil {

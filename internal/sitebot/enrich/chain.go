@@ -99,7 +99,7 @@ func NewChain(o Options) (*Chain, error) {
 }
 
 // Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and failures and
-// exceeded limits only go into the attempts. The profile's status is Failed when nobody knew anything.
+// exceeded limits only go into the attempts. The profile's status is Failed when no source knew anything.
 // A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends first, the
 // profile is empty and nothing is kept.
 func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Fields say where the fields of a profile stand in a service's answer: for each JSON name of a Profile the paths to look at, such
-// as "company.category.sector", of which the first that says anything counts. Paths go through objects only.
+// as "company.category.sector". The first path with a value counts. Paths go through objects only.
 // The name "type" is that of the kind of network; see NotCompanies.
 type Fields map[string][]string
 
@@ -18,7 +18,7 @@ type Fields map[string][]string
 const kind = "type"
 
 // NotCompanies are the kinds of networks, as services call them, that say nothing of the visitor: the "company" is then only
-// whoever connects the visitor to the internet.
+// the visitor's internet provider.
 func NotCompanies() []string {
 	return []string{"isp", "hosting", "vpn", "proxy", "tor", "bot", "mobile", "residential"}
 }

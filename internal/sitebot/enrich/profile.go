@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Profile is what is known of a visitor. Its JSON names are published; fields that nobody knows are left out.
+// Profile is what is known of a visitor. Its JSON names are published; unknown fields are left out.
 type Profile struct {
 	Status Status `json:"status,omitempty"`
 	// Tier is how a source ranks the company, in the source's own words.
@@ -31,7 +31,7 @@ type Profile struct {
 	SectorConfidence string `json:"sector_confidence_level,omitempty"`
 }
 
-// Status says how far a profile has come. The zero Status is that of a profile that nobody has looked for.
+// Status says how far a profile has come. The zero Status says that no source was asked.
 type Status string
 
 // The statuses, from the lowest to the highest. Merge never lowers a status.
@@ -39,7 +39,7 @@ const (
 	// Failed is the status after every source was asked in vain.
 	Failed  Status = "failed"
 	Pending Status = "pending"
-	// Partial is a company of which the name or the domain is missing.
+	// Partial is a company without a name or without a domain.
 	Partial   Status = "partial"
 	Completed Status = "completed"
 )

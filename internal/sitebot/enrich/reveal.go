@@ -9,7 +9,7 @@ import (
 // maxReveal bounds what is read of a browser's data, in bytes.
 const maxReveal = 64 << 10
 
-// Reveal is the source that reads what the browser has sent of window.reveal. It asks nobody.
+// Reveal is the source that reads what the browser has sent of window.reveal. It makes no request.
 type Reveal struct{ fields Fields }
 
 // NewReveal returns the source reveal. Fields add to, or replace, those of RevealFields.

@@ -106,7 +106,7 @@ func (s *Supabase) read(row any) Profile {
 	return p
 }
 
-// Keep inserts or updates the row of the visitor's address. Columns of which the profile knows nothing stay as they are.
+// Keep inserts or updates the row of the visitor's address. Columns that the profile leaves empty stay as they are.
 func (s *Supabase) Keep(ctx context.Context, v Visitor, p Profile) error {
 	hash := Hash(s.salt, v.IP)
 	row := map[string]string{"ip_hash": hash}

@@ -19,7 +19,7 @@ type Visitor struct {
 	Reveal json.RawMessage
 }
 
-// carrierNAT are the addresses that providers share among customers (RFC 6598): they never say who somebody is.
+// carrierNAT are the addresses that providers share among customers (RFC 6598): they never identify a visitor.
 var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
 
 // address returns the visitor's address in its one normal form, and whether it is valid.

@@ -112,7 +112,7 @@ func (r *Langfuse) entry(name string) *registered {
 	return p
 }
 
-// due reports whether somebody has to ask for the prompt now, which then is the caller. The lock is held.
+// due reports whether the caller has to ask for the prompt now. The lock is held.
 func (r *Langfuse) due(p *registered) bool {
 	now := r.Now()
 	if p.asking || r.ctx.Err() != nil || !p.asked.IsZero() && now.Sub(p.asked) < langfuseFresh {
@@ -122,8 +122,8 @@ func (r *Langfuse) due(p *registered) bool {
 	return true
 }
 
-// Warm asks for all prompts that sites may use, so that the first turn has them. It ends at the first failure, as the others would fail, too;
-// they are asked for by the turns that want them.
+// Warm asks for all prompts that sites may use, so that the first turn has them. It ends at the first failure, because the others would
+// fail, too; the turns that want the rest ask for it.
 func (r *Langfuse) Warm(ctx context.Context, sites []*site.Site) {
 	ctx, cancel := context.WithTimeout(ctx, langfuseStart)
 	defer cancel()
@@ -165,7 +165,7 @@ func (r nameRecorder) Prompt(_ context.Context, name string) (text, version stri
 	return "", "", ErrUnknown
 }
 
-// ask asks for a prompt and keeps the answer. The error is that Langfuse gave none: then the last one still counts.
+// ask asks for a prompt and keeps the answer. After an error the last answer still counts.
 func (r *Langfuse) ask(ctx context.Context, name string) error {
 	r.places <- struct{}{}
 	found, err := r.Client.Prompt(ctx, name, langfuse.PromptAt{Label: r.Label})

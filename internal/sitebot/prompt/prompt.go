@@ -39,7 +39,7 @@ func (f fallback) Prompt(ctx context.Context, name string) (text, version string
 // unknown is the error of a source that has no prompt of a name.
 func unknown(name, where string) error { return &unknownError{name, where} }
 
-// unknownError is put into words only when somebody reads it: most sites leave most names open, and nobody does.
+// unknownError makes its text only when it is read: most sites leave most names open, and the error is only tested.
 type unknownError struct{ name, where string }
 
 func (e *unknownError) Error() string {

@@ -80,7 +80,7 @@ func (c *collection) note(values ...[]byte) {
 // label names a row as problems name files.
 func label(table, name string) string { return table + "[" + clip(name, 253) + "]" }
 
-// clip makes a text short and printable: names of rows and words of servers are whatever somebody wrote.
+// clip makes a text short and printable: names of rows and texts of servers may hold anything.
 func clip(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -107,7 +107,7 @@ func (c *collection) library() (*site.Library, error) {
 	return library, unplaced(err)
 }
 
-// unplaced drops lines and columns: nobody sees a row as lines. The path of keys says where a fault is.
+// unplaced drops lines and columns, which a row does not have. The path of keys says where a fault is.
 func unplaced(err error) error {
 	if faults, ok := errors.AsType[source.Problems](err); ok {
 		return withoutPlaces(faults)

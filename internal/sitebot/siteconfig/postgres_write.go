@@ -24,7 +24,7 @@ func (p Postgres) Migrate(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return err
 		}
-		// Asked first, because who may not create tables is refused even where nothing is to be created.
+		// Asked first: `if not exists` refuses a user who may not create tables even when the table exists.
 		var missing bool
 		if err := tx.QueryRow(ctx, `select to_regclass($1) is null`, t.table).Scan(&missing); err != nil || !missing {
 			return err

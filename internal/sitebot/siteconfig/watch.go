@@ -39,7 +39,7 @@ func (w *watcher) look(ctx context.Context) {
 	switch {
 	case err == nil:
 		w.reason = ""
-	case ctx.Err() != nil: // whoever ended it knows
+	case ctx.Err() != nil: // the caller has ended it
 	case err.Error() != w.reason:
 		w.reason = err.Error()
 		if w.failed != nil {
@@ -48,7 +48,7 @@ func (w *watcher) look(ctx context.Context) {
 	}
 }
 
-// refresh compares rows rather than updated_at, which whoever edits a row by hand forgets.
+// refresh compares rows rather than updated_at, which is not set when a row is edited by hand.
 func (w *watcher) refresh(ctx context.Context) error {
 	rows, err := w.table.read(ctx)
 	if err != nil {
