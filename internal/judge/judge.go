@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"golang.org/x/sync/singleflight"
@@ -144,12 +145,17 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 	}
 }
 
-func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (grader.Verdict, error) {
+// fetch looks a verdict up, or asks and remembers it. A panic becomes an error: whoever waits for the verdict could not recover from it.
+func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (v grader.Verdict, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = grader.Verdict{}, fmt.Errorf("internal error, please report it: %v\n%s", r, debug.Stack())
+		}
+	}()
 	data, found, err := j.config.Cache.Verdict(ctx, key)
 	if err != nil {
 		return grader.Verdict{}, fmt.Errorf("look up the verdict cache: %w", err)
 	}
-	var v grader.Verdict
 	if found && json.Unmarshal(data, &v) == nil {
 		v.Use = result.JudgeUse{CacheHits: 1}
 		return v, nil

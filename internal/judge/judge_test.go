@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,13 @@ func TestReplies(t *testing.T) {
 		{name: "fenced with words around", q: checklist, reply: "Here you are:\n```json\n{\"checks\":[{\"id\":\"criterion-1\",\"satisfied\":true,\"reasoning\":\"yes\"},{\"id\":\"depth\",\"score\":7,\"satisfied\":null}],\"overall_reasoning\":\"o\"}\n```\nDone.", want: grader.Verdict{Checks: good, Reasoning: "o"}},
 		{name: "omitted and unknown", q: checklist, reply: `{"checks":[{"id":"other","satisfied":true}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{}}},
 		{name: "twice and not the same", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {}}}},
+		{name: "twice, the second time satisfied", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"criterion-1","satisfied":true}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {}}}},
+		{name: "scored twice", q: checklist, reply: `{"checks":[{"id":"depth","score":3},{"id":"depth","score":8}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 3}}}},
+		{name: "scored twice, the second time lower", q: checklist, reply: `{"checks":[{"id":"depth","score":8},{"id":"depth","score":3}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 3}}}},
+		{name: "lowest score", q: checklist, reply: `{"checks":[{"id":"depth","score":0}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {}}}},
+		{name: "highest score", q: checklist, reply: `{"checks":[{"id":"depth","score":10}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 10}}}},
+		{name: "free, lowest", q: free, reply: `{"score":0}`, want: grader.Verdict{}},
+		{name: "free, highest", q: free, reply: `{"score":1}`, want: grader.Verdict{Score: 1}},
 		{name: "free", q: free, reply: `{"score":0.5,"reasoning":"r","assertions":[{"text":"t","passed":true}]}`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
 		{name: "criteria", q: criteria, reply: `{"scores":{"style":0.9},"fail_reasons":["a","b"]}`, want: grader.Verdict{Scores: map[string]float64{"style": 0.9}, Reasoning: "a; b"}},
 		{name: "words", q: free, reply: `It is good.`, bad: "not a JSON object"},
@@ -200,10 +208,51 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 }
 
 func TestSamples(t *testing.T) {
-	m := &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":2}]}`, `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"depth","score":9}]}`, `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":4}]}`}}
-	got, err := judge.New(judge.Config{Primary: named("m", m), Samples: 3}).Ask(t.Context(), checklist)
-	if err != nil || !got.Checks["criterion-1"].Satisfied || got.Checks["depth"].Score != 4 || got.Use.Calls != 3 {
-		t.Errorf("Ask = %+v, %v; want the majority and the median of three", got, err)
+	checks := func(satisfied bool, score float64) string {
+		return fmt.Sprintf(`{"checks":[{"id":"criterion-1","satisfied":%t,"reasoning":"%v"},{"id":"depth","score":%v}]}`, satisfied, score, score)
+	}
+	free, criteria := grader.Question{Mode: grader.Free, Output: "o"}, grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
+	for _, tc := range []struct {
+		name    string
+		q       grader.Question
+		replies []string
+		want    grader.Verdict
+	}{
+		{
+			"the majority and the median of three", checklist, []string{checks(true, 2), checks(false, 9), checks(true, 4)},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "2"}, "depth": {Score: 4}}},
+		},
+		{
+			"a tie is a no, and the median lies between the middle two", checklist, []string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}}},
+		},
+		{
+			"what one verdict leaves out is a no and a 0", checklist, []string{checks(true, 8), `{"checks":[]}`},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "8"}, "depth": {Score: 4}}},
+		},
+		{
+			"one score", free, []string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
+			grader.Verdict{Score: 0.3, Reasoning: "first"},
+		},
+		{
+			"scores of criteria", criteria, []string{`{"scores":{"tone":0.25}}`, `{"scores":{"tone":0.75}}`},
+			grader.Verdict{Scores: map[string]float64{"tone": 0.5}},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := &script{replies: tc.replies}
+			got, err := judge.New(judge.Config{Primary: named("m", m), Samples: len(tc.replies)}).Ask(t.Context(), tc.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Use.Calls != len(tc.replies) || len(m.asked) != len(tc.replies) {
+				t.Errorf("asked %d times and told %d, want %d", len(m.asked), got.Use.Calls, len(tc.replies))
+			}
+			got.Use = result.JudgeUse{}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -229,29 +278,30 @@ func (s *shelf) PutVerdict(_ context.Context, key string, v []byte) error {
 
 func TestCache(t *testing.T) {
 	base := grader.Question{Mode: grader.Free, Output: "o", Criteria: "c"}
-	scope := ""
 	for _, tc := range []struct {
 		name   string
-		change func(q *grader.Question, model *string, samples *int)
+		change func(c *judge.Config, q *grader.Question)
 		calls  int
 	}{
-		{"identical", func(*grader.Question, *string, *int) {}, 1},
-		{"other output", func(q *grader.Question, _ *string, _ *int) { q.Output = "p" }, 2},
-		{"other criteria", func(q *grader.Question, _ *string, _ *int) { q.Criteria = "d" }, 2},
-		{"text moved from one part to another", func(q *grader.Question, _ *string, _ *int) { q.Output, q.Criteria = "", "oc" }, 2},
-		{"other suite", func(_ *grader.Question, _ *string, _ *int) { scope = "other" }, 2},
-		{"other model", func(_ *grader.Question, model *string, _ *int) { *model = "n" }, 2},
-		{"another sample", func(_ *grader.Question, _ *string, samples *int) { *samples = 2 }, 2},
+		{"identical", func(*judge.Config, *grader.Question) {}, 1},
+		{"other output", func(_ *judge.Config, q *grader.Question) { q.Output = "p" }, 2},
+		{"other criteria", func(_ *judge.Config, q *grader.Question) { q.Criteria = "d" }, 2},
+		{"text moved from one part to another", func(_ *judge.Config, q *grader.Question) { q.Output, q.Criteria = "", "oc" }, 2},
+		{"other suite", func(c *judge.Config, _ *grader.Question) { c.Scope = "other" }, 2},
+		{"other model", func(c *judge.Config, _ *grader.Question) { c.Primary.Name = "n" }, 2},
+		{"the model at another address or with other parameters", func(c *judge.Config, _ *grader.Question) { c.Primary.Key = "http://b" }, 2},
+		{"text moved from the model's name to its key", func(c *judge.Config, _ *grader.Question) { c.Primary.Name, c.Primary.Key = "mhttp", "://a" }, 2},
+		{"another sample", func(c *judge.Config, _ *grader.Question) { c.Samples = 2 }, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cache, m := &shelf{m: map[string][]byte{}}, &script{replies: []string{`{"score":0.3,"reasoning":"r"}`}}
-			if _, err := judge.New(judge.Config{Primary: named("m", m), Cache: cache}).Ask(t.Context(), base); err != nil {
+			m := &script{replies: []string{`{"score":0.3,"reasoning":"r"}`}}
+			c := judge.Config{Primary: judge.Named{Name: "m", Model: m, Key: "http://a"}, Cache: &shelf{m: map[string][]byte{}}}
+			if _, err := judge.New(c).Ask(t.Context(), base); err != nil {
 				t.Fatal(err)
 			}
-			q, name, samples := base, "m", 1
-			scope = ""
-			tc.change(&q, &name, &samples)
-			got, err := judge.New(judge.Config{Primary: named(name, m), Cache: cache, Samples: samples, Scope: scope}).Ask(t.Context(), q)
+			q := base
+			tc.change(&c, &q)
+			got, err := judge.New(c).Ask(t.Context(), q)
 			if err != nil || got.Score != 0.3 || got.Reasoning != "r" {
 				t.Fatalf("Ask = %+v, %v", got, err)
 			}

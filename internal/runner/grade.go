@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 				grades[i] = notAsked(c)
 				continue
 			}
-			g, err := c.Grader.Grade(ctx, x)
+			g, err := askGrader(ctx, c, x)
 			use = use.Add(g.Judge)
 			if err != nil {
 				decided = false
@@ -60,6 +61,17 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 		item.Verdict = result.Pass
 	}
 	return item, use, decided
+}
+
+// askGrader has a grader grade the exchange. A panic becomes an error: graders run in a goroutine of their own, where it would end the
+// program, and one reply that a grader cannot bear must end no more than its test.
+func askGrader(ctx context.Context, c Check, x *Exchange) (g result.Grade, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error, please report it: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return c.Grader.Grade(ctx, x)
 }
 
 func shortCircuit(x *Exchange) bool {
