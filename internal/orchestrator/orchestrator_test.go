@@ -18,9 +18,11 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/result"
+	"rehearse/internal/runner"
 	"rehearse/internal/suite"
 )
 
@@ -218,17 +220,56 @@ func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 	})
 }
 
+// panicking panics as a grading, as the grader that it makes, as a target or as its session, whichever is named.
+type panicking string
+
+func (p panicking) boom(at panicking) {
+	if p == at {
+		panic("boom")
+	}
+}
+
+func (p panicking) Check(a suite.Assertion) (runner.Check, error) {
+	p.boom("grading")
+	return runner.Check{Assertion: a, Grader: p}, nil
+}
+
+func (p panicking) Grade(context.Context, *runner.Exchange) (result.Grade, error) {
+	p.boom("grader")
+	return result.Grade{Score: 1}, nil
+}
+
+func (p panicking) Open(context.Context, runner.Opening) (runner.Session, error) {
+	p.boom("target")
+	return p, nil
+}
+
+func (p panicking) Send(context.Context, chat.Content) (chat.Reply, error) {
+	p.boom("session")
+	return chat.Reply{Text: "hello"}, nil
+}
+
+func (panicking) Close() error { return nil }
+
+// TestPanicIsAnErrorOfItsTest holds that whatever panics in a conversation, the other one is held.
 func TestPanicIsAnErrorOfItsTest(t *testing.T) {
-	l := &ledger{}
-	o := &orchestrator.Orchestrator{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
-		if j.Test.ID == "a" {
-			panic("boom")
-		}
-		return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
-	}}
-	totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"))}, nil)
-	if err != nil || totals.Errors != 1 || totals.Passed != 1 || !strings.Contains(l.records[0].Failures[0].Message, "boom") {
-		t.Errorf("Run = %+v, %v", totals, err)
+	for _, where := range []panicking{"grading", "grader", "target", "session", "hold"} {
+		t.Run(string(where), func(t *testing.T) {
+			l := &ledger{}
+			o := &orchestrator.Orchestrator{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+				if j.Test.ID != "a" {
+					return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
+				}
+				where.boom("hold")
+				return runner.Hold(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
+			}}
+			a := test("a")
+			a.Turns = []suite.Turn{{Assertions: []suite.Assertion{{Type: "x", Weight: 1, Threshold: -1}}}}
+			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(a, test("b"))}, nil)
+			if err != nil || totals.Errors != 1 || totals.Passed != 1 || !strings.Contains(l.records[0].Failures[0].Message, "boom") {
+				t.Errorf("Run = %+v, %v", totals, err)
+			}
+		})
 	}
 }
 

@@ -44,7 +44,7 @@ func TestWeigh(t *testing.T) {
 			for i, score := range tc.scores {
 				grades[i].Score = score
 			}
-			if got := runner.Weigh(tc.checks, grades, threshold); math.Abs(got-tc.want) > 1e-12 {
+			if got := runner.Weigh(tc.checks, grades, threshold); !(math.Abs(got-tc.want) <= 1e-12) {
 				t.Errorf("Weigh = %v, want %v", got, tc.want)
 			}
 		})

@@ -1,0 +1,158 @@
+package replay_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/replay"
+)
+
+// TestMeasureData holds that a field which a lane did not collect counts against it as a wrong one does.
+func TestMeasureData(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		was, is map[string]any
+		want    *replay.DataMatch
+		share   float64
+	}{
+		{"all", map[string]any{"a": 1.0, "b": "x"}, map[string]any{"A": "1", "b": "X"}, &replay.DataMatch{Equal: 2}, 1},
+		{"one wrong, one missing", map[string]any{"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, map[string]any{"a": 1.0, "b": 2.0, "c": 9.0}, &replay.DataMatch{Equal: 2, Wrong: 1, Missing: 1}, 0.5},
+		{"all missing", map[string]any{"a": 1.0, "b": 2.0}, nil, &replay.DataMatch{Missing: 2}, 0},
+		{"one of its own", map[string]any{"a": 1.0}, map[string]any{"a": 1.0, "b": 2.0}, &replay.DataMatch{Equal: 1, Extra: 1}, 1},
+		{"nothing was collected", nil, map[string]any{"a": 1.0}, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := talked("s", "hello book → bye")
+			s.Data = tc.was
+			pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}}}
+			replay.Measure(s, pair, replay.After)
+			m := pair.Lane(replay.Candidate).Metrics
+			if diff := cmp.Diff(tc.want, m.DataMatch); diff != "" {
+				t.Errorf("data (-want +got)\n%s", diff)
+			}
+			if tc.want == nil && m.NormalAccuracy != nil || tc.want != nil && *m.NormalAccuracy != tc.share {
+				t.Errorf("normalised accuracy %v, want %v", m.NormalAccuracy, tc.share)
+			}
+		})
+	}
+}
+
+// TestThinkTime holds that a user thinks from an answer to the next message. Messages are "u" and "b" with the second at which they came.
+func TestThinkTime(t *testing.T) {
+	for messages, want := range map[string]float64{
+		"":                           -1,
+		"u0":                         -1,
+		"u0 b1":                      -1,
+		"u0 b1 u10":                  9,
+		"u0 b1 u10 b11 u13 b14":      11,
+		"b0 u4 b5 u7":                6,
+		"u0 u5":                      -1, // nothing was answered
+		"u0 b2 b3 u7 u20":            4,  // from the last answer to the first message
+		"u0 b1 u1.5 b2 u2.25 b9 u30": 21.75,
+	} {
+		s, pair := &replay.Session{ID: "s"}, &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate}}}
+		for _, m := range strings.Fields(messages) {
+			at, err := strconv.ParseFloat(m[1:], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Messages = append(s.Messages, replay.Said{User: m[0] == 'u', At: time.Unix(0, 0).Add(time.Duration(at * float64(time.Second)))})
+		}
+		replay.Measure(s, pair, replay.After)
+		if got := pair.Lane(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 || got != nil && *got != want {
+			t.Errorf("%q: %v, want %v", messages, got, want)
+		}
+	}
+}
+
+// TestLaneSums holds that a lane has taken what all of its turns took, and been on the path for as many as were.
+func TestLaneSums(t *testing.T) {
+	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+	observed := replay.Lane{Name: replay.Observed, Turns: []replay.LaneTurn{{Supported: true}, {Supported: true}, {Supported: true}}}
+	pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{observed, {Name: replay.Candidate, Turns: []replay.LaneTurn{
+		{State: "where", Supported: true, Tokens: 3, CostUSD: 0.25, LatencyMS: new(10.0)},
+		{State: "when", Supported: true, Tokens: 4, CostUSD: 0.5, LatencyMS: new(30.0)},
+		{State: "when", Tokens: 5, CostUSD: 1, LatencyMS: new(80.0)},
+	}}}}
+	replay.Measure(s, pair, replay.After)
+	m := pair.Lane(replay.Candidate).Metrics
+	got := []float64{*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns), *m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression}
+	if want := []float64{12, 1.75, 2. / 3, 40, 2, 20, 1}; !slices.Equal(got, want) {
+		t.Errorf("tokens, cost, coverage, latency, and turns, latency, states on support: %v, want %v", got, want)
+	}
+}
+
+// TestLeftOpen holds what is noted of metrics that decide: how many sessions would show what matters, only where these are too few to know.
+func TestLeftOpen(t *testing.T) {
+	flat := func(x float64) func(int) float64 { return func(int) float64 { return x } }
+	// lost is 1 but for the given number of sessions, which begin at one of them.
+	lost := func(from, n int) func(int) float64 {
+		return func(i int) float64 {
+			if i >= from && i < from+n {
+				return 0
+			}
+			return 1
+		}
+	}
+	latency := func(mean, spread float64) func(int) float64 {
+		return func(i int) float64 { return mean + spread*float64(1-2*(i%2)) }
+	}
+	for _, tc := range []struct {
+		name                string
+		set                 func(m *replay.Metrics, x float64)
+		baseline, candidate func(int) float64
+		want                string
+	}{
+		{
+			"some were lost and some won", func(m *replay.Metrics, x float64) { m.CompletionMatch = &x }, lost(0, 3), lost(3, 2),
+			`^completion_match is left open: about (\d+) sessions would show a difference of 5 points$`,
+		},
+		{"nearly all were lost", func(m *replay.Metrics, x float64) { m.CompletionMatch = &x }, flat(1), lost(0, 28), ""},
+		{
+			"latencies that vary much", func(m *replay.Metrics, x float64) { m.AvgLatencyMS = &x }, flat(100), latency(120, 100),
+			`^avg_latency_ms is left open: about (\d+) sessions would show a difference of 30 ms$`,
+		},
+		{
+			"turns that vary much", func(m *replay.Metrics, x float64) { m.TurnCountRatio = &x }, flat(2), latency(2.1, 1),
+			`^turn_count_ratio is left open: about (\d+) sessions would show a difference of 0\.2$`,
+		},
+		// A loss of half of the margin, which is three standard errors: bad luck, since so many sessions mostly show it.
+		{"enough sessions, and yet not known", func(m *replay.Metrics, x float64) { m.AvgLatencyMS = &x }, flat(100), latency(115, 53.9), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var tally replay.Tally
+			for i := range 30 {
+				was, is := &replay.Metrics{}, &replay.Metrics{}
+				tc.set(was, tc.baseline(i))
+				tc.set(is, tc.candidate(i))
+				tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Lanes: []replay.Lane{
+					{Name: replay.Observed}, {Name: replay.Baseline, Metrics: was}, {Name: replay.Candidate, Metrics: is},
+				}})
+			}
+			report, err := tally.Report(replay.Report{Run: replay.Run{Gate: replay.GatePaired}}, replay.NotWorse)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.want == "" {
+				if len(report.Notes) > 0 {
+					t.Errorf("notes %+v, want none", report.Notes)
+				}
+				return
+			}
+			if len(report.Notes) != 1 {
+				t.Fatalf("notes %+v, want one", report.Notes)
+			}
+			found := regexp.MustCompile(tc.want).FindStringSubmatch(report.Notes[0].Text)
+			if found == nil || found[1] != strconv.Itoa(report.Notes[0].Count) || report.Notes[0].Count <= 30 {
+				t.Errorf("note %+v, want %s with the count", report.Notes[0], tc.want)
+			}
+		})
+	}
+}
