@@ -57,6 +57,10 @@ fuzz: ## fuzz what reads files, requests and replies, a minute each
 cover: ## show the test coverage by package
 	go test -coverprofile coverage.out -coverpkg ./internal/...,./cmd/... ./... && go tool cover -func coverage.out | tail -1
 
+.PHONY: mutate
+mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/runner -max 30' tries fewer
+	ulimit -v 16777216; nice go run ./mutate $(MUTATE) # a mutant may ask for memory without end
+
 .PHONY: bench
 bench: build ## measure speed and memory against the goals
 	go test -run '^$$' -bench . -benchmem ./internal/... 

@@ -89,7 +89,7 @@ func TestDatasetInterrupted(t *testing.T) {
 				if strings.Contains(r.Method+" "+r.URL.RequestURI(), c.at) {
 					select {
 					case signals <- os.Interrupt:
-						time.Sleep(50 * time.Millisecond) // until it is heeded
+						<-r.Context().Done() // it is heeded: whoever asked is gone
 					default: // it was heeded before
 					}
 				}

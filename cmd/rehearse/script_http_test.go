@@ -16,7 +16,7 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: listening FILE")
 	}
-	for range 1000 {
+	for range 6000 { // a minute
 		said, err := os.ReadFile(ts.MkAbs(args[0]))
 		if address, ok := strings.CutPrefix(string(said), "listening on "); err == nil && ok && strings.HasSuffix(address, "\n") {
 			ts.Setenv("SERVER", strings.TrimSpace(address))

@@ -16,7 +16,7 @@ import (
 
 // dial opens a WebSocket to the test endpoint.
 func (d *desk) dial(header http.Header) (*websocket.Conn, *http.Response, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return websocket.Dial(ctx, d.url+"/internal/agent/test", &websocket.DialOptions{HTTPClient: d.client, HTTPHeader: header})
 }

@@ -2,11 +2,13 @@ package enrich
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -55,7 +57,6 @@ func TestFaults(t *testing.T) {
 			w.Header().Set("Content-Length", "99")
 			reply(w, 200, `{`)
 		}, "broke off"},
-		"hanging": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "deadline exceeded"},
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -64,18 +65,48 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			p, err := s.Look(ctx, visitor)
+			p, err := s.Look(t.Context(), visitor)
 			if err == nil || !strings.Contains(err.Error(), fault.want) || !strings.HasPrefix(err.Error(), base) || p.Status != "" {
 				t.Fatalf("got %v, %v; want the error %q", p, err, fault.want)
 			}
-			text := err.Error()
-			if strings.Contains(text, testKey) || strings.Contains(text, visitor.IP) || strings.Contains(text, "/v1/") || len(text) > 400 {
-				t.Errorf("the error says too much: %s", text)
-			}
+			saysLittle(t, err)
 		})
 	}
+}
+
+func saysLittle(t *testing.T, err error) {
+	t.Helper()
+	text := err.Error()
+	if strings.Contains(text, testKey) || strings.Contains(text, visitor.IP) || strings.Contains(text, "/v1/") || len(text) > 400 {
+		t.Errorf("the error says too much: %s", text)
+	}
+}
+
+// wire is a transport without a network, so that synctest's clock runs.
+type wire func(*http.Request) (*http.Response, error)
+
+func (f wire) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestHanging asks a service that never answers.
+func TestHanging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const base = "http://enrich.example"
+		s, err := NewEnrichso(EnrichsoConfig{Key: testKey, URL: base, Transport: wire(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		p, err := s.Look(ctx, visitor)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), base) || p.Status != "" || time.Since(start) != 10*time.Second {
+			t.Fatalf("got %v, %v after %s", p, err, time.Since(start))
+		}
+		saysLittle(t, err)
+	})
 }
 
 func TestConfiguration(t *testing.T) {

@@ -211,13 +211,9 @@ func TestLightRAGFaults(t *testing.T) {
 			w.Header().Set("Content-Length", "99")
 			reply(w, 200, `{`)
 		}, "broke off"},
-		"hanging": {func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			<-r.Context().Done()
-		}, "no answer within 300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, url := serve(t, c.answer, func(o *Options) { o.Timeout = 300 * time.Millisecond })
+			l, url := serve(t, c.answer, func(o *Options) { o.Timeout = time.Minute })
 			got, err := l.Retrieve(t.Context(), "my secret question")
 			if got != "" || err == nil || !strings.HasPrefix(err.Error(), "lightrag "+url+": ") || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %q, %v; want the error %q", got, err, c.want)
@@ -236,7 +232,7 @@ func (f wire) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestLightRAGWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := NewLightRAG(Options{URL: "http://rag.example", Transport: wire(func(r *http.Request) (*http.Response, error) {
+		l, err := NewLightRAG(Options{URL: "http://rag.example", Key: testKey, Transport: wire(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})})
@@ -244,8 +240,8 @@ func TestLightRAGWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		_, err = l.Retrieve(t.Context(), "prices")
-		if err == nil || err.Error() != "lightrag http://rag.example: no answer within 5s" || time.Since(start) != 5*time.Second {
+		got, err := l.Retrieve(t.Context(), "my secret question")
+		if got != "" || err == nil || err.Error() != "lightrag http://rag.example: no answer within 5s" || time.Since(start) != 5*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
