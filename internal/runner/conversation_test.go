@@ -352,6 +352,12 @@ func TestScoring(t *testing.T) {
 			1, 1,
 		},
 		{
+			"single turn with criteria alone",
+			"id: x\ninput: a\ncriteria: good", nil,
+			[]string{"turn-1 pass 1"},
+			1, 1,
+		},
+		{
 			"single turn whose expected output serves its own grader asks no judge (S2.32)",
 			"id: x\ninput: a\nexpected_output: answer 1\nassertions: [{type: levenshtein}]", nil,
 			[]string{"turn-1 pass 1"},

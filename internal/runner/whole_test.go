@@ -121,6 +121,38 @@ func TestCostHasTheJudge(t *testing.T) {
 	}
 }
 
+// TestFailuresAreSorted holds that a test's failures are in the order of their codes, whichever turn they are of.
+func TestFailuresAreSorted(t *testing.T) {
+	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [{type: contains, value: zebra}]}]", echo(), denying("no"))
+	var failures []string
+	for _, f := range got.Failures {
+		failures = append(failures, fmt.Sprint(f.Code, " of turn ", f.Turn))
+	}
+	if diff := cmp.Diff([]string{"ASSISTANT_CONTENT of turn 2", "QUALITY_JUDGE_FAIL of turn 1"}, failures); diff != "" {
+		t.Errorf("failures (-want +got):\n%s", diff)
+	}
+}
+
+// TestWindow holds what a grader sees of the history: system messages and the last turns, or everything where there are no more.
+func TestWindow(t *testing.T) {
+	for size, want := range map[int]string{1: "S,two", 2: "S,one,answer 1,two", 3: "S,before,earlier,one,answer 1,two", 9: "S,before,earlier,one,answer 1,two"} {
+		j := denying()
+		hold(t, fmt.Sprintf(`
+id: x
+mode: conversation
+window_size: %d
+input: [{role: system, content: S}, {role: user, content: before}, {role: assistant, content: earlier}]
+turns: [{input: one}, {input: two, assertions: [c]}]`, size), echo(), j)
+		var said []string
+		for _, m := range j.asked[0].Input {
+			said = append(said, m.Content.Text)
+		}
+		if got := strings.Join(said, ","); got != want {
+			t.Errorf("window of %d: %s, want %s", size, got, want)
+		}
+	}
+}
+
 // TestGraderThatPanics holds that a fault of a grader is an error of its test: of a turn, also while the next one is asked, or of the whole.
 func TestGraderThatPanics(t *testing.T) {
 	for name, tc := range map[string]struct {
