@@ -166,6 +166,66 @@ func TestFreeRequest(t *testing.T) {
 	}
 }
 
+// TestForms holds that each mode says what to do and in which form to answer, in words and as a schema.
+func TestForms(t *testing.T) {
+	plain := checklist
+	plain.Rubrics = checklist.Rubrics[:1]
+	for _, tc := range []struct {
+		name   string
+		q      grader.Question
+		says   []string
+		not    string
+		schema string
+	}{
+		{
+			"checklist", plain, []string{"Decide for each rubric", `{"checks": [{"id": "…", "satisfied": true|false, "reasoning": "one sentence"}]`}, "or, for a rubric",
+			`{"properties":{"checks":{"items":{"properties":{"id":{"type":"string"},"satisfied":{"type":"boolean"},"reasoning":{"type":"string"}},
+				"required":["id","satisfied","reasoning"],"additionalProperties":false,"type":"object"},"type":"array"},
+				"overall_reasoning":{"type":"string"}},"required":["checks","overall_reasoning"],"additionalProperties":false,"type":"object"}`,
+		},
+		{
+			"checklist with ranges", checklist, []string{"Decide for each rubric", `or, for a rubric with score_ranges, {"id": "…", "score": 0..10`}, "Do what the task says",
+			`{"properties":{"checks":{"items":{"properties":{"id":{"type":"string"},"satisfied":{"type":["boolean","null"]},"reasoning":{"type":"string"},
+				"score":{"type":["number","null"]}},"required":["id","satisfied","reasoning","score"],"additionalProperties":false,"type":"object"},"type":"array"},
+				"overall_reasoning":{"type":"string"}},"required":["checks","overall_reasoning"],"additionalProperties":false,"type":"object"}`,
+		},
+		{
+			"criteria", grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}, []string{"Score the assistant message", `{"scores": {"name": 0..1}`}, "expected_output describes",
+			`{"properties":{"scores":{"properties":{"tone":{"type":"number"}},"required":["tone"],"additionalProperties":false,"type":"object"},
+				"fail_reasons":{"items":{"type":"string"},"type":"array"}},"required":["scores","fail_reasons"],"additionalProperties":false,"type":"object"}`,
+		},
+		{
+			"criteria with a reference", grader.Question{Mode: grader.Criteria, Names: []string{"tone"}, Reference: "r"},
+			[]string{"Score the assistant message", "expected_output describes a good answer"}, "Decide for each rubric", "",
+		},
+		{
+			"free", grader.Question{Mode: grader.Free}, []string{"Do what the task says", `{"score": 0..1, "reasoning"`}, "Score the assistant message",
+			`{"properties":{"score":{"type":"number"},"reasoning":{"type":"string"}},"required":["score","reasoning"],"additionalProperties":false,"type":"object"}`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := &script{replies: []string{`{"score":1,"checks":[],"scores":{}}`}}
+			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), tc.q); err != nil {
+				t.Fatal(err)
+			}
+			said := m.asked[0].Messages[0].Content.Text
+			for _, want := range tc.says {
+				if !strings.Contains(said, want) {
+					t.Errorf("no %q in %s", want, said)
+				}
+			}
+			if strings.Contains(said, tc.not) {
+				t.Errorf("%q in %s", tc.not, said)
+			}
+			if tc.schema != "" {
+				if diff := cmp.Diff(decode(t, tc.schema), decode(t, string(m.asked[0].Schema.JSON))); diff != "" {
+					t.Errorf("schema (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
 func decode(t *testing.T, s string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(s), &v); err != nil {
@@ -177,7 +237,8 @@ func decode(t *testing.T, s string) (v any) {
 func TestModelChoice(t *testing.T) { // S1.76, S1.77
 	simple := grader.Question{Mode: grader.Free, Output: "short"}
 	many := grader.Question{Mode: grader.Criteria, Names: []string{"a", "b", "c", "d", "e"}}
-	long := grader.Question{Mode: grader.Free, Output: strings.Repeat("word ", 5000)}
+	word := strings.Repeat("word ", 5000)
+	long := grader.Question{Mode: grader.Free, Output: word}
 	for _, tc := range []struct {
 		name      string
 		q         grader.Question
@@ -188,6 +249,11 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 		{"simple", simple, false, 0, 1},
 		{"many criteria", many, false, 1, 0},
 		{"long context", long, false, 1, 0},
+		{"long expected output", grader.Question{Mode: grader.Free, Expected: word}, false, 1, 0},
+		{"long task", grader.Question{Mode: grader.Free, Task: word}, false, 1, 0},
+		{"long excerpt", grader.Question{Mode: grader.Criteria, Context: word}, false, 1, 0},
+		{"long history", grader.Question{Mode: grader.Free, Input: []chat.Message{chat.Say(chat.User, word)}}, false, 1, 0},
+		{"short, in many parts", grader.Question{Mode: grader.Free, Output: "a", Expected: "b", Task: "c", Context: "d"}, false, 0, 1},
 		{"after a failure", simple, true, 1, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -197,8 +263,12 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 				secondary.replies = []string{"garbage"}
 			}
 			j := judge.New(judge.Config{Primary: named("p", primary), Secondary: named("s", secondary)})
-			if _, err := j.Ask(t.Context(), tc.q); err != nil {
+			got, err := j.Ask(t.Context(), tc.q)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if got.Use.Calls != tc.primary+tc.secondary {
+				t.Errorf("%d calls are told, want those of both models, %d", got.Use.Calls, tc.primary+tc.secondary)
 			}
 			if len(primary.asked) != tc.primary || len(secondary.asked) != tc.secondary {
 				t.Errorf("primary asked %d times, secondary %d; want %d, %d", len(primary.asked), len(secondary.asked), tc.primary, tc.secondary)

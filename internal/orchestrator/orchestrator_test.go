@@ -153,17 +153,23 @@ func TestTrials(t *testing.T) {
 }
 
 func TestFlakyIsFiled(t *testing.T) {
-	l := &ledger{}
-	o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(map[string]result.Verdict{"x#2": result.Fail})}
-	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 4, suite.MeanScore))}, nil); err != nil {
-		t.Fatal(err)
-	}
-	sum := l.records[len(l.records)-1]
-	if len(sum.Failures) != 1 || sum.Failures[0].Code != result.Flaky || !strings.Contains(sum.Failures[0].Message, "3 passes in 4 trials") {
-		t.Errorf("failures = %+v", sum.Failures)
-	}
-	if len(sum.Trials.PassHatK) != 4 || sum.Trials.PassHatK[0] != 0.75 || sum.Trials.PassAtK[1] != 1 {
-		t.Errorf("trials = %+v", sum.Trials)
+	const f = result.Fail
+	for passes, of := range map[int]map[string]result.Verdict{
+		0: {"x#1": f, "x#2": f, "x#3": f, "x#4": f}, 1: {"x#1": f, "x#2": f, "x#3": f}, 3: {"x#2": f}, 4: nil,
+	} {
+		l := &ledger{}
+		o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(of)}
+		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 4, suite.MeanScore))}, nil); err != nil {
+			t.Fatal(err)
+		}
+		sum := l.records[len(l.records)-1]
+		if flaky := passes == 1 || passes == 3; flaky != (len(sum.Failures) == 1) ||
+			flaky && (sum.Failures[0].Code != result.Flaky || !strings.Contains(sum.Failures[0].Message, fmt.Sprintf("%d passes in 4 trials", passes))) {
+			t.Errorf("%d passes: failures = %+v", passes, sum.Failures)
+		}
+		if passes == 3 && (len(sum.Trials.PassHatK) != 4 || sum.Trials.PassHatK[0] != 0.75 || sum.Trials.PassAtK[1] != 1) {
+			t.Errorf("trials = %+v", sum.Trials)
+		}
 	}
 }
 

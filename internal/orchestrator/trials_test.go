@@ -133,6 +133,29 @@ func TestWaitingForever(t *testing.T) {
 	}
 }
 
+// TestFaultOfHolding holds that a conversation which cannot be held ends the run with its error, and every record names the run.
+func TestFaultOfHolding(t *testing.T) {
+	fault, l := errors.New("no such grader"), &ledger{}
+	o := &orchestrator.Orchestrator{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+		if j.Test.ID == "c" {
+			return nil, fault
+		}
+		return verdicts(map[string]result.Verdict{"a": result.Fail})(ctx, j)
+	}}
+	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b", "a"), trials("x", 1, suite.PassAll), test("c"), test("d")), Needed: always}, nil)
+	if !errors.Is(err, fault) || errors.Is(err, orchestrator.ErrStopped) {
+		t.Errorf("Run = %v", err)
+	}
+	if diff := cmp.Diff([]string{"a fail", "b skip", "x#1 pass", "x 1/1 1.00 pass"}, l.brief()); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	for _, r := range l.records {
+		if r.RunID != "run-1" {
+			t.Errorf("%s is of the run %q", r.TestID, r.RunID)
+		}
+	}
+}
+
 // TestStoppedWhileTestsWait holds that a run which was stopped says so, and not that tests wait.
 func TestStoppedWhileTestsWait(t *testing.T) {
 	stop := make(chan struct{})

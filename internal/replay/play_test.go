@@ -177,6 +177,13 @@ func TestModes(t *testing.T) {
 			[]string{"hello book → elsewhere", "!~elsewhere Rome → elsewhere", "!~elsewhere May → elsewhere"},
 			false, 1. / 3, new(1),
 		},
+		{
+			"one turn", replay.Recorded,
+			map[string]string{"hello/book": "bye"},
+			nil, []string{"hello book → bye"},
+			[]string{"hello book → bye"},
+			true, 1, nil,
+		},
 		{"nothing was said", replay.Recorded, booking, nil, nil, nil, false, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
