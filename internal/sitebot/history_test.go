@@ -48,6 +48,8 @@ func TestRebuild(t *testing.T) {
 			"large indexes", `{"query":"q","history":[{"role":"ai","content":"💌","message_index":1e999},{"role":"user","content":"q","message_index":9007199254740993},{"role":"user","content":"u","message_index":9007199254740992}]}`,
 			`1 0 null null`,
 		},
+		{"a number below zero is an index", `{"query":"","history":[{"role":"user","content":"u"},{"role":"ai","content":"💌","message_index":-1},{"role":"ai","content":"b"}]}`, `3 2 null null`},
+		{"an index below zero comes first", `{"query":"u","history":[{"role":"ai","content":"a"},{"role":"user","content":"u","message_index":-2},{"role":"ai","content":"b","message_index":-3}]}`, `1 1 null null`},
 		{"the index of the query", `{"query":"yes","query_message_index":2,"history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes"}]}`, `2 1 null null`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -64,6 +66,57 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("rebuilt (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestRebuildWarnings holds that whatever was left out of a history is told, and how often.
+func TestRebuildWarnings(t *testing.T) {
+	for history, want := range map[string][]string{
+		`[{"role":"user","content":"a"},{"role":"ai","content":"b"}]`:                                 {},
+		`[{"role":"system","content":"a"},{"role":"ai","content":"b"}]`:                               {"unknown_role: rows that are neither the user's nor the assistant's: 1"},
+		`[null,{"role":7},{"role":"ai","content":"b"}]`:                                               {"unknown_role: rows that are neither the user's nor the assistant's: 2"},
+		`[{"role":"user","content":" "},{"role":"ai","content":"b"}]`:                                 {"blank_dropped: rows without text: 1"},
+		`[{"role":"ai","content":"b"},{"role":"ai","content":"b"},{"role":"ai","content":" b"}]`:      {"duplicate_dropped: answers that repeat one before them: 2"},
+		`[{"role":"ai","content":"b"},{"role":"user","content":"a"}]`:                                 {"unanswered_user: the history ends with a message that was not answered"},
+		`[{"role":"ai","content":"b"},{"role":"user","content":"query"},{"role":"ai","content":"c"}]`: {},
+		`[{"role":"ai","content":"b"},{"role":"user","content":"query"},{"role":"ai","content":"c"},{"role":"user","content":"d"}]`: {
+			"ambiguous_cut: the query stands at row 2 of 4; what comes after it was dropped",
+		},
+	} {
+		var h History
+		if err := json.Unmarshal([]byte(`{"query":"query","history":`+history+`}`), &h); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, Rebuild(h).Warnings); diff != "" {
+			t.Errorf("%s: warnings (-want +got):\n%s", history, diff)
+		}
+	}
+}
+
+// TestPatchIDs holds that every message has an id of its own, by its turn.
+func TestPatchIDs(t *testing.T) {
+	for roles, want := range map[string]string{
+		"": "", "u": "0:u", "ua": "0:u 0:a", "uaua": "0:u 0:a 1:u 1:a", "aua": "0:a 1:u 1:a", "uua": "0:u 0:u:1 0:a", "aau": "0:a 1:a:1 2:u", "uaa": "0:u 0:a 1:a:2",
+	} {
+		var h History
+		for i, role := range roles {
+			h.Rows = append(h.Rows, HistoryRow{Role: map[rune]any{'u': "user", 'a': "ai"}[role], Content: strings.Repeat("x", i+1)})
+		}
+		data, err := Rebuild(h).Patch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var patch struct{ Messages []struct{ ID string } }
+		if err := json.Unmarshal(data, &patch); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, m := range patch.Messages {
+			ids = append(ids, m.ID)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%s: %s, want %s", roles, got, want)
+		}
 	}
 }
 
