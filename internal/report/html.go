@@ -24,7 +24,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &htmlPage{w: w, pieces: map[*entry][]piece{}}
+	h := &htmlPage{w: w, drawn: r.drawn, pieces: map[*entry][]piece{}}
 	h.choose(s)
 	if err := r.visit(h.full, h.render); err != nil {
 		return err
@@ -57,9 +57,9 @@ type htmlPage struct {
 	err error
 	// full are the tests to be shown in full, in the order of the page; rest are those that follow as lines.
 	full, rest []*entry
+	drawn      map[*result.Test][]byte
 	pieces     map[*entry][]piece
 	size       int
-	buffer     bytes.Buffer
 }
 
 // piece is a conversation, rendered.
@@ -102,13 +102,23 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 	if h.size > maxHTML && !h.shrink(e) {
 		return nil
 	}
-	h.buffer.Reset()
-	if err := page().ExecuteTemplate(&h.buffer, "conversation", conversationOf(t)); err != nil {
-		return err
+	html, ok := h.drawn[t]
+	if !ok {
+		var err error
+		if html, err = drawConversation(t); err != nil {
+			return err
+		}
 	}
-	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(t), bytes.Clone(h.buffer.Bytes())})
-	h.size += h.buffer.Len()
+	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(t), html})
+	h.size += len(html)
 	return nil
+}
+
+// drawConversation returns a conversation as it stands on the page.
+func drawConversation(t *result.Test) ([]byte, error) {
+	var b bytes.Buffer
+	err := page().ExecuteTemplate(&b, "conversation", conversationOf(t))
+	return bytes.Clone(b.Bytes()), err
 }
 
 // makeRoom drops a trial that passed for one that did not, and reports whether there is room now.

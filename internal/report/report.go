@@ -20,6 +20,8 @@ type Report struct {
 	run    result.Run
 	tests  runlog.Tests
 	survey func() (*survey, error)
+	// drawn are conversations as they stand on the page, where a Builder has made them already.
+	drawn map[*result.Test][]byte
 }
 
 // New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
@@ -29,6 +31,9 @@ func New(run result.Run, tests runlog.Tests) *Report {
 	r.survey = sync.OnceValues(func() (*survey, error) { return look(tests) })
 	return r
 }
+
+// Tests returns the records that the report is made of.
+func (r *Report) Tests() runlog.Tests { return r.tests }
 
 // summary returns what was found in the tests, and the run with its totals filled in where the record lacks them.
 func (r *Report) summary() (result.Run, *survey, error) {

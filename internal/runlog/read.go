@@ -47,7 +47,10 @@ func Read(dir string) Tests {
 			if _, ok := old[lines.start]; ok || len(lines.line) == 0 {
 				continue
 			}
-			t, err := decode(lines.line, lines.err)
+			t, err := (*result.Test)(nil), lines.err
+			if err == nil {
+				t, err = Decode(lines.line)
+			}
 			if err != nil {
 				t, err = nil, fmt.Errorf("read results %s: line %d: %w", path, lines.number, err)
 			}
@@ -61,10 +64,8 @@ func Read(dir string) Tests {
 	}
 }
 
-func decode(line []byte, err error) (*result.Test, error) {
-	if err != nil {
-		return nil, err
-	}
+// Decode reads a line of a log.
+func Decode(line []byte) (*result.Test, error) {
 	t := &result.Test{}
 	if err := json.Unmarshal(line, t); err != nil {
 		return nil, err
