@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -109,7 +108,7 @@ func (r *classification) verdict() string {
 }
 
 // score3 writes a score with three digits, never rounding one that misses its threshold up to it.
-func score3(s float64) string { return strconv.FormatFloat(math.Floor(s*1000+1e-9)/1000, 'f', 3, 64) }
+func score3(s float64) string { return text.Score(s, 3) }
 
 // rounded writes a number that is compared with nothing, or whose distance to a threshold does not matter.
 func rounded(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }

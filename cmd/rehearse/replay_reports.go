@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/replay"
-	"rehearse/internal/report"
+	"rehearse/internal/report/lanes"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
 )
 
@@ -62,15 +63,15 @@ func (r *replayReports) close() error {
 // conclude writes the reports, prints the figures and says how the gate decided.
 func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 	for name, write := range map[string]func(io.Writer, *replay.Report) error{
-		"report.json": report.ReplayJSON, "report.md": report.ReplayMarkdown, "report.html": report.ReplayHTML,
+		"report.json": lanes.JSON, "report.md": lanes.Markdown, "report.html": lanes.HTML,
 	} {
-		if err := writeReport(filepath.Join(dir, name), r, write); err != nil {
+		if err := runlog.WriteFile(filepath.Join(dir, name), func(w io.Writer) error { return write(w, r) }); err != nil {
 			return outcome(err)
 		}
 	}
-	show := report.ReplayConsole
+	show := lanes.Text
 	if f.format == "json" {
-		show = report.ReplayJSON
+		show = lanes.JSON
 	}
 	if err := show(env.Stdout, r); err != nil {
 		return outcome(err)
@@ -80,17 +81,4 @@ func (f *replayFlags) conclude(env *Env, r *replay.Report, dir string) error {
 		return &exitError{code: result.ExitFailed}
 	}
 	return nil
-}
-
-func writeReport(path string, r *replay.Report, write func(io.Writer, *replay.Report) error) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	buffered := bufio.NewWriter(file)
-	if err := write(buffered, r); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return buffered.Flush()
 }

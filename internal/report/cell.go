@@ -7,19 +7,6 @@ import (
 	"rehearse/internal/text"
 )
 
-// emoji returns the sign of a verdict that stands out in a table.
-func emoji(v result.Verdict) string {
-	switch v {
-	case result.Pass:
-		return "✅"
-	case result.Fail:
-		return "❌"
-	case result.Error:
-		return "⚠️"
-	}
-	return "⏭️"
-}
-
 // testCell writes a test's name, and below it where it is from.
 func testCell(t id) string {
 	s := text.Markdown(text.OneLine(t.test, 200))

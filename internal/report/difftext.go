@@ -1,11 +1,12 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
 
+	"rehearse/internal/report/page"
+	"rehearse/internal/report/terminal"
 	"rehearse/internal/text"
 )
 
@@ -14,12 +15,7 @@ const maxChanges = 20
 
 // Text writes the comparison for a terminal.
 func (d *Diff) Text(w io.Writer, o TextOptions) error {
-	p := &paint{
-		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
-	}
-	if p.width <= 0 {
-		p.width = 80
-	}
+	p := paint{terminal.New(w, o.Width, o.Colour)}
 	if o.Quiet {
 		p.summary(d)
 	} else {
@@ -28,36 +24,36 @@ func (d *Diff) Text(w io.Writer, o TextOptions) error {
 	return p.Flush()
 }
 
-func (p *paint) summary(d *Diff) {
+func (p paint) summary(d *Diff) {
 	against := ""
 	if d.Baseline != "" {
 		against = "Against " + text.OneLine(d.Baseline, 60) + ": "
 	}
-	p.wrap("", bold, against+d.headline())
+	p.Wrap("", terminal.Bold, against+d.headline())
 	if drift := d.drift(); drift != "" {
-		p.wrap("  ", "", drift)
+		p.Wrap("  ", "", drift)
 	}
 }
 
-func (d *Diff) text(p *paint, all bool) {
+func (d *Diff) text(p paint, all bool) {
 	p.summary(d)
 	for _, list := range d.lists() {
 		if len(list.changes) == 0 {
 			continue
 		}
-		sign, colour := mark(list.verdict)
-		p.line("  ", p.in(bold, list.name))
+		sign, colour := terminal.Mark(list.verdict)
+		p.Line("  ", p.In(terminal.Bold, list.name))
 		for i, c := range list.changes {
 			if i == maxChanges && !all {
-				p.line("    … and ", text.Count(len(list.changes)-i), " more")
+				p.Line("    … and ", text.Count(len(list.changes)-i), " more")
 				break
 			}
-			p.wrap("    "+p.in(colour, sign)+" ", "", text.OneLine(c.TestID, 200)+"  "+c.Change())
-			p.wrap("      ", dim, text.OneLine(strings.Trim(c.Suite+" · "+c.Target, " ·"), 300))
+			p.Wrap("    "+p.In(colour, sign)+" ", "", text.OneLine(c.TestID, 200)+"  "+c.Change())
+			p.Wrap("      ", terminal.Dim, text.OneLine(strings.Trim(c.Suite+" · "+c.Target, " ·"), 300))
 		}
 	}
 	if d.Unchanged > 0 {
-		p.line("  ", p.in(dim, fmt.Sprintf("%s as good as before", text.Plural(d.Unchanged, "test"))))
+		p.Line("  ", p.In(terminal.Dim, fmt.Sprintf("%s as good as before", text.Plural(d.Unchanged, "test"))))
 	}
 }
 
@@ -95,7 +91,7 @@ func (d *Diff) markdown(b *strings.Builder) {
 				break
 			}
 			fmt.Fprintf(b, "| %s %s | %s | %s | %s |\n",
-				emoji(list.verdict), list.name, testCell(id{c.Suite, c.TestID, c.Target}), c.Change(), codeCell(c.Codes))
+				page.Emoji(list.verdict), list.name, testCell(id{c.Suite, c.TestID, c.Target}), c.Change(), codeCell(c.Codes))
 		}
 	}
 	if named {

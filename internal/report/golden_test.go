@@ -3,41 +3,19 @@ package report_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"rehearse/internal/report"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// update rewrites the golden files: go test ./internal/report -update, then read the difference.
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s mismatch (-want +got); run with -update if it is meant:\n%s", path, d)
-	}
-}
 
 // earlierRun is a baseline for the sample: one test passed then, one failed, one is gone.
 func earlierRun() []*result.Test {
@@ -90,11 +68,7 @@ func TestGolden(t *testing.T) {
 		{"diff.md", diff.Markdown},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			var b writer
-			if err := tc.render(&b); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, tc.file, b)
+			reporttest.Golden(t, tc.file, []byte(reporttest.Rendered(t, tc.render)))
 		})
 	}
 }
@@ -123,7 +97,3 @@ func TestWrite(t *testing.T) {
 		t.Errorf("report.html was touched: %v", err)
 	}
 }
-
-type writer []byte
-
-func (w *writer) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }

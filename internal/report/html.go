@@ -71,7 +71,7 @@ type piece struct {
 
 func (h *htmlPage) write(name string, data any) {
 	if h.err == nil {
-		h.err = page().ExecuteTemplate(h.w, name, data)
+		h.err = pageTemplate().ExecuteTemplate(h.w, name, data)
 	}
 }
 
@@ -117,7 +117,7 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 // drawConversation returns a conversation as it stands on the page.
 func drawConversation(t *result.Test) ([]byte, error) {
 	var b bytes.Buffer
-	err := page().ExecuteTemplate(&b, "conversation", conversationOf(t))
+	err := pageTemplate().ExecuteTemplate(&b, "conversation", conversationOf(t))
 	return bytes.Clone(b.Bytes()), err
 }
 

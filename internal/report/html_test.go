@@ -15,17 +15,13 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/report"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
 )
 
 func htmlOf(t *testing.T, r *report.Report) string {
 	t.Helper()
-	return rendered(t, func(w *writer) error { return r.HTML(w) })
-}
-
-// tags returns every tag of a page, as it stands there.
-func tags(page string) []string {
-	return regexp.MustCompile(`<[a-zA-Z/!][^>]*>`).FindAllString(page, -1)
+	return reporttest.Rendered(t, r.HTML)
 }
 
 // TestHTMLHoldsNothingHostile looks at the tags that a browser would see, whatever the transcript says.
@@ -57,7 +53,7 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 	page := htmlOf(t, r)
 
 	allowed := regexp.MustCompile(`^(!doctype|/?(html|head|meta|title|style|body|svg|symbol|path|use|rect|line|header|main|section|footer|div|p|h[123]|span|b|i|q|bdi|small|code|pre|time|dl|dt|dd|ul|li|details|summary|input|label|table|caption|tr|th|td|img))$`)
-	for _, tag := range tags(page) {
+	for _, tag := range reporttest.Tags(page) {
 		name, attributes, _ := strings.Cut(strings.Trim(tag, "<>/"), " ")
 		if !allowed.MatchString(strings.ToLower(name)) {
 			t.Errorf("unexpected tag %s", tag)
@@ -213,7 +209,7 @@ func TestHTMLOfNothing(t *testing.T) {
 
 // TestHTMLContrast holds the colours of both schemes to WCAG 2.2 AA, 1.4.3: 4.5 to 1 for text.
 func TestHTMLContrast(t *testing.T) {
-	css, err := os.ReadFile("page.css")
+	css, err := os.ReadFile("page/page.css")
 	if err != nil {
 		t.Fatal(err)
 	}

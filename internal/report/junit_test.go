@@ -3,12 +3,14 @@ package report_test
 import (
 	"encoding/xml"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/report"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
 )
 
@@ -44,7 +46,7 @@ type (
 
 func junit(t *testing.T, r *report.Report) junitSuites {
 	t.Helper()
-	data := rendered(t, func(w *writer) error { return r.JUnit(w) })
+	data := reporttest.Rendered(t, func(w io.Writer) error { return r.JUnit(w) })
 	var s junitSuites
 	if err := xml.Unmarshal([]byte(data), &s); err != nil {
 		t.Fatalf("junit.xml does not parse: %v\n%s", err, data)

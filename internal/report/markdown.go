@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/text"
 )
 
-// Limits of report.md. GitHub takes no comment of more than 65,536 characters, so details stop well before that.
+// Limits of report.md, whose details stop at text.MaxComment.
 const (
 	maxTable     = 1_000
 	maxDetails   = 200
-	maxMarkdown  = 60_000
 	maxTableText = 30_000
 	maxSaid      = 2_000 // characters of one message in a transcript
 )
@@ -43,7 +43,7 @@ func (r *Report) Markdown(w io.Writer) error {
 
 func mdHead(b *strings.Builder, run result.Run) {
 	t := run.Totals
-	fmt.Fprintf(b, "## %s %s\n\n", emoji(verdict(run)), text.Capital(headline(run)))
+	fmt.Fprintf(b, "## %s %s\n\n", page.Emoji(verdict(run)), text.Capital(headline(run)))
 	facts := []string{}
 	if t.Passed+t.Failed > 0 {
 		facts = append(facts,
@@ -81,7 +81,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			rows++
 			scored, time := score(e.score), ""
 			if !graded(e.verdict) {
-				scored = verdictWord(e.verdict)
+				scored = page.VerdictWord(e.verdict)
 			}
 			if e.durationMS > 0 {
 				time = text.Milliseconds(e.durationMS)
@@ -89,7 +89,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), time)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", page.Emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), time)
 		}
 	}
 	b.WriteString("\n")
@@ -109,7 +109,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 	written := 0
 	for _, x := range shown {
 		block := mdBlock(x)
-		if b.Len()+len(block) > maxMarkdown {
+		if b.Len()+len(block) > text.MaxComment {
 			break
 		}
 		b.WriteString(block)
@@ -127,7 +127,7 @@ func mdBlock(x explained) string {
 	if x.verdict == result.Error {
 		about = "could not be run or graded"
 	}
-	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", emoji(x.verdict), text.MarkdownHTML(text.OneLine(x.entry.test, 200)), about)
+	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", page.Emoji(x.verdict), text.MarkdownHTML(text.OneLine(x.entry.test, 200)), about)
 	if x.trials != nil {
 		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, text.Plural(x.trials.Count, "trial"))
 		mdFailures(b, x.entry.failures, nil)

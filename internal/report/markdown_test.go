@@ -2,16 +2,18 @@ package report_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"rehearse/internal/report"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
 )
 
 func markdown(t *testing.T, r *report.Report) string {
 	t.Helper()
-	return rendered(t, func(w *writer) error { return r.Markdown(w) })
+	return reporttest.Rendered(t, func(w io.Writer) error { return r.Markdown(w) })
 }
 
 // TestMarkdownFitsIntoAComment also with far more failing tests than there is room for.

@@ -2,16 +2,13 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
-// score writes a score with two digits, never rounding a failing score up to its threshold.
-func score(s float64) string {
-	return strconv.FormatFloat(math.Floor(s*100+1e-9)/100, 'f', 2, 64)
-}
+// score writes a score with two digits.
+func score(s float64) string { return text.Score(s, 2) }
 
 // signed writes a difference of scores as +0.10.
 func signed(d float64) string { return fmt.Sprintf("%+.2f", d) }

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
 
+	"rehearse/internal/report/terminal"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -22,6 +22,9 @@ type TextOptions struct {
 	Dir string
 }
 
+// paint prints the parts of a report for a terminal.
+type paint struct{ *terminal.Printer }
+
 // maxExplained is how many failing tests Text explains unless it is verbose.
 const maxExplained = 20
 
@@ -31,12 +34,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	p := &paint{
-		Writer: bufio.NewWriter(w), colour: o.Colour, width: o.Width,
-	}
-	if p.width <= 0 {
-		p.width = 80
-	}
+	p := paint{terminal.New(w, o.Width, o.Colour)}
 	switch {
 	case o.Quiet:
 	case o.Verbose:
@@ -49,14 +47,14 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	}
 	if r.Against != nil && !o.Quiet {
 		r.Against.text(p, false)
-		p.line()
+		p.Line()
 	}
 	p.totals(run, o.Dir)
 	return p.Flush()
 }
 
 // textFailing explains the first failing tests.
-func (r *Report) textFailing(p *paint, s *survey, failing int) error {
+func (r *Report) textFailing(p paint, s *survey, failing int) error {
 	shown, err := r.explain(s.failing[:min(len(s.failing), maxExplained)])
 	if err != nil {
 		return err
@@ -64,17 +62,17 @@ func (r *Report) textFailing(p *paint, s *survey, failing int) error {
 	for _, x := range shown {
 		p.test(x.entry)
 		p.explain(x)
-		p.line()
+		p.Line()
 	}
 	if more := failing - len(shown); more > 0 && len(shown) > 0 {
-		p.line("… and ", text.Plural(more, "more failing test"), ": see report.md")
-		p.line()
+		p.Line("… and ", text.Plural(more, "more failing test"), ": see report.md")
+		p.Line()
 	}
 	return nil
 }
 
 // textAll writes a line for each record as it comes, and below the failing ones why.
-func (r *Report) textAll(p *paint) error {
+func (r *Report) textAll(p paint) error {
 	for t, err := range r.tests {
 		if err != nil {
 			return err
@@ -88,13 +86,13 @@ func (r *Report) textAll(p *paint) error {
 			p.explain(explained{entry: e, Test: t})
 		}
 	}
-	p.line()
+	p.Line()
 	return nil
 }
 
 // test writes the line of a test.
-func (p *paint) test(e *entry) {
-	sign, colour := mark(e.verdict)
+func (p paint) test(e *entry) {
+	sign, colour := terminal.Mark(e.verdict)
 	about := []string{}
 	switch {
 	case e.verdict == result.Error:
@@ -113,13 +111,13 @@ func (p *paint) test(e *entry) {
 		about = append(about, text.Milliseconds(e.durationMS))
 	}
 	name, side := text.OneLine(e.test, 200), strings.Join(about, " · ")
-	if gap := p.width - 2 - text.Width(name) - text.Width(side); gap >= 2 {
-		p.line(p.in(colour, sign), " ", p.in(bold, name), strings.Repeat(" ", gap), p.in(dim, side))
+	if gap := p.Width - 2 - text.Width(name) - text.Width(side); gap >= 2 {
+		p.Line(p.In(colour, sign), " ", p.In(terminal.Bold, name), strings.Repeat(" ", gap), p.In(terminal.Dim, side))
 	} else {
-		p.wrap(p.in(colour, sign)+" ", bold, name)
-		p.wrap("  ", dim, side)
+		p.Wrap(p.In(colour, sign)+" ", terminal.Bold, name)
+		p.Wrap("  ", terminal.Dim, side)
 	}
-	p.wrap("  ", dim, text.OneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
+	p.Wrap("  ", terminal.Dim, text.OneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
 }
 
 // Limits of a block, which is to be read at a glance; report.html has everything.
@@ -130,13 +128,13 @@ const (
 )
 
 // explain writes what went wrong in a test.
-func (p *paint) explain(x explained) {
+func (p paint) explain(x explained) {
 	if x.trials != nil {
 		for _, f := range x.entry.failures[:min(len(x.entry.failures), maxListed)] {
 			p.failure("    ", f, nil)
 		}
 		if x.trial > 0 {
-			p.line("    ", p.in(bold, fmt.Sprintf("trial %d", x.trial)), p.in(dim, " scored "+score(x.Test.Score)))
+			p.Line("    ", p.In(terminal.Bold, fmt.Sprintf("trial %d", x.trial)), p.In(terminal.Dim, " scored "+score(x.Test.Score)))
 		}
 	}
 	found := findings(x.Test)
@@ -145,31 +143,31 @@ func (p *paint) explain(x explained) {
 	}
 	for i, f := range found {
 		if i == maxFindings {
-			p.line("    … and ", text.Plural(len(found)-i, "more place"))
+			p.Line("    … and ", text.Plural(len(found)-i, "more place"))
 			break
 		}
-		p.line("    ", p.in(bold, text.OneLine(f.place, 60)), p.in(dim, f.about()))
+		p.Line("    ", p.In(terminal.Bold, text.OneLine(f.place, 60)), p.In(terminal.Dim, f.about()))
 		for _, failure := range f.failures[:min(len(f.failures), maxListed)] {
 			p.failure("      ", failure, f.unmet)
 		}
 		for j, a := range f.unmet {
 			if j == maxListed {
-				p.line("      … and ", text.Count(len(f.unmet)-j), " more")
+				p.Line("      … and ", text.Count(len(f.unmet)-j), " more")
 				break
 			}
-			p.wrap("      "+p.in(red, "✗")+" ", "", sentence(a))
+			p.Wrap("      "+p.In(terminal.Red, "✗")+" ", "", sentence(a))
 		}
 	}
 	if names := notReached(x.Test); len(names) > 0 {
-		p.wrap("    ", dim, "skipped: "+strings.Join(names, ", "))
+		p.Wrap("    ", terminal.Dim, "skipped: "+strings.Join(names, ", "))
 	}
 }
 
 // failure writes a code and its sentence, unless the criteria that follow tell it.
-func (p *paint) failure(indent string, f result.Failure, unmet []result.Assertion) {
-	p.line(indent, p.in(red, text.OneLine(string(f.Code), 40)), p.in(dim, from(f.Source)))
+func (p paint) failure(indent string, f result.Failure, unmet []result.Assertion) {
+	p.Line(indent, p.In(terminal.Red, text.OneLine(string(f.Code), 40)), p.In(terminal.Dim, from(f.Source)))
 	if !told(f, unmet) {
-		p.wrap(indent+"  ", "", text.OneLine(f.Message, maxSentence))
+		p.Wrap(indent+"  ", "", text.OneLine(f.Message, maxSentence))
 	}
 }
 
@@ -190,22 +188,22 @@ func sentence(a result.Assertion) string {
 }
 
 // totals writes the last block.
-func (p *paint) totals(run result.Run, dir string) {
+func (p paint) totals(run result.Run, dir string) {
 	t := run.Totals
-	_, colour := mark(verdict(run))
-	p.wrap("", bold+";"+colour, text.Capital(headline(run)))
+	_, colour := terminal.Mark(verdict(run))
+	p.Wrap("", terminal.Bold+";"+colour, text.Capital(headline(run)))
 	verdicts := strings.Join([]string{
-		p.in(green, "passed "+text.Count(t.Passed)), p.in(red, "failed "+text.Count(t.Failed)),
-		p.in(yellow, "errors "+text.Count(t.Errors)), p.in(dim, "skipped "+text.Count(t.Skipped)),
+		p.In(terminal.Green, "passed "+text.Count(t.Passed)), p.In(terminal.Red, "failed "+text.Count(t.Failed)),
+		p.In(terminal.Yellow, "errors "+text.Count(t.Errors)), p.In(terminal.Dim, "skipped "+text.Count(t.Skipped)),
 	}, "   ")
-	if len(plain(verdicts)) > p.width-2 {
-		p.wrap("  ", "", plain(verdicts))
+	if len(terminal.Plain(verdicts)) > p.Width-2 {
+		p.Wrap("  ", "", terminal.Plain(verdicts))
 	} else {
-		p.line("  ", verdicts)
+		p.Line("  ", verdicts)
 	}
 	row := func(name, value string) {
 		if value != "" {
-			p.wrap(fmt.Sprintf("  %-12s ", name), "", value)
+			p.Wrap(fmt.Sprintf("  %-12s ", name), "", value)
 		}
 	}
 	if t.Passed+t.Failed > 0 {

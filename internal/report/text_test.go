@@ -3,27 +3,19 @@ package report_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 
 	"rehearse/internal/report"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
 )
 
-// rendered returns what a renderer writes.
-func rendered(t *testing.T, render func(w *writer) error) string {
-	t.Helper()
-	var b writer
-	if err := render(&b); err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func text(t *testing.T, r *report.Report, o report.TextOptions) string {
 	t.Helper()
-	return rendered(t, func(w *writer) error { return r.Text(w, o) })
+	return reporttest.Rendered(t, func(w io.Writer) error { return r.Text(w, o) })
 }
 
 func TestTextIsSafeForATerminal(t *testing.T) {

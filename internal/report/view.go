@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -23,7 +24,7 @@ type head struct {
 	// Dots are the verdicts of its turns, or of its trials.
 	Dots     []result.Verdict
 	Trials   *result.Trials
-	Bar      bar
+	Bar      page.Bar
 	Repeats  []repeat
 	Failures []result.Failure
 	Open     bool
@@ -54,7 +55,7 @@ func headOf(e *entry) head {
 	}
 	if t := e.trials; t != nil {
 		if t.Count > 0 {
-			h.Bar = barOf(float64(t.Passed)/float64(t.Count), t.Interval)
+			h.Bar = page.BarOf(float64(t.Passed)/float64(t.Count), t.Interval)
 		}
 		for k := range min(len(t.PassHatK), len(t.PassAtK)) {
 			// The first few, and the last: k trials are what was held.
@@ -85,13 +86,13 @@ func headOfRecord(t *result.Test) head {
 // conversation is one conversation on the page.
 type conversation struct {
 	Failures []result.Failure // that belong to no turn
-	Earlier  []utterance
+	Earlier  []page.Utterance
 	Turns    []turn
 	Left     int // turns left out
 	Whole    []item
 	// NotReached names the parts that were skipped.
 	NotReached string
-	Facts      []fact
+	Facts      []page.Fact
 	Metadata   string
 }
 
@@ -99,9 +100,9 @@ type conversation struct {
 type turn struct {
 	N       int
 	Verdict result.Verdict
-	User    utterance
+	User    page.Utterance
 	Calls   []call
-	Reply   utterance
+	Reply   page.Utterance
 	NoReply bool
 	Facts   []string
 	State   string
@@ -164,13 +165,13 @@ func conversationOf(t *result.Test) conversation {
 		c.Turns = c.Turns[:maxTurns]
 	}
 	for _, m := range earlier(t) {
-		c.Earlier = append(c.Earlier, utteranceOf(string(m.Role), m.Content))
+		c.Earlier = append(c.Earlier, page.UtteranceOf(string(m.Role), m.Content))
 	}
 	return c
 }
 
 func (t *turn) hold(x result.Turn) {
-	t.User, t.Reply = utteranceOf("user", x.Input), utteranceOf("assistant", chat.Content{Text: x.Output})
+	t.User, t.Reply = page.UtteranceOf("user", x.Input), page.UtteranceOf("assistant", chat.Content{Text: x.Output})
 	for _, c := range x.ToolCalls[:min(len(x.ToolCalls), 100)] {
 		t.Calls = append(t.Calls, callOf(c))
 	}
@@ -204,7 +205,7 @@ func itemOf(s result.Score) item {
 		Left: max(len(s.Assertions)-maxAssertions, 0),
 	}
 	if !graded(i.Verdict) {
-		i.Score = verdictWord(i.Verdict)
+		i.Score = page.VerdictWord(i.Verdict)
 	}
 	for _, a := range s.Assertions[:min(len(s.Assertions), maxAssertions)] {
 		a.Text, a.Evidence, a.Grader = text.OneLine(a.Text, 600), text.OneLine(a.Evidence, 1_200), text.OneLine(a.Grader, 80)
@@ -224,11 +225,11 @@ func shown(f result.Failure) result.Failure {
 	return f
 }
 
-func conversationFacts(t *result.Test) []fact {
-	var facts []fact
+func conversationFacts(t *result.Test) []page.Fact {
+	var facts []page.Fact
 	add := func(name, value string) {
 		if value != "" {
-			facts = append(facts, fact{Name: name, Value: value})
+			facts = append(facts, page.Fact{Name: name, Value: value})
 		}
 	}
 	if !t.StartedAt.IsZero() {

@@ -8,6 +8,9 @@ import (
 // zeroWidth stands where GitHub would else make a link or notify somebody.
 const zeroWidth = "\u200b"
 
+// MaxComment is how many characters a report in Markdown has at most. GitHub takes no comment of more than 65,536.
+const MaxComment = 60_000
+
 // Markdown returns one line of text as Markdown that shows it and does nothing else: no markup, no HTML, no link, no mention.
 // The text must be visible already. It may stand in a table, but not at the beginning of a line.
 func Markdown(s string) string {

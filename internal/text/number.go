@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,12 @@ func Percent(rate float64) string {
 // PercentRange writes an interval of rates as 79.7–97.3%.
 func PercentRange(interval [2]float64) string {
 	return strings.TrimSuffix(Percent(interval[0]), "%") + "–" + Percent(interval[1])
+}
+
+// Score writes a score with so many digits, never rounding one that misses its threshold up to it.
+func Score(s float64, digits int) string {
+	scale := math.Pow10(digits)
+	return strconv.FormatFloat(math.Floor(s*scale+1e-9)/scale, 'f', digits, 64)
 }
 
 // Dollars writes a cost with as many digits as it takes to see it.

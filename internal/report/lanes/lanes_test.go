@@ -1,4 +1,4 @@
-package report_test
+package lanes_test
 
 import (
 	"encoding/json"
@@ -12,13 +12,14 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"rehearse/internal/replay"
-	"rehearse/internal/report"
+	"rehearse/internal/report/lanes"
+	"rehearse/internal/report/reporttest"
 )
 
 // replayed is a report made by hand: three sessions, of which one stays on the log's path, one leaves it and one was left out.
 func replayed(t *testing.T) *replay.Report {
 	t.Helper()
-	text, err := os.ReadFile("testdata/replay.json")
+	text, err := os.ReadFile("testdata/report.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,17 +32,17 @@ func replayed(t *testing.T) *replay.Report {
 
 // replayWriters are all renderings of a replay run, by the end of their files' names.
 var replayWriters = map[string]func(io.Writer, *replay.Report) error{
-	".json": report.ReplayJSON, ".txt": report.ReplayConsole, ".md": report.ReplayMarkdown, ".html": report.ReplayHTML,
+	".json": lanes.JSON, ".txt": lanes.Text, ".md": lanes.Markdown, ".html": lanes.HTML,
 }
 
 func replayText(t *testing.T, kind string, r *replay.Report) string {
 	t.Helper()
-	return rendered(t, func(w *writer) error { return replayWriters[kind](w, r) })
+	return reporttest.Rendered(t, func(w io.Writer) error { return replayWriters[kind](w, r) })
 }
 
 func TestReplayGolden(t *testing.T) {
 	for kind := range replayWriters {
-		golden(t, "replay"+kind, []byte(replayText(t, kind, replayed(t))))
+		reporttest.Golden(t, "report"+kind, []byte(replayText(t, kind, replayed(t))))
 	}
 }
 

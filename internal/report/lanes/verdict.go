@@ -1,71 +1,72 @@
-package report
+package lanes
 
 import (
 	"encoding/json"
 	"io"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
-// ReplayJSON writes the whole report of a replay run as indented JSON. Texts stay as they are: nothing is escaped for HTML.
-func ReplayJSON(w io.Writer, r *replay.Report) error {
+// JSON writes the whole report of a replay run as indented JSON. Texts stay as they are: nothing is escaped for HTML.
+func JSON(w io.Writer, r *replay.Report) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(r)
 }
 
-// replayVerdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are those of a run
+// verdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are those of a run
 // without one.
-type replayVerdict string
+type verdict string
 
 const (
-	replayBetter      = replayVerdict(stats.Better)
-	replayNonInferior = replayVerdict(stats.NonInferior)
-	replayWorse       = replayVerdict(stats.Worse)
-	replayUndecided   = replayVerdict(stats.Inconclusive)
-	replayTwice       = replayVerdict("twice")  // the same variant in both lanes
-	replayAlone       = replayVerdict("alone")  // there was no baseline
-	replayEmpty       = replayVerdict("empty")  // no session was compared
-	replayFailed      = replayVerdict("failed") // nothing can be said
+	better      = verdict(stats.Better)
+	nonInferior = verdict(stats.NonInferior)
+	worse       = verdict(stats.Worse)
+	undecided   = verdict(stats.Inconclusive)
+	twice       = verdict("twice")  // the same variant in both lanes
+	alone       = verdict("alone")  // there was no baseline
+	empty       = verdict("empty")  // no session was compared
+	failed      = verdict("failed") // nothing can be said
 )
 
-func replayVerdictOf(r *replay.Report) replayVerdict {
-	switch verdict := replayVerdict(r.Run.Verdict); {
+func verdictOf(r *replay.Report) verdict {
+	switch verdict := verdict(r.Run.Verdict); {
 	case r.Run.Status == replay.Failed:
-		return replayFailed
+		return failed
 	case r.Run.Sessions == 0:
-		return replayEmpty
+		return empty
 	case r.AA:
-		return replayTwice
+		return twice
 	case r.Baseline == nil:
-		return replayAlone
-	case verdict == replayBetter, verdict == replayNonInferior, verdict == replayWorse:
+		return alone
+	case verdict == better, verdict == nonInferior, verdict == worse:
 		return verdict
 	}
-	return replayUndecided
+	return undecided
 }
 
 // sign is the verdict as that of a test, for what marks both: an icon, a colour.
-func (v replayVerdict) sign() result.Verdict {
+func (v verdict) sign() result.Verdict {
 	switch v {
-	case replayBetter, replayNonInferior:
+	case better, nonInferior:
 		return result.Pass
-	case replayWorse:
+	case worse:
 		return result.Fail
-	case replayFailed:
+	case failed:
 		return result.Error
 	}
 	return result.Skip
 }
 
 // emoji is the verdict's sign in Markdown.
-func (v replayVerdict) emoji() string {
+func (v verdict) emoji() string {
 	if s := v.sign(); s != result.Skip {
-		return emoji(s)
+		return page.Emoji(s)
 	}
 	return "➖"
 }

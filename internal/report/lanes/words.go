@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	"fmt"
@@ -20,18 +20,18 @@ const (
 )
 
 // verdictPhrase is the verdict of one metric for people.
-func verdictPhrase(verdict string) string {
-	switch replayVerdict(verdict) {
-	case replayBetter:
+func verdictPhrase(name string) string {
+	switch verdict(name) {
+	case better:
 		return "better"
-	case replayWorse:
+	case worse:
 		return "worse"
-	case replayNonInferior:
+	case nonInferior:
 		return "non-inferior"
-	case replayUndecided:
+	case undecided:
 		return "left open"
 	}
-	return text.OneLine(verdict, 20)
+	return text.OneLine(name, 20)
 }
 
 // modeMeans says how sessions were replayed.

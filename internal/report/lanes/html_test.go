@@ -1,4 +1,4 @@
-package report_test
+package lanes_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/reporttest"
 	"rehearse/internal/stats"
 )
 
@@ -16,7 +17,7 @@ func TestReplayHoldsNothingHostile(t *testing.T) {
 	page := replayText(t, ".html", hostileReplay(t))
 	allowed := regexp.MustCompile(`^(!doctype|/?(html|head|meta|title|style|body|svg|symbol|path|use|rect|line|header|main|section|footer|div|p|h[123]|span|b|i|bdi|small|code|time|dl|dt|dd|ul|ol|li|details|summary|input|label|table|thead|tbody|tr|th|td))$`)
 	acting := regexp.MustCompile(`(?i)\s(on\w+|style|srcset|src|formaction|action|srcdoc|xlink:href)\s*=|=[^"]|'`)
-	for _, tag := range tags(page) {
+	for _, tag := range reporttest.Tags(page) {
 		name, attributes, _ := strings.Cut(strings.Trim(tag, "<>/"), " ")
 		if !allowed.MatchString(strings.ToLower(name)) {
 			t.Errorf("unexpected tag %s", tag)
@@ -36,7 +37,7 @@ func TestReplayHoldsNothingHostile(t *testing.T) {
 	}
 
 	md := replayText(t, ".md", hostileReplay(t))
-	for _, tag := range tags(md) {
+	for _, tag := range reporttest.Tags(md) {
 		if !regexp.MustCompile(`^</?(sub|br|details|summary|b)>$`).MatchString(tag) {
 			t.Errorf("unexpected tag in Markdown: %s", tag)
 		}

@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/text"
 )
 
-// Limits of ReplayMarkdown, beside those of report.md.
+// Limits of Markdown, beside those of report.md.
 const (
 	maxSideBySide     = 5   // sessions
 	maxSideBySideRows = 15  // turns of one
@@ -18,13 +18,13 @@ const (
 	maxMetrics        = 60
 )
 
-// ReplayMarkdown writes the report of a replay run for a comment on a pull request: the verdict, the metrics in a table, what was left
+// Markdown writes the report of a replay run for a comment on a pull request: the verdict, the metrics in a table, what was left
 // out, and the sessions that differ most, as many as a comment holds.
-func ReplayMarkdown(w io.Writer, r *replay.Report) error {
+func Markdown(w io.Writer, r *replay.Report) error {
 	b := &strings.Builder{}
-	verdict := replayVerdictOf(r)
-	fmt.Fprintf(b, "## %s %s\n\n", verdict.emoji(), replayHeadline(r))
-	if detail := replayDetail(r); detail != "" {
+	verdict := verdictOf(r)
+	fmt.Fprintf(b, "## %s %s\n\n", verdict.emoji(), headline(r))
+	if detail := detail(r); detail != "" {
 		fmt.Fprintf(b, "**Found:** %s\n\n", text.Markdown(detail))
 	}
 	if belief := beliefSentence(r); belief != "" {
@@ -33,19 +33,19 @@ func ReplayMarkdown(w io.Writer, r *replay.Report) error {
 	if gate := gateSentence(r); gate != "" {
 		fmt.Fprintf(b, "**Gate:** %s\n\n", text.Markdown(gate))
 	}
-	mdReplayed(b, r)
+	mdAbout(b, r)
 	mdMetrics(b, r)
 	if parts := divergenceWords(r); len(parts) > 0 {
 		fmt.Fprintf(b, "**Sessions by the turn in which the candidate first leaves the log’s path:** %s\n\n", strings.Join(parts, " · "))
 	}
-	mdReplayNotes(b, r)
+	mdNotes(b, r)
 	mdSideBySide(b, r)
 	fmt.Fprintf(b, "<sub>rehearse · replay run %s · %s</sub>\n", text.Markdown(text.OneLine(r.Run.ID, 100)), text.Markdown(text.OneLine(r.Run.DatasetVersion, 200)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func mdReplayed(b *strings.Builder, r *replay.Report) {
+func mdAbout(b *strings.Builder, r *replay.Report) {
 	fmt.Fprintf(b, "- Candidate %s\n", text.Markdown(variantWords(&r.Candidate)))
 	if r.Baseline != nil {
 		fmt.Fprintf(b, "- Baseline %s\n", text.Markdown(variantWords(r.Baseline)))
@@ -157,7 +157,7 @@ func mdVerdict(m *replay.MetricReport) string {
 	return text.Markdown(verdictPhrase(m.Difference.Verdict))
 }
 
-func mdReplayNotes(b *strings.Builder, r *replay.Report) {
+func mdNotes(b *strings.Builder, r *replay.Report) {
 	reasons, untold := dropReasons(r)
 	if len(reasons) > 0 || untold > 0 {
 		b.WriteString("**Left out**\n\n")
@@ -194,7 +194,7 @@ func mdSideBySide(b *strings.Builder, r *replay.Report) {
 			return // what follows is less different still
 		}
 		block := mdSession(p)
-		if b.Len()+len(block) > maxMarkdown {
+		if b.Len()+len(block) > text.MaxComment {
 			return
 		}
 		if written == 0 {

@@ -1,63 +1,66 @@
-package report
+package lanes
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/terminal"
 	"rehearse/internal/text"
 )
 
-// consoleWidth is the most that a line of ReplayConsole takes.
+// consoleWidth is the most that a line of Text takes.
 const consoleWidth = 120
 
 // meaningColumn is the head of a column of words.
 const meaningColumn = "What it is"
 
-// ReplayConsole writes the report of a replay run as plain text: the specification's block as it is (S4.36), the comparison with
+// console prints the parts of a report.
+type console struct{ *terminal.Printer }
+
+// Text writes the report of a replay run as plain text: the specification's block as it is (S4.36), the comparison with
 // its intervals, what was left out, and last the line that names the run.
-func ReplayConsole(w io.Writer, r *replay.Report) error {
-	p := &paint{Writer: bufio.NewWriter(w), width: consoleWidth}
-	p.replayBlock(r)
-	p.line()
-	p.replayAbout(r)
-	p.line()
-	p.wrap("", "", replaySentences(r))
+func Text(w io.Writer, r *replay.Report) error {
+	p := console{terminal.New(w, consoleWidth, false)}
+	p.block(r)
+	p.Line()
+	p.about(r)
+	p.Line()
+	p.Wrap("", "", sentences(r))
 	if belief := beliefSentence(r); belief != "" {
-		p.wrap("", "", "May it be believed? "+belief)
+		p.Wrap("", "", "May it be believed? "+belief)
 	}
 	if gate := gateSentence(r); gate != "" {
-		p.wrap("", "", gate)
+		p.Wrap("", "", gate)
 	}
 	groups := groupsOf(r)
-	p.replayComparison(r, groups.first)
-	p.replaySupport(r, groups)
-	p.replayMore(r, groups)
-	p.replayDivergences(r)
-	p.replayNotes(r)
-	p.line()
-	p.line("Evaluation completed: ", text.OneLine(r.Run.ID, 100))
+	p.comparison(r, groups.first)
+	p.support(r, groups)
+	p.more(r, groups)
+	p.divergences(r)
+	p.notes(r)
+	p.Line()
+	p.Line("Evaluation completed: ", text.OneLine(r.Run.ID, 100))
 	return p.Flush()
 }
 
-// replayBlock writes what S4 prints, letter by letter.
-func (p *paint) replayBlock(r *replay.Report) {
+// block writes what S4 prints, letter by letter.
+func (p console) block(r *replay.Report) {
 	figure := func(v *float64, format string, scale float64) string {
 		if v == nil || !finite(*v) {
 			return notApplicable
 		}
 		return fmt.Sprintf(format, scale**v)
 	}
-	p.line()
-	p.line("Conversation Replay Evaluation Results:")
-	p.line(fmt.Sprintf("  Sessions evaluated: %d", r.Run.Sessions))
-	p.line("  Completion match: ", figure(r.Run.CompletionMatch, "%.2f%%", 100))
-	p.line("  Avg turn count ratio: ", figure(r.Run.TurnCountRatio, "%.2f", 1))
-	p.line("  State progression match: ", figure(r.Run.StateProgression, "%.2f%%", 100))
-	p.line("  Avg latency: ", figure(r.Run.AvgLatencyMS, "%.0fms", 1))
+	p.Line()
+	p.Line("Conversation Replay Evaluation Results:")
+	p.Line(fmt.Sprintf("  Sessions evaluated: %d", r.Run.Sessions))
+	p.Line("  Completion match: ", figure(r.Run.CompletionMatch, "%.2f%%", 100))
+	p.Line("  Avg turn count ratio: ", figure(r.Run.TurnCountRatio, "%.2f", 1))
+	p.Line("  State progression match: ", figure(r.Run.StateProgression, "%.2f%%", 100))
+	p.Line("  Avg latency: ", figure(r.Run.AvgLatencyMS, "%.0fms", 1))
 	if r.Baseline == nil {
 		return
 	}
@@ -68,17 +71,17 @@ func (p *paint) replayBlock(r *replay.Report) {
 			passed = "True"
 		}
 	}
-	p.line()
-	p.line("  Comparison with baseline:")
-	p.line("    Passed: ", passed)
-	p.line("    Pass ratio: ", ratio)
+	p.Line()
+	p.Line("  Comparison with baseline:")
+	p.Line("    Passed: ", passed)
+	p.Line("    Pass ratio: ", ratio)
 }
 
-// replayAbout says what was replayed.
-func (p *paint) replayAbout(r *replay.Report) {
+// about says what was replayed.
+func (p console) about(r *replay.Report) {
 	row := func(name, value string) {
 		if value != "" {
-			p.wrap(fmt.Sprintf("%-11s", name), "", value)
+			p.Wrap(fmt.Sprintf("%-11s", name), "", value)
 		}
 	}
 	row("Candidate", variantWords(&r.Candidate))
@@ -102,8 +105,8 @@ func (p *paint) replayAbout(r *replay.Report) {
 	row("Mode", mode)
 }
 
-// replayComparison writes the metrics that decide.
-func (p *paint) replayComparison(r *replay.Report, metrics []*replay.MetricReport) {
+// comparison writes the metrics that decide.
+func (p console) comparison(r *replay.Report, metrics []*replay.MetricReport) {
 	if len(metrics) == 0 {
 		return
 	}
@@ -130,11 +133,11 @@ func (p *paint) replayComparison(r *replay.Report, metrics []*replay.MetricRepor
 			detectable(m.Difference, m.Unit),
 		})
 	}
-	p.line()
+	p.Line()
 	p.columns(table)
-	p.wrap("", "", strings.Join(meanings, " "))
+	p.Wrap("", "", strings.Join(meanings, " "))
 	if r.Baseline != nil {
-		p.wrap("", "", strings.Join(verdictMeanings(metrics), ". ")+".")
+		p.Wrap("", "", strings.Join(verdictMeanings(metrics), ". ")+".")
 	}
 }
 
@@ -146,8 +149,8 @@ func differenceWords(d *replay.DifferenceReport, unit replay.Unit) string {
 	return change(d.Mean, unit) + " " + interval(d.Low, d.High, unit)
 }
 
-// replaySupport writes the figures on support.
-func (p *paint) replaySupport(r *replay.Report, groups metricGroups) {
+// support writes the figures on support.
+func (p console) support(r *replay.Report, groups metricGroups) {
 	table := [][]string{{"On supported turns", "Baseline", "Candidate", "Difference [95% interval]", "Sessions"}}
 	if r.Baseline == nil {
 		table[0] = []string{"On supported turns", "Candidate", "95% interval", "Sessions"}
@@ -167,9 +170,9 @@ func (p *paint) replaySupport(r *replay.Report, groups metricGroups) {
 	if len(table) == 1 {
 		return
 	}
-	p.line()
+	p.Line()
 	p.columns(table)
-	p.wrap("", "", supportedMeans+". Where these figures differ from those above, messages that answer another question are part of the reason.")
+	p.Wrap("", "", supportedMeans+". Where these figures differ from those above, messages that answer another question are part of the reason.")
 }
 
 // sessionsOnSupport counts the sessions that have a figure on supported turns in every lane, as far as is known.
@@ -185,8 +188,8 @@ func sessionsOnSupport(m *replay.MetricReport) int {
 	return 0
 }
 
-// replayMore writes the metrics that decide nothing.
-func (p *paint) replayMore(r *replay.Report, groups metricGroups) {
+// more writes the metrics that decide nothing.
+func (p console) more(r *replay.Report, groups metricGroups) {
 	table := [][]string{{"More figures", "Baseline", "Candidate", "Difference [95% interval]", meaningColumn}}
 	if r.Baseline == nil {
 		table[0] = []string{"More figures", "Candidate", "95% interval", meaningColumn}
@@ -203,59 +206,57 @@ func (p *paint) replayMore(r *replay.Report, groups metricGroups) {
 	if len(table) == 1 && still == "" && len(times) == 0 {
 		return
 	}
-	p.line()
+	p.Line()
 	if len(table) > 1 {
 		p.columns(table)
 	}
-	p.wrap("", "", still)
+	p.Wrap("", "", still)
 	for _, said := range times {
-		p.wrap("", "", said)
+		p.Wrap("", "", said)
 	}
 }
 
-func (p *paint) replayDivergences(r *replay.Report) {
+func (p console) divergences(r *replay.Report) {
 	if parts := divergenceWords(r); len(parts) > 0 {
-		p.line()
-		p.line("Sessions by the turn in which the candidate first leaves the log's path:")
-		p.wrap("  ", "", strings.Join(parts, " · "))
+		p.Line()
+		p.Line("Sessions by the turn in which the candidate first leaves the log's path:")
+		p.Wrap("  ", "", strings.Join(parts, " · "))
 	}
 }
 
-func (p *paint) replayNotes(r *replay.Report) {
+func (p console) notes(r *replay.Report) {
 	if reasons, untold := dropReasons(r); len(reasons) > 0 || untold > 0 {
-		p.line()
-		p.line("Left out:")
+		p.Line()
+		p.Line("Left out:")
 		for i, d := range reasons {
 			if i == maxReasons {
-				p.line("  … and ", text.Plural(len(reasons)-i, "more reason"))
+				p.Line("  … and ", text.Plural(len(reasons)-i, "more reason"))
 				break
 			}
-			p.wrap("  "+text.Plural(d.Sessions, "session")+": ", "", d.Text)
+			p.Wrap("  "+text.Plural(d.Sessions, "session")+": ", "", d.Text)
 		}
 		if untold > 0 {
-			p.line("  ", text.Plural(untold, "session"), ", for reasons that are in the store")
+			p.Line("  ", text.Plural(untold, "session"), ", for reasons that are in the store")
 		}
 	}
 	notes := readNotes(r)
 	if len(notes) == 0 {
 		return
 	}
-	p.line()
-	p.line("Notes:")
+	p.Line()
+	p.Line("Notes:")
 	for i, n := range notes {
 		if i == maxNotes {
-			p.line("  … and ", text.Plural(len(notes)-i, "more note"))
+			p.Line("  … and ", text.Plural(len(notes)-i, "more note"))
 			break
 		}
-		p.wrap("  ", "", n.line())
+		p.Wrap("  ", "", n.line())
 	}
 }
 
 // columns writes a table whose first row is its head: words to the left, figures to the right.
-func (p *paint) columns(table [][]string) {
+func (p console) columns(table [][]string) {
 	head := table[0]
 	right := func(column int) bool { return column > 0 && head[column] != "Verdict" && head[column] != meaningColumn }
-	for _, line := range text.Table(table, right) {
-		p.line(text.Truncate(line, p.width, "…"))
-	}
+	p.Table(table, right)
 }

@@ -1,4 +1,4 @@
-package report_test
+package lanes_test
 
 import (
 	"strings"

@@ -1,8 +1,6 @@
-package report
+package page
 
 import (
-	"bytes"
-	"encoding/json"
 	"html/template"
 	"regexp"
 	"strings"
@@ -16,11 +14,10 @@ const (
 	maxOpen   = 1_500
 	maxFolded = 20_000
 	maxImage  = 300 << 10
-	maxJSON   = 6_000
 )
 
-// utterance is what somebody said, in parts.
-type utterance struct {
+// Utterance is what somebody said, in parts.
+type Utterance struct {
 	Who   string
 	Parts []part
 }
@@ -35,10 +32,10 @@ type part struct {
 }
 
 // Empty reports whether nothing was said.
-func (u utterance) Empty() bool { return len(u.Parts) == 0 }
+func (u Utterance) Empty() bool { return len(u.Parts) == 0 }
 
-func utteranceOf(who string, c chat.Content) utterance {
-	u := utterance{Who: text.OneLine(who, 20)}
+func UtteranceOf(who string, c chat.Content) Utterance {
+	u := Utterance{Who: text.OneLine(who, 20)}
 	if c.Blocks == nil {
 		u.say(c.Text)
 	}
@@ -52,10 +49,10 @@ func utteranceOf(who string, c chat.Content) utterance {
 	return u
 }
 
-func (u *utterance) say(said string) { u.sayOpen(said, maxOpen) }
+func (u *Utterance) say(said string) { u.SayOpen(said, maxOpen) }
 
-// sayOpen adds a said of which the first characters are shown at once.
-func (u *utterance) sayOpen(said string, open int) {
+// SayOpen adds a said of which the first characters are shown at once.
+func (u *Utterance) SayOpen(said string, open int) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
@@ -85,58 +82,4 @@ func imageOf(b chat.Block) (template.URL, bool) {
 		return "", false
 	}
 	return template.URL(b.Value), true //nolint:gosec // the pattern admits nothing but base64
-}
-
-// call is one use of a tool. Short ones stand on one line.
-type call struct {
-	Name, Args, Result, Took string
-	Short                    bool
-}
-
-func callOf(c chat.ToolCall) call {
-	v := call{Name: text.OneLine(c.Name, 100), Result: pretty(c.Result)}
-	v.Args = text.OneLine(textOf(c.Args), 200)
-	v.Short = len(v.Args) <= 120
-	if !v.Short {
-		v.Args = pretty(c.Args)
-	}
-	if c.LatencyMS > 0 {
-		v.Took = text.Milliseconds(c.LatencyMS)
-	}
-	return v
-}
-
-// pretty returns a value as indented JSON, or the text itself where it is none; nothing for nothing.
-func pretty(value any) string {
-	raw, ok := value.(json.RawMessage)
-	if m, isMap := value.(map[string]any); isMap && len(m) > 0 {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if e.Encode(m) == nil {
-			raw, ok = b.Bytes(), true
-		}
-	}
-	if !ok || len(raw) == 0 {
-		return ""
-	}
-	said := textOf(raw)
-	var b bytes.Buffer
-	if raw[0] != '"' && len(raw) < 1<<20 && json.Indent(&b, raw, "", "  ") == nil {
-		said = b.String()
-	}
-	said, left := text.Cut(text.Visible(strings.TrimSpace(said)), maxJSON)
-	if left > 0 {
-		said += "\n… " + text.Plural(left, "more character")
-	}
-	return said
-}
-
-// textOf returns raw JSON as it is, and of a JSON string the said.
-func textOf(raw json.RawMessage) string {
-	var said string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &said) == nil {
-		return said
-	}
-	return string(raw)
 }

@@ -1,10 +1,11 @@
-package report
+package lanes
 
 import (
 	"math"
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -55,7 +56,7 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated, Sign: result.Skip, Difference: notApplicable,
 		}
 		if d := m.Difference; d != nil {
-			row.Sign, row.Verdict = replayVerdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
+			row.Sign, row.Verdict = verdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
 			row.Difference, row.Interval = change(d.Mean, m.Unit), interval(d.Low, d.High, m.Unit)
 			row.Changed = text.Count(d.Changed) + " of " + text.Plural(d.N, "session") + " differ"
 			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
@@ -127,7 +128,7 @@ type scale struct{ reach, sign float64 }
 
 // at is where a difference is drawn, the edge of the drawing for what is beyond.
 func (s scale) at(v float64) float64 {
-	return round(min(max(plotWidth/2+s.sign*v/s.reach*plotWidth*0.46, 0), plotWidth))
+	return page.Round(min(max(plotWidth/2+s.sign*v/s.reach*plotWidth*0.46, 0), plotWidth))
 }
 
 func (s scale) view(d *replay.DifferenceReport) reachView {

@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	"strings"
@@ -46,7 +46,7 @@ func supportedSentence(r *replay.Report) string {
 	var same, open, other []string
 	for _, m := range groupsOf(r).first {
 		d := m.Difference
-		if d == nil || d.Verdict != string(replayBetter) && d.Verdict != string(replayWorse) {
+		if d == nil || d.Verdict != string(better) && d.Verdict != string(worse) {
 			continue
 		}
 		name := metricLabel(m.Name, r.Run.Mode)

@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	"bytes"
@@ -9,16 +9,16 @@ import (
 
 // Limits of a replay run's page, so that a browser shows it at once.
 const (
-	maxPairs      = 500     // sessions
-	maxReplayHTML = 4 << 20 // bytes of sessions side by side
-	maxMisfits    = 10      // sessions that are tried after the room has become too small for one
+	maxPairs   = 500     // sessions
+	maxHTML    = 4 << 20 // bytes of sessions side by side
+	maxMisfits = 10      // sessions that are tried after the room has become too small for one
 )
 
-// ReplayHTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text escaped.
+// HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text escaped.
 // The sessions that differ most come first. At most 500 are listed, and as many of these side by side as 4 MB hold; what is left out
 // is said.
-func ReplayHTML(w io.Writer, r *replay.Report) error {
-	top := replayTopOf(r)
+func HTML(w io.Writer, r *replay.Report) error {
+	top := topOf(r)
 	pairs := mostDifferent(r.Sessions)
 	pairs = pairs[:min(len(pairs), maxPairs)]
 	heads := make([]pairHead, len(pairs))
@@ -27,16 +27,16 @@ func ReplayHTML(w io.Writer, r *replay.Report) error {
 		heads[i].Open = i == 0 && len(pairs) > 1 && heads[i].Kind != "same" && heads[i].Kind != "out"
 	}
 	top.Filters, top.Shown, top.All = filtersOf(heads), len(pairs), max(r.Run.Sessions+r.Run.PairsDropped, len(r.Sessions))
-	if err := replayPage().ExecuteTemplate(w, "replay-top", top); err != nil {
+	if err := pageTemplate().ExecuteTemplate(w, "replay-top", top); err != nil {
 		return err
 	}
-	room, misfits := maxReplayHTML, 0
+	room, misfits := maxHTML, 0
 	var body bytes.Buffer
 	for i, p := range pairs {
 		body.Reset()
 		fits := misfits < maxMisfits
 		if fits {
-			if err := replayPage().ExecuteTemplate(&body, "pair-body", pairViewOf(p)); err != nil {
+			if err := pageTemplate().ExecuteTemplate(&body, "pair-body", pairViewOf(p)); err != nil {
 				return err
 			}
 			fits = body.Len() <= room
@@ -50,19 +50,19 @@ func ReplayHTML(w io.Writer, r *replay.Report) error {
 			return err
 		}
 	}
-	return replayPage().ExecuteTemplate(w, "replay-bottom", top)
+	return pageTemplate().ExecuteTemplate(w, "replay-bottom", top)
 }
 
 // writePair writes a session with what is inside, or its line alone where that does not fit any more.
 func writePair(w io.Writer, h *pairHead, body []byte, fits bool) error {
 	if !fits {
-		return replayPage().ExecuteTemplate(w, "pair-row", h)
+		return pageTemplate().ExecuteTemplate(w, "pair-row", h)
 	}
-	if err := replayPage().ExecuteTemplate(w, "pair-open", h); err != nil {
+	if err := pageTemplate().ExecuteTemplate(w, "pair-open", h); err != nil {
 		return err
 	}
 	if _, err := w.Write(body); err != nil {
 		return err
 	}
-	return replayPage().ExecuteTemplate(w, "pair-close", nil)
+	return pageTemplate().ExecuteTemplate(w, "pair-close", nil)
 }

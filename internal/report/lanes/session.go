@@ -1,10 +1,11 @@
-package report
+package lanes
 
 import (
 	"slices"
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
@@ -124,7 +125,7 @@ type step struct {
 type askView struct {
 	Turn      int
 	Simulated bool
-	Said      utterance
+	Said      page.Utterance
 }
 
 // cell is a lane's turn in a row.
@@ -138,7 +139,7 @@ type cell struct {
 	Ask *askView
 	// Same names the lane whose reply this one repeats word by word.
 	Same          string
-	Bot           utterance
+	Bot           page.Utterance
 	Before, State string
 	Differs       bool
 	Unsupported   bool
@@ -253,7 +254,7 @@ func stepOf(lanes []*replay.Lane, rows []alignedRow, n int) step {
 			c.Ask = askOf(t)
 		}
 		if c.Same = sameReply(lanes, row, i); c.Same == "" {
-			c.Bot.sayOpen(t.Bot, maxLaneOpen)
+			c.Bot.SayOpen(t.Bot, maxLaneOpen)
 		}
 		s.Cells = append(s.Cells, c)
 	}
@@ -262,7 +263,7 @@ func stepOf(lanes []*replay.Lane, rows []alignedRow, n int) step {
 
 func askOf(t *replay.LaneTurn) *askView {
 	a := &askView{Turn: t.Number, Simulated: t.Invented}
-	a.Said.sayOpen(t.User, maxLaneOpen)
+	a.Said.SayOpen(t.User, maxLaneOpen)
 	return a
 }
 
@@ -290,7 +291,7 @@ func gapWords(l *replay.Lane, rows []alignedRow, lane int) string {
 }
 
 // filtersOf counts the sessions of each kind. All of one kind need no filter.
-func filtersOf(heads []pairHead) (filters []filter) {
+func filtersOf(heads []pairHead) (filters []page.Filter) {
 	counts := map[string]int{}
 	for i := range heads {
 		counts[heads[i].Kind]++
@@ -298,13 +299,13 @@ func filtersOf(heads []pairHead) (filters []filter) {
 			counts["differ"]++
 		}
 	}
-	filters = append(filters, filter{"all", "All", len(heads)})
-	for _, f := range []filter{
-		{"differ", "Candidate and baseline differ", counts["differ"]},
-		{"end", "Ended otherwise", counts["end"]},
-		{"path", "Other path, same end", counts["path"]},
-		{"same", "As in the log", counts["same"]},
-		{"out", "Left out", counts["out"]},
+	filters = append(filters, page.Filter{ID: "all", Label: "All", Count: len(heads)})
+	for _, f := range []page.Filter{
+		{ID: "differ", Label: "Candidate and baseline differ", Count: counts["differ"]},
+		{ID: "end", Label: "Ended otherwise", Count: counts["end"]},
+		{ID: "path", Label: "Other path, same end", Count: counts["path"]},
+		{ID: "same", Label: "As in the log", Count: counts["same"]},
+		{ID: "out", Label: "Left out", Count: counts["out"]},
 	} {
 		if f.Count > 0 {
 			filters = append(filters, f)

@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	_ "embed"
@@ -6,21 +6,22 @@ import (
 	"sync"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
 
-//go:embed replay.html.tmpl
-var replaySource string
+//go:embed page.html.tmpl
+var pageSource string
 
-//go:embed replay.css
-var replayStyle string
+//go:embed page.css
+var pageStyle string
 
-// replayPage is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
-var replayPage = sync.OnceValue(func() *template.Template { return parsePage(pageStyle+replayStyle, pageSource+replaySource) })
+// pageTemplate is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
+var pageTemplate = sync.OnceValue(func() *template.Template { return page.Parse(pageStyle, pageSource) })
 
-// replayTop is what stands above the sessions.
-type replayTop struct {
+// top is what stands above the sessions.
+type top struct {
 	Run                replay.Run
 	Title, Headline    string
 	Detail, Belief     string
@@ -28,7 +29,7 @@ type replayTop struct {
 	Candidate          string
 	Baseline           string
 	Match              *matchFigure
-	Facts              []fact
+	Facts              []page.Fact
 	Gate               *gateView
 	Forest             []forestRow
 	Margins, Supported bool // whether the drawing has any
@@ -38,14 +39,14 @@ type replayTop struct {
 	Divergence         *divergenceView
 	Notes              []noteView
 	NotesLeft          int
-	Filters            []filter
+	Filters            []page.Filter
 	Shown, All         int
 }
 
 // matchFigure is the candidate's completion match.
 type matchFigure struct {
 	Value, Interval, Baseline string
-	Bar                       *bar
+	Bar                       *page.Bar
 }
 
 // gateView is what the gates look at and what they found.
@@ -77,7 +78,7 @@ type divergenceView struct {
 	Never, All int
 	Bars       []stepBar
 	Coverage   string
-	Cover      bar
+	Cover      page.Bar
 }
 
 // stepBar is a turn of the histogram with its height in percent.
@@ -86,11 +87,11 @@ type stepBar struct {
 	Top, Height float64
 }
 
-func replayTopOf(r *replay.Report) replayTop {
-	verdict, groups := replayVerdictOf(r), groupsOf(r)
-	t := replayTop{
-		Run: r.Run, Headline: replayHeadline(r), Detail: replayDetail(r), Belief: beliefSentence(r), Sign: verdict.sign(),
-		Candidate: variantWords(&r.Candidate), Match: matchOf(r), Facts: replayFacts(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
+func topOf(r *replay.Report) top {
+	verdict, groups := verdictOf(r), groupsOf(r)
+	t := top{
+		Run: r.Run, Headline: headline(r), Detail: detail(r), Belief: beliefSentence(r), Sign: verdict.sign(),
+		Candidate: variantWords(&r.Candidate), Match: matchOf(r), Facts: factsOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
 		Meanings: verdictMeanings(groups.first), Figures: figuresOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r),
 	}
 	t.Title = t.Headline + " · rehearse"
@@ -115,7 +116,7 @@ func matchOf(r *replay.Report) *matchFigure {
 	}
 	f := &matchFigure{Value: estimate(m.Candidate, m.Unit)}
 	if e := m.Candidate; e.Low != nil && e.High != nil && finite(*e.Low) && finite(*e.High) {
-		b := barOf(e.Value, [2]float64{*e.Low, *e.High})
+		b := page.BarOf(e.Value, [2]float64{*e.Low, *e.High})
 		f.Bar, f.Interval = &b, text.PercentRange([2]float64{*e.Low, *e.High})
 	}
 	if m.Baseline != nil {
@@ -124,22 +125,22 @@ func matchOf(r *replay.Report) *matchFigure {
 	return f
 }
 
-func replayFacts(r *replay.Report) []fact {
-	facts := []fact{{"Sessions", text.Count(r.Run.Sessions), outcomesOf(r)}}
+func factsOf(r *replay.Report) []page.Fact {
+	facts := []page.Fact{{Name: "Sessions", Value: text.Count(r.Run.Sessions), Note: outcomesOf(r)}}
 	if days := period(r.From, r.To); days != "" {
-		facts = append(facts, fact{"Logged", days, ""})
+		facts = append(facts, page.Fact{Name: "Logged", Value: days})
 	}
 	if r.Run.Mode != "" {
-		facts = append(facts, fact{"Mode", text.Capital(text.OneLine(string(r.Run.Mode), 20)), modeMeans(r.Run.Mode)})
+		facts = append(facts, page.Fact{Name: "Mode", Value: text.Capital(text.OneLine(string(r.Run.Mode), 20)), Note: modeMeans(r.Run.Mode)})
 	}
 	if c := r.Run.SupportCoverage; c != nil {
-		facts = append(facts, fact{"Support coverage", quantity(*c, replay.Share), "of the candidate’s turns are supported"})
+		facts = append(facts, page.Fact{Name: "Support coverage", Value: quantity(*c, replay.Share), Note: "of the candidate’s turns are supported"})
 	}
 	if r.Run.PairsDropped > 0 {
-		facts = append(facts, fact{"Left out", text.Plural(r.Run.PairsDropped, "session"), "for which a replay failed"})
+		facts = append(facts, page.Fact{Name: "Left out", Value: text.Plural(r.Run.PairsDropped, "session"), Note: "for which a replay failed"})
 	}
 	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
-		facts = append(facts, fact{"Duration", text.Milliseconds(float64(ms)), ""})
+		facts = append(facts, page.Fact{Name: "Duration", Value: text.Milliseconds(float64(ms))})
 	}
 	return facts
 }
@@ -153,7 +154,7 @@ func gateOf(r *replay.Report) *gateView {
 		m := &r.Metrics[i]
 		if d := m.Difference; m.Gated && d != nil && len(g.Metrics) < maxMetrics {
 			g.Metrics = append(g.Metrics, gateMetric{
-				replayVerdict(d.Verdict).sign(), wordsOf(m.Name, r.Run.Mode).name, verdictPhrase(d.Verdict),
+				verdict(d.Verdict).sign(), wordsOf(m.Name, r.Run.Mode).name, verdictPhrase(d.Verdict),
 				change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit),
 			})
 		}
@@ -211,12 +212,12 @@ func divergenceOf(r *replay.Report) *divergenceView {
 	for _, t := range turns {
 		height := 0.0
 		if t.Sessions > 0 {
-			height = max(round(100*float64(t.Sessions)/float64(most)), 2)
+			height = max(page.Round(100*float64(t.Sessions)/float64(most)), 2)
 		}
-		v.Bars = append(v.Bars, stepBar{t, round(100 - height), height})
+		v.Bars = append(v.Bars, stepBar{t, page.Round(100 - height), height})
 	}
 	if c := r.Run.SupportCoverage; c != nil && finite(*c) {
-		v.Coverage, v.Cover = quantity(*c, replay.Share), barOf(*c, [2]float64{0, min(max(*c, 0), 1)})
+		v.Coverage, v.Cover = quantity(*c, replay.Share), page.BarOf(*c, [2]float64{0, min(max(*c, 0), 1)})
 	}
 	return v
 }

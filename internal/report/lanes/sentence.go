@@ -1,4 +1,4 @@
-package report
+package lanes
 
 import (
 	"fmt"
@@ -20,17 +20,17 @@ const (
 
 // verdictMeanings explain the verdicts and figures that the metrics have.
 func verdictMeanings(metrics []*replay.MetricReport) []string {
-	nonInferior, open, none, alike := false, false, false, false
+	margin, open, none, alike := false, false, false, false
 	for _, m := range metrics {
 		if d := m.Difference; d != nil {
-			nonInferior = nonInferior || d.Verdict == string(replayNonInferior)
-			open = open || d.Verdict == string(replayUndecided)
+			margin = margin || d.Verdict == string(nonInferior)
+			open = open || d.Verdict == string(undecided)
 			none = none || detectable(d, m.Unit) == undetectable
 			alike = alike || m.Unit == replay.Milliseconds && d.Changed < d.N
 		}
 	}
 	var words []string
-	if nonInferior {
+	if margin {
 		words = append(words, nonInferiorMeans)
 	}
 	if open {
@@ -45,23 +45,23 @@ func verdictMeanings(metrics []*replay.MetricReport) []string {
 	return append(words, detectableMeans)
 }
 
-// replayHeadline says how the run came out.
-func replayHeadline(r *replay.Report) string {
+// headline says how the run came out.
+func headline(r *replay.Report) string {
 	s := ""
-	switch replayVerdictOf(r) {
-	case replayFailed:
+	switch verdictOf(r) {
+	case failed:
 		return "The run failed: nothing can be said"
-	case replayEmpty:
+	case empty:
 		return "No sessions were compared"
-	case replayTwice:
+	case twice:
 		s = "The same variant twice: what differs is noise"
-	case replayAlone:
+	case alone:
 		s = "Replayed against the log alone, without a baseline"
-	case replayBetter:
+	case better:
 		s = "The candidate is better than the baseline"
-	case replayNonInferior:
+	case nonInferior:
 		s = "The candidate is no worse than the baseline, within the margins"
-	case replayWorse:
+	case worse:
 		s = "The candidate is worse than the baseline"
 	default:
 		s = "Candidate and baseline are not told apart"
@@ -75,43 +75,43 @@ func replayHeadline(r *replay.Report) string {
 	return s
 }
 
-// replaySentences say how the run came out, and in what. What is known comes first, also where that is not enough for a verdict.
-func replaySentences(r *replay.Report) string {
-	detail := replayDetail(r)
+// sentences say how the run came out, and in what. What is known comes first, also where that is not enough for a verdict.
+func sentences(r *replay.Report) string {
+	detail := detail(r)
 	switch {
 	case detail == "":
-		return replayHeadline(r) + "."
-	case replayVerdictOf(r) == replayUndecided && len(metricsByVerdict(r)[replayUndecided]) < comparedMetrics(r):
-		return detail + " Overall, " + strings.ToLower(replayHeadline(r)[:1]) + replayHeadline(r)[1:] + "."
+		return headline(r) + "."
+	case verdictOf(r) == undecided && len(metricsByVerdict(r)[undecided]) < comparedMetrics(r):
+		return detail + " Overall, " + strings.ToLower(headline(r)[:1]) + headline(r)[1:] + "."
 	}
-	return replayHeadline(r) + ". " + detail
+	return headline(r) + ". " + detail
 }
 
-// replayDetail says in what the run came out so, in sentences to follow the headline; it may be empty.
-func replayDetail(r *replay.Report) string {
-	switch replayVerdictOf(r) {
-	case replayFailed, replayEmpty:
+// detail says in what the run came out so, in sentences to follow the headline; it may be empty.
+func detail(r *replay.Report) string {
+	switch verdictOf(r) {
+	case failed, empty:
 		if s := strings.TrimSuffix(text.OneLine(r.Run.Error, maxNoteText), "."); s != "" {
 			return text.Capital(s) + "."
 		}
 		return ""
-	case replayAlone:
+	case alone:
 		if m := metricOf(r, replay.CompletionMatch); m != nil && m.Candidate != nil {
 			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share), text.Plural(m.Candidate.N, "session"))
 		}
 		return ""
-	case replayTwice:
+	case twice:
 		return noiseSentence(r)
 	}
 	return foundSentence(r)
 }
 
 // metricsByVerdict names the metrics of each verdict: those that the gate looks at, or all where it looks at none.
-func metricsByVerdict(r *replay.Report) map[replayVerdict][]string {
-	names := map[replayVerdict][]string{}
+func metricsByVerdict(r *replay.Report) map[verdict][]string {
+	names := map[verdict][]string{}
 	for _, m := range groupsOf(r).first {
 		if d := m.Difference; d != nil && d.Verdict != "" {
-			names[replayVerdict(d.Verdict)] = append(names[replayVerdict(d.Verdict)], metricLabel(m.Name, r.Run.Mode))
+			names[verdict(d.Verdict)] = append(names[verdict(d.Verdict)], metricLabel(m.Name, r.Run.Mode))
 		}
 	}
 	return names
@@ -129,9 +129,9 @@ func foundSentence(r *replay.Report) string {
 	names := metricsByVerdict(r)
 	var found []string
 	for _, group := range []struct {
-		verdict replayVerdict
+		verdict verdict
 		words   string
-	}{{replayWorse, "worse in "}, {replayBetter, "better in "}, {replayNonInferior, "non-inferior (no loss beyond the margin) in "}} {
+	}{{worse, "worse in "}, {better, "better in "}, {nonInferior, "non-inferior (no loss beyond the margin) in "}} {
 		if list := names[group.verdict]; len(list) > 0 {
 			found = append(found, group.words+listed(list))
 		}
@@ -140,11 +140,11 @@ func foundSentence(r *replay.Report) string {
 	if last := len(found) - 1; last > 0 {
 		known = strings.Join(found[:last], ", ") + ", and " + found[last]
 	}
-	if known != "" && replayVerdictOf(r) != replayUndecided {
+	if known != "" && verdictOf(r) != undecided {
 		known = "It is " + known // the headline has said of what
 	}
 	open := ""
-	if list := names[replayUndecided]; len(list) > 0 {
+	if list := names[undecided]; len(list) > 0 {
 		open = listed(list) + plural(len(list), " is", " are") + " left open"
 	}
 	switch {
@@ -159,7 +159,7 @@ func foundSentence(r *replay.Report) string {
 // noiseSentence says whether chance alone made the same variant differ from itself.
 func noiseSentence(r *replay.Report) string {
 	names := metricsByVerdict(r)
-	if wrong := append(names[replayWorse], names[replayBetter]...); len(wrong) > 0 {
+	if wrong := append(names[worse], names[better]...); len(wrong) > 0 {
 		return "Yet it differs from itself in " + listed(wrong) + ": a difference as large as that may be chance."
 	}
 	return "No metric differs by more than chance, as it should be."

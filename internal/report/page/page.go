@@ -1,0 +1,89 @@
+// Package page is what the pages of all reports have in common: the frame with its style, the signs of verdicts, bars, and what
+// somebody said.
+package page
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+)
+
+//go:embed frame.html.tmpl
+var frameSource string
+
+//go:embed page.css
+var frameStyle string
+
+// Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own.
+// The policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
+// loaded or run, whatever a transcript manages to put there.
+func Parse(style, source string) *template.Template {
+	style = regexp.MustCompile(`(?s)/\*.*?\*/\s*`).ReplaceAllString(frameStyle+style, "")
+	hash := sha256.Sum256([]byte(style))
+	source = strings.NewReplacer(
+		"[style]", style, "[style hash]", "sha256-"+base64.StdEncoding.EncodeToString(hash[:]),
+	).Replace(frameSource + source)
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"count": text.Count, "many": text.Plural, "percent": text.Percent, "between": text.PercentRange,
+		"score": func(x float64) string { return text.Score(x, 2) }, "took": text.Milliseconds, "capital": text.Capital, "line": text.OneLine,
+		"word": VerdictWord,
+		"check": func(passed bool) result.Verdict {
+			if passed {
+				return result.Pass
+			}
+			return result.Fail
+		},
+	}).Parse(source))
+}
+
+// VerdictWord is a verdict as a word on the page.
+func VerdictWord(v result.Verdict) string {
+	switch v {
+	case result.Pass:
+		return "passed"
+	case result.Fail:
+		return "failed"
+	case result.Error:
+		return "error"
+	}
+	return "skipped"
+}
+
+// Emoji returns the sign of a verdict that stands out in a table.
+func Emoji(v result.Verdict) string {
+	switch v {
+	case result.Pass:
+		return "✅"
+	case result.Fail:
+		return "❌"
+	case result.Error:
+		return "⚠️"
+	}
+	return "⏭️"
+}
+
+// Fact is a name with its value and a remark.
+type Fact struct{ Name, Value, Note string }
+
+// Filter is one choice of what is shown.
+type Filter struct {
+	ID, Label string
+	Count     int
+}
+
+// Bar is an interval from 0 to 100 with the rate in it, in units of its drawing.
+type Bar struct{ Low, Width, At float64 }
+
+// BarOf draws a rate and its interval, shares of 1.
+func BarOf(rate float64, interval [2]float64) Bar {
+	return Bar{Low: Round(100 * interval[0]), Width: Round(100 * (interval[1] - interval[0])), At: Round(100 * rate)}
+}
+
+// Round rounds a coordinate that is not negative to two digits.
+func Round(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
