@@ -2,6 +2,7 @@ package report
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 
 	"rehearse/internal/result"
@@ -15,7 +16,8 @@ const maxKept = 4 << 20
 // time that the run spends waiting for replies. Of a run that outgrows its memory the report is made from the log.
 // Make it with Watch.
 type Builder struct {
-	log *runlog.Log
+	log   *runlog.Log
+	draws bool // a page is wanted
 
 	mu      sync.Mutex
 	records []*record
@@ -34,10 +36,10 @@ type record struct {
 	html []byte
 }
 
-// Watch returns a Builder for the run whose log has just been opened, before the first Append. It takes over log.Written.
-// Of a resumed run it keeps nothing, since what the log held before may be replaced.
-func Watch(log *runlog.Log) *Builder {
-	b := &Builder{log: log, gaveUp: log.Resumed()}
+// Watch returns a Builder for the run whose log has just been opened, before the first Append; formats are those that will be written.
+// It takes over log.Written. Of a resumed run it keeps nothing, since what the log held before may be replaced.
+func Watch(log *runlog.Log, formats FormatTable) *Builder {
+	b := &Builder{log: log, draws: slices.Contains(formats.Names(), htmlFormat), gaveUp: log.Resumed()}
 	if !b.gaveUp {
 		log.Written = b.add
 	}
@@ -88,7 +90,7 @@ func (b *Builder) add(line []byte) {
 		return
 	}
 	// The page shows no more conversations than that; which of more, only the end of the run says.
-	b.records = append(b.records, &record{line: line, draw: len(b.records) < maxFull})
+	b.records = append(b.records, &record{line: line, draw: b.draws && len(b.records) < maxFull})
 	if b.workers < runtime.GOMAXPROCS(0) {
 		b.workers++
 		b.working.Go(b.work)

@@ -20,7 +20,7 @@ func built(t testing.TB, dir string, run result.Run, tests ...*result.Test) *rep
 	t.Helper()
 	log := openLog(t, dir)
 	log.Redact = func(line []byte) []byte { return bytes.ReplaceAll(line, []byte("Amara"), []byte("[redacted NAME]")) }
-	b := report.Watch(log)
+	b := report.Watch(log, report.Formats())
 	for _, x := range tests {
 		if err := log.Append(x); err != nil {
 			t.Fatal(err)

@@ -27,14 +27,16 @@ type FormatTable []Format
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
-		{"html", "report.html", "one self-contained page to read and to send around", (*Report).HTML},
+		{htmlFormat, "report.html", "one self-contained page to read and to send around", (*Report).HTML},
 		{"md", "report.md", "Markdown that fits into a comment on a pull request", (*Report).Markdown},
 		{"junit", "junit.xml", "JUnit XML for CI systems", (*Report).JUnit},
 	}
 }
 
-// noFormat is the name that asks for no report.
-const noFormat = "none"
+const (
+	htmlFormat = "html"
+	noFormat   = "none" // the name that asks for no report
+)
 
 // Names returns the names of the formats.
 func (t FormatTable) Names() []string {

@@ -24,7 +24,7 @@ func BenchmarkTail(b *testing.B) {
 	hold := func(b *testing.B, dir string) *report.Builder {
 		b.Helper()
 		log := openLog(b, dir)
-		builder := report.Watch(log)
+		builder := report.Watch(log, report.Formats())
 		for i := range 200 {
 			if err := log.Append(conversationNo(i)); err != nil {
 				b.Fatal(err)
