@@ -1,3 +1,4 @@
+// Package lanes renders the report of a replay run, whose lanes stand side by side: for the terminal, a pull request and the browser, and as JSON.
 package lanes
 
 import (
