@@ -15,7 +15,7 @@ import (
 var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result", "runspec"},
 	{"stats", "text", "retry", "redact", "draw", "config"},
-	{"llm", "flow", "graph", "langfuse", "sitebot"},
+	{"llm", "flow", "knowledge", "graph", "langfuse", "sitebot"},
 	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
 	{"orchestrator", "queue", "runlog", "store", "report/terminal", "report/page", "report/lanes", "report"},
 	{"setup"},

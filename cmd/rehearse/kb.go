@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/knowledge"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
-	"rehearse/internal/store"
 	"rehearse/internal/text"
 )
 
@@ -69,7 +69,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have vectors.
-func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *store.Knowledge) error) error {
+func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *knowledge.Library) error) error {
 	s, err := env.open(setup.Options{})
 	if err != nil {
 		return outcome(err)
@@ -82,7 +82,7 @@ func withKnowledge(ctx context.Context, env *Env, location, embedder string, do 
 	if err == nil {
 		err = do(ctx, k)
 	}
-	if _, unknown := errors.AsType[*store.UnknownBaseError](err); unknown {
+	if _, unknown := errors.AsType[*knowledge.UnknownBaseError](err); unknown {
 		err = source.AsInvalid(err)
 	}
 	return outcome(err)

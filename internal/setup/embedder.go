@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"rehearse/internal/config"
+	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
-	"rehearse/internal/store"
 )
 
 // Embedder opens the configured embedder; nil without one.
@@ -27,8 +27,8 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 
 // KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an embedder they have
 // vectors; when it fails they are searched by words only, with a warning. Setup closes the store.
-func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*store.Knowledge, error) {
-	var options []store.KnowledgeOption
+func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*knowledge.Library, error) {
+	var options []knowledge.Option
 	if embedder != "" {
 		m, err := s.ModelNamed(embedder, "embedder", Names(s.config.Models))
 		if err == nil {
@@ -56,10 +56,10 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*sto
 }
 
 // vectors has knowledge bases searched by meaning too. When the embedder fails they are searched by words only, and failed is told.
-func (s *shared) vectors(m config.Model, failed func(error)) ([]store.KnowledgeOption, error) {
+func (s *shared) vectors(m config.Model, failed func(error)) ([]knowledge.Option, error) {
 	e, err := s.embedder(m)
 	if err != nil {
 		return nil, err
 	}
-	return []store.KnowledgeOption{store.WithVectors(store.Vectors{Model: m.String(), Embedder: e, Failed: failed})}, nil
+	return []knowledge.Option{knowledge.WithVectors(knowledge.Vectors{Model: m.String(), Embedder: e, Failed: failed})}, nil
 }

@@ -8,9 +8,9 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
+	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
-	"rehearse/internal/store"
 )
 
 // Flow loads the flow that a target names, with an engine that plays it. A suite, a terminal, a server and a replay all open it here: with
@@ -104,14 +104,14 @@ func knowledgeBeside(flows string) string {
 }
 
 // library opens a folder of knowledge bases, once; nil for no folder.
-func (s *Setup) library(folder string) (*store.Knowledge, error) {
+func (s *Setup) library(folder string) (*knowledge.Library, error) {
 	if folder == "" {
 		return nil, nil
 	}
 	if k, ok := s.libraries[folder]; ok {
 		return k, nil
 	}
-	var vectors []store.KnowledgeOption
+	var vectors []knowledge.Option
 	if m := s.config.Embedder; m != nil {
 		var err error
 		vectors, err = s.vectors(*m, func(err error) { s.Log.Warn("knowledge: searching by words only", "error", err) })
@@ -119,7 +119,7 @@ func (s *Setup) library(folder string) (*store.Knowledge, error) {
 			return nil, err
 		}
 	}
-	k, err := store.OpenKnowledge(context.Background(), folder, vectors...)
+	k, err := knowledge.Open(context.Background(), folder, vectors...)
 	if err != nil {
 		return nil, source.Invalid("knowledge: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rehearse/internal/config"
+	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/redact"
 	"rehearse/internal/runner"
@@ -65,7 +66,7 @@ type shared struct {
 	named   map[modelKey]llm.Model
 	targets map[targetKey]runner.Target
 	// libraries are the knowledge bases by folder, sites the chatbots by place.
-	libraries map[string]*store.Knowledge
+	libraries map[string]*knowledge.Library
 	sites     map[sitesKey]*Sites
 
 	// storing guards the stores, which are opened beside the rest, by their paths.
@@ -83,7 +84,7 @@ func Open(o Options) (*Setup, error) {
 	}
 	s := &shared{
 		Options: o, secrets: redact.New(o.Environ), setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
-		targets: map[targetKey]runner.Target{}, libraries: map[string]*store.Knowledge{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
+		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
 	}
 	transport := llm.Transport()
 	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits()}

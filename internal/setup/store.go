@@ -55,7 +55,7 @@ func SQLitePath(address string) (path, scheme string) {
 type History struct {
 	*store.Events
 	Variants *store.Variants
-	Runs     *store.Runs
+	Runs     *store.ReplayRuns
 	close    func() error
 }
 

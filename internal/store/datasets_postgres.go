@@ -14,7 +14,7 @@ func (p *Postgres) Datasets() *Datasets { return &Datasets{table: postgresDatase
 
 type postgresDatasets struct{ db *Postgres }
 
-func (t postgresDatasets) place() string { return "PostgreSQL " + t.db.place.url }
+func (t postgresDatasets) place() string { return t.db.server.String() }
 
 func (t postgresDatasets) list(ctx context.Context, name string) ([]dataset.Entry, error) {
 	rows, _ := t.db.pool.Query(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM exp.dataset_items WHERE dataset = name)

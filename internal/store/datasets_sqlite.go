@@ -16,7 +16,7 @@ func (s *Store) Datasets() *Datasets { return &Datasets{table: sqliteDatasets{s}
 // sqliteDatasets are the tables of a file.
 type sqliteDatasets struct{ store *Store }
 
-func (t sqliteDatasets) place() string { return "store " + t.store.path }
+func (t sqliteDatasets) place() string { return fileName(t.store.path) }
 
 func (t sqliteDatasets) list(ctx context.Context, name string) (all []dataset.Entry, err error) {
 	err = t.store.each(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM dataset_items WHERE dataset = name)

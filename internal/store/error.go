@@ -5,23 +5,31 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// FileError says in one sentence what could not be done with a store's file, and what to do about it.
-type FileError struct {
-	Op, Path      string
+// Error says in one sentence what could not be done with a store, and what to do about it. It never has a password.
+type Error struct {
+	// Op is what was done, such as "read events from".
+	Op string
+	// Store is a file with its path, or a server with its address, without user, password and settings.
+	Store         string
 	Problem, Hint string
 	Err           error
 }
 
 // Error returns the sentence.
-func (e *FileError) Error() string {
-	s := fmt.Sprintf("%s store %s: %s", e.Op, e.Path, e.Problem)
+func (e *Error) Error() string {
+	s := e.Op + " " + e.Store + ": " + e.Problem
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}
@@ -29,18 +37,68 @@ func (e *FileError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *FileError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// explain makes a FileError of what SQLite or the file system said; nil stays nil.
+// server is a server as errors name it.
+type server struct {
+	kind, url string // the URL is without user, password and settings
+	password  string // to be kept out of what the server says
+}
+
+// String names the server.
+func (s server) String() string { return s.kind + " " + s.url }
+
+// hide takes the password out of an error: servers quote a command that they do not know, also that of logging in.
+func (s server) hide(err error) error {
+	if text := err.Error(); scrub(text, s.password) != scrub(text) {
+		return errors.New(scrub(text, s.password))
+	}
+	return err
+}
+
+// scrub makes a text one line and takes secrets out of it, also as they are written in URLs.
+func scrub(text string, secrets ...string) string {
+	for _, secret := range secrets {
+		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
+			if written != "" {
+				text = strings.ReplaceAll(text, written, "***")
+			}
+		}
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// diagnoseNetwork says what is wrong between this program and a server; ok is false when something else is wrong.
+func diagnoseNetwork(err error) (problem, hint string, ok bool) {
+	if dns, is := errors.AsType[*net.DNSError](err); is {
+		return "there is no host " + dns.Name, "correct the URL", true
+	}
+	timeout, _ := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+		return "nothing listens there", "start the server or correct the URL", true
+	case timeout != nil && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return "it did not answer in time", "see whether the server is overloaded or a firewall is in between", true
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed):
+		return "it broke the connection", "see whether the server runs and try again; the next call connects again", true
+	}
+	return "", "", false
+}
+
+// fileName is a store's file as errors name it.
+func fileName(path string) string { return "store " + path }
+
+// explain makes an Error of what SQLite or the file system said; nil stays nil.
 func explain(op, path string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	if _, ok := errors.AsType[*FileError](err); ok {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	e := &FileError{Op: op, Path: path, Err: err}
-	e.Problem, e.Hint = diagnose(err)
+	e := &Error{Op: op, Store: fileName(path), Err: err}
+	e.Problem, e.Hint = diagnoseFile(err)
 	return e
 }
 
@@ -54,7 +112,8 @@ func (s *Store) explain(ctx context.Context, op string, err error) error {
 
 const moveAway = "move it away and a new one is made (runs keep their results in their own folders)"
 
-func diagnose(err error) (problem, hint string) {
+// diagnoseFile says what is wrong and what to do.
+func diagnoseFile(err error) (problem, hint string) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied", "make its folder writable or name another store"

@@ -151,8 +151,8 @@ func connectionEnded(t *testing.T, u *url.URL) {
 	if err == nil || !strings.Contains(err.Error(), "ended from the server's side") || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("Put: %v", err)
 	}
-	if !errors.As(err, new(*store.PostgresError)) || !strings.Contains(err.Error(), u.Path) {
-		t.Errorf("Put: %v, want a PostgresError with the database", err)
+	if !errors.As(err, new(*store.Error)) || !strings.Contains(err.Error(), u.Path) {
+		t.Errorf("Put: %v, want an Error with the database", err)
 	}
 	hides(t, err, u)
 	release()

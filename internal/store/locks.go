@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Locks are locks within the process, with the shape of Redis.Lock. The zero value is ready; it is safe for concurrent use.
@@ -35,4 +38,67 @@ func (l *Locks) free(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.held, name)
+}
+
+// takeLock sets the key to the token unless another token is there. A second try whose first one arrived, only its answer
+// being lost, finds its own token and has the lock; plain SET NX would lock the caller out of what it holds.
+var takeLock = redis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
+return 0`)
+
+// freeLock deletes the key if the token is there: a lock that has expired may be another's by now.
+var freeLock = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`)
+
+// Lock takes the lock of that name, without waiting; ok is false while another holds it, in this or another process.
+// The holder calls unlock, at any time and as often as it likes. It does not need the context, which may have ended, and takes seconds at
+// most: while the server is away, the lock is given up in the background as soon as the server is back, or ends after the ttl.
+// A holder that takes longer than the ttl loses the lock unawares, so choose a ttl above the longest turn. unlock is never nil.
+func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
+	key, token := r.key("lock", name), rand.Text()
+	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token, ttl) })
+	taken, err := takeLock.Run(ctx, r.client, []string{key}, token, max(wholeMillis(ttl), 1)).Bool()
+	if err := r.explain(ctx, "lock "+name+" on", err); err != nil {
+		free() // it may have been taken, only the answer being lost
+		return func() {}, false, err
+	}
+	if !taken {
+		return func() {}, false, nil
+	}
+	return free, true, nil
+}
+
+// freeAgain is how long a lock waits that could not be given up before that is tried again.
+const freeAgain = 200 * time.Millisecond
+
+// free gives up a lock. Nobody waits for its error: it goes on in the background until the lock has ended by itself.
+func (r *Redis) free(ctx context.Context, key, token string, ttl time.Duration) {
+	if r.freed(ctx, key, token) {
+		return
+	}
+	r.releases.Go(func() {
+		ended := time.NewTimer(ttl)
+		defer ended.Stop()
+		for {
+			select {
+			case <-r.closing:
+				return
+			case <-ended.C:
+				return
+			case <-time.After(freeAgain):
+			}
+			if r.freed(ctx, key, token) {
+				return
+			}
+		}
+	})
+}
+
+// freed reports whether the server has taken the lock back.
+func (r *Redis) freed(ctx context.Context, key, token string) bool {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	return freeLock.Run(ctx, r.client, []string{key}, token).Err() == nil
 }

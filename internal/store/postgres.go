@@ -20,19 +20,19 @@ const postgresTimeout = 10 * time.Second
 // After the server was away nothing has to be done: the next call connects again.
 // Make it with OpenPostgres and release it with Close.
 type Postgres struct {
-	pool  *pgxpool.Pool
-	place postgresPlace
+	pool   *pgxpool.Pool
+	server server
 }
 
 // OpenPostgres connects to the database that the URL names, such as postgres://user:password@host:5432/database, with the parameters of
 // libpq and pool_max_conns. It makes what is missing of the schema exp; a table exp.events that is there already is taken as it is.
-// Several processes may do so at once. An error is a *PostgresError: it says what is wrong, where, and what to do, without the password.
+// Several processes may do so at once. An error is a *Error: it says what is wrong, where, and what to do, without the password.
 func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	config, err := readPostgresURL(url)
 	if err != nil {
 		return nil, err
 	}
-	p := &Postgres{place: postgresPlace{url: databaseName(config.ConnConfig), password: config.ConnConfig.Password}}
+	p := &Postgres{server: server{kind: "PostgreSQL", url: databaseName(config.ConnConfig), password: config.ConnConfig.Password}}
 	if p.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, p.explain(ctx, "connect to", err)
 	}
@@ -50,8 +50,8 @@ func (p *Postgres) Close() error {
 }
 
 func readPostgresURL(url string) (*pgxpool.Config, error) {
-	unreadable := &PostgresError{
-		Op: "connect to", Server: "(its URL cannot be read)",
+	unreadable := &Error{
+		Op: "connect to", Store: "PostgreSQL (its URL cannot be read)",
 		Problem: "the URL is not one of a PostgreSQL database",
 		Hint:    "write it as postgres://user:password@host:5432/database, with % escapes for special characters in the password",
 	}

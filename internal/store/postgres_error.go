@@ -4,85 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// PostgresError says in one sentence what could not be done with a PostgreSQL database, and what to do about it.
-// It never has the password.
-type PostgresError struct {
-	Op, Server    string
-	Problem, Hint string
-	Err           error
-}
-
-// Error returns the sentence.
-func (e *PostgresError) Error() string {
-	s := fmt.Sprintf("%s PostgreSQL %s: %s", e.Op, e.Server, e.Problem)
-	if e.Hint != "" {
-		s += "; " + e.Hint
-	}
-	return s
-}
-
-// Unwrap returns the cause.
-func (e *PostgresError) Unwrap() error { return e.Err }
-
 // Refused reports whether the server is well, but will not have what it was given, now or later: values that its table cannot keep.
-func (e *PostgresError) Refused() bool {
+func (e *Error) Refused() bool {
 	const data, integrity, limits = "22", "23", "54" // classes of codes
 	refused, ok := errors.AsType[*pgconn.PgError](e.Err)
 	return ok && slices.Contains([]string{data, integrity, limits}, refused.Code[:min(2, len(refused.Code))])
 }
 
-// postgresPlace is the database as errors name it.
-type postgresPlace struct {
-	url      string // without user, password and settings
-	password string // to be kept out of what the server says
-}
-
-// explain makes a PostgresError of what went wrong; nil stays nil.
+// explain makes an Error of what went wrong; nil stays nil.
 func (p *Postgres) explain(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*PostgresError](err); ok {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
 	if ctx.Err() != nil { // the caller's haste, not the server's fault
-		return fmt.Errorf("%s PostgreSQL %s: %w", op, p.place.url, ctx.Err())
+		return fmt.Errorf("%s %s: %w", op, p.server, ctx.Err())
 	}
-	e := &PostgresError{Op: op, Server: p.place.url, Err: p.place.hide(err)}
+	e := &Error{Op: op, Store: p.server.String(), Err: p.server.hide(err)}
 	e.Problem, e.Hint = diagnosePostgres(e.Err)
 	e.Problem = scrub(e.Problem)
 	return e
-}
-
-// hide takes the password out of an error.
-func (p postgresPlace) hide(err error) error {
-	if text := err.Error(); scrub(text, p.password) != scrub(text) {
-		return errors.New(scrub(text, p.password))
-	}
-	return err
-}
-
-// scrub makes a text one line and takes secrets out of it, also as they are written in URLs.
-func scrub(text string, secrets ...string) string {
-	for _, secret := range secrets {
-		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
-			if written != "" {
-				text = strings.ReplaceAll(text, written, "***")
-			}
-		}
-	}
-	return strings.Join(strings.Fields(text), " ")
 }
 
 // diagnosePostgres says what is wrong and what to do.
@@ -90,20 +39,12 @@ func diagnosePostgres(err error) (problem, hint string) {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return diagnoseRefusal(refused)
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return "there is no host " + dns.Name, "correct the URL"
+	if problem, hint, ok := diagnoseNetwork(err); ok {
+		return problem, hint
 	}
-	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case strings.Contains(err.Error(), "closed pool"): // which has no name
 		return "the connection is closed", ""
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		return "nothing listens there", "start the server or correct the URL"
-	case timeout != nil && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return "it did not answer in time", "see whether the server is overloaded or a firewall is in between"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed):
-		return "it broke the connection", "see whether the server runs and try again; the next call connects again"
 	case strings.Contains(err.Error(), "TLS"):
 		return err.Error(), "add ?sslmode=disable to the URL if the server has no TLS and the network is safe"
 	}
@@ -148,4 +89,15 @@ func diagnoseRefusal(e *pgconn.PgError) (problem, hint string) {
 		problem = known.problem
 	}
 	return fmt.Sprintf("%s [SQLSTATE %s]", problem, e.Code), known.hint
+}
+
+// explainColumns is explain for tables other than exp.events.
+func (p *Postgres) explainColumns(ctx context.Context, op string, err error, columns string) error {
+	err = p.explain(ctx, op, err)
+	e, ok := errors.AsType[*Error](err)
+	refused, is := errors.AsType[*pgconn.PgError](err)
+	if ok && is && refused.Code == undefinedColumn {
+		e.Hint = columns
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,7 +46,7 @@ type RedisOptions struct {
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
 	client *redis.Client
-	place  redisPlace
+	server server
 	ttl    int64 // milliseconds; 0 is for ever
 	onRead bool
 	prefix string
@@ -58,9 +59,9 @@ type Redis struct {
 
 // OpenRedis connects to the server that the URL names, such as redis://user:password@host:6379/0, rediss:// for TLS or
 // unix:///path. It asks the server once and looks after it from then on; Healthy tells what it found.
-// An error is a *RedisError: it says what is wrong, where, and what to do, without the password.
+// An error is a *Error: it says what is wrong, where, and what to do, without the password.
 func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, error) {
-	settings, place, err := readRedisURL(url)
+	settings, server, err := readRedisURL(url)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 	logging.Disable()
 	r := &Redis{
 		client: redis.NewClient(settings),
-		place:  place,
+		server: server,
 		ttl:    wholeMillis(options.TTL),
 		onRead: options.RefreshOnRead,
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
@@ -84,12 +85,12 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 
 // readRedisURL reads the settings of a URL. What the URL leaves open is set to be fast, bounded and kept alive:
 // the library's dialler has TCP keepalive after 30 s.
-func readRedisURL(url string) (*redis.Options, redisPlace, error) {
+func readRedisURL(url string) (*redis.Options, server, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		// Not the cause: it quotes the URL, and where that is misread, the password.
-		return nil, redisPlace{}, &RedisError{
-			Op: "connect to", Server: "(its URL cannot be read)",
+		return nil, server{}, &Error{
+			Op: "connect to", Store: "Redis (its URL cannot be read)",
 			Problem: "the URL is not one of a Redis server",
 			Hint:    "write it as redis://user:password@host:6379/0, with % escapes for special characters in the password",
 		}
@@ -105,7 +106,7 @@ func readRedisURL(url string) (*redis.Options, redisPlace, error) {
 	o.ContextTimeoutEnabled = true
 	o.PipelinePoolSize = -1 // nothing here is a pipeline
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, redisPlace{url: serverName(o), password: o.Password}, nil
+	return o, server{kind: "Redis", url: serverName(o), password: o.Password}, nil
 }
 
 // Close ends the connections and the look after the server's health. The data stays.
@@ -129,3 +130,81 @@ func wholeMillis(d time.Duration) int64 {
 
 // key names what is kept about one thing. The braces keep everything about a session on one node of a cluster.
 func (r *Redis) key(kind, name string) string { return r.prefix + kind + ":{" + name + "}" }
+
+// RedisCache keeps bytes for a time on a Redis server. It is safe for concurrent use; Redis.Cache gives it.
+type RedisCache struct{ r *Redis }
+
+// Cache returns a cache on the server, shared with other processes. It ends with the Redis; closing it is not needed.
+func (r *Redis) Cache() *RedisCache { return &RedisCache{r} }
+
+// Get returns the bytes that were set under the key, and whether there are any that have not expired.
+func (c *RedisCache) Get(ctx context.Context, key string) ([]byte, bool, error) {
+	value, err := c.r.client.Get(ctx, c.r.key("cache", key)).Bytes()
+	err = c.r.explain(ctx, "read the cache on", err)
+	if errors.Is(err, redis.Nil) {
+		return nil, false, nil
+	}
+	return value, err == nil, err
+}
+
+// Set keeps the bytes under the key for the ttl, which is at least a millisecond, in place of earlier ones.
+func (c *RedisCache) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	err := c.r.client.Set(ctx, c.r.key("cache", key), value, max(ttl, time.Millisecond)).Err()
+	return c.r.explain(ctx, "write the cache on", err)
+}
+
+// redisHealth remembers whether a server answered last. A goroutine asks it regularly between start and end;
+// every call of the Redis reports as well, so that a fault shows at once and not after half a minute.
+type redisHealth struct {
+	failed atomic.Pointer[Error] // nil: it answered
+	quit   context.CancelFunc
+	done   chan struct{}
+	ending sync.Once
+}
+
+func (h *redisHealth) start(every time.Duration, ping func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	h.quit, h.done = cancel, make(chan struct{})
+	go func() {
+		defer close(h.done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				ping(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+func (h *redisHealth) end() {
+	h.ending.Do(func() {
+		h.quit()
+		<-h.done
+	})
+}
+
+// report notes how a call came out; nil means that the server answered.
+func (h *redisHealth) report(failed *Error) {
+	// Reading first keeps the line of memory shared among the cores that serve a healthy server.
+	if h.failed.Load() != failed {
+		h.failed.Store(failed)
+	}
+}
+
+// ping asks the server; explain notes what comes of it.
+func (r *Redis) ping(ctx context.Context) {
+	_ = r.explain(ctx, "ping", r.client.Ping(ctx).Err())
+}
+
+// Healthy returns nil while the server answers, else what was wrong when it was last asked: by a call, or by a look
+// every 30 s. It does not ask itself and so returns at once.
+func (r *Redis) Healthy() error {
+	if failed := r.health.failed.Load(); failed != nil {
+		return failed
+	}
+	return nil
+}

@@ -10,21 +10,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
+	"rehearse/internal/knowledge"
 )
 
 // Limits of a Store.
 const (
 	// keepVerdicts is how many verdicts a file holds after Close; the oldest go first. About 100 MB.
 	keepVerdicts = 200_000
-	// busyTimeout is how long a statement waits for another process's write.
-	busyTimeout = 10 * time.Second
 	// closeTimeout bounds what Close still writes.
 	closeTimeout = 30 * time.Second
 )
@@ -45,7 +42,7 @@ type Store struct {
 }
 
 // Open opens the store at path and makes the file and its folders if they are missing.
-// An error is a *FileError: it says what is wrong, where, and what to do.
+// An error is a *Error: it says what is wrong, where, and what to do.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,34 +61,6 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{db: db, path: path, keep: keepVerdicts}
 	s.verdicts.start(s.writeVerdicts)
 	return s, nil
-}
-
-func connect(path string) (*sql.DB, error) {
-	// As a URI, so that a path may hold "?" and "%"; EscapedPath keeps the slashes.
-	//
-	// With SQLite's own 2 MB of cache a large transaction writes pages that it needs again; what a statement may have to undo need not be on disk
-	// at all. Together that is a fifth of the time of an import.
-	return connectTo("file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), url.Values{
-		"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-16384)", "temp_store(MEMORY)"},
-	})
-}
-
-func connectTo(uri string, options url.Values) (*sql.DB, error) {
-	// First, as the other settings may have to wait as well.
-	options["_pragma"] = append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, options["_pragma"]...)
-	// A transaction that reads first and writes later could not wait for another writer.
-	options.Set("_txlock", "immediate")
-	// Else a failed open is reported as "out of memory".
-	options.Set("_error_rc", "true")
-	name := uri + "?" + options.Encode()
-	connector, err := sqlite.NewConnector(name)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(4)
-	db.SetMaxIdleConns(4)
-	return db, nil
 }
 
 // Path returns the file's absolute path.
@@ -115,16 +84,18 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// write runs f in a transaction.
-func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+// Knowledge returns the knowledge bases that the store keeps. They end with the store; closing them is not needed.
+func (s *Store) Knowledge(options ...knowledge.Option) *knowledge.Library {
+	return knowledge.New(knowledgeTables{s}, options...)
 }
+
+// knowledgeTables are the tables of a file as the package knowledge uses them.
+type knowledgeTables struct{ store *Store }
+
+func (t knowledgeTables) Read() *sql.DB { return t.store.db }
+
+func (t knowledgeTables) Write(ctx context.Context, f func(*sql.Tx) error) error {
+	return t.store.write(ctx, f)
+}
+
+func (t knowledgeTables) Explain(op string, err error) error { return explain(op, t.store.path, err) }

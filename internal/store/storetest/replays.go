@@ -18,10 +18,10 @@ import (
 )
 
 // RunReplays runs every conformance test on the runs that open returns, of which there are none yet. They end with the test.
-func RunReplays(t *testing.T, open func(t *testing.T) *store.Runs) {
+func RunReplays(t *testing.T, open func(t *testing.T) *store.ReplayRuns) {
 	for _, tc := range []struct {
 		name string
-		test func(*testing.T, *store.Runs)
+		test func(*testing.T, *store.ReplayRuns)
 	}{
 		{"what is not there is unknown", replaysUnknown},
 		{"a run comes back as it was put", replaysSame},
@@ -53,14 +53,14 @@ func sampleReplay(id string) replay.Run {
 	}
 }
 
-func putReplay(t *testing.T, r *store.Runs, run replay.Run) {
+func putReplay(t *testing.T, r *store.ReplayRuns, run replay.Run) {
 	t.Helper()
 	if err := r.PutRun(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func wantReplay(t *testing.T, r *store.Runs, id string, want replay.Run) {
+func wantReplay(t *testing.T, r *store.ReplayRuns, id string, want replay.Run) {
 	t.Helper()
 	got, err := r.Run(t.Context(), id)
 	if diff := cmp.Diff(want, got, sameJSON, sameTime); diff != "" || err != nil {
@@ -68,7 +68,7 @@ func wantReplay(t *testing.T, r *store.Runs, id string, want replay.Run) {
 	}
 }
 
-func replaysUnknown(t *testing.T, r *store.Runs) {
+func replaysUnknown(t *testing.T, r *store.ReplayRuns) {
 	for _, id := range []string{"", "r", "' OR ''='", "\xff", strings.Repeat("long", 1000)} {
 		_, err := r.Run(t.Context(), id)
 		wantUnknown(t, err, "replay run", id)
@@ -83,7 +83,7 @@ func replaysUnknown(t *testing.T, r *store.Runs) {
 	}
 }
 
-func replaysSame(t *testing.T, r *store.Runs) {
+func replaysSame(t *testing.T, r *store.ReplayRuns) {
 	bare := replay.Run{ID: "bare", Status: replay.Running}
 	odd := "'\"\\ %s $1 日本語 😀\n"
 	strange := replay.Run{
@@ -107,7 +107,7 @@ func replaysSame(t *testing.T, r *store.Runs) {
 	}
 }
 
-func replaysReplaced(t *testing.T, r *store.Runs) {
+func replaysReplaced(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	if err := r.PutOutcomes(t.Context(), "r1", outcomes("a", "b"), eventTime.Add(2*time.Minute)); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func replaysReplaced(t *testing.T, r *store.Runs) {
 	wantReplay(t, r, "r1", last)
 }
 
-func replaysNewestFirst(t *testing.T, r *store.Runs) {
+func replaysNewestFirst(t *testing.T, r *store.ReplayRuns) {
 	for i, second := range []int{2, 0, 3, 1, 3} {
 		run := sampleReplay(string(rune('a' + i)))
 		run.Started = eventTime.Add(time.Duration(second) * time.Second)
@@ -150,7 +150,7 @@ func replaysNewestFirst(t *testing.T, r *store.Runs) {
 	}
 }
 
-func replaysRefused(t *testing.T, r *store.Runs) {
+func replaysRefused(t *testing.T, r *store.ReplayRuns) {
 	for _, tc := range []struct {
 		want   string
 		change func(*replay.Run)
@@ -176,7 +176,7 @@ func replaysRefused(t *testing.T, r *store.Runs) {
 	}
 }
 
-func replaysSwept(t *testing.T, r *store.Runs) {
+func replaysSwept(t *testing.T, r *store.ReplayRuns) {
 	now := eventTime.Add(time.Hour)
 	put := func(id string, status replay.Status, seen time.Time) replay.Run {
 		run := replay.Run{ID: id, Status: status, Started: eventTime, Seen: seen}
@@ -207,7 +207,7 @@ func replaysSwept(t *testing.T, r *store.Runs) {
 	}
 }
 
-func replaysCancelled(t *testing.T, r *store.Runs) {
+func replaysCancelled(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	if err := r.PutOutcomes(t.Context(), "r1", outcomes("a", "b"), eventTime); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func outcomes(sessions ...string) (all []replay.Outcome) {
 	return all
 }
 
-func collectOutcomes(t *testing.T, r *store.Runs, run string) (all []replay.Outcome) {
+func collectOutcomes(t *testing.T, r *store.ReplayRuns, run string) (all []replay.Outcome) {
 	t.Helper()
 	for o, err := range r.Outcomes(t.Context(), run) {
 		if err != nil {
@@ -260,7 +260,7 @@ func sessionsOf(all []replay.Outcome) (ids []string) {
 	return ids
 }
 
-func wantOutcomes(t *testing.T, r *store.Runs, run string, want ...replay.Outcome) {
+func wantOutcomes(t *testing.T, r *store.ReplayRuns, run string, want ...replay.Outcome) {
 	t.Helper()
 	if diff := cmp.Diff(want, collectOutcomes(t, r, run), sameJSON); diff != "" {
 		t.Errorf("Outcomes(%q): -want +got:\n%.3000s", run, diff)

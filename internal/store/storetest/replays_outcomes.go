@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/store"
 )
 
-func outcomesSame(t *testing.T, r *store.Runs) {
+func outcomesSame(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	putReplay(t, r, sampleReplay("r2"))
 	want := []replay.Outcome{
@@ -43,7 +43,7 @@ func outcomesSame(t *testing.T, r *store.Runs) {
 	wantOutcomes(t, r, "r2", replay.Outcome{SessionID: "\uFFFD\uFFFD", Dropped: "\uFFFD", Detail: json.RawMessage(`{"a":"\ufffd"}`)})
 }
 
-func outcomesReplaced(t *testing.T, r *store.Runs) {
+func outcomesReplaced(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	first := outcomes(numbered(0, 130)...)
 	last := replay.Outcome{SessionID: first[7].SessionID, Dropped: "the last one"}
@@ -57,7 +57,7 @@ func outcomesReplaced(t *testing.T, r *store.Runs) {
 	wantOutcomes(t, r, "r1", first...)
 }
 
-func outcomesAllOrNone(t *testing.T, r *store.Runs) {
+func outcomesAllOrNone(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	for _, tc := range []struct {
 		bad  replay.Outcome
@@ -77,7 +77,7 @@ func outcomesAllOrNone(t *testing.T, r *store.Runs) {
 	wantReplay(t, r, "r1", sampleReplay("r1"))
 }
 
-func outcomesLarge(t *testing.T, r *store.Runs) {
+func outcomesLarge(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	want := outcomes(numbered(0, 240)...)
 	for i := range want {
@@ -93,7 +93,7 @@ func outcomesLarge(t *testing.T, r *store.Runs) {
 }
 
 // outcomesMany has 70 MB of sessions, which never may be in memory at once.
-func outcomesMany(t *testing.T, r *store.Runs) {
+func outcomesMany(t *testing.T, r *store.ReplayRuns) {
 	const n, each = 12_000, 200
 	putReplay(t, r, sampleReplay("r1"))
 	detail := withMessage(6_000).Payload
@@ -129,7 +129,7 @@ func outcomesMany(t *testing.T, r *store.Runs) {
 }
 
 // outcomesAtOnce has overlapping sessions put in different orders, so that whoever waits for another could be waited for.
-func outcomesAtOnce(t *testing.T, r *store.Runs) {
+func outcomesAtOnce(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	var wg sync.WaitGroup
 	for w := range 6 {
@@ -154,7 +154,7 @@ func outcomesAtOnce(t *testing.T, r *store.Runs) {
 }
 
 // outcomesNested reads more at once than there are connections, and reads and writes while reading.
-func outcomesNested(t *testing.T, r *store.Runs) {
+func outcomesNested(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	if err := r.PutOutcomes(t.Context(), "r1", outcomes(numbered(0, 200)...), eventTime); err != nil {
 		t.Fatal(err)

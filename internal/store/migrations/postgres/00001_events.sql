@@ -44,8 +44,3 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS events_by_session
 	ON exp.events ((context ->> 'session_id') COLLATE "C", "timestamp", event_id COLLATE "C");
 CREATE INDEX CONCURRENTLY IF NOT EXISTS events_by_flow
 	ON exp.events ((context ->> 'flow_id') COLLATE "C", (context ->> 'session_id') COLLATE "C", "timestamp", event_id COLLATE "C");
-
--- +goose Down
--- The table stays: it may be an application's.
-DROP INDEX IF EXISTS exp.events_by_flow;
-DROP INDEX IF EXISTS exp.events_by_session;

@@ -66,7 +66,3 @@ CREATE TABLE IF NOT EXISTS exp.conversation_replay_sessions (
 	detail            jsonb,
 	PRIMARY KEY (evaluation_run_id, session_id)
 );
-
--- +goose Down
--- The first three tables stay: they may be an application's.
-DROP TABLE IF EXISTS exp.conversation_replay_sessions;

@@ -17,7 +17,3 @@ CREATE TABLE IF NOT EXISTS exp.dataset_items (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS dataset_items_by_id ON exp.dataset_items (dataset, id);
 CREATE INDEX IF NOT EXISTS dataset_items_in_order ON exp.dataset_items (dataset, position);
-
--- +goose Down
-DROP TABLE IF EXISTS exp.dataset_items;
-DROP TABLE IF EXISTS exp.datasets;

@@ -12,9 +12,3 @@ CREATE TABLE IF NOT EXISTS verdicts (
 	key     TEXT NOT NULL UNIQUE,
 	verdict BLOB NOT NULL
 );
-PRAGMA user_version = 1;
-
--- +goose Down
-DROP TABLE verdicts;
-DROP TABLE runs;
-PRAGMA user_version = 0;

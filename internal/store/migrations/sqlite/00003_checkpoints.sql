@@ -20,9 +20,3 @@ CREATE TABLE IF NOT EXISTS checkpoints (
 	appended BLOB,
 	state    BLOB                 -- last, as reading a chain passes over it
 );
-PRAGMA user_version = 3;
-
--- +goose Down
-DROP TABLE checkpoints;
-DROP TABLE checkpoint_threads;
-PRAGMA user_version = 2;

@@ -16,8 +16,3 @@ CREATE TABLE IF NOT EXISTS events (
 -- Both are in the order in which events are read, so that a page is a piece of an index, with one flow or all.
 CREATE INDEX IF NOT EXISTS events_by_session ON events (session_id, timestamp, event_id);
 CREATE INDEX IF NOT EXISTS events_by_flow ON events (flow_id, session_id, timestamp, event_id);
-PRAGMA user_version = 5;
-
--- +goose Down
-DROP TABLE events;
-PRAGMA user_version = 4;

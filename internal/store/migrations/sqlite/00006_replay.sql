@@ -50,11 +50,3 @@ CREATE TABLE IF NOT EXISTS conversation_replay_sessions (
 	detail            TEXT,
 	PRIMARY KEY (evaluation_run_id, session_id)
 );
-PRAGMA user_version = 6;
-
--- +goose Down
-DROP TABLE conversation_replay_sessions;
-DROP TABLE conversation_replay_results;
-DROP TABLE prompt_versions;
-DROP TABLE variants;
-PRAGMA user_version = 5;

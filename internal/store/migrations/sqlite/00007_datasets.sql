@@ -16,9 +16,3 @@ CREATE TABLE IF NOT EXISTS dataset_items (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS dataset_items_by_id ON dataset_items (dataset, id);
 CREATE INDEX IF NOT EXISTS dataset_items_in_order ON dataset_items (dataset, position);
-PRAGMA user_version = 7;
-
--- +goose Down
-DROP TABLE dataset_items;
-DROP TABLE datasets;
-PRAGMA user_version = 6;

@@ -1,0 +1,122 @@
+package knowledge
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/source"
+)
+
+// Added is what Add did.
+type Added struct {
+	Files, Passages int
+	// Replaced is how many passages the files had before.
+	Replaced int
+	// Embedded is how many passages of the base got a vector, also those of earlier files, and Unembedded how many still have none.
+	Embedded, Unembedded int
+	// EmbedError is why some have none. All is filed nevertheless; to add the same again goes on where this ended.
+	EmbedError error
+}
+
+// Add puts files into a base, and of folders all files that have passages. A file that is there already is replaced.
+// A file is known by its path below the working folder, or else by its whole path; ids begin with that.
+// An error leaves everything as it was; a source.Problems names every fault of the files.
+func (k *Library) Add(ctx context.Context, base string, paths ...string) (Added, error) {
+	into := baseFiles{name: base}
+	var problems source.Problems
+	seen := map[string]bool{}
+	for _, given := range paths {
+		files, err := gather(ctx, given)
+		if found, ok := errors.AsType[source.Problems](err); ok {
+			problems = append(problems, found...)
+		} else if err != nil {
+			return Added{}, err
+		}
+		for _, file := range files {
+			if !seen[file.name] {
+				into.files = append(into.files, file)
+			}
+			seen[file.name] = true
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return Added{}, err
+	}
+	done, err := k.takeIn(ctx, []baseFiles{into})
+	if err == nil {
+		done.Embedded, done.Unembedded, done.EmbedError = k.embed(ctx, base)
+	}
+	return done, err
+}
+
+// gather returns the file that a path names, or those of a folder.
+func gather(ctx context.Context, given string) ([]textFile, error) {
+	info, err := os.Stat(given)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault(given, "check the path", "there is no such file")
+	case err != nil:
+		return nil, unreadable(given, err)
+	case info.IsDir():
+		files, err := filesIn(ctx, given, fileName(given))
+		if err == nil && len(files) == 0 {
+			err = fault(given, kindsHint, "the folder has no such files")
+		}
+		return files, err
+	case !info.Mode().IsRegular():
+		return nil, fault(given, kindsHint, "not a file")
+	}
+	return []textFile{{fileName(given), func() (fs.File, error) { return os.Open(given) }}}, nil
+}
+
+// fileName is how a file is known: the same however its path was written.
+func fileName(given string) string {
+	whole, err := filepath.Abs(given)
+	if err != nil {
+		return filepath.ToSlash(filepath.Clean(given))
+	}
+	if here, err := os.Getwd(); err == nil {
+		if below, err := filepath.Rel(here, whole); err == nil && filepath.IsLocal(below) {
+			return filepath.ToSlash(below)
+		}
+	}
+	return filepath.ToSlash(whole)
+}
+
+// baseFiles is a base and what goes into it.
+type baseFiles struct {
+	name  string
+	files []textFile
+}
+
+// takeIn files everything or nothing. What authors can mend is a source.Problems with the faults of all files.
+func (k *Library) takeIn(ctx context.Context, bases []baseFiles) (Added, error) {
+	t := taking{limits: k.limits}
+	err := k.db.Write(ctx, func(tx *sql.Tx) (err error) {
+		t.tx = tx
+		defer func() { err = errors.Join(err, t.close()) }()
+		if err := t.prepare(ctx); err != nil {
+			return err
+		}
+		for _, base := range bases {
+			if err := t.takeBase(ctx, base); err != nil {
+				return err
+			}
+		}
+		if err := t.problems.Err(); err != nil {
+			return err
+		}
+		return countWords(ctx, tx)
+	})
+	if len(t.problems) > 0 {
+		return Added{}, t.problems
+	}
+	if err != nil {
+		return Added{}, k.db.Explain("write knowledge to", err)
+	}
+	return t.done, nil
+}

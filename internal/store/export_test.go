@@ -1,0 +1,27 @@
+package store
+
+import "rehearse/internal/replay"
+
+// Newest is the number of the schema of a kind of database.
+func Newest(kind string) int { return newest(kind) }
+
+// MigrationLock is the lock that a process holds while it migrates.
+const MigrationLock = migrationLock
+
+// PlainJSON is what is kept of JSON.
+func PlainJSON(raw []byte) (text string, ok bool) { return plainJSON(raw) }
+
+// SQLitePage is the query of a page in the middle of the events that a filter chooses.
+func SQLitePage(f replay.Filter) (query string, args []any) {
+	return newEventQuery(f).sqlite(eventPlace{session: "s"}, rowsPerPage)
+}
+
+// PostgresPage is the same for PostgreSQL.
+func PostgresPage(f replay.Filter) (query string, args []any) {
+	return newEventQuery(f).postgres(eventPlace{session: "s"}, rowsPerPage)
+}
+
+// OutcomePage is the query of a page of sessions in PostgreSQL.
+func OutcomePage(run, after string) (query string, args []any) {
+	return outcomePage, []any{run, after, rowsPerPage}
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"rehearse/internal/replay"
+)
+
+// ReplayRuns keeps evaluations of variants and what became of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
+// It is safe for concurrent use and for several processes. Store.ReplayRuns and Postgres.ReplayRuns give it.
+//
+// Text, times and JSON come back as Events says of them. In PostgreSQL the table exp.conversation_replay_results may be an application's, with
+// ids that are UUIDs; there NULL is read as nothing.
+type ReplayRuns struct {
+	table replayRunTable
+}
+
+var _ replay.Runs = (*ReplayRuns)(nil)
+
+// replayRunTable is what differs between databases.
+type replayRunTable interface {
+	// runs returns the newest, or with an id that one, if it is there. A limit below 1 means all.
+	runs(ctx context.Context, id string, limit int) ([]replay.Run, error)
+	putRun(ctx context.Context, r replayRunRow) error
+	// sweep ends runs that were seen last before a time.
+	sweep(ctx context.Context, before time.Time) (int, error)
+	// putOutcomes writes rows, of which no two are of one session and which are ordered by it, and notes when the run was seen. It reports
+	// whether there is such a run; without one it writes nothing.
+	putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error)
+	// page hands the sessions of a run after one, in the byte order of their ids, until take returns false.
+	page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error
+	// place names the database in errors.
+	place() string
+}
+
+// brokenOff is the error of a run that was killed.
+const brokenOff = "the program that ran it has ended without a word"
+
+// PutRun writes the row of a run, new or known: the last one holds. It does not touch the sessions. A long Error is cut.
+func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
+	row, err := newReplayRunRow(run)
+	if err != nil {
+		return err
+	}
+	return r.table.putRun(ctx, row)
+}
+
+// Run returns the run with the id. Without one the error wraps replay.ErrUnknown.
+func (r *ReplayRuns) Run(ctx context.Context, id string) (replay.Run, error) {
+	if id == "" {
+		return replay.Run{}, r.unknown(id, "name one")
+	}
+	found, err := r.table.runs(ctx, plainText(id), 0)
+	if err == nil && len(found) == 0 {
+		err = r.unknown(id, "use the id that the run told at its end")
+	}
+	if err != nil {
+		return replay.Run{}, err
+	}
+	return found[0], nil
+}
+
+func (r *ReplayRuns) unknown(id, hint string) error {
+	return fmt.Errorf("look for replay run %q in %s: %w; %s", shortened(id), r.table.place(), replay.ErrUnknown, hint)
+}
+
+// Runs returns the runs that started last, newest first; a limit below 1 means all. Those without a time come last.
+func (r *ReplayRuns) Runs(ctx context.Context, limit int) ([]replay.Run, error) {
+	return r.table.runs(ctx, "", limit)
+}
+
+// Sweep ends the runs that are Running and have been silent for longer than replay.StaleAfter, since whatever ran them was killed: they become
+// Partially, with an Error, ended when they were last seen. It returns how many.
+func (r *ReplayRuns) Sweep(ctx context.Context, now time.Time) (int, error) {
+	return r.table.sweep(ctx, now.Add(-replay.StaleAfter))
+}
+
+// PutOutcomes adds sessions of a run, all or none; one that is there already is replaced, and of several with one id the last counts. The run
+// is seen now, also without any outcomes. Without such a run the error wraps replay.ErrUnknown. Metrics and Detail are JSON objects of at most
+// 32 MB each, or none.
+func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []replay.Outcome, now time.Time) error {
+	rows, err := newOutcomeRows(outcomes)
+	if err != nil {
+		return err
+	}
+	if err := checkTime("now", now); err != nil {
+		return fmt.Errorf("replay run %q: %w", shortened(runID), err)
+	}
+	known, err := r.table.putOutcomes(ctx, plainText(runID), rows, now)
+	if err == nil && !known {
+		err = r.unknown(runID, "put the run before its sessions")
+	}
+	return err
+}
+
+// Outcomes yields the sessions of a run in the byte order of their ids. It reads them in pages, so that it needs no connection while the
+// caller is busy. A run that is not there has none. After an error it yields nothing more.
+func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[replay.Outcome, error] {
+	return func(yield func(replay.Outcome, error) bool) {
+		after := ""
+		pages[replay.Outcome]{size: outcomeSize, read: func(ctx context.Context, limit int, take func(replay.Outcome) bool) error {
+			return r.table.page(ctx, plainText(runID), after, limit, func(o replay.Outcome) bool {
+				after = o.SessionID
+				return take(o)
+			})
+		}}.each(ctx)(yield)
+	}
+}
+
+func outcomeSize(o replay.Outcome) int {
+	return len(o.SessionID) + len(o.Dropped) + len(o.Metrics) + len(o.Detail)
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"rehearse/internal/replay"
+)
+
+// ReplayRuns returns the evaluations that the store keeps. They end with the store. Store.Runs is the index of evaluation runs.
+func (s *Store) ReplayRuns() *ReplayRuns { return &ReplayRuns{table: sqliteReplayRuns{s}} }
+
+// sqliteReplayRuns are the tables of a file.
+type sqliteReplayRuns struct{ store *Store }
+
+func (t sqliteReplayRuns) place() string { return fileName(t.store.path) }
+
+// replayRunColumns are in the order in which rows are put and read.
+const replayRunColumns = `evaluation_run_id, variant_id, baseline_variant_id, flow_id, dataset_version, mode, gate, status, error,
+	completion_match_score, turn_count_ratio, state_progression_match, avg_latency_ms, completion_time_seconds, data_collection_accuracy,
+	support_coverage, sessions, pairs_dropped, is_better_than_baseline, non_inferior, verdict, intervals, settings, started_at, seen_at, ended_at`
+
+func (t sqliteReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
+	args := []any{r.ID, r.VariantID, r.BaselineID, r.FlowID, r.DatasetVersion, string(r.Mode), r.Gate, string(r.Status), r.Error}
+	for _, f := range r.figures() {
+		args = append(args, f.value)
+	}
+	args = append(args, r.Sessions, r.PairsDropped, r.Better, r.NonInferior, r.Verdict, orNull(r.intervals), orNull(r.settings))
+	for _, at := range r.times() {
+		args = append(args, microsOrNull(at.value))
+	}
+	err := t.store.exec(ctx, `INSERT OR REPLACE INTO conversation_replay_results (`+replayRunColumns+`)
+		VALUES (?`+strings.Repeat(", ?", len(args)-1)+`)`, args...)
+	return t.store.explain(ctx, "write a replay run to", err)
+}
+
+func microsOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+func (t sqliteReplayRuns) runs(ctx context.Context, id string, limit int) (all []replay.Run, err error) {
+	if limit < 1 {
+		limit = -1
+	}
+	err = t.store.each(ctx, `SELECT `+replayRunColumns+` FROM conversation_replay_results WHERE evaluation_run_id = ?1 OR ?1 = ''
+		ORDER BY started_at DESC, evaluation_run_id LIMIT ?2`, []any{id, limit},
+		func(rows *sql.Rows) error {
+			r, err := scanReplayRun(rows)
+			all = append(all, r)
+			return err
+		})
+	return all, t.store.explain(ctx, "read replay runs from", err)
+}
+
+func scanReplayRun(rows *sql.Rows) (r replay.Run, err error) {
+	var intervals, settings sql.NullString
+	var started, seen, ended sql.NullInt64
+	err = rows.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
+		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
+		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &intervals, &settings, &started, &seen, &ended)
+	r.Intervals, r.Settings = jsonOrNil(intervals.String), jsonOrNil(settings.String)
+	for _, at := range []struct {
+		to     *time.Time
+		micros sql.NullInt64
+	}{{&r.Started, started}, {&r.Seen, seen}, {&r.Ended, ended}} {
+		if at.micros.Valid {
+			*at.to = time.UnixMicro(at.micros.Int64).UTC()
+		}
+	}
+	return r, err
+}
+
+func (t sqliteReplayRuns) sweep(ctx context.Context, before time.Time) (swept int, err error) {
+	err = t.store.write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE conversation_replay_results
+			SET status = ?, error = ?, seen_at = coalesce(seen_at, started_at), ended_at = coalesce(seen_at, started_at)
+			WHERE status = ? AND coalesce(seen_at, started_at) < ?`, string(replay.Partially), brokenOff, string(replay.Running), before.UnixMicro())
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		swept = int(n)
+		return err
+	})
+	return swept, t.store.explain(ctx, "end silent replay runs in", err)
+}
+
+func (t sqliteReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error) {
+	err = t.store.write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE conversation_replay_results SET seen_at = ? WHERE evaluation_run_id = ?`, microsOrNull(seen), run)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if known = n > 0; err != nil || !known {
+			return err
+		}
+		whole := len(rows) - len(rows)%rowsPerInsert
+		return errors.Join(insertOutcomes(ctx, tx, run, rows[:whole], rowsPerInsert), insertOutcomes(ctx, tx, run, rows[whole:], 1))
+	})
+	return known, t.store.explain(ctx, "write replayed sessions to", err)
+}
+
+// insertOutcomes inserts rows, so many at a time, which divides how many they are.
+func insertOutcomes(ctx context.Context, tx *sql.Tx, run string, rows []outcomeRow, each int) (err error) {
+	if len(rows) == 0 {
+		return nil
+	}
+	statement, err := tx.PrepareContext(ctx, insertOutcomeRows(each))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, statement.Close()) }()
+	for ; len(rows) > 0; rows = rows[each:] {
+		args := make([]any, 0, 5*each)
+		for _, r := range rows[:each] {
+			args = append(args, run, r.session, r.dropped, orNull(r.metrics), orNull(r.detail))
+		}
+		if _, err := statement.ExecContext(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertOutcomeRows is the statement that inserts so many rows.
+func insertOutcomeRows(rows int) string {
+	return `INSERT INTO conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
+		VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?)", rows)[len(", "):] + `
+		ON CONFLICT (evaluation_run_id, session_id)
+			DO UPDATE SET dropped = excluded.dropped, metrics = excluded.metrics, detail = excluded.detail`
+}
+
+func (t sqliteReplayRuns) page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error {
+	err := t.store.each(ctx, `SELECT session_id, dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
+		WHERE evaluation_run_id = ? AND session_id > ? ORDER BY session_id LIMIT ?`, []any{run, after, limit},
+		func(rows *sql.Rows) error {
+			var r outcomeRow
+			if err := rows.Scan(&r.session, &r.dropped, &r.metrics, &r.detail); err != nil {
+				return err
+			}
+			if !take(r.outcome()) {
+				return errEnough
+			}
+			return nil
+		})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return t.store.explain(ctx, "read replayed sessions from", err)
+}
+
+// errEnough ends reading early.
+var errEnough = errors.New("enough was read")
