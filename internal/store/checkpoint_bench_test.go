@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/graph"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 )
 
 // sessionsAtOnce is how many sessions the benchmarks take turns in.
@@ -85,15 +86,15 @@ func benchmarkLoad(b *testing.B, c graph.Checkpointer) {
 }
 
 func BenchmarkRedisSave(b *testing.B) {
-	benchmarkSave(b, openRedis(b, realRedis(b), store.RedisOptions{TTL: time.Hour}))
+	benchmarkSave(b, openRedis(b, servertest.Redis(b), store.RedisOptions{TTL: time.Hour}))
 }
 
 func BenchmarkRedisSaveAtOnce(b *testing.B) {
-	benchmarkSaveAtOnce(b, openRedis(b, realRedis(b), store.RedisOptions{TTL: time.Hour}))
+	benchmarkSaveAtOnce(b, openRedis(b, servertest.Redis(b), store.RedisOptions{TTL: time.Hour}))
 }
 
 func BenchmarkRedisLoad50Turns(b *testing.B) {
-	benchmarkLoad(b, openRedis(b, realRedis(b), store.RedisOptions{TTL: time.Hour}))
+	benchmarkLoad(b, openRedis(b, servertest.Redis(b), store.RedisOptions{TTL: time.Hour}))
 }
 
 // processCPU is the time that the process has spent computing, its own and in the system.

@@ -15,7 +15,8 @@ func TestDatasets(t *testing.T) {
 
 func TestPostgresDatasets(t *testing.T) {
 	server := realPostgres(t)
-	storetest.RunDatasets(t, func(t *testing.T) *store.Datasets { return openPostgres(t, server.database(t)).Datasets() })
+	opened := server.emptied(t)
+	storetest.RunDatasets(t, func(t *testing.T) *store.Datasets { return opened(t).Datasets() })
 }
 
 func TestDatasetsAfterClose(t *testing.T) {

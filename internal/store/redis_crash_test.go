@@ -10,13 +10,14 @@ import (
 
 	"rehearse/internal/graph"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 )
 
 // A server that is killed takes turns with it, not sessions: what was saved is there when it is back, and every session
 // goes on, without anything having been done on this side.
 func TestRedisServerKilled(t *testing.T) {
-	s := startRedis(t)
-	r := openRedis(t, s.url(), store.RedisOptions{TTL: time.Hour})
+	s := servertest.NewRedis(t)
+	r := openRedis(t, s.URL(), store.RedisOptions{TTL: time.Hour})
 	const sessions, turns = 50, 20
 	var failed, saved atomic.Int64
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -42,12 +43,12 @@ func TestRedisServerKilled(t *testing.T) {
 		})
 	}
 	eventually(t, "the sessions have begun", func() bool { return saved.Load() > sessions*turns/4 })
-	s.kill()
+	s.Kill()
 	eventually(t, "turns fail", func() bool { return failed.Load() > 0 })
 	if r.Healthy() == nil {
 		t.Error("Healthy says nothing of a server that was killed")
 	}
-	s.start(t)
+	s.Start(t)
 	wg.Wait()
 	if err := r.Healthy(); err != nil {
 		t.Errorf("Healthy after the server came back: %v", err)
@@ -85,7 +86,7 @@ func wantTurns(t *testing.T, c graph.Checkpointer, thread string, turns int) {
 func TestThousandSessions(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { thousandSessions(t, newCheckpoints(t, time.Hour)) })
 	t.Run("redis-server", func(t *testing.T) {
-		thousandSessions(t, openRedis(t, realRedis(t), store.RedisOptions{TTL: time.Hour}))
+		thousandSessions(t, openRedis(t, servertest.Redis(t), store.RedisOptions{TTL: time.Hour}))
 	})
 }
 

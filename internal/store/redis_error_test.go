@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/graph"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 )
 
 const secret = "s3cr3t"
@@ -23,7 +24,7 @@ func TestOpenRedisSaysWhatIsWrong(t *testing.T) {
 	loading := miniredis.RunT(t)
 	loading.SetError("LOADING Redis is loading the dataset in memory")
 	for _, tc := range []struct{ name, url, want string }{
-		{"nothing listens", "redis://:" + secret + "@127.0.0.1:" + freePort(t) + "/2", "/2: nothing listens there; start the server or correct the URL"},
+		{"nothing listens", "redis://:" + secret + "@127.0.0.1:" + servertest.FreePort(t) + "/2", "/2: nothing listens there; start the server or correct the URL"},
 		{"no such socket", "unix:///nowhere/redis.sock", "connect to Redis unix:///nowhere/redis.sock: nothing listens there"},
 		{"no password", "redis://" + guarded.Addr(), "it wants a password; put it into the URL"},
 		{"wrong password", "redis://:" + secret + "@" + guarded.Addr(), "it refused the user or the password; correct them in the URL"},

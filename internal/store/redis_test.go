@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/graph"
 	"rehearse/internal/graph/graphtest"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 	"rehearse/internal/store/storetest"
 )
 
@@ -50,7 +51,7 @@ func TestRedisCheckpoints(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return sized(t, "redis://"+miniredis.RunT(t).Addr()) })
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		url := realRedis(t)
+		url := servertest.Redis(t)
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return sized(t, url) })
 	})
 }
@@ -62,7 +63,7 @@ func TestRedisLocks(t *testing.T) {
 		})
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		url := realRedis(t)
+		url := servertest.Redis(t)
 		storetest.RunLocks(t, func(t *testing.T) storetest.Locker { return openRedis(t, url, store.RedisOptions{}) })
 	})
 }

@@ -83,7 +83,7 @@ func BenchmarkPutOutcomes(b *testing.B) {
 }
 
 func BenchmarkPostgresPutOutcomes(b *testing.B) {
-	server := realPostgres(b, "-c", "fsync=on")
+	server := durablePostgres(b)
 	benchmarkOutcomes(b, func() *store.ReplayRuns { return openPostgres(b, server.database(b)).ReplayRuns() })
 }
 

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"rehearse/internal/result"
 	"rehearse/internal/store"
+	"rehearse/internal/store/servertest"
 	"rehearse/internal/store/storetest"
 )
 
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	servertest.Main(m)
 }
 
 func TestConformance(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rehearse/internal/sitebot/siteconfig"
+	"rehearse/internal/store/servertest"
 )
 
 // hides fails when an error tells a password in one of its spellings.
@@ -32,10 +33,7 @@ func TestPostgresFaults(t *testing.T) {
 	own := table(t)
 	execute(t, "create table "+own.Table+"_bare (name text)")
 	t.Cleanup(func() { execute(t, "drop table "+own.Table+"_bare") })
-	closed, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := servertest.FreePort(t)
 	const wrong = "wr0ng p@ss"
 	for _, c := range []struct {
 		name, want string
@@ -54,7 +52,7 @@ func TestPostgresFaults(t *testing.T) {
 		{"no TLS", "check that the server runs", func(u *url.URL, _ *siteconfig.Postgres) { u.RawQuery = "sslmode=require" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			u, p := realPostgres(t), own
+			u, p := servertest.Postgres(t), own
 			before, _ := u.User.Password()
 			c.change(u, &p)
 			p.URL = u.String()
@@ -76,12 +74,12 @@ func TestPostgresSilent(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	p := siteconfig.Postgres{URL: "postgres://u:" + url.QueryEscape(password) + "@" + l.Addr().String() + "/db?sslmode=disable"}
+	p := siteconfig.Postgres{URL: "postgres://u:" + url.QueryEscape(servertest.PostgresPassword) + "@" + l.Addr().String() + "/db?sslmode=disable"}
 	_, err = p.Load(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "gave up waiting") {
 		t.Fatalf("Load: %v", err)
 	}
-	hides(t, err, password)
+	hides(t, err, servertest.PostgresPassword)
 }
 
 // TestPostgresPrivileges reads as a user who may do nothing else.
@@ -91,7 +89,7 @@ func TestPostgresPrivileges(t *testing.T) {
 	reader := "reader_" + strings.ToLower(rand.Text())
 	execute(t, "create role "+reader+" login password 'pw'; grant select on "+p.Table+" to "+reader)
 	t.Cleanup(func() { execute(t, "drop owned by "+reader+"; drop role "+reader) })
-	u := realPostgres(t)
+	u := servertest.Postgres(t)
 	u.User = url.UserPassword(reader, "pw")
 	read := siteconfig.Postgres{URL: u.String(), Table: p.Table}
 	if got := names(t, read); len(got) != 1 {

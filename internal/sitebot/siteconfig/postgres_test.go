@@ -16,6 +16,7 @@ import (
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/sitebot/siteconfig"
 	"rehearse/internal/source"
+	"rehearse/internal/store/servertest"
 )
 
 const example = "../site/testdata/example.site.yaml"
@@ -23,7 +24,7 @@ const example = "../site/testdata/example.site.yaml"
 // table returns a table of the test's own, created by Migrate.
 func table(t testing.TB) siteconfig.Postgres {
 	t.Helper()
-	p := siteconfig.Postgres{URL: realPostgres(t).String(), Table: "sites_" + strings.ToLower(rand.Text())}
+	p := siteconfig.Postgres{URL: servertest.Postgres(t).String(), Table: "sites_" + strings.ToLower(rand.Text())}
 	if err := p.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func table(t testing.TB) siteconfig.Postgres {
 func execute(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, realPostgres(t).String())
+	conn, err := pgx.Connect(ctx, servertest.Postgres(t).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestPostgresTotalLimit(t *testing.T) {
 
 // TestMigrate creates a table from many programs at once, and leaves one alone that is there.
 func TestMigrate(t *testing.T) {
-	p := siteconfig.Postgres{URL: realPostgres(t).String(), Table: "Sites_" + rand.Text()} // capitals need quotes
+	p := siteconfig.Postgres{URL: servertest.Postgres(t).String(), Table: "Sites_" + rand.Text()} // capitals need quotes
 	t.Cleanup(func() { execute(t, `drop table if exists "`+p.Table+`"`) })
 	var all sync.WaitGroup
 	for range 8 {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/sitebot/siteconfig"
+	"rehearse/internal/store/servertest"
 )
 
 func TestSupabasePages(t *testing.T) {
@@ -108,11 +109,7 @@ func TestSupabaseFaults(t *testing.T) {
 }
 
 func TestSupabaseUnreachable(t *testing.T) {
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = siteconfig.Supabase{URL: "http://127.0.0.1:" + port, Key: serviceKey}.Load(t.Context())
+	_, err := siteconfig.Supabase{URL: "http://127.0.0.1:" + servertest.FreePort(t), Key: serviceKey}.Load(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "check the address, and that the server runs") {
 		t.Errorf("Load: %v", err)
 	}

@@ -92,11 +92,11 @@ func outcomesLarge(t *testing.T, r *store.ReplayRuns) {
 	wantOutcomes(t, r, "r1", want...)
 }
 
-// outcomesMany has 70 MB of sessions, which never may be in memory at once.
+// outcomesMany has 48 MB of sessions, which never may be in memory at once.
 func outcomesMany(t *testing.T, r *store.ReplayRuns) {
-	const n, each = 12_000, 200
+	const n, each, size = 2_000, 100, 24_000
 	putReplay(t, r, sampleReplay("r1"))
-	detail := withMessage(6_000).Payload
+	detail := withMessage(size).Payload
 	before := liveHeap()
 	most := before
 	for from := n - each; from >= 0; from -= each {
@@ -107,16 +107,16 @@ func outcomesMany(t *testing.T, r *store.ReplayRuns) {
 		if err := r.PutOutcomes(t.Context(), "r1", put, eventTime); err != nil {
 			t.Fatal(err)
 		}
-		if from%4_000 == 0 {
+		if from%1_000 == 0 {
 			most = max(most, liveHeap())
 		}
 	}
 	i, want := 0, numbered(0, n)
 	for o, err := range r.Outcomes(t.Context(), "r1") {
-		if err != nil || o.SessionID != want[i] || len(o.Detail) < 6_000 {
+		if err != nil || o.SessionID != want[i] || len(o.Detail) < size {
 			t.Fatalf("session %d: %q with %d bytes, %v", i, o.SessionID, len(o.Detail), err)
 		}
-		if i++; i%4_000 == 0 {
+		if i++; i%1_000 == 0 {
 			most = max(most, liveHeap())
 		}
 	}

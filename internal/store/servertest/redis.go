@@ -1,0 +1,84 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RedisServer is a Redis server that listens on this machine only and keeps its data in a file.
+type RedisServer struct {
+	program, dir, port string
+	process            *exec.Cmd
+}
+
+// NewRedis starts a server of a test's own, and ends it with the test.
+func NewRedis(t testing.TB) *RedisServer {
+	t.Helper()
+	s, err := startRedis()
+	require(t, err)
+	t.Cleanup(s.end)
+	return s
+}
+
+func startRedis() (*RedisServer, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, fmt.Errorf("redis-server %w", errNotInstalled)
+	}
+	s := &RedisServer{program: program}
+	if s.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("", "rehearse-redis"); err != nil {
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+// URL returns the address of the server.
+func (s *RedisServer) URL() string { return "redis://127.0.0.1:" + s.port }
+
+// Start starts a server again that was killed, with the data that it had, and waits until it answers.
+func (s *RedisServer) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *RedisServer) start() error {
+	log := filepath.Join(s.dir, "log")
+	process := exec.Command(s.program, "--bind", "127.0.0.1", "--port", s.port, "--dir", s.dir,
+		"--appendonly", "yes", "--save", "", "--logfile", log)
+	if err := process.Start(); err != nil {
+		return err
+	}
+	s.process = process
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.port, MaxRetries: -1})
+	defer client.Close()
+	return await("redis-server", log, func() error { return client.Ping(context.Background()).Err() })
+}
+
+// Kill ends the server as kill -9 does.
+func (s *RedisServer) Kill() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+}
+
+// end ends the server and removes its folder.
+func (s *RedisServer) end() {
+	if s.process != nil {
+		s.Kill()
+	}
+	_ = os.RemoveAll(s.dir)
+}
