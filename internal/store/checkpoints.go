@@ -160,18 +160,11 @@ const threadsEndingQuery = `SELECT name FROM checkpoint_threads WHERE used >= ?2
 
 // ThreadsEnding returns the threads whose names end so, in order of name.
 func (c *Checkpoints) ThreadsEnding(ctx context.Context, end string) (names []string, err error) {
-	defer func() { err = explain(fmt.Sprintf("look for sessions that end with %q in", end), c.store.path, err) }()
-	rows, err := c.store.db.QueryContext(ctx, threadsEndingQuery, end, c.idleBefore())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	err = c.store.each(ctx, threadsEndingQuery, []any{end, c.idleBefore()}, func(rows *sql.Rows) error {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&name)
 		names = append(names, name)
-	}
-	return names, rows.Err()
+		return err
+	})
+	return names, explain(fmt.Sprintf("look for sessions that end with %q in", end), c.store.path, err)
 }

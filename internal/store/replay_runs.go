@@ -9,8 +9,8 @@ import (
 	"rehearse/internal/replay"
 )
 
-// ReplayRuns keeps evaluations of variants and what became of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
-// It is safe for concurrent use and for several processes. Store.ReplayRuns and Postgres.ReplayRuns give it.
+// ReplayRuns keeps the runs of replay and what became of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
+// Runs of suites are in the index of a Store. It is safe for concurrent use and for several processes. Store.ReplayRuns and Postgres.ReplayRuns give it.
 //
 // Text, times and JSON come back as Events says of them. In PostgreSQL the table exp.conversation_replay_results may be an application's, with
 // ids that are UUIDs; there NULL is read as nothing.

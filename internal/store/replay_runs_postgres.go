@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/replay"
 )
 
-// ReplayRuns returns the evaluations that the database keeps in the tables exp.conversation_replay_results and
+// ReplayRuns returns the runs of replay that the database keeps in the tables exp.conversation_replay_results and
 // exp.conversation_replay_sessions. They end with p.
 func (p *Postgres) ReplayRuns() *ReplayRuns { return &ReplayRuns{table: postgresReplayRuns{p}} }
 

@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/replay"
 )
 
-// ReplayRuns returns the evaluations that the store keeps. They end with the store. Store.Runs is the index of evaluation runs.
+// ReplayRuns returns the runs of replay that the store keeps. They end with the store. Runs of suites are in Store.Runs.
 func (s *Store) ReplayRuns() *ReplayRuns { return &ReplayRuns{table: sqliteReplayRuns{s}} }
 
 // sqliteReplayRuns are the tables of a file.

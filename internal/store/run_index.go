@@ -29,13 +29,13 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("several runs begin with %q: %s; give more of the id", e.Prefix, strings.Join(e.IDs, ", "))
 }
 
-// RunEntry is one run in the index: its record and the folder with its results.
+// RunEntry is one run of suites in the index: its record and the folder with its results.
 type RunEntry struct {
 	result.Run
 	Dir string
 }
 
-// PutRun files a run, or files it anew when its id is known.
+// PutRun files a run of suites in the index, or files it anew when its id is known. Runs of replay are in ReplayRuns.
 // The folder is kept as given, so give an absolute path.
 func (s *Store) PutRun(ctx context.Context, run result.Run, dir string) error {
 	record, err := json.Marshal(run)
@@ -88,7 +88,7 @@ func (s *Store) Run(ctx context.Context, id string) (RunEntry, error) {
 	return RunEntry{}, ambiguous
 }
 
-// Runs returns the runs that started last, newest first; a limit below 1 means all.
+// Runs returns the runs of suites that started last, newest first; a limit below 1 means all.
 func (s *Store) Runs(ctx context.Context, limit int) ([]RunEntry, error) {
 	if limit < 1 {
 		limit = -1
@@ -97,22 +97,17 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]RunEntry, error) {
 }
 
 func (s *Store) query(ctx context.Context, query string, args ...any) (entries []RunEntry, err error) {
-	defer func() { err = explain("read", s.path, err) }()
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	err = s.each(ctx, query, args, func(rows *sql.Rows) error {
 		var e RunEntry
 		var record []byte
 		if err := rows.Scan(&e.Dir, &record); err != nil {
-			return nil, err
+			return err
 		}
 		if err := json.Unmarshal(record, &e.Run); err != nil {
-			return nil, fmt.Errorf("record of a run: %w", err)
+			return fmt.Errorf("record of a run: %w", err)
 		}
 		entries = append(entries, e)
-	}
-	return entries, rows.Err()
+		return nil
+	})
+	return entries, explain("read", s.path, err)
 }

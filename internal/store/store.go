@@ -1,8 +1,9 @@
-// Package store keeps what outlives a run: the index of runs, the judge's cached verdicts, knowledge bases, sessions, logs and their replays.
+// Package store keeps what outlives a run: the index of the runs of suites, the judge's cached verdicts, knowledge bases, sessions, logs,
+// their replays, and datasets.
 //
 // Results themselves live in the folder of their run; a lost store costs the list of runs and some judge calls, no finding.
 // Knowledge bases can be filled again from their files. Sessions are in the file too, or on a Redis server that several processes share; logs,
-// variants and replays are in the file or in PostgreSQL.
+// variants, replays and datasets are in the file or in PostgreSQL.
 package store
 
 import (
