@@ -303,8 +303,8 @@ func itemsPurged(t *testing.T, d *store.Datasets) {
 func itemsInPages(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	var ids []string
-	for i := range 3_000 {
-		ids = append(ids, fmt.Sprint((i*7919)%3_000))
+	for i := range 1_800 {
+		ids = append(ids, fmt.Sprint((i*7919)%1_800))
 	}
 	items := simple(ids...)
 	for i := range items {

@@ -131,14 +131,17 @@ func eventsNested(t *testing.T, events replay.Events) {
 }
 
 func eventsCancelled(t *testing.T, events replay.Events) {
-	const n = 12_000
+	const n = 1_200
+	message := withMessage(8_000).Payload // so that they are more than a batch
 	endless := func(ctx context.Context, cancel func()) iter.Seq2[replay.Event, error] {
 		return func(yield func(replay.Event, error) bool) {
 			for i := 0; ; i++ {
 				if i == n {
 					cancel()
 				}
-				if !yield(sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime), nil) {
+				e := sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime)
+				e.Payload = message
+				if !yield(e, nil) {
 					return
 				}
 				if i > n+100 {

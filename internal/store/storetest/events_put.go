@@ -38,13 +38,16 @@ func eventsTwice(t *testing.T, events replay.Events) {
 
 // eventsDuplicates has the second of two events within one statement, one batch, and beyond.
 func eventsDuplicates(t *testing.T, events replay.Events) {
-	const n = 10_500
+	const n = 1_200
+	message := withMessage(8_000).Payload // so that they are more than a batch
 	var put []replay.Event
 	for i := range n {
-		put = append(put, sampleEvent(fmt.Sprintf("e%05d", i), fmt.Sprintf("s%d", i/10), "f", eventTime.Add(time.Duration(i)*time.Second)))
+		e := sampleEvent(fmt.Sprintf("e%05d", i), fmt.Sprintf("s%d", i/10), "f", eventTime.Add(time.Duration(i)*time.Second))
+		e.Payload = message
+		put = append(put, e)
 	}
 	again := sampleEvent("e00000", "other", "f", eventTime)
-	late := sampleEvent("e10499", "other", "f", eventTime)
+	late := sampleEvent("e01199", "other", "f", eventTime)
 	put = append([]replay.Event{put[0], again}, append(put[1:], again, late)...)
 	putEvents(t, events, n, n/10, put...)
 	got, err := collect(t.Context(), events, replay.Filter{})
@@ -146,12 +149,15 @@ func eventsCopied(t *testing.T, events replay.Events) {
 }
 
 func eventsInputError(t *testing.T, events replay.Events) {
-	broken := errors.New("line 12001 is broken")
-	const n = 12_000
+	broken := errors.New("line 1201 is broken")
+	const n = 1_200
+	message := withMessage(8_000).Payload // so that they are more than a batch
 	input := func(end error) func(yield func(replay.Event, error) bool) {
 		return func(yield func(replay.Event, error) bool) {
 			for i := range n {
-				if !yield(sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime), nil) {
+				e := sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime)
+				e.Payload = message
+				if !yield(e, nil) {
 					return
 				}
 			}
@@ -176,7 +182,7 @@ func eventsInputError(t *testing.T, events replay.Events) {
 
 // eventsAtOnce has overlapping events put in different orders, so that whoever waits for another could be waited for.
 func eventsAtOnce(t *testing.T, events replay.Events) {
-	const writers, n = 6, 3_000
+	const writers, n = 6, 1_000
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	total := 0
@@ -184,11 +190,11 @@ func eventsAtOnce(t *testing.T, events replay.Events) {
 		wg.Go(func() {
 			var put []replay.Event
 			for i := range n {
-				k := (i*(2*w+1) + w*500) % (2 * n)
+				k := (i*(2*w+1) + w*150) % (2 * n)
 				put = append(put, sampleEvent(fmt.Sprintf("e%05d", k), fmt.Sprint("s", k%50), "f", eventTime))
 			}
 			for part := range 3 { // in pieces, some of them small
-				cut := [][2]int{{0, 1500}, {1500, 1700}, {1700, n}}[part]
+				cut := [][2]int{{0, 500}, {500, 560}, {560, n}}[part]
 				added, _, err := events.Put(t.Context(), given(put[cut[0]:cut[1]]...))
 				if err != nil {
 					t.Errorf("Put: %v", err)
