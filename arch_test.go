@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -11,13 +12,22 @@ import (
 	"testing"
 )
 
-// floors lists the packages from the ground up. A package imports from lower floors, or from those to its left on its own floor.
+// floors lists the rooms from the ground up; a room inside another is a room of its own. A room imports from lower floors, or from those to
+// its left on its own floor.
 var floors = [][]string{
 	{"source", "marker", "chat", "suite", "result", "runspec"},
 	{"stats", "text", "retry", "redact", "draw", "config"},
-	{"llm", "flow", "knowledge", "graph", "langfuse", "sitebot"},
-	{"runner", "grader", "judge", "target", "dataset", "replay", "mine"},
-	{"orchestrator", "queue", "runlog", "store", "report/terminal", "report/page", "report/lanes", "report"},
+	{
+		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
+		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot",
+	},
+	{
+		"runner", "grader", "judge", "target/targettest", "target", "dataset", "dataset/importer", "dataset/conversation", "replay", "mine",
+	},
+	{
+		"orchestrator", "queue", "runlog", "store/servertest", "store", "store/storetest",
+		"report/terminal", "report/page", "report/lanes", "report", "report/reporttest",
+	},
 	{"setup"},
 	{"evaluation"},
 	{"server"},
@@ -34,13 +44,26 @@ var forbidden = map[string]struct {
 	"graph":        {[]string{"suite", "result", "llm"}, "engines do not know that they are evaluated, nor a runtime what its nodes do"},
 	"sitebot":      {[]string{"suite", "result"}, "engines do not know that they are evaluated"},
 	"grader":       {[]string{"judge", "llm"}, "graders ask through grader.Judge"},
-	"orchestrator": {[]string{"grader", "target", "judge", "llm"}, "the orchestrator gets functions from cmd/rehearse"},
+	"orchestrator": {[]string{"grader", "target", "judge", "dataset", "llm"}, "the orchestrator is given functions"},
 	"config":       {[]string{"suite"}, "configuration does not know what is tested"},
+}
+
+// openers are the functions that open something. Only the room setup calls them, and the rooms that they belong to: what is opened in one
+// place shares limits, secrets and recordings.
+var openers = map[string][]string{
+	"llm": {"Open", "NewEmbedder", "NewLimits"}, "config": {"Find", "Load"}, "flow": {"New"},
+	"store": {"Open", "OpenPostgres", "OpenRedis"}, "langfuse": {"New"}, "knowledge": {"Open"},
 }
 
 const module = "rehearse/"
 
-// TestImportsGoDown fails for every file whose imports break the floors, and for every package that no floor names.
+type goFile struct {
+	path, room string
+	imports    []string
+	syntax     *ast.File
+}
+
+// TestImportsGoDown fails for every file whose imports break the floors, and for every room that no floor names.
 func TestImportsGoDown(t *testing.T) {
 	type place struct{ floor, column int }
 	places := map[string]place{}
@@ -50,25 +73,22 @@ func TestImportsGoDown(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for file, imports := range goFiles(t) {
-		pkg := roomOf(filepath.ToSlash(filepath.Dir(file)), places)
-		at, known := places[pkg]
+	for _, file := range goFiles(t) {
+		at, known := places[file.room]
 		if !known {
-			t.Errorf("%s: package %q is on no floor; add it to floors and to docs/ARCHITECTURE.md", file, pkg)
+			t.Errorf("%s: room %q is on no floor; add it to floors and to docs/ARCHITECTURE.md", file.path, file.room)
 			continue
 		}
-		seen[pkg] = true
-		for _, path := range imports {
-			imported := roomOf(strings.TrimPrefix(path, module), places)
+		seen[file.room] = true
+		for _, imported := range file.imports {
 			to, known := places[imported]
 			switch {
 			case !known:
-				t.Errorf("%s imports %s, which is on no floor", file, path)
-			case imported == pkg:
+				t.Errorf("%s imports %s, which is on no floor", file.path, imported)
 			case to.floor > at.floor || to.floor == at.floor && to.column > at.column:
-				t.Errorf("%s imports %s: imports go down, or left on the same floor", file, path)
-			case slices.Contains(forbidden[pkg].imports, imported):
-				t.Errorf("%s imports %s: %s", file, path, forbidden[pkg].why)
+				t.Errorf("%s imports %s: imports go down, or left on the same floor", file.path, imported)
+			case slices.Contains(forbidden[outermost(file.room)].imports, imported):
+				t.Errorf("%s imports %s: %s", file.path, imported, forbidden[outermost(file.room)].why)
 			}
 		}
 	}
@@ -79,43 +99,55 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// roomOf names the room of a package by its folder below internal. A package inside a room, such as a test kit, belongs to that room
-// unless the floors name it.
-func roomOf[P any](dir string, places map[string]P) string {
-	name, internal := strings.CutPrefix(dir, "internal/")
-	for internal {
-		at := strings.LastIndexByte(name, '/')
-		if _, named := places[name]; named || at < 0 {
-			break
-		}
-		name = name[:at]
-	}
-	return name
+// outermost returns the room that a room stands in, whose forbidden imports it shares.
+func outermost(room string) string {
+	outer, _, _ := strings.Cut(room, "/")
+	return outer
 }
 
-// goFiles returns the non-test Go files below cmd and internal with what they import of this module.
-func goFiles(t *testing.T) map[string][]string {
+// TestOneOpener fails for every file outside setup that opens something itself.
+func TestOneOpener(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if file.room == "setup" {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			room, ok := call.X.(*ast.Ident)
+			if ok && room.Obj == nil && file.room != room.Name && slices.Contains(openers[room.Name], call.Sel.Name) {
+				t.Errorf("%s calls %s.%s: only the room setup opens things", file.path, room.Name, call.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// goFiles returns the non-test Go files below cmd and internal with what they import of this module, as rooms.
+func goFiles(t *testing.T) (files []goFile) {
 	t.Helper()
-	files := map[string][]string{}
 	for _, root := range []string{"cmd", "internal"} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 			if err != nil {
 				return err
 			}
-			files[path] = []string{}
+			file := goFile{path: name, room: roomOf(filepath.ToSlash(filepath.Dir(name))), syntax: parsed}
 			for _, spec := range parsed.Imports {
-				name, err := strconv.Unquote(spec.Path.Value)
+				imported, err := strconv.Unquote(spec.Path.Value)
 				if err != nil {
 					return err
 				}
-				if strings.HasPrefix(name, module) {
-					files[path] = append(files[path], name)
+				if local, ok := strings.CutPrefix(imported, module); ok {
+					file.imports = append(file.imports, roomOf(local))
 				}
 			}
+			files = append(files, file)
 			return nil
 		})
 		if err != nil {
@@ -124,3 +156,6 @@ func goFiles(t *testing.T) map[string][]string {
 	}
 	return files
 }
+
+// roomOf names a room by its folder below internal.
+func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
-	"strings"
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/conversation"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/runlog"
-	"rehearse/internal/store"
+	"rehearse/internal/setup"
 	"rehearse/internal/suite"
 )
 
@@ -77,36 +74,10 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.P
 }
 
 func (f *addFlags) fromStore(ctx context.Context) (c *conversation.Recorded, err error) {
-	kept, where, closing, err := openSessions(ctx, f.store)
+	kept, err := setup.OpenSessions(ctx, f.store)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, closing()) }()
-	return conversation.OfChatbot(ctx, kept, where, f.site, f.session)
-}
-
-// redisURL is what begins the address of a Redis.
-var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
-
-// openSessions opens a store of sessions that is there already; where names it without its password.
-func openSessions(ctx context.Context, name string) (kept conversation.Sessions, where string, closing func() error, err error) {
-	if redisURL.MatchString(name) {
-		server, err := store.OpenRedis(ctx, name, store.RedisOptions{})
-		if err != nil {
-			return nil, "", nil, err
-		}
-		return server, server.String(), server.Close, nil
-	}
-	path, _ := strings.CutPrefix(name, "sqlite:")
-	if path == "" || strings.Contains(path, "://") {
-		return nil, "", nil, usage("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
-	}
-	if _, err := os.Stat(path); err != nil { // opening would make one
-		return nil, "", nil, usage("--store: %w; name the file that `rehearse serve --store` keeps", err)
-	}
-	opened, err := store.Open(ctx, path)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	return opened.Checkpoints(0), path, opened.Close, nil
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	return conversation.OfChatbot(ctx, kept, setup.SessionReader, kept.Where, f.site, f.session)
 }

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
-	"rehearse/internal/store"
 )
 
 // openDataset returns the items of a dataset, and its name as it was understood.
@@ -31,9 +28,12 @@ func openDataset(ctx context.Context, env *Env, text string) (records []dataset.
 func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Places) error) error {
 	ctx, release := untilSignal(ctx, env)
 	defer release()
-	return coded(ctx, do(ctx, &dataset.Places{
-		Store: env.openDatasets, Langfuse: env.langfuse, Progress: tellProgress(env.Stderr, env.Now), Now: env.Now,
-	}))
+	s, err := env.here(setup.Options{})
+	if err != nil {
+		return outcome(err)
+	}
+	defer env.closed(s)
+	return coded(ctx, do(ctx, s.Places(tellProgress(env.Stderr, env.Now))))
 }
 
 // coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not be done.
@@ -57,44 +57,4 @@ func tellProgress(w io.Writer, clock func() time.Time) func(what string, done in
 			fmt.Fprintf(w, "%d %s so far\n", done, harmless(what))
 		}
 	}
-}
-
-// openDatasets opens the datasets of the store at an address. A file that is missing is made only with create.
-func (e *Env) openDatasets(ctx context.Context, address string, create bool) (dataset.Store, func() error, error) {
-	if setup.IsPostgres(address) {
-		p, err := store.OpenPostgres(ctx, address)
-		if err != nil {
-			return nil, nil, err
-		}
-		return p.Datasets(), p.Close, nil
-	}
-	s, err := e.open(setup.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	opened, err := storeAt(ctx, s, address, create)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.Close())
-	}
-	return opened.Datasets(), s.Close, nil
-}
-
-// storeAt opens the store of a file, or that of the project.
-func storeAt(ctx context.Context, s *setup.Setup, address string, create bool) (*store.Store, error) {
-	path, named := strings.CutPrefix(address, "sqlite:")
-	if !named {
-		here, err := s.At(".")
-		if err != nil {
-			return nil, err
-		}
-		path = here.StorePath()
-	}
-	if path == "" {
-		return nil, usage("%s names no file: write sqlite:PATH", address)
-	}
-	if _, err := os.Stat(path); err != nil && !create { // opening would make one
-		return nil, usage("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`", err,
-			dataset.Name{Kind: dataset.InStore, Store: address, Dataset: "NAME"})
-	}
-	return s.StoreAt(ctx, path)
 }

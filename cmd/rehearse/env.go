@@ -39,6 +39,19 @@ func (e *Env) open(o setup.Options) (*setup.Setup, error) {
 	return setup.Open(o)
 }
 
+// here opens the configuration that applies to this folder.
+func (e *Env) here(o setup.Options) (*setup.Setup, error) {
+	s, err := e.open(o)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.At(".")
+	if err != nil {
+		e.closed(s)
+	}
+	return at, err
+}
+
 // warn returns a function that tells of what stops nothing. It is safe for concurrent use.
 func (e *Env) warn() func(text string) {
 	var mu sync.Mutex

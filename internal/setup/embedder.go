@@ -17,12 +17,16 @@ func (s *Setup) Embedder() (llm.Embedder, error) {
 	return s.embedder(*s.config.Embedder)
 }
 
+// embedder opens an embedder, behind the recording if there is one.
 func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
+	if s.tape.playing != nil {
+		return s.tape.playing.EmbedderAs(m.String()), nil
+	}
 	e, err := llm.NewEmbedder(m, s.models)
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return e, nil
+	return s.tape.recordEmbedder(m.String(), e), nil
 }
 
 // KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an embedder they have

@@ -53,6 +53,13 @@ func (t *tape) record(name string, m llm.Model) llm.Model {
 	return t.recorder.Record(name, m)
 }
 
+func (t *tape) recordEmbedder(name string, e llm.Embedder) llm.Embedder {
+	if t.file == nil {
+		return e
+	}
+	return t.recorder.RecordEmbedder(name, e)
+}
+
 func (t *tape) close() error {
 	if t == nil || t.file == nil {
 		return nil

@@ -10,7 +10,6 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/graph"
 	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
 )
 
@@ -21,17 +20,21 @@ type Sessions interface {
 	ThreadsEnding(ctx context.Context, end string) ([]string, error)
 }
 
+// Reader opens a chatbot that reads what the sessions of a site remember.
+type Reader func(site string, kept graph.Checkpointer) (*sitebot.Bot, error)
+
 // chatbotSession is a session of a chatbot, as somebody names it.
 type chatbotSession struct {
 	kept Sessions
+	open Reader
 	// where names the sessions' store in errors.
 	where, site, id string
 }
 
 // OfChatbot finds a session of a chatbot where its sessions are kept, which where names in errors. The site may be empty where only one has
 // a session of that id.
-func OfChatbot(ctx context.Context, kept Sessions, where, site, id string) (*Recorded, error) {
-	f := chatbotSession{kept, where, site, id}
+func OfChatbot(ctx context.Context, kept Sessions, open Reader, where, site, id string) (*Recorded, error) {
+	f := chatbotSession{kept, open, where, site, id}
 	if f.site == "" {
 		var err error
 		if f.site, err = f.onlySite(ctx); err != nil {
@@ -58,7 +61,7 @@ func OfChatbot(ctx context.Context, kept Sessions, where, site, id string) (*Rec
 
 // state returns what the session remembers.
 func (f *chatbotSession) state(ctx context.Context) (s sitebot.State, err error) {
-	bot, err := reader(f.site, f.kept)
+	bot, err := f.open(f.site, f.kept)
 	if err != nil {
 		return s, err
 	}
@@ -110,26 +113,4 @@ func (f *chatbotSession) unknown(ctx context.Context) error {
 		hint = source.Suggest(f.site, sites)
 	}
 	return source.Invalid("there is no session %q of the site %q in %s: %s", f.id, f.site, f.where, hint)
-}
-
-// reader returns a chatbot that only reads what sessions remember: it knows its site by name, and has no models.
-func reader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
-	config, err := json.Marshal(map[string]string{"site": name})
-	if err != nil {
-		return nil, err
-	}
-	one, err := site.Load("--site", config)
-	if err != nil {
-		return nil, source.AsInvalid(err)
-	}
-	library, err := site.NewLibrary(one)
-	if err != nil {
-		return nil, err
-	}
-	return sitebot.New(sitebot.Config{
-		Sites: library, Checkpoints: kept,
-		Models: func(*site.Site) (sitebot.Models, error) {
-			return sitebot.Models{}, errors.New("no models: sessions are only read")
-		},
-	})
 }

@@ -1,4 +1,4 @@
-package conversation
+package conversation_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"rehearse/internal/dataset/conversation"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
@@ -20,7 +22,7 @@ func TestOfChatbot(t *testing.T) {
 	}
 	defer func() { _ = kept.Close() }()
 	put := func(site, session string) {
-		bot, err := reader(site, kept)
+		bot, err := setup.SessionReader(site, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +43,7 @@ func TestOfChatbot(t *testing.T) {
 		{"v-*", "", `there is no session "v-*" in redis://`},
 		{"v-9", "tea.example", "write both as the chatbot has them"},
 	} {
-		c, err := OfChatbot(t.Context(), kept, kept.String(), tc.site, tc.session)
+		c, err := conversation.OfChatbot(t.Context(), kept, setup.SessionReader, kept.String(), tc.site, tc.session)
 		if tc.fault != "" {
 			if err == nil || !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.fault) {
 				t.Errorf("%s of %q: %v, want an input error with %s", tc.session, tc.site, err, tc.fault)

@@ -1,0 +1,110 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/dataset/conversation"
+	"rehearse/internal/graph"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// Places are where datasets are: files, stores and Langfuse. Progress is told how far something long has come.
+func (s *Setup) Places(progress func(what string, done int)) *dataset.Places {
+	return &dataset.Places{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
+}
+
+// datasets opens the datasets of the store at an address. A file that is missing is made only with create.
+func (s *Setup) datasets(ctx context.Context, address string, create bool) (dataset.Store, func() error, error) {
+	if IsPostgres(address) {
+		p, err := store.OpenPostgres(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.Datasets(), p.Close, nil
+	}
+	path, named := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case !named:
+		path = s.StorePath()
+	case path == "":
+		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH", address)
+	}
+	if _, err := os.Stat(path); err != nil && !create { // opening would make one
+		return nil, nil, source.Invalid("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`",
+			err, dataset.Name{Kind: dataset.InStore, Store: address, Dataset: "NAME"})
+	}
+	opened, err := s.StoreAt(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened.Datasets(), func() error { return nil }, nil // Setup closes it
+}
+
+// Sessions are an opened store of chatbots' sessions. Close it.
+type Sessions struct {
+	conversation.Sessions
+	// Where names the store without its password.
+	Where string
+	close func() error
+}
+
+// Close closes the store.
+func (s *Sessions) Close() error { return s.close() }
+
+// redisURL is what begins the address of a Redis.
+var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
+
+// OpenSessions opens a store of sessions that is there already: sqlite:PATH, a bare path, or redis://HOST:PORT.
+func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
+	if redisURL.MatchString(address) {
+		server, err := store.OpenRedis(ctx, address, store.RedisOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return &Sessions{server, server.String(), server.Close}, nil
+	}
+	path, scheme := SQLitePath(address)
+	if path == "" || scheme != "" {
+		return nil, source.Invalid("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
+	}
+	if _, err := os.Stat(path); err != nil { // opening would make one
+		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
+	}
+	opened, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Sessions{opened.Checkpoints(0), path, opened.Close}, nil
+}
+
+// SessionReader returns a chatbot that only reads what sessions remember: it knows its site by name, and has no models.
+func SessionReader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
+	config, err := json.Marshal(map[string]string{"site": name})
+	if err != nil {
+		return nil, err
+	}
+	one, err := site.Load("--site", config)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	library, err := site.NewLibrary(one)
+	if err != nil {
+		return nil, fmt.Errorf("the site of a session: %w", err)
+	}
+	return sitebot.New(sitebot.Config{
+		Sites: library, Checkpoints: kept,
+		Models: func(*site.Site) (sitebot.Models, error) {
+			return sitebot.Models{}, errors.New("no models: sessions are only read")
+		},
+	})
+}
