@@ -63,13 +63,13 @@ mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/
 
 .PHONY: bench
 bench: build ## measure speed and memory against the goals
-	go test -run '^$$' -bench . -benchmem ./internal/... 
-	go run ./bench -rehearse bin/rehearse
+	go test -run '^$$' -bench . -benchmem ./internal/...
+	go build -C bench -o ../bin/bench . && bin/bench -rehearse bin/rehearse
 
 .PHONY: bench-peers
 bench-peers: build ## the same work with AgentV and promptfoo, installed from npm into a temporary folder
-	go run ./bench -rehearse bin/rehearse -peers
+	go build -C bench -o ../bin/bench . && bin/bench -rehearse bin/rehearse -peers
 
 .PHONY: bench-langgraph
 bench-langgraph: ## the graph runtime beside LangGraph.js, installed from npm into a temporary folder
-	go run ./bench/langgraph
+	go run -C bench ./langgraph

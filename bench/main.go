@@ -2,10 +2,11 @@
 // OpenAI-compatible endpoint that answers after a known latency. It prints wall time, CPU, peak memory and requests beside the
 // goals of docs/speed.md, and checks that every run gave the right results; a fast wrong answer is an error.
 //
-//	go run ./bench -rehearse bin/rehearse            every case
-//	go run ./bench -rehearse bin/rehearse -case a,b  some cases
-//	go run ./bench -rehearse bin/rehearse -peers     AgentV and promptfoo beside it, installed from npm for the occasion
+//	bin/bench -rehearse bin/rehearse            every case
+//	bin/bench -rehearse bin/rehearse -case a,b  some cases
+//	bin/bench -rehearse bin/rehearse -peers     AgentV and promptfoo beside it, installed from npm for the occasion
 //
+// Build it with `go build -C bench -o ../bin/bench .` (make bench does) and start it in the root of the repository.
 // Missed goals are reported, not errors: on a busy machine they say little. Compare CPU first, then wall time.
 package main
 

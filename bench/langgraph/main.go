@@ -1,9 +1,9 @@
 // Command langgraph runs the answer path of the website chatbot on internal/graph and on LangGraph.js: the same nodes, edges and writes,
 // no models, checkpoints in memory. It prints what a turn takes on each, and fails when their conversations differ.
 //
-//	go run ./bench/langgraph                     both, LangGraph.js installed from npm into a temporary folder
-//	go run ./bench/langgraph -alone              internal/graph only, against its goals
-//	go run ./bench/langgraph -alone -profile p   the same, with a CPU profile
+//	go run -C bench ./langgraph                     both, LangGraph.js installed from npm into a temporary folder
+//	go run -C bench ./langgraph -alone              internal/graph only, against its goals
+//	go run -C bench ./langgraph -alone -profile p   the same, with a CPU profile
 //
 // Goals are reported, not errors: on a busy machine they say little.
 package main

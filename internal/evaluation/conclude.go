@@ -15,9 +15,9 @@ func (e *Evaluation) Conclude(h *Held) (*report.Report, error) {
 	}
 	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
 	defer func() { <-indexed }()
-	r := report.New(h.Run, runlog.Read(h.Dir))
+	r := h.made.Report(h.Run)
 	if e.baseline != "" {
-		against, err := report.Compare(runlog.Read(e.baseline), runlog.Read(h.Dir))
+		against, err := report.Compare(runlog.Read(e.baseline), r.Tests())
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/judge"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
+	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/runner"
@@ -26,6 +27,8 @@ type Held struct {
 	// Dir is the folder of its results.
 	Dir string
 	Run result.Run
+	// made prepares the reports while the run goes on.
+	made *report.Builder
 	// began is when this part of the run began; a resumed run started earlier.
 	began time.Time
 	// spent is true when the budget ended the run, interrupted when somebody stopped it.
@@ -227,6 +230,7 @@ func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
 		return nil, nil, err
 	}
 	log.Redact = e.setup.Secrets().Bytes
+	h.made = report.Watch(log, report.Formats().Choose(e.Formats))
 	return h, log, nil
 }
 
