@@ -6,19 +6,18 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 )
 
-// gcPercent trades a little time for memory: a run waits for models most of the time, and shares its machine with what it tests.
-const gcPercent = 60
-
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		collectByLive()
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -28,4 +27,25 @@ func main() {
 		Interactive: term.IsTerminal(int(os.Stderr.Fd())), Colour: term.IsTerminal(int(os.Stdout.Fd())),
 	}
 	os.Exit(Main(context.Background(), env, os.Args[1:]))
+}
+
+const (
+	// leastSlack is how much garbage may always gather: collecting a small heap early would cost more than half of the time to load a suite.
+	leastSlack = 8 << 20
+	// gcPercent is how much garbage may gather beside a large heap. It trades a little time for memory: a run waits for models most of the
+	// time, and shares its machine with what it tests.
+	gcPercent = 60
+)
+
+// collectByLive lets the garbage collector run when leastSlack bytes of garbage have gathered, or gcPercent of what is alive, whichever is
+// more. It looks again after every collection.
+func collectByLive() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	percent := gcPercent
+	if bytes := live[0].Value.Uint64(); bytes < leastSlack*100/gcPercent {
+		percent = int(leastSlack * 100 / max(bytes, 4<<20)) // below 4 MB the runtime counts 4 MB
+	}
+	debug.SetGCPercent(percent)
+	runtime.AddCleanup(new([16]byte), func(struct{}) { collectByLive() }, struct{}{})
 }
