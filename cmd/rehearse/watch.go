@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/setup"
 	"rehearse/internal/suite"
 )
 
@@ -75,7 +76,7 @@ func snapshot(suites []string) string {
 			folders[filepath.Dir(file)] = true
 		}
 	}
-	for folder := range folders {
+	for _, folder := range setup.Names(folders) { // in order, so that nothing but a change changes the sum
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // a file that vanishes while we look is a change like any other
