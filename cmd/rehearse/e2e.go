@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/sitebot"
+	"rehearse/internal/source"
 )
 
 func newE2E(env *Env) *cobra.Command {
@@ -65,7 +66,7 @@ order. Without field_ids nothing is collected: they are the fields of a site, in
 			if args[0] == "-" {
 				return rebuildLines("standard input", env.Stdin, env.Stdout)
 			}
-			file, err := openPacked(args[0])
+			file, err := source.Open(args[0])
 			if err != nil {
 				return usage("cannot read the histories of %s: %w", args[0], err)
 			}

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/replay"
 	"rehearse/internal/setup"
 )
 
@@ -40,33 +37,22 @@ func underscored(c *cobra.Command) {
 	})
 }
 
-// loaded refuses the address of a file that is not there: opening would make an empty store, in which nothing can be found.
-func loaded(address string) error {
-	path, ok := strings.CutPrefix(address, "sqlite:")
-	if !ok {
-		return nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return usage("there is no store %s: name the one into which `rehearse replay import` has loaded the log, with --store", address)
-	}
-	return nil
+// withHistory calls use with the store at an address, which is made where it is not there.
+func withHistory(ctx context.Context, address string, use func(*setup.History) error) error {
+	return withOpened(ctx, address, setup.OpenHistory, use)
 }
 
-// withHistory calls use with the events of the store at an address.
-func withHistory(ctx context.Context, address string, use func(replay.Events) error) error {
-	return withStore(ctx, address, func(h *setup.History) error { return use(h.Events) })
+// withLoaded calls use with the store at an address, into which a log has been loaded.
+func withLoaded(ctx context.Context, address string, use func(*setup.History) error) error {
+	return withOpened(ctx, address, setup.FindHistory, use)
 }
 
-// withStore calls use with the store at an address.
-func withStore(ctx context.Context, address string, use func(*setup.History) error) (err error) {
-	h, err := setup.OpenHistory(ctx, address)
+func withOpened(
+	ctx context.Context, address string, open func(context.Context, string) (*setup.History, error), use func(*setup.History) error,
+) error {
+	h, err := open(ctx, address)
 	if err != nil {
-		return err
+		return outcome(err)
 	}
-	defer func() {
-		if closing := h.Close(); err == nil && closing != nil {
-			err = outcome(closing)
-		}
-	}()
-	return use(h)
+	return outcome(errors.Join(use(h), h.Close()))
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/setup"
 )
 
 func newReplayImport(env *Env) *cobra.Command {
@@ -34,72 +34,45 @@ An event is {"event_id", "event_type", "unit_type", "unit_id", "experiments", "c
 					return usage("cannot read the events: %w", err)
 				}
 			}
-			return withHistory(c.Context(), address, func(events replay.Events) error {
-				return importAll(c.Context(), env, events, args)
-			})
+			return withHistory(c.Context(), address, func(h *setup.History) error { return importFiles(c.Context(), env, h, args) })
 		},
 	}
 	c.Flags().StringVar(&address, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
 	return c
 }
 
-// maxNamed is how many rejected rows are named.
+// maxNamedRejects is how many rejected rows are named.
 const maxNamedRejects = 10
 
-func importAll(ctx context.Context, env *Env, events replay.Events, files []string) error {
+// importFiles loads the events of files, names what is no event, and says what was loaded.
+func importFiles(ctx context.Context, env *Env, events replay.Events, files []string) error {
 	rejected := 0
-	added, sessions, err := events.Put(ctx, allEvents(env, files, func(file string, r replay.Reject) {
+	added, sessions, err := events.Put(ctx, counted(env, replay.ReadFiles(files, func(file string, r replay.Reject) {
 		if rejected++; rejected <= maxNamedRejects {
 			fmt.Fprintf(env.Stderr, "%s:%d: not an event: %s\n", file, r.Line, r.Reason)
 		}
-	}))
+	})))
 	if rejected > maxNamedRejects {
 		fmt.Fprintf(env.Stderr, "rehearse: %d more rows are no events\n", rejected-maxNamedRejects)
 	}
 	if err != nil {
-		return outcome(fmt.Errorf("import events: %w (what was loaded stays; run the command again to load the rest)", err))
+		return fmt.Errorf("import events: %w (what was loaded stays; run the command again to load the rest)", err)
 	}
 	_, err = fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", added, sessions, rejected)
-	return outcome(err)
+	return err
 }
 
-// allEvents yields the events of files one after the other, and tells from time to time how far it has come.
-func allEvents(env *Env, files []string, rejected func(file string, r replay.Reject)) iter.Seq2[replay.Event, error] {
+// counted says from time to time how many events have gone through.
+func counted(env *Env, events iter.Seq2[replay.Event, error]) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		read, told := 0, env.Now()
-		for _, file := range files {
-			for e, err := range fileEvents(file, func(r replay.Reject) { rejected(file, r) }) {
-				if !yield(e, err) || err != nil {
-					return
-				}
-				if read++; read%10_000 == 0 && env.Now().Sub(told) > 2*time.Second {
-					told = env.Now()
-					fmt.Fprintf(env.Stderr, "rehearse: %d events read\n", read)
-				}
-			}
-		}
-	}
-}
-
-// fileEvents yields the events of one file.
-func fileEvents(file string, rejected func(replay.Reject)) iter.Seq2[replay.Event, error] {
-	return func(yield func(replay.Event, error) bool) {
-		f, err := openPacked(file)
-		if err != nil {
-			yield(replay.Event{}, fmt.Errorf("%s: %w", file, err))
-			return
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		read := replay.ReadJSONL
-		if strings.HasSuffix(strings.ToLower(strings.TrimSuffix(file, ".gz")), ".csv") {
-			read = replay.ReadCSV
-		}
-		for e, err := range read(f, rejected) {
-			if err != nil {
-				err = fmt.Errorf("%s: %w", file, err)
-			}
+		for e, err := range events {
 			if !yield(e, err) || err != nil {
 				return
+			}
+			if read++; read%10_000 == 0 && env.Now().Sub(told) > 2*time.Second {
+				told = env.Now()
+				fmt.Fprintf(env.Stderr, "rehearse: %d events read\n", read)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -24,24 +25,21 @@ began it, with --evaluation_run_id, goes on.`,
   rehearse replay list --limit 5 --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if format != "text" && format != "json" {
-				return usage("unknown format %q: use text or json", format)
-			}
-			if err := loaded(address); err != nil {
+			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withStore(c.Context(), address, func(h *setup.History) error {
+			return withLoaded(c.Context(), address, func(h *setup.History) error {
 				if _, err := h.Runs.Sweep(c.Context(), env.Now()); err != nil {
-					return outcome(err)
+					return err
 				}
 				runs, err := h.Runs.Runs(c.Context(), limit)
-				if err != nil {
-					return outcome(err)
+				switch {
+				case err != nil:
+					return err
+				case format == "json":
+					return writeJSON(env.Stdout, map[string]any{"runs": runs})
 				}
-				if format == "json" {
-					return outcome(writeJSON(env.Stdout, map[string]any{"runs": runs}))
-				}
-				return outcome(printReplayRuns(env, runs))
+				return printReplayRuns(env.Stdout, runs)
 			})
 		},
 	}
@@ -52,12 +50,12 @@ began it, with --evaluation_run_id, goes on.`,
 	return c
 }
 
-func printReplayRuns(env *Env, runs []replay.Run) error {
+func printReplayRuns(w io.Writer, runs []replay.Run) error {
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(env.Stdout, "there are no runs: begin one with `rehearse replay run` (see its --help)")
+		_, err := fmt.Fprintln(w, "there are no runs: begin one with `rehearse replay run` (see its --help)")
 		return err
 	}
-	table := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "run\tstarted\tstatus\tsessions\tflow\tcandidate\tbaseline\tmode\tverdict")
 	for _, r := range runs {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Started.Local().Format(time.DateTime), r.Status, r.Sessions, oneLine(r.FlowID),

@@ -2,19 +2,27 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/report/lanes"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
 )
+
+// replayFlags is what can be said on the command line of replay run.
+type replayFlags struct {
+	evaluation.ReplayConfig
+	config, format string
+	quiet          bool
+}
 
 func newReplayRun(env *Env) *cobra.Command {
 	f := &replayFlags{}
@@ -38,166 +46,112 @@ be run; 130 interrupted.`,
   rehearse replay run --variant_id new --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --mode forced --sample_size 500
   rehearse replay run --aa --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			return f.run(c.Context(), env)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return outcome(f.run(c.Context(), env)) },
 	}
 	f.register(c.Flags())
 	underscored(c)
 	return c
 }
 
-// errInterrupted is why a run ends that its user stops.
-var errInterrupted = errors.New("interrupted")
+func (f *replayFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Spec.VariantID, "variant-id", "", "variant to evaluate: the candidate")
+	flags.StringVar(&f.Spec.BaselineID, "baseline-variant-id", "", "variant to compare it with")
+	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
+	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
+	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")
+	flags.IntVar(&f.Spec.SampleSize, "sample-size", 0, "only so many conversations, the same ones every time (default all)")
+	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
+	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded), "recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
+	flags.StringVar(&f.Spec.Gate, "gate", replay.GatePaired, "what decides: paired (with intervals) or spec (70 % of the metrics)")
+	flags.StringVar((*string)(&f.Spec.Require), "require", string(replay.NotWorse), "what the paired gate asks for: not_worse, non_inferior or better")
+	flags.BoolVar(&f.Spec.AA, "aa", false, "replay the baseline against itself, to see the noise")
+	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
+	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
+	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
+	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
+	flags.StringVar(&f.Store, "store", defaultHistory, "where events, variants and results are kept: sqlite:PATH or postgres://…")
+	flags.IntVarP(&f.Spec.Workers, "workers", "w", 8, "conversations at once")
+	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", 2*time.Minute, "longest wait for one answer")
+	flags.StringVar(&f.Spec.RunID, "evaluation-run-id", "", "id of the run; one that is known goes on where it ended")
+	flags.StringVarP(&f.Out, "out", "o", "", "folder for the reports (default .rehearse/replays/ID)")
+	flags.StringVar(&f.format, "format", "text", "what is printed: text or json")
+	flags.BoolVar(&f.Sessions, "per-session", false, "also write every conversation in all its lanes to sessions.jsonl")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+}
 
+// run opens what is replayed, replays it, and shows the report.
 func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
-	if err := loaded(f.store); err != nil {
+	if err := textOrJSON(f.format); err != nil {
 		return err
 	}
 	s, err := env.open(setup.Options{Config: f.config})
 	if err != nil {
-		return outcome(err)
+		return err
 	}
 	defer env.closed(s)
-	if s, err = s.At("."); err != nil {
-		return outcome(err)
+	if f.Setup, err = s.At("."); err != nil {
+		return err
 	}
-	h, err := setup.OpenHistory(ctx, f.store)
-	if err != nil {
-		return outcome(err)
-	}
-	defer func() { err = errors.Join(err, outcome(h.Close())) }()
-	if _, err := h.Runs.Sweep(ctx, env.Now()); err != nil {
-		return outcome(err)
-	}
-	e, err := f.evaluation(ctx, env, s, h)
+	progress := &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
+	f.Progress = progress.done
+	r, err := evaluation.OpenReplay(ctx, f.ReplayConfig)
 	if err != nil {
 		return err
 	}
-	id := e.Head.Run.ID
-	sink, err := f.openReports(id)
-	if err != nil {
-		return err
-	}
-	e.Each = sink.each
-	progress := f.progress(env)
-	e.Progress = progress.done
+	defer func() { err = errors.Join(err, r.Close()) }()
 	if !f.quiet {
-		fmt.Fprintf(env.Stderr, "rehearse: run %s; if it is broken off, the same command with --evaluation_run_id %s goes on\n", id, id)
+		fmt.Fprintf(env.Stderr, "rehearse: run %s; if it is broken off, the same command with --evaluation_run_id %s goes on\n", r.ID, r.ID)
 	}
-	ctx, release := stoppable(ctx, env)
+	working, release := stoppable(ctx, env)
 	defer release()
-	report, err := e.Evaluate(ctx)
+	report, err := r.Hold(working)
 	progress.end()
-	if closing := sink.close(); err == nil {
-		err = outcome(closing)
-	}
-	if err != nil {
-		return f.explain(ctx, h, err, id)
-	}
-	return f.conclude(env, report, sink.dir)
-}
-
-// explain says why there is no report.
-func (f *replayFlags) explain(ctx context.Context, h *setup.History, err error, id string) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		return &exitError{result.ExitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", id)}
-	case errors.Is(err, replay.ErrNoSessions):
-		return f.nothing(ctx, h.Events)
-	case errors.Is(err, replay.ErrNothingReplayed):
-		return outcome(fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, id))
-	}
-	return outcome(fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, id))
-}
-
-// evaluation sets everything up.
-func (f *replayFlags) evaluation(ctx context.Context, env *Env, s *setup.Setup, h *setup.History) (*replay.Evaluation, error) {
-	agents := &replayAgents{env: env, setup: s, variants: h.Variants, flows: f.flows, prompts: f.prompts}
-	candidate, err := agents.open(ctx, f.variant)
-	if err != nil {
-		return nil, err
-	}
-	player := &replay.Replayer{
-		Candidate: candidate.agent, Mode: replay.Mode(f.mode), User: replay.Recalled{}, TurnTimeout: f.turnTimeout, Seed: replay.Seed, Now: env.Now,
-	}
-	head := replay.Report{Candidate: candidate.Replayed, AA: f.aa, From: f.begin, To: f.end.AddDate(0, 0, -1)}
-	settings := map[string]any{
-		"candidate": candidate.settings, "mode": f.mode, "from": f.from, "to": f.to, "flow": f.flow, "sample_size": f.sample, "min_turns": f.minTurns,
-		"states": f.states, "user": f.user, "seed": replay.Seed,
-	}
-	if f.baseline != "" {
-		baseline, err := agents.open(ctx, f.baseline)
-		if err != nil {
-			return nil, err
-		}
-		player.Baseline, head.Baseline, settings["baseline"] = baseline.agent, &baseline.Replayed, baseline.settings
-	}
-	if f.user != "" {
-		model, err := s.Model(f.user)
-		if err != nil {
-			return nil, err
-		}
-		player.User = &replay.ModelUser{Model: model}
-	}
-	encoded, err := json.Marshal(settings)
-	if err != nil {
-		return nil, outcome(err)
-	}
-	head.Run = replay.Run{
-		ID: f.runID, VariantID: f.variant, BaselineID: f.baseline, FlowID: f.flow, DatasetVersion: f.datasetVersion(),
-		Mode: replay.Mode(f.mode), Gate: f.gate, Settings: encoded,
-	}
-	e := &replay.Evaluation{
-		Events: h.Events, Runs: h.Runs, From: f.begin, To: f.end, MinTurns: f.minTurns, SampleSize: f.sample, Side: replay.Side(f.states),
-		Replayer: player, Workers: f.workers, Head: head, Requirement: replay.Requirement(f.require), Now: env.Now,
-	}
-	return e, f.identify(ctx, e, h)
-}
-
-// alive is how long a run that goes on may have said nothing; it says so every second.
-const alive = 15 * time.Second
-
-// identify gives the run its id, or finds the run that goes on.
-func (f *replayFlags) identify(ctx context.Context, e *replay.Evaluation, h *setup.History) error {
-	run := &e.Head.Run
-	if run.ID == "" {
-		run.ID = uuid.NewString()
-		return nil
-	}
-	if _, err := uuid.Parse(run.ID); err != nil {
-		return usage("--evaluation_run_id %q is no UUID: leave it out for a new one", run.ID)
-	}
-	former, err := h.Runs.Run(ctx, run.ID)
-	switch {
-	case errors.Is(err, replay.ErrUnknown):
-		return nil
+	case err != nil && errors.Is(context.Cause(working), errInterrupted):
+		return &exitError{result.ExitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", r.ID)}
 	case err != nil:
-		return outcome(err)
-	case former.Status == replay.Running && e.Now().Sub(former.Seen) < alive:
-		return usage("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
-	case !source.SameJSON(run.Settings, former.Settings):
-		return usage("run %s was another one: its variants, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
+		return err
 	}
-	e.Resumed = true
+	return f.show(env, report, r.Dir)
+}
+
+// show prints the figures, and says by the exit code how the gate decided.
+func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
+	print := lanes.Text
+	if f.format == "json" {
+		print = lanes.JSON
+	}
+	if err := print(env.Stdout, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
+	if r.Passed != nil && !*r.Passed {
+		return &exitError{code: result.ExitFailed}
+	}
 	return nil
 }
+
+// errInterrupted is why a run ends that its user stops.
+var errInterrupted = errors.New("interrupted")
 
 // stoppable returns a context that ends with the first signal.
 func stoppable(ctx context.Context, env *Env) (stopped context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
+	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(watched)
 		select {
 		case <-env.Signals:
 			cancel(errInterrupted)
 		case <-ended:
 		}
 	}()
-	return ctx, func() { close(ended); cancel(nil) }
+	return ctx, func() {
+		close(ended)
+		<-watched
+		cancel(nil)
+	}
 }
 
 // replayProgress says on the terminal how far a run is.
@@ -205,15 +159,9 @@ type replayProgress struct {
 	env           *Env
 	quiet         bool
 	started, told time.Time
-	n             int
-}
-
-func (f *replayFlags) progress(env *Env) *replayProgress {
-	return &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
 }
 
 func (p *replayProgress) done(n int) {
-	p.n = n
 	now := p.env.Now()
 	wait := plainInterval
 	if p.env.Interactive {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,8 +11,6 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
 )
 
 func newReplayVariant(env *Env) *cobra.Command {
@@ -32,18 +27,6 @@ version of a prompt is a file of text with the model that answers to it.`,
 	return c
 }
 
-// withVariants calls use with the variants of the store at an address, and says by the exit code whose fault an error is.
-func withVariants(ctx context.Context, address string, use func(*store.Variants) error) error {
-	err := withStore(ctx, address, func(h *setup.History) error { return use(h.Variants) })
-	switch {
-	case err == nil || errors.As(err, new(*exitError)):
-		return err
-	case errors.Is(err, replay.ErrUnknown):
-		return outcome(source.AsInvalid(err))
-	}
-	return outcome(err)
-}
-
 func newReplayVariantList(env *Env) *cobra.Command {
 	var address, format string
 	c := &cobra.Command{
@@ -57,12 +40,12 @@ func newReplayVariantList(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withVariants(c.Context(), address, func(v *store.Variants) error {
-				variants, err := v.List(c.Context())
+			return withHistory(c.Context(), address, func(h *setup.History) error {
+				variants, err := h.Variants.List(c.Context())
 				if err != nil {
 					return err
 				}
-				prompts, err := v.Prompts(c.Context())
+				prompts, err := h.Variants.Prompts(c.Context())
 				if err != nil {
 					return err
 				}
@@ -94,7 +77,7 @@ func printVariants(w io.Writer, variants []replay.Variant, prompts []replay.Prom
 	for _, v := range variants {
 		s, err := v.Settings()
 		if err != nil {
-			fmt.Fprintf(table, "%s\t%s\t–\tcannot be replayed: %s\n", oneLine(v.ID), orDash(v.Name), oneLine(notReplayable(v, err)))
+			fmt.Fprintf(table, "%s\t%s\t–\tcannot be replayed: %s\n", oneLine(v.ID), orDash(v.Name), oneLine(v.Problem()))
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", oneLine(v.ID), orDash(v.Name), oneLine(s.FlowConfig.FlowID), oneLine(s.PromptConfig.PromptVersionID))
@@ -107,14 +90,9 @@ func printVariants(w io.Writer, variants []replay.Variant, prompts []replay.Prom
 	}
 	fmt.Fprintln(table, "PROMPT\tFILE\tMODEL")
 	for _, p := range prompts {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", oneLine(p.ID), oneLine(p.FilePath), oneLine(modelOf(p)))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", oneLine(p.ID), oneLine(p.FilePath), oneLine(p.Model()))
 	}
 	return table.Flush()
-}
-
-// notReplayable is why a variant cannot be replayed, without its id.
-func notReplayable(v replay.Variant, err error) string {
-	return strings.TrimPrefix(err.Error(), "variant "+v.ID+": ")
 }
 
 // oneLine is text of whoever it may be from, fit for a table.
@@ -135,15 +113,15 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withVariants(c.Context(), address, func(v *store.Variants) error {
-				shown, err := showVariant(c.Context(), v, args[0])
-				if err != nil {
+			return withHistory(c.Context(), address, func(h *setup.History) error {
+				d, err := replay.Describe(c.Context(), h.Variants, args[0])
+				switch {
+				case err != nil:
 					return err
+				case format == "json":
+					return writeJSON(env.Stdout, d)
 				}
-				if format == "json" {
-					return writeJSON(env.Stdout, shown)
-				}
-				return shown.print(env.Stdout)
+				return printVariant(env.Stdout, d)
 			})
 		},
 	}
@@ -153,70 +131,30 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 	return c
 }
 
-// shownVariant is a variant with all that is known of it.
-type shownVariant struct {
-	Variant replay.Variant `json:"variant"`
-	// Prompt is nil where the variant names none that is there.
-	Prompt *replay.PromptVersion `json:"prompt_version"`
-	// Parameters are those that hold.
-	Parameters map[string]json.RawMessage `json:"parameters"`
-	// Problem says why the variant cannot be replayed.
-	Problem string `json:"problem,omitempty"`
-
-	settings replay.Settings
-}
-
-func showVariant(ctx context.Context, v *store.Variants, id string) (*shownVariant, error) {
-	variant, err := v.Variant(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	shown := &shownVariant{Variant: variant}
-	shown.settings, err = variant.Settings()
-	if err != nil {
-		shown.Problem = notReplayable(variant, err)
-	}
-	prompt, err := v.Prompt(ctx, shown.settings.PromptConfig.PromptVersionID)
-	switch {
-	case errors.Is(err, replay.ErrUnknown):
-		if shown.Problem == "" {
-			shown.Problem = fmt.Sprintf("its prompt version %q is not in the store", shown.settings.PromptConfig.PromptVersionID)
-		}
-	case err != nil:
-		return nil, err
-	default:
-		shown.Prompt = &prompt
-	}
-	if shown.Parameters, err = shown.settings.Parameters(prompt); err != nil {
-		shown.Problem = err.Error()
-	}
-	return shown, nil
-}
-
-// print shows the variant to people.
-func (s *shownVariant) print(w io.Writer) error {
+// printVariant shows a variant to people.
+func printVariant(w io.Writer, d *replay.Description) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", name, oneLine(value))
 		}
 	}
-	row("variant", s.Variant.ID)
-	row("name", s.Variant.Name)
-	row("experiment", s.Variant.ExperimentID)
-	row("flow", s.settings.FlowConfig.FlowID)
-	row("prompt version", s.settings.PromptConfig.PromptVersionID)
-	if s.Prompt != nil {
-		row("prompt file", s.Prompt.FilePath)
-		row("model", modelOf(*s.Prompt))
+	row("variant", d.Variant.ID)
+	row("name", d.Variant.Name)
+	row("experiment", d.Variant.ExperimentID)
+	row("flow", d.Settings.FlowConfig.FlowID)
+	row("prompt version", d.Settings.PromptConfig.PromptVersionID)
+	if d.Prompt != nil {
+		row("prompt file", d.Prompt.FilePath)
+		row("model", d.Prompt.Model())
 	}
-	for _, name := range setup.Names(s.Parameters) {
+	for _, name := range setup.Names(d.Parameters) {
 		from := ""
-		if _, own := s.settings.Params[name]; !own {
+		if _, own := d.Settings.Params[name]; !own {
 			from = " (the prompt's default)"
 		}
-		row("parameter "+name, string(s.Parameters[name])+from)
+		row("parameter "+name, string(d.Parameters[name])+from)
 	}
-	row("cannot be replayed", s.Problem)
+	row("cannot be replayed", d.Problem)
 	return table.Flush()
 }

@@ -30,7 +30,7 @@ func (n *Node) addEnd(s *state, steps []step, most int) {
 	}
 	end := &Option{ID: free(endID, taken), Label: "End", Count: s.stopped}
 	last := s.stayed.ranked()
-	slices.SortStableFunc(last, func(a, b *text) int { return cmp.Compare(b.ended, a.ended) })
+	slices.SortStableFunc(last, func(a, b *phrase) int { return cmp.Compare(b.ended, a.ended) })
 	for _, said := range last {
 		if said.ended == 0 || most != All && len(end.Examples) == most {
 			break

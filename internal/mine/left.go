@@ -1,6 +1,10 @@
 package mine
 
-import "fmt"
+import (
+	"fmt"
+
+	"rehearse/internal/text"
+)
 
 // Options returns how many options the nodes have.
 func (f *Flow) Options() int {
@@ -21,17 +25,10 @@ func (l *Left) Lines() []string {
 	}
 	tell(l.Short, "sessions with too few messages of the user's: %d", l.Short)
 	tell(l.States, "states that are too rare or cannot be reached: %d", l.States)
-	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, with %s", l.Transitions, plural(l.Moves, "message"))
+	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, with %s", l.Transitions, text.Plural(l.Moves, "message"))
 	tell(l.AfterEnd, "messages after an end: %d", l.AfterEnd)
 	tell(l.Stateless, "messages without a state, or beyond %d states: %d", maxStates, l.Stateless)
 	tell(l.Jumps, "changes of the state without a message of the user's: %d", l.Jumps)
 	tell(l.Texts, "texts beyond %d different ones of a state or transition: %d", maxTexts, l.Texts)
 	return lines
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

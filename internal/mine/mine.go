@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 )
 
 // All as Options.Examples keeps every example.
@@ -39,6 +40,8 @@ type Flow struct {
 	Nodes   []*Node
 	Learned Learned
 	Left    Left
+	// Faults are what the log has wrong. Only Log.Learn fills them in.
+	Faults replay.Faults
 }
 
 // Node is a state of the log.
@@ -125,14 +128,14 @@ func (t *tally) enough(least int) error {
 	case t.learned.Sessions == 0 && t.left.Short == 0:
 		return &NothingError{"there is no session", "choose other days, or another flow"}
 	case t.learned.Sessions == 0:
-		return &NothingError{"there are too few messages of the user's in " + plural(t.left.Short, "session"), "ask for fewer turns, or choose other days"}
+		return &NothingError{"there are too few messages of the user's in " + text.Plural(t.left.Short, "session"), "ask for fewer turns, or choose other days"}
 	case most == 0:
 		return &NothingError{
-			fmt.Sprintf("in %s no message leads from one state to another", plural(t.learned.Sessions, "session")),
+			fmt.Sprintf("in %s no message leads from one state to another", text.Plural(t.learned.Sessions, "session")),
 			"a message of the user's tells where it leads by payload.state_transition and payload.next_state",
 		}
 	case most < least:
-		return &NothingError{fmt.Sprintf("the most frequent transition has %s, and %d are asked for", plural(most, "message"), least), "ask for fewer"}
+		return &NothingError{fmt.Sprintf("the most frequent transition has %s, and %d are asked for", text.Plural(most, "message"), least), "ask for fewer"}
 	}
 	return nil
 }

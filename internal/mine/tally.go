@@ -78,7 +78,7 @@ type walk struct {
 	// at is where the session stands, nil before its first message with a state.
 	at *state
 	// last is what the user said last, when that stayed.
-	last *text
+	last *phrase
 	// entering is true until the bot has spoken in a state that was just come to.
 	entering bool
 }

@@ -20,11 +20,11 @@ const (
 
 // texts are different texts with how often they were said. The zero value is empty.
 type texts struct {
-	byKey map[string]*text
+	byKey map[string]*phrase
 }
 
-// text is one of them. Texts of the same words are one, shown as it was said first.
-type text struct {
+// phrase is one of them. Texts of the same words are one, shown as it was said first.
+type phrase struct {
 	key, shown string
 	count      int
 	// ended is how often a session ended with it.
@@ -39,7 +39,7 @@ type room struct {
 }
 
 // add counts a text and returns it. It is nil for one that finds no room, which is counted as refused, and for an empty one.
-func (r *room) add(t *texts, said string, at time.Time, length int) *text {
+func (r *room) add(t *texts, said string, at time.Time, length int) *phrase {
 	shown := tidy(said, length)
 	key := words(shown)
 	if key == "" {
@@ -54,9 +54,9 @@ func (r *room) add(t *texts, said string, at time.Time, length int) *text {
 		}
 		r.bytes -= size
 		if t.byKey == nil {
-			t.byKey = map[string]*text{}
+			t.byKey = map[string]*phrase{}
 		}
-		known = &text{key: key, shown: shown, first: at}
+		known = &phrase{key: key, shown: shown, first: at}
 		t.byKey[key] = known
 	}
 	known.count++
@@ -67,12 +67,12 @@ func (r *room) add(t *texts, said string, at time.Time, length int) *text {
 }
 
 // ranked returns the texts, the most frequent first, then those that were said first.
-func (t *texts) ranked() []*text {
-	all := make([]*text, 0, len(t.byKey))
+func (t *texts) ranked() []*phrase {
+	all := make([]*phrase, 0, len(t.byKey))
 	for _, known := range t.byKey {
 		all = append(all, known)
 	}
-	slices.SortFunc(all, func(a, b *text) int {
+	slices.SortFunc(all, func(a, b *phrase) int {
 		return cmp.Or(b.count-a.count, a.first.Compare(b.first), strings.Compare(a.key, b.key))
 	})
 	return all

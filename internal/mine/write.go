@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"rehearse/internal/text"
 )
 
 // Write writes a flow as YAML. Command is what learned it, for the comment at its top.
@@ -33,7 +35,7 @@ const maxFile = 16 << 20
 // heading is the comment at the top: where the flow comes from.
 func (f *Flow) heading(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n", plural(f.Learned.Sessions, "session"), plural(f.Learned.Messages, "message"),
+	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n", text.Plural(f.Learned.Sessions, "session"), text.Plural(f.Learned.Messages, "message"),
 		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly), tidy(command, maxPromptLength))
 	b.WriteString("# count is how often a state was entered or a transition was made.")
 	for _, n := range f.Nodes {

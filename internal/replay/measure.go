@@ -1,6 +1,112 @@
 package replay
 
-import "rehearse/internal/stats"
+import (
+	"rehearse/internal/stats"
+)
+
+// Metrics say how a replay compares with its session (replay.md section 4). What does not apply is nil.
+type Metrics struct {
+	SessionID string `json:"session_id"`
+	FlowID    string `json:"flow_id"`
+	Variant   string `json:"variant"`
+
+	// CompletionMatch is 1 when both completed or neither did, else 0; nil when it is not known how the session ended.
+	CompletionMatch *float64 `json:"completion_match"`
+	// TurnCountDiff and TurnCountRatio compare the turns of the replay with those of the session.
+	TurnCountDiff  *float64 `json:"turn_count_diff"`
+	TurnCountRatio *float64 `json:"turn_count_ratio"`
+	// StateProgression is the similarity of the two sequences of states, from 0 to 1.
+	StateProgression *float64 `json:"state_progression_match"`
+	AvgLatencyMS     *float64 `json:"avg_latency_ms"`
+	// CompletionSeconds is the time from the first turn of a completed replay to its last.
+	CompletionSeconds *float64 `json:"completion_time_seconds"`
+	// DataAccuracy is the share of the session's data that the replay has collected with equal values.
+	DataAccuracy *float64 `json:"data_collection_accuracy"`
+	// FirstDivergence is the first turn whose state is not the session's, nil when there is none.
+	FirstDivergence *int `json:"first_divergence_turn"`
+	// Exhausted is true when the session's messages ran out before the replay completed.
+	Exhausted bool `json:"user_turns_exhausted"`
+
+	// What follows is only known of lanes that were played here.
+
+	// SupportCoverage is the share of the session's turns whose message answers what the lane had asked for.
+	SupportCoverage *float64 `json:"support_coverage,omitempty"`
+	// OnSupport are the metrics over the turns that are supported in every lane.
+	OnSupport *OnSupport `json:"on_support,omitempty"`
+	// Sequence has the other ways to compare the states; nil where the sequences are too long.
+	Sequence *stats.SequenceScores `json:"sequence,omitempty"`
+	// DataMatch counts the fields after making values alike; NormalAccuracy is its share of equal ones.
+	DataMatch      *DataMatch `json:"data_match,omitempty"`
+	NormalAccuracy *float64   `json:"data_collection_accuracy_normalised,omitempty"`
+	// UserSeconds is the time that the real user took to think.
+	UserSeconds *float64 `json:"user_think_seconds,omitempty"`
+	Tokens      *float64 `json:"tokens,omitempty"`
+	CostUSD     *float64 `json:"cost_usd,omitempty"`
+}
+
+// OnSupport are the metrics over the turns that are supported in every lane. Those of a whole session are nil unless all of its turns are.
+type OnSupport struct {
+	Turns            int      `json:"turns"`
+	CompletionMatch  *float64 `json:"completion_match"`
+	TurnCountRatio   *float64 `json:"turn_count_ratio"`
+	StateProgression *float64 `json:"state_progression_match"`
+	AvgLatencyMS     *float64 `json:"avg_latency_ms"`
+	DataAccuracy     *float64 `json:"data_collection_accuracy"`
+}
+
+// Score measures a replay of a session; side says which states of the session count.
+func Score(s *Session, p *Played, side Side, similarity func(a, b []string) float64) Metrics {
+	m := Metrics{SessionID: s.ID, FlowID: s.FlowID, Variant: p.Variant, Exhausted: !p.Completed}
+	if s.Known() {
+		m.CompletionMatch = new(oneIf(s.Completed == p.Completed))
+	}
+	turns := s.Turns()
+	m.TurnCountDiff = new(float64(len(p.Turns) - turns))
+	if turns > 0 {
+		m.TurnCountRatio = new(float64(len(p.Turns)) / float64(turns))
+	}
+	was, is := s.States(side), p.States()
+	m.StateProgression = new(similarity(was, is))
+	m.FirstDivergence = firstDifference(was, is)
+	m.AvgLatencyMS = meanLatency(p.Turns)
+	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() { // replays made elsewhere may tell no times
+		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
+	}
+	m.DataAccuracy = accuracy(s.Data, p.Data)
+	return m
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// firstDifference returns the first turn, from 1, at which two sequences differ or one has ended.
+func firstDifference(a, b []string) *int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return new(i + 1)
+		}
+	}
+	return nil
+}
+
+// meanLatency is over the turns that have one; 0 is one (X18).
+func meanLatency(turns []PlayedTurn) *float64 {
+	sum, n := 0.0, 0
+	for i := range turns {
+		if l := turns[i].LatencyMS; l != nil {
+			sum += *l
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(sum / float64(n))
+}
 
 // Measure fills in the metrics and alignments of a pair's lanes; side says which logged states count. Pairs that are dropped stay without.
 func Measure(s *Session, pair *Pair, side Side) {

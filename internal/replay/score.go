@@ -1,9 +1,17 @@
 package replay
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"time"
+
+	"rehearse/internal/source"
+	"rehearse/internal/stats"
 )
 
 // ScoreOptions say which sessions count, and how.
@@ -13,10 +21,18 @@ type ScoreOptions struct {
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
 	Side     Side
-	// Similarity compares two sequences of states.
+	// Similarity compares two sequences of states; nil means stats.LevenshteinSimilarity.
 	Similarity func(a, b []string) float64
 	// Each gets the metrics of every session and variant as they are computed; nil is allowed.
 	Each func(Metrics) error
+}
+
+// Check returns what whoever asked has to change.
+func (o ScoreOptions) Check() error {
+	if o.MinTurns < 0 {
+		return source.Invalid("--min_turns cannot be negative")
+	}
+	return o.Side.Check()
 }
 
 // Scored is what replays come to, by flow.
@@ -48,6 +64,9 @@ func (f *FlowScore) MarshalJSON() ([]byte, error) {
 // ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a session counts only when
 // all of them have played it (X46).
 func ScoreAll(ctx context.Context, events Events, played []Played, o ScoreOptions) (*Scored, error) {
+	if o.Similarity == nil {
+		o.Similarity = stats.LevenshteinSimilarity[string]
+	}
 	bySession, variants := map[string][]*Played{}, map[string]map[string]bool{} // the variants by flow
 	for i := range played {
 		p := &played[i]
@@ -117,4 +136,98 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		}
 	}
 	return nil
+}
+
+// The variants that are compared.
+const (
+	Baseline  = "baseline"
+	Candidate = "candidate"
+)
+
+// Played is a session as a variant has played it.
+type Played struct {
+	SessionID string         `json:"session_id"`
+	FlowID    string         `json:"flow_id"`
+	Variant   string         `json:"variant"`
+	Completed bool           `json:"replay_completed"`
+	Turns     []PlayedTurn   `json:"results"`
+	Data      map[string]any `json:"data_collected"`
+}
+
+// PlayedTurn is the answer to one message of the user's.
+type PlayedTurn struct {
+	Number     int       `json:"turn_number"`
+	State      string    `json:"state"`
+	Transition bool      `json:"state_transition"`
+	LatencyMS  *float64  `json:"latency_ms"`
+	At         time.Time `json:"timestamp"`
+}
+
+// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none.
+func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
+	type plain PlayedTurn
+	row := struct {
+		*plain
+		At *string `json:"timestamp"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(data, &row); err != nil || row.At == nil {
+		return err
+	}
+	at, err := readTime(*row.At)
+	t.At = at
+	return err
+}
+
+// ReadPlayed reads replays that were made elsewhere, a JSON object a line. The error names the line.
+func ReadPlayed(r io.Reader) ([]Played, error) {
+	lines := bufio.NewReaderSize(r, 256<<10)
+	var all []Played
+	seen := map[[2]string]int{}
+	for number := 1; ; number++ {
+		line, long, err := readLine(lines)
+		if long {
+			return nil, fmt.Errorf("line %d is longer than %d MB", number, maxEvent>>20)
+		}
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			p, problem := parsePlayed(text)
+			if problem != nil {
+				return nil, fmt.Errorf("line %d: %w", number, problem)
+			}
+			key := [2]string{p.SessionID, p.Variant}
+			if at, twice := seen[key]; twice {
+				return nil, fmt.Errorf("line %d: session %q was played by variant %q in line %d already: keep one", number, p.SessionID, p.Variant, at)
+			}
+			seen[key] = number
+			all = append(all, p)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+}
+
+func parsePlayed(text []byte) (Played, error) {
+	var p Played
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("it is not a replay: %w", err)
+	}
+	switch {
+	case p.SessionID == "":
+		return p, errors.New("the replay has no session_id")
+	case p.Variant == "":
+		return p, errors.New("the replay has no variant: write baseline or candidate")
+	}
+	return p, nil
+}
+
+// States returns the states after each turn.
+func (p *Played) States() []string {
+	states := make([]string, len(p.Turns))
+	for i := range p.Turns {
+		states[i] = p.Turns[i].State
+	}
+	return states
 }

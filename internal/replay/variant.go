@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
+
+	"rehearse/internal/source"
 )
 
 // Variant is a flow with a prompt and a model, under a name (S4.8).
@@ -28,6 +31,14 @@ type PromptVersion struct {
 	ConfigDefaults json.RawMessage `json:"config_defaults,omitempty"`
 }
 
+// Model names the model as the configuration does: PROVIDER:MODEL, or the provider alone where it has no models.
+func (p PromptVersion) Model() string {
+	if p.ModelName == "" {
+		return p.ModelProvider
+	}
+	return p.ModelProvider + ":" + p.ModelName
+}
+
 // Variants knows variants and prompts. Implementations are safe for concurrent use. What there is not is ErrUnknown.
 type Variants interface {
 	Variant(ctx context.Context, id string) (Variant, error)
@@ -36,6 +47,14 @@ type Variants interface {
 
 // ErrUnknown says that a store has no such thing.
 var ErrUnknown = errors.New("it is not in the store")
+
+// unknownIsInvalid makes a mistake of whoever asked of what the store does not have.
+func unknownIsInvalid(err error) error {
+	if errors.Is(err, ErrUnknown) {
+		return source.AsInvalid(err)
+	}
+	return err
+}
 
 // PromptTemplate is the only execution strategy that can be replayed (S4.9).
 const PromptTemplate = "prompt_template"
@@ -81,4 +100,50 @@ func (s Settings) Parameters(p PromptVersion) (map[string]json.RawMessage, error
 	}
 	maps.Copy(all, s.Params)
 	return all, nil
+}
+
+// Description is a variant with everything that the store says of it, also when it cannot be replayed.
+type Description struct {
+	Variant Variant `json:"variant"`
+	// Prompt is nil where the variant names none that is in the store.
+	Prompt *PromptVersion `json:"prompt_version"`
+	// Parameters are the prompt's defaults, overridden by the variant's.
+	Parameters map[string]json.RawMessage `json:"parameters"`
+	// Problem says why the variant cannot be replayed; empty when it can.
+	Problem string `json:"problem,omitempty"`
+
+	Settings Settings `json:"-"`
+}
+
+// Describe returns what the store says of the variant of that id.
+func Describe(ctx context.Context, variants Variants, id string) (*Description, error) {
+	variant, err := variants.Variant(ctx, id)
+	if err != nil {
+		return nil, unknownIsInvalid(err)
+	}
+	d := &Description{Variant: variant, Problem: variant.Problem()}
+	d.Settings, _ = variant.Settings() // Problem says what is wrong with them
+	prompt, err := variants.Prompt(ctx, d.Settings.PromptConfig.PromptVersionID)
+	switch {
+	case errors.Is(err, ErrUnknown):
+		if d.Problem == "" {
+			d.Problem = fmt.Sprintf("its prompt version %q is not in the store", d.Settings.PromptConfig.PromptVersionID)
+		}
+	case err != nil:
+		return nil, err
+	default:
+		d.Prompt = &prompt
+	}
+	if d.Parameters, err = d.Settings.Parameters(prompt); err != nil {
+		d.Problem = err.Error()
+	}
+	return d, nil
+}
+
+// Problem says why a variant cannot be replayed; empty when its configuration can.
+func (v Variant) Problem() string {
+	if _, err := v.Settings(); err != nil {
+		return strings.TrimPrefix(err.Error(), "variant "+v.ID+": ")
+	}
+	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -77,6 +79,16 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		return nil, err
 	}
 	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
+}
+
+// FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in which nothing is found.
+func FindHistory(ctx context.Context, address string) (*History, error) {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, source.Invalid("there is no store %s: name the one into which `rehearse replay import` has loaded the log, with --store", address)
+		}
+	}
+	return OpenHistory(ctx, address)
 }
 
 // Close closes the store.

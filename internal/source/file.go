@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"compress/gzip"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// openPacked opens a file, which is unpacked while it is read if its name ends in .gz.
-func openPacked(path string) (io.ReadCloser, error) {
+// Open opens a file for reading. One whose name ends in .gz is unpacked on the way. The caller closes it.
+func Open(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if err != nil || !strings.HasSuffix(path, ".gz") {
 		return file, err

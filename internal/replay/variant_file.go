@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/replay"
 	"rehearse/internal/source"
 )
 
@@ -21,32 +20,53 @@ const (
 	maxPromptPath    = 4096
 )
 
-// variantDocuments are the variants and prompts of several files, and what is wrong with them.
-type variantDocuments struct {
-	variants []replay.Variant
-	prompts  []replay.PromptVersion
+// VariantSet are variants and versions of prompts that are to be put into a store. ReadVariants makes one.
+type VariantSet struct {
+	Variants []Variant
+	Prompts  []PromptVersion
+}
+
+// ReadVariants reads files of variants, in YAML or JSON: {variants: […], prompt_versions: […]}, or one variant. The error is source.Problems
+// with every fault of all files.
+func ReadVariants(files ...string) (*VariantSet, error) {
+	r := newVariantReader()
+	for _, file := range files {
+		r.load(file)
+	}
+	return r.set()
+}
+
+// variantReader reads variants and prompts of several documents, and gathers what is wrong with them.
+type variantReader struct {
+	VariantSet
 	problems source.Problems
 
 	// places say where an id stands, by what it is the id of.
 	places map[[2]string]string
 }
 
-func newVariantDocuments() *variantDocuments {
-	return &variantDocuments{places: map[[2]string]string{}}
+func newVariantReader() *variantReader { return &variantReader{places: map[[2]string]string{}} }
+
+// set returns what was read, or everything that is wrong with it.
+func (r *variantReader) set() (*VariantSet, error) {
+	if err := r.problems.Err(); err != nil {
+		return nil, err
+	}
+	return &r.VariantSet, nil
 }
 
 // load reads a file.
-func (d *variantDocuments) load(file string) {
+func (r *variantReader) load(file string) {
 	document, err := parseVariantFile(file)
 	if problems, ok := errors.AsType[source.Problems](err); ok {
-		d.problems = append(d.problems, problems...)
+		r.problems = append(r.problems, problems...)
 		return
 	}
 	if err != nil {
-		d.problems = append(d.problems, source.Problem{File: file, Message: "cannot be read: " + err.Error()})
+		r.problems = append(r.problems, source.Problem{File: file, Message: "cannot be read: " + err.Error()})
 		return
 	}
-	d.read(file, document)
+	r.read(file, document)
 }
 
 func parseVariantFile(file string) (source.Value, error) {
@@ -69,51 +89,51 @@ func parseVariantFile(file string) (source.Value, error) {
 }
 
 // read reads a document: lists of variants and prompts, or one variant.
-func (d *variantDocuments) read(file string, document source.Value) {
+func (r *variantReader) read(file string, document source.Value) {
 	reader := &source.Reader{File: file}
 	n := reader.Node(document, "")
 	if n.Has("id") || n.Has("config") {
-		d.variant(n)
+		r.variant(n)
 	} else {
-		before := len(d.variants) + len(d.prompts)
+		before := len(r.Variants) + len(r.Prompts)
 		n.Read(map[string]func(source.Node){
 			"variants": func(n source.Node) {
 				for _, item := range n.List() {
-					d.variant(item)
+					r.variant(item)
 				}
 			},
 			"prompt_versions": func(n source.Node) {
 				for _, item := range n.List() {
-					d.prompt(item)
+					r.prompt(item)
 				}
 			},
 		})
-		if len(reader.Problems) == 0 && before == len(d.variants)+len(d.prompts) {
+		if len(reader.Problems) == 0 && before == len(r.Variants)+len(r.Prompts) {
 			n.Report("write variants: or prompt_versions: with a list", "there are no variants in the file")
 		}
 	}
-	d.problems = append(d.problems, reader.Problems...)
+	r.problems = append(r.problems, reader.Problems...)
 }
 
 // variant reads a variant.
-func (d *variantDocuments) variant(n source.Node) {
-	var v replay.Variant
+func (r *variantReader) variant(n source.Node) {
+	var v Variant
 	n.Read(map[string]func(source.Node){
-		"id":            func(n source.Node) { v.ID = d.id("variant", n) },
+		"id":            func(n source.Node) { v.ID = r.id("variant", n) },
 		"experiment_id": func(n source.Node) { v.ExperimentID = shortText(n) },
 		"name":          func(n source.Node) { v.Name = shortText(n) },
 		"config":        func(n source.Node) { readVariantConfig(n); v.Config = objectOf(n) },
 	})
 	wanted(n, "id", "config")
-	d.variants = append(d.variants, v)
+	r.Variants = append(r.Variants, v)
 }
 
 // readVariantConfig checks that a configuration is one that can be replayed.
 func readVariantConfig(n source.Node) {
 	n.Read(map[string]func(source.Node){
 		"execution_strategy": func(n source.Node) {
-			if strategy := n.Text(); strategy != replay.PromptTemplate {
-				n.Report("write execution_strategy: "+replay.PromptTemplate, "Variant must use %s execution strategy, not %q", replay.PromptTemplate, strategy)
+			if strategy := n.Text(); strategy != PromptTemplate {
+				n.Report("write execution_strategy: "+PromptTemplate, "Variant must use %s execution strategy, not %q", PromptTemplate, strategy)
 			}
 		},
 		"prompt_config": func(n source.Node) {
@@ -134,10 +154,10 @@ func readVariantConfig(n source.Node) {
 }
 
 // prompt reads a version of a prompt.
-func (d *variantDocuments) prompt(n source.Node) {
-	var p replay.PromptVersion
+func (r *variantReader) prompt(n source.Node) {
+	var p PromptVersion
 	n.Read(map[string]func(source.Node){
-		"id":             func(n source.Node) { p.ID = d.id("prompt version", n) },
+		"id":             func(n source.Node) { p.ID = r.id("prompt version", n) },
 		"file_path":      func(n source.Node) { p.FilePath = promptPath(n) },
 		"model_provider": func(n source.Node) { p.ModelProvider = needText(n) },
 		"model_name":     func(n source.Node) { p.ModelName = shortText(n) },
@@ -149,13 +169,13 @@ func (d *variantDocuments) prompt(n source.Node) {
 		},
 	})
 	wanted(n, "id", "file_path", "model_provider")
-	d.prompts = append(d.prompts, p)
+	r.Prompts = append(r.Prompts, p)
 }
 
 // wanted reports entries that are missing from a mapping.
 func wanted(n source.Node, names ...string) {
 	if n.Kind != source.Map {
-		return // which was said
+		return // the reader has told that
 	}
 	for _, name := range names {
 		if !n.Has(name) {
@@ -165,18 +185,18 @@ func wanted(n source.Node, names ...string) {
 }
 
 // id reads an id, which stands in one place only.
-func (d *variantDocuments) id(what string, n source.Node) string {
+func (r *variantReader) id(what string, n source.Node) string {
 	id := needText(n)
 	if id == "" {
 		return ""
 	}
 	key := [2]string{what, id}
-	if first, twice := d.places[key]; twice {
+	if first, twice := r.places[key]; twice {
 		n.Report("keep one, or give it another id", "%s %q is in %s already", what, id, first)
 	}
-	d.places[key] = n.File()
+	r.places[key] = n.File()
 	if n.Line > 0 {
-		d.places[key] = fmt.Sprintf("%s:%d", n.File(), n.Line)
+		r.places[key] = fmt.Sprintf("%s:%d", n.File(), n.Line)
 	}
 	return id
 }
@@ -184,8 +204,8 @@ func (d *variantDocuments) id(what string, n source.Node) string {
 // shortText reads a text that the store can keep.
 func shortText(n source.Node) string {
 	text := n.Text()
-	if len(text) > replay.MaxName {
-		n.Report("shorten it", "the text has %d bytes, of which %d can be kept", len(text), replay.MaxName)
+	if len(text) > MaxName {
+		n.Report("shorten it", "the text has %d bytes, of which %d can be kept", len(text), MaxName)
 	}
 	return text
 }
@@ -204,7 +224,7 @@ func promptPath(n source.Node) string {
 	name := n.Text()
 	const hint = "write a path below the folder of prompts, such as booking/short.md"
 	switch {
-	case n.Kind == source.List || n.Kind == source.Map: // which was said
+	case n.Kind == source.List || n.Kind == source.Map: // the reader has told that
 	case len(name) > maxPromptPath:
 		n.Report("shorten it", "the path has %d bytes, of which %d can be kept", len(name), maxPromptPath)
 	case path.IsAbs(name) || filepath.IsAbs(name) || strings.Contains(name, `\`) || strings.Contains(name, "\x00"):
@@ -220,7 +240,7 @@ func promptPath(n source.Node) string {
 // objectOf returns a mapping as JSON.
 func objectOf(n source.Node) json.RawMessage {
 	if n.Kind != source.Map {
-		return nil // which was said
+		return nil // the reader has told that
 	}
 	text, err := json.Marshal(n.Any())
 	switch {

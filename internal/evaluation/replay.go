@@ -1,0 +1,153 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// ReplayConfig says what is replayed, and where its results go.
+type ReplayConfig struct {
+	Setup *setup.Setup
+	Spec  replay.Spec
+	// Store is the address of the log, of the variants and of the results.
+	Store string
+	// Flows is the folder, or the file, of the flows that variants name. Prompts is the folder of their prompts.
+	Flows, Prompts string
+	// Out is the folder of the reports; empty means one of the run's own below setup.StateDir.
+	Out string
+	// Sessions also writes each session in all its lanes to sessions.jsonl in that folder.
+	Sessions bool
+	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
+	Progress func(done int)
+}
+
+// Replay is a replay run that is ready to be held. Close it.
+type Replay struct {
+	// ID is the run's, Dir the folder of its reports.
+	ID, Dir string
+
+	config     ReplayConfig
+	history    *setup.History
+	evaluation *replay.Evaluation
+}
+
+// OpenReplay opens the log and both variants, and finds the run that goes on. Nothing is replayed yet.
+func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
+	if err := c.Spec.Check(); err != nil {
+		return nil, err
+	}
+	h, err := setup.FindHistory(ctx, c.Store)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{config: c, history: h}
+	if err := r.open(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return r, nil
+}
+
+// Close closes the store.
+func (r *Replay) Close() error { return r.history.Close() }
+
+func (r *Replay) open(ctx context.Context) error {
+	c := &r.config
+	if _, err := r.history.Runs.Sweep(ctx, c.Setup.Now()); err != nil {
+		return err
+	}
+	if err := r.variants(ctx); err != nil {
+		return err
+	}
+	e := r.evaluation
+	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now, c.Setup.Now, c.Progress
+	if err := r.identify(ctx); err != nil {
+		return err
+	}
+	r.ID, r.Dir = e.Head.Run.ID, c.Out
+	if r.Dir == "" {
+		r.Dir = filepath.Join(setup.StateDir, "replays", r.ID)
+	}
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return source.Invalid("cannot make the folder of the reports: %w", err)
+	}
+	return nil
+}
+
+// variants opens what is replayed, and the simulated user.
+func (r *Replay) variants(ctx context.Context) error {
+	c := &r.config
+	from := &setup.Variants{Setup: c.Setup, Store: r.history.Variants, Flows: c.Flows, Prompts: c.Prompts}
+	candidate, err := from.Open(ctx, c.Spec.VariantID)
+	if err != nil {
+		return err
+	}
+	var baseline *replay.Opened
+	if c.Spec.BaselineID != "" {
+		if baseline, err = from.Open(ctx, c.Spec.BaselineID); err != nil {
+			return err
+		}
+	}
+	var user replay.User
+	if c.Spec.User != "" {
+		model, err := c.Setup.Model(c.Spec.User)
+		if err != nil {
+			return err
+		}
+		user = &replay.ModelUser{Model: model}
+	}
+	r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user)
+	return err
+}
+
+// alive is how long a run that goes on may have said nothing; it says so every second.
+const alive = 15 * time.Second
+
+// identify gives the run its id, or finds the run that goes on.
+func (r *Replay) identify(ctx context.Context) error {
+	run := &r.evaluation.Head.Run
+	if run.ID == "" {
+		run.ID = uuid.NewString()
+		return nil
+	}
+	if _, err := uuid.Parse(run.ID); err != nil {
+		return source.Invalid("--evaluation_run_id %q is no UUID: leave it out for a new one", run.ID)
+	}
+	former, err := r.history.Runs.Run(ctx, run.ID)
+	switch {
+	case errors.Is(err, replay.ErrUnknown):
+		return nil
+	case err != nil:
+		return err
+	case former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
+		return source.Invalid("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
+	case !source.SameJSON(run.Settings, former.Settings):
+		return source.Invalid("run %s was another one: its variants, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
+	}
+	r.evaluation.Resumed = true
+	return nil
+}
+
+// Hold replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
+// and, where the run can go on, how.
+func (r *Replay) Hold(ctx context.Context) (*replay.Report, error) {
+	report, err := r.replayAll(ctx)
+	switch {
+	case err == nil:
+		return report, r.write(report)
+	case errors.Is(err, replay.ErrNoSessions):
+		return nil, r.config.Spec.Nothing(ctx, r.history.Events, r.config.Store)
+	case errors.Is(err, replay.ErrNothingReplayed):
+		return nil, fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, r.ID)
+	}
+	return nil, fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, r.ID)
+}

@@ -1,0 +1,53 @@
+package evaluation
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/report/lanes"
+	"rehearse/internal/runlog"
+	"rehearse/internal/source"
+)
+
+// replayAll replays the sessions. Where they are wanted in a file, each is written as it is finished.
+func (r *Replay) replayAll(ctx context.Context) (*replay.Report, error) {
+	if !r.config.Sessions {
+		return r.evaluation.Evaluate(ctx)
+	}
+	file, err := os.Create(filepath.Join(r.Dir, "sessions.jsonl"))
+	if err != nil {
+		return nil, source.Invalid("cannot write --per_session: %w", err)
+	}
+	buffered := bufio.NewWriter(file)
+	rows := json.NewEncoder(buffered)
+	rows.SetEscapeHTML(false)
+	r.evaluation.Each = func(p *replay.Pair) error { return rows.Encode(p) }
+	made, err := r.evaluation.Evaluate(ctx)
+	if closing := errors.Join(buffered.Flush(), file.Close()); err == nil {
+		err = closing
+	}
+	return made, err
+}
+
+// write writes the reports of a run, each whole or not at all.
+func (r *Replay) write(made *replay.Report) error {
+	for _, one := range []struct {
+		file   string
+		render func(io.Writer, *replay.Report) error
+	}{
+		{"report.json", lanes.JSON}, {"report.md", lanes.Markdown}, {"report.html", lanes.HTML},
+	} {
+		path := filepath.Join(r.Dir, one.file)
+		if err := runlog.WriteFile(path, func(w io.Writer) error { return one.render(w, made) }); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/source"
+)
+
+// Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no variant; Check says what is
+// missing.
+type Spec struct {
+	// VariantID names the candidate, BaselineID what it is compared with; without one it is compared with the log alone.
+	VariantID, BaselineID string
+	// AA replays the baseline against itself, to show the noise.
+	AA bool
+	// FlowID, FirstDay and LastDay choose the sessions. Days are YYYY-MM-DD in UTC.
+	FlowID, FirstDay, LastDay string
+	// MinTurns is the least number of the user's messages. SampleSize is how many sessions are drawn; 0 means all.
+	SampleSize, MinTurns int
+	Mode                 Mode
+	// Gate decides, one of Gates. Require is what the paired gate asks for.
+	Gate    string
+	Require Requirement
+	// Side says which states of the log count.
+	Side Side
+	// User names the model of the simulated user; empty means Recalled.
+	User string
+	// Workers is how many sessions are replayed at once. TurnTimeout bounds one answer; 0 is no bound.
+	Workers     int
+	TurnTimeout time.Duration
+	// RunID is the UUID of the run; one that the store knows goes on. Empty means a new one.
+	RunID string
+}
+
+// maxWorkers bounds the sessions that are replayed at once.
+const maxWorkers = 10_000
+
+// Check fills in the variant that AA leaves open, and returns what whoever asked has to change.
+func (s *Spec) Check() error {
+	if s.AA && s.VariantID == "" {
+		s.VariantID = s.BaselineID
+	}
+	if s.AA && s.BaselineID == "" {
+		s.BaselineID = s.VariantID
+	}
+	for _, needed := range []struct{ name, value string }{
+		{"variant_id", s.VariantID}, {"flow_id", s.FlowID}, {"start_date", s.FirstDay}, {"end_date", s.LastDay},
+	} {
+		if needed.value == "" {
+			return source.Invalid("--%s is missing (see `rehearse replay run --help`)", needed.name)
+		}
+	}
+	if _, err := s.Days(); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(Modes, s.Mode):
+		return source.Invalid("unknown --mode %q: use recorded, forced or simulated", s.Mode)
+	case !slices.Contains(Gates, s.Gate):
+		return source.Invalid("unknown --gate %q: use %s", s.Gate, strings.Join(Gates, " or "))
+	case !slices.Contains(Requirements, s.Require):
+		return source.Invalid("unknown --require %q: use not_worse, non_inferior or better", s.Require)
+	case s.SampleSize < 0 || s.MinTurns < 0 || s.TurnTimeout < 0:
+		return source.Invalid("--sample_size, --min_turns and --turn_timeout cannot be negative")
+	case s.Workers < 1 || s.Workers > maxWorkers:
+		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Workers, maxWorkers)
+	case s.User != "" && s.Mode != Simulated:
+		return source.Invalid("--user is for --mode simulated only")
+	case s.AA && s.VariantID != s.BaselineID:
+		return source.Invalid("--aa replays one variant against itself: name only --baseline_variant_id %s", s.BaselineID)
+	}
+	return s.Side.Check()
+}
+
+// Check returns an error unless the side is one of the two.
+func (s Side) Check() error {
+	if s != After && s != Before {
+		return source.Invalid("unknown --states %q: use after or before", s)
+	}
+	return nil
+}
+
+// Days returns the days of the sessions.
+func (s *Spec) Days() (Days, error) { return ReadDays(s.FirstDay, s.LastDay) }
+
+// Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with the log alone. User is
+// the simulated user; nil means Recalled. The caller sets Events, Runs and the clocks. A run goes on only with the settings that it began
+// with: the fingerprints of both variants, and what chooses the sessions.
+func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, error) {
+	days, err := s.Days()
+	if err != nil {
+		return nil, err
+	}
+	if user == nil {
+		user = Recalled{}
+	}
+	player := &Replayer{Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Seed: Seed}
+	head := Report{Candidate: candidate.Replayed, AA: s.AA, From: days.From, To: days.To.AddDate(0, 0, -1)}
+	settings := map[string]any{
+		"candidate": candidate.Settings, "mode": s.Mode, "from": s.FirstDay, "to": s.LastDay, "flow": s.FlowID, "sample_size": s.SampleSize,
+		"min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
+	}
+	if baseline != nil {
+		player.Baseline, head.Baseline, settings["baseline"] = baseline.Agent, &baseline.Replayed, baseline.Settings
+	}
+	encoded, err := json.Marshal(settings)
+	if err != nil {
+		return nil, fmt.Errorf("write the settings of a run: %w", err)
+	}
+	head.Run = Run{
+		ID: s.RunID, VariantID: s.VariantID, BaselineID: s.BaselineID, FlowID: s.FlowID,
+		DatasetVersion: fmt.Sprintf("%s_%s_%s", s.FlowID, s.FirstDay, s.LastDay), // S4.34
+		Mode:           s.Mode, Gate: s.Gate, Settings: encoded,
+	}
+	return &Evaluation{
+		From: days.From, To: days.To, MinTurns: s.MinTurns, SampleSize: s.SampleSize, Side: s.Side,
+		Replayer: player, Workers: s.Workers, Head: head, Requirement: s.Require,
+	}, nil
+}
