@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,15 +57,10 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 		return usage("--flow_id is missing: name the flow whose sessions are learned from")
 	}
 	f.ID = cmp.Or(f.ID, f.flow)
-	if f.examples != "all" {
-		n, err := strconv.Atoi(f.examples)
-		if err != nil || n < 0 {
-			return usage("--examples %q is no number: write 1, 20 or all", f.examples)
-		}
-		f.Examples = n
-	}
+	var read error
+	f.Examples, read = mine.ReadExamples(f.examples)
 	days, err := replay.ReadDays(f.from, f.to)
-	if err = cmp.Or(f.Check(), err); err != nil {
+	if err := cmp.Or(f.Check(), read, err); err != nil {
 		return outcome(err)
 	}
 	return withLoaded(c.Context(), f.store, func(h *setup.History) error {
@@ -81,7 +75,7 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 			err = runlog.WriteFile(f.out, write)
 		}
 		if err == nil {
-			_, err = fmt.Fprintln(env.Stderr, strings.Join(learned.Summary(), "\n"))
+			fmt.Fprintln(env.Stderr, strings.Join(learned.Summary(), "\n"))
 		}
 		return err
 	})

@@ -118,11 +118,11 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 
 // show prints the figures, and says by the exit code how the gate decided.
 func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
-	print := lanes.Text
+	write := lanes.Text
 	if f.format == "json" {
-		print = lanes.JSON
+		write = lanes.JSON
 	}
-	if err := print(env.Stdout, r); err != nil {
+	if err := write(env.Stdout, r); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))

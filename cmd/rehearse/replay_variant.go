@@ -95,7 +95,7 @@ func printVariants(w io.Writer, variants []replay.Variant, prompts []replay.Prom
 	return table.Flush()
 }
 
-// oneLine is text of whoever it may be from, fit for a table.
+// oneLine makes any text fit for a table: in one line, steering no terminal and commanding no CI system.
 func oneLine(text string) string { return strings.Join(strings.Fields(harmless(text)), " ") }
 
 func orDash(text string) string { return cmp.Or(oneLine(text), "–") }

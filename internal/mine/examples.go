@@ -1,5 +1,23 @@
 package mine
 
+import (
+	"strconv"
+
+	"rehearse/internal/source"
+)
+
+// ReadExamples reads Options.Examples from a flag: a number, or "all".
+func ReadExamples(flag string) (int, error) {
+	if flag == "all" {
+		return All, nil
+	}
+	n, err := strconv.Atoi(flag)
+	if err != nil || n < 0 {
+		return 0, source.Invalid("--examples %q is no number: write 1, 20 or all", flag)
+	}
+	return n, nil
+}
+
 // choose returns the examples of each transition that leaves a state, at most so many each, or All: the most frequent first.
 //
 // A text that users said on several ways belongs to the one on which it was said most often, and to none when it stayed more often than that:

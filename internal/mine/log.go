@@ -81,7 +81,7 @@ func (l Log) nothing(ctx context.Context, reason *NothingError) error {
 // flowID is what the id of a flow looks like: it stands in file names, in FILE#ID and in logs.
 var flowID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
 
-// Check returns what whoever asked has to change.
+// Check returns wrong input as an error (source.IsInvalid).
 func (o Options) Check() error {
 	switch {
 	case !flowID.MatchString(o.ID):

@@ -14,7 +14,7 @@ const (
 	endID   = "end"
 )
 
-// names gives every state the id of the node that stands for it in a replay. States whose names are ids already keep them, whoever comes first;
+// names gives every state the id of the node that stands for it in a replay. States whose names are ids already keep them, in whatever order they come;
 // of others that come to the same id the later ones get a number.
 func names(states []*state) map[*state]string {
 	ids, taken := map[*state]string{}, map[string]bool{}

@@ -151,7 +151,7 @@ func (p *Pair) shorten() {
 	most := maxPairText / n
 	p.texts(func(text *string) {
 		if len(*text) > most {
-			*text = strings.ToValidUTF8(strings.Clone((*text)[:most]), "") + "…" // a clone, so that the whole one need not be kept
+			*text = strings.ToValidUTF8(strings.Clone((*text)[:most]), "") + "…" // a clone, which lets go of the whole text
 		}
 	})
 }
@@ -163,7 +163,7 @@ func boundedOutcome(p *Pair) (Outcome, error) {
 	if err != nil || len(o.Detail) <= maxDetail {
 		return o, err
 	}
-	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, of which %d MB can be", len(o.Detail)>>20, maxDetail>>20)
+	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, and %d MB is the limit", len(o.Detail)>>20, maxDetail>>20)
 	for i := range p.Lanes {
 		p.Lanes[i] = Lane{Name: p.Lanes[i].Name, Turns: []LaneTurn{}}
 	}

@@ -122,8 +122,8 @@ func (s *Session) fields() map[string]string {
 	return names
 }
 
-// inWordsOf renames fields.
-func inWordsOf(names map[string]string, data map[string]any) map[string]any {
+// renameFields renames fields.
+func renameFields(names map[string]string, data map[string]any) map[string]any {
 	if len(names) == 0 {
 		return data
 	}

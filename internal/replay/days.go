@@ -14,7 +14,7 @@ type Days struct {
 	From, To time.Time
 }
 
-// ReadDays reads the first and the last day of a range, each of which may be empty.
+// ReadDays reads the first and the last day of a range. Either may be empty.
 func ReadDays(first, last string) (Days, error) {
 	d := Days{First: first, Last: last}
 	var err error

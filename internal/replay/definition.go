@@ -40,7 +40,7 @@ type Opened struct {
 }
 
 // Define reads the variant of that id and the text of its prompt, a file below the folder of prompts. What is not in the store, and what
-// cannot be replayed, are mistakes of whoever asked.
+// cannot be replayed, is wrong input (source.IsInvalid).
 func Define(ctx context.Context, variants Variants, id, prompts string) (*Definition, error) {
 	d := &Definition{}
 	var err error

@@ -30,8 +30,8 @@ const (
 // Requirements lists the requirements.
 var Requirements = []Requirement{NotWorse, NonInferior, Better}
 
-// together is the verdict on several metrics: worse when any is, else open when any is, else better when any is.
-func together(verdicts []stats.Verdict) stats.Verdict {
+// combine returns the verdict on several metrics: worse when any is, else open when any is, else better when any is.
+func combine(verdicts []stats.Verdict) stats.Verdict {
 	if len(verdicts) == 0 {
 		return stats.Inconclusive
 	}
@@ -49,7 +49,7 @@ func together(verdicts []stats.Verdict) stats.Verdict {
 
 // met reports whether verdicts meet the requirement.
 func (r Requirement) met(verdicts []stats.Verdict) bool {
-	all := together(verdicts)
+	all := combine(verdicts)
 	switch r {
 	case Better:
 		return all == stats.Better
@@ -92,7 +92,7 @@ func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTa
 		verdicts = append(verdicts, d.Verdict)
 		metrics[at[i]].Difference = differenceReport(*d, m)
 		if d.Verdict == stats.Inconclusive {
-			if note, ok := needed(m, d); ok {
+			if note, ok := sampleNote(m, d); ok {
 				notes = append(notes, note)
 			}
 		}
@@ -114,19 +114,18 @@ func (t *Tally) differenceOnSupport(m *metric, baseline, candidate []float64) *D
 // differenceReport says a difference. Metrics that are not gated have no verdict: among so many of them some would seem to differ by chance.
 func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
 	r := &DifferenceReport{
-		Mean: d.Mean, Low: known(d.Interval[0]), High: known(d.Interval[1]), N: d.N, Changed: d.Changed, P: d.AdjustedP,
-		Detectable: known(d.Detectable), Method: d.Method,
+		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed, P: d.AdjustedP,
+		Detectable: finite(d.Detectable), Method: d.Method,
 	}
 	if m.gated {
-		r.Verdict, r.Margin = string(d.Verdict), m.told
+		r.Verdict, r.Margin = string(d.Verdict), m.marginText
 		r.MarginSize = new(m.margin.Absolute + m.margin.Relative*d.Baseline)
 	}
 	return r
 }
 
-// needed is the note on a metric that was left open: how many sessions would have shown a difference that matters, which is one beyond the
-// margin.
-func needed(m *metric, d *stats.Difference) (note Note, ok bool) {
+// sampleNote is the note on a metric that was left open: how many sessions would have shown a difference beyond the margin.
+func sampleNote(m *metric, d *stats.Difference) (note Note, ok bool) {
 	matters := m.margin.Absolute + m.margin.Relative*d.Baseline
 	if matters == 0 {
 		matters = 0.05

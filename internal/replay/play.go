@@ -205,7 +205,7 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	p.asked = answer.Text
 	p.lane.Turns = append(p.lane.Turns, t)
 	if answer.Data != nil {
-		p.known, p.lane.Data = answer.Data, inWordsOf(p.fields, answer.Data)
+		p.known, p.lane.Data = answer.Data, renameFields(p.fields, answer.Data)
 	}
 	p.lane.Completed = answer.Completed
 	// In forced mode the log goes on, whatever the agent thinks.

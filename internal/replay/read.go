@@ -57,7 +57,7 @@ func ReadJSONL(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 	}
 }
 
-// readLine returns the next line, of which it keeps no more than an event may have.
+// readLine returns the next line. It keeps none that is longer than an event may be; long is true for such a line.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

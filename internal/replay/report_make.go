@@ -78,7 +78,7 @@ func (t *Tally) judge(r *Report, requirement Requirement) {
 	}
 	verdicts, notes := t.compareLanes(r.Metrics, t.lanes[Baseline], t.lanes[Candidate])
 	r.Notes = append(r.Notes, notes...)
-	run.Verdict = string(together(verdicts))
+	run.Verdict = string(combine(verdicts))
 	run.NonInferior = new(NonInferior.met(verdicts))
 	passed := requirement.met(verdicts)
 	if run.Gate == GateSpec {

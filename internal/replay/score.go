@@ -27,7 +27,7 @@ type ScoreOptions struct {
 	Each func(Metrics) error
 }
 
-// Check returns what whoever asked has to change.
+// Check returns wrong input as an error (source.IsInvalid).
 func (o ScoreOptions) Check() error {
 	if o.MinTurns < 0 {
 		return source.Invalid("--min_turns cannot be negative")

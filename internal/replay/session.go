@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"rehearse/internal/source"
 )
 
 // Session is a logged conversation.
@@ -58,6 +60,14 @@ const (
 	Before Side = "before"
 	After  Side = "after"
 )
+
+// Check returns an error unless the side is one of the two.
+func (s Side) Check() error {
+	if s != After && s != Before {
+		return source.Invalid("unknown --states %q: use after or before", s)
+	}
+	return nil
+}
 
 // States returns the states of the session's turns, in their order.
 func (s *Session) States(side Side) []string {

@@ -39,7 +39,7 @@ type Spec struct {
 // maxWorkers bounds the sessions that are replayed at once.
 const maxWorkers = 10_000
 
-// Check fills in the variant that AA leaves open, and returns what whoever asked has to change.
+// Check fills in the variant that AA leaves open. It returns wrong input as an error (source.IsInvalid).
 func (s *Spec) Check() error {
 	if s.AA && s.VariantID == "" {
 		s.VariantID = s.BaselineID
@@ -74,14 +74,6 @@ func (s *Spec) Check() error {
 		return source.Invalid("--aa replays one variant against itself: name only --baseline_variant_id %s", s.BaselineID)
 	}
 	return s.Side.Check()
-}
-
-// Check returns an error unless the side is one of the two.
-func (s Side) Check() error {
-	if s != After && s != Before {
-		return source.Invalid("unknown --states %q: use after or before", s)
-	}
-	return nil
 }
 
 // Days returns the days of the sessions.

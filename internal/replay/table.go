@@ -5,9 +5,9 @@ import "rehearse/internal/stats"
 // Seed is that of samples, of the order of lanes and of bootstraps (S4.5).
 const Seed = 42
 
-// unnoticed is a latency in milliseconds that nobody notices. Where a turn takes microseconds, a fifth more of it is no loss, and what the lane
+// unnoticedLatency is a latency in milliseconds too short to be noticed. Where a turn takes microseconds, a fifth more of it is no loss, and what the lane
 // that happens to go first pays for warming up is no difference.
-const unnoticed = 10
+const unnoticedLatency = 10
 
 // metric is one figure of a lane in a session.
 type metric struct {
@@ -16,10 +16,10 @@ type metric struct {
 	lowerIsBetter bool
 	// passFail is true of metrics that are 1 or 0 in each session.
 	passFail bool
-	// gated metrics decide; margin is the loss that S4.28 tolerates, and told how that is said.
-	gated  bool
-	margin stats.Margin
-	told   string
+	// gated metrics decide; margin is the loss that S4.28 tolerates, and marginText says it.
+	gated      bool
+	margin     stats.Margin
+	marginText string
 	// unnoticed is the difference within one session below which there is none.
 	unnoticed float64
 
@@ -30,19 +30,19 @@ type metric struct {
 // table lists the metrics of a report in its order. A new metric is a line here.
 var table = []metric{
 	{
-		name: CompletionMatch, unit: Share, passFail: true, gated: true, told: "none",
+		name: CompletionMatch, unit: Share, passFail: true, gated: true, marginText: "none",
 		of: func(m *Metrics) *float64 { return m.CompletionMatch }, onSupport: func(s *OnSupport) *float64 { return s.CompletionMatch },
 	},
 	{
-		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: turnMargin - 1}, told: "10 % of the baseline",
+		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: turnMargin - 1}, marginText: "10 % of the baseline",
 		of: func(m *Metrics) *float64 { return m.TurnCountRatio }, onSupport: func(s *OnSupport) *float64 { return s.TurnCountRatio },
 	},
 	{
-		name: StateProgression, unit: Share, gated: true, told: "none",
+		name: StateProgression, unit: Share, gated: true, marginText: "none",
 		of: func(m *Metrics) *float64 { return m.StateProgression }, onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
 	},
 	{
-		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticed}, told: "20 % of the baseline and 10 ms", unnoticed: unnoticed,
+		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency}, marginText: "20 % of the baseline and 10 ms", unnoticed: unnoticedLatency,
 		of: func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
 	},
 	{name: "support_coverage", unit: Share, of: func(m *Metrics) *float64 { return m.SupportCoverage }},

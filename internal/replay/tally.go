@@ -189,15 +189,15 @@ func estimate(m *metric, column []float64) *Estimate {
 	if m.unit == Share { // no share lies beyond
 		interval = [2]float64{max(interval[0], 0), min(interval[1], 1)}
 	}
-	e.Low, e.High = known(interval[0]), known(interval[1])
+	e.Low, e.High = finite(interval[0]), finite(interval[1])
 	if n < 2 {
 		e.Low, e.High = nil, nil
 	}
 	return e
 }
 
-// known is nil for a number that says nothing: infinite, or none.
-func known(x float64) *float64 {
+// finite is nil for a number that says nothing: infinite, or none.
+func finite(x float64) *float64 {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil
 	}

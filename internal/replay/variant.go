@@ -48,7 +48,7 @@ type Variants interface {
 // ErrUnknown says that a store has no such thing.
 var ErrUnknown = errors.New("it is not in the store")
 
-// unknownIsInvalid makes a mistake of whoever asked of what the store does not have.
+// unknownIsInvalid makes an ErrUnknown wrong input.
 func unknownIsInvalid(err error) error {
 	if errors.Is(err, ErrUnknown) {
 		return source.AsInvalid(err)

@@ -145,7 +145,7 @@ func readVariantConfig(n source.Node) {
 			wanted(n, "flow_id")
 		},
 		"params": func(n source.Node) {
-			for range n.Entries() { // of whatever kind
+			for range n.Entries() { // their values may be of any kind
 				continue
 			}
 		},
@@ -205,7 +205,7 @@ func (r *variantReader) id(what string, n source.Node) string {
 func shortText(n source.Node) string {
 	text := n.Text()
 	if len(text) > MaxName {
-		n.Report("shorten it", "the text has %d bytes, of which %d can be kept", len(text), MaxName)
+		n.Report("shorten it", "the text has %d bytes, and %d is the limit", len(text), MaxName)
 	}
 	return text
 }
@@ -226,7 +226,7 @@ func promptPath(n source.Node) string {
 	switch {
 	case n.Kind == source.List || n.Kind == source.Map: // the reader has told that
 	case len(name) > maxPromptPath:
-		n.Report("shorten it", "the path has %d bytes, of which %d can be kept", len(name), maxPromptPath)
+		n.Report("shorten it", "the path has %d bytes, and %d is the limit", len(name), maxPromptPath)
 	case path.IsAbs(name) || filepath.IsAbs(name) || strings.Contains(name, `\`) || strings.Contains(name, "\x00"):
 		n.Report(hint, "%.100q is not a path below the folder of prompts", name)
 	case !filepath.IsLocal(name):

@@ -206,7 +206,7 @@ func changedVariant(before *Variant, now Variant) Change {
 	return changeOf("variant", now.ID, before != nil, parts)
 }
 
-// sameDocument compares two JSON documents, each of which may be missing.
+// sameDocument compares two JSON documents. Either may be missing.
 func sameDocument(a, b json.RawMessage) bool {
 	return len(a) == 0 && len(b) == 0 || len(a) > 0 && len(b) > 0 && source.SameJSON(a, b)
 }
