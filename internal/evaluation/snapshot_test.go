@@ -1,8 +1,9 @@
-package main
+package evaluation_test
 
 import (
 	"os"
 	"path/filepath"
+	"rehearse/internal/evaluation"
 	"testing"
 )
 
@@ -20,9 +21,9 @@ func TestSnapshotAtRest(t *testing.T) {
 		}
 		suites = append(suites, file)
 	}
-	first := snapshot(suites)
+	first := evaluation.Snapshot(suites)
 	for range 50 {
-		if again := snapshot(suites); again != first {
+		if again := evaluation.Snapshot(suites); again != first {
 			t.Fatalf("nothing changed, but\n%s\nis not\n%s", again, first)
 		}
 	}
