@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
 	"slices"
 	"strings"
+
+	"rehearse/internal/setup"
+	"rehearse/internal/suite"
 )
 
 // Snapshot sums up names, sizes and times of the files beside the suites, results left out.

@@ -3,8 +3,9 @@ package evaluation_test
 import (
 	"os"
 	"path/filepath"
-	"rehearse/internal/evaluation"
 	"testing"
+
+	"rehearse/internal/evaluation"
 )
 
 // TestSnapshotAtRest looks again and again at suites in several folders, of which nothing changes.

@@ -64,17 +64,17 @@ func TestFingerprint(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"schema": 1, "suites": ["a"], "sutes": []}`:                `unknown field "sutes"`,
-		`{"schema": 2, "suites": ["a"]}`:                             "schema 2 is unknown",
-		`{"suites": ["a"]}`:                                          "schema 0 is unknown",
-		`{"schema": 1, "suites": ["a"]} {}`:                          "text behind the value",
-		`{"schema": 1, "suites": ["a"], "threshold": 1.5}`:           "--threshold 1.5 is out of range",
-		`{"schema": 1, "suites": ["a"], "trials": -1}`:               "--trials -1 is out of range",
+		`{"schema": 1, "suites": ["a"], "sutes": []}`:                       `unknown field "sutes"`,
+		`{"schema": 2, "suites": ["a"]}`:                                    "schema 2 is unknown",
+		`{"suites": ["a"]}`:                                                 "schema 0 is unknown",
+		`{"schema": 1, "suites": ["a"]} {}`:                                 "text behind the value",
+		`{"schema": 1, "suites": ["a"], "threshold": 1.5}`:                  "--threshold 1.5 is out of range",
+		`{"schema": 1, "suites": ["a"], "trials": -1}`:                      "--trials -1 is out of range",
 		`{"schema": 1, "suites": ["a"], "limits": {"workers": 1000000000}}`: "--workers 1000000000 is out of range",
-		`{"schema": 1, "suites": ["a"], "filter": ["[a"]}`:           `bad pattern "[a"`,
-		`{"schema": 1, "suites": ["a"], "timeout": "soon"}`:          `duration "soon"`,
-		`{"schema": 1, "suites": ["a"], "retries": -1}`:              "cannot be negative",
-		`{"schema": 1, "suites": ["a"], "kind": "replay"}`:           `kind "replay" cannot be run here`,
+		`{"schema": 1, "suites": ["a"], "filter": ["[a"]}`:                  `bad pattern "[a"`,
+		`{"schema": 1, "suites": ["a"], "timeout": "soon"}`:                 `duration "soon"`,
+		`{"schema": 1, "suites": ["a"], "retries": -1}`:                     "cannot be negative",
+		`{"schema": 1, "suites": ["a"], "kind": "replay"}`:                  `kind "replay" cannot be run here`,
 		`null`: "schema 0 is unknown",
 	} {
 		_, err := runspec.Read([]byte(text))
