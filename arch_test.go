@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"stats", "text", "retry", "redact", "draw", "config"},
 	{
 		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
-		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot",
+		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
 		"runner", "grader", "judge", "target/targettest", "target", "dataset", "dataset/importer", "dataset/conversation", "replay", "mine",

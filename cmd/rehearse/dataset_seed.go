@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/dataset"
-	"rehearse/internal/grader"
 	"rehearse/internal/source"
 )
 
@@ -61,7 +59,7 @@ func (f *seedFlags) run(ctx context.Context, env *Env, file string) error {
 	}
 	s, err := dataset.LoadSeeding(file)
 	if err == nil {
-		err = checkAssertions(file, s.Records)
+		err = dataset.CheckAssertions(file, s.Records)
 	}
 	if err != nil {
 		return outcome(source.AsInvalid(err))
@@ -103,17 +101,4 @@ func (f *seedFlags) toLangfuse(ctx context.Context, env *Env, s dataset.Seeding)
 		}
 		return concluded(env, f.format, s.Dataset, &o, "deleted", "nothing was created yet; run the same command again")
 	})
-}
-
-// checkAssertions checks the assertions of items as `rehearse e2e` would.
-func checkAssertions(file string, records []dataset.Record) error {
-	r := &e2eReader{origin: file, kinds: grader.New(grader.Config{})}
-	for i := range records {
-		var expected itemExpected
-		if err := json.Unmarshal(records[i].Expected, &expected); err != nil {
-			return fmt.Errorf("%s: the item %q: %w", file, records[i].ID, err)
-		}
-		r.assertions(&records[i], "expected_output", expected.Assertions)
-	}
-	return r.problems.Err()
 }

@@ -1,17 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/sitebot"
+	"rehearse/internal/dataset"
 	"rehearse/internal/source"
 )
 
@@ -64,93 +56,14 @@ order. Without field_ids nothing is collected: they are the fields of a site, in
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "-" {
-				return rebuildLines("standard input", env.Stdin, env.Stdout)
+				return outcome(dataset.RebuildLines("standard input", env.Stdin, env.Stdout))
 			}
 			file, err := source.Open(args[0])
 			if err != nil {
 				return usage("cannot read the histories of %s: %w", args[0], err)
 			}
 			defer func() { _ = file.Close() }() // it was only read
-			return rebuildLines(args[0], file, env.Stdout)
+			return outcome(dataset.RebuildLines(args[0], file, env.Stdout))
 		},
 	}
-}
-
-// rebuiltLine is a line that e2e rebuild writes.
-type rebuiltLine struct {
-	Name string `json:"name"`
-	sitebot.Rebuilt
-}
-
-// maxHistoryLine bounds one history.
-const maxHistoryLine = 64 << 20
-
-// rebuildLines rebuilds line by line, so that any number of histories takes the memory of one.
-func rebuildLines(name string, in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), maxHistoryLine)
-	buffered := bufio.NewWriter(out)
-	encoder := json.NewEncoder(buffered)
-	encoder.SetEscapeHTML(false)
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Bytes()
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff")) // as some editors begin a file
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		called, history, err := readHistory(line)
-		if err != nil {
-			return errors.Join(usage(`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`, name, n, err), buffered.Flush())
-		}
-		if err := encoder.Encode(rebuiltLine{called, sitebot.Rebuild(history)}); err != nil {
-			return outcome(err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return errors.Join(usage("%s: %w", name, tooLongLine(err)), buffered.Flush())
-	}
-	return outcome(buffered.Flush())
-}
-
-// readHistory reads a line: a history of its own, or one in the metadata of a dataset's item.
-func readHistory(line []byte) (name string, h sitebot.History, err error) {
-	var item struct {
-		ID       string          `json:"id"`
-		Name     string          `json:"name"`
-		Input    json.RawMessage `json:"input"`
-		Metadata struct {
-			Rows  []sitebot.HistoryRow `json:"history"`
-			CutAt *float64             `json:"query_message_index"`
-		} `json:"metadata"`
-	}
-	var in struct {
-		sitebot.History
-		Message string `json:"message"`
-	}
-	if err := json.Unmarshal(line, &item); err != nil {
-		return "", h, errors.New(inWordsOf(err))
-	}
-	if len(item.Input) == 0 {
-		return "", h, errors.New("it has no input")
-	}
-	if err := textOr(item.Input, &in.Query, &in); err != nil {
-		return "", h, errors.New(inWordsOf(err))
-	}
-	h = in.History
-	h.Query = cmp.Or(h.Query, in.Message)
-	if h.Rows == nil {
-		h.Rows = item.Metadata.Rows
-	}
-	h.CutAt = cmp.Or(h.CutAt, item.Metadata.CutAt)
-	return cmp.Or(item.Name, item.ID), h, nil
-}
-
-func tooLongLine(err error) error {
-	if errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("a line is longer than %d MB", maxHistoryLine>>20)
-	}
-	return err
 }

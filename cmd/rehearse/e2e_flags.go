@@ -7,7 +7,6 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/report"
-	"rehearse/internal/setup"
 )
 
 // answerThreshold is the score from which an answer is good, when nothing else is said.
@@ -84,7 +83,7 @@ func (f *e2eFlags) check() error {
 	return f.asRun().check()
 }
 
-// asRun returns the flags of the run that holds the items as tests.
+// asRun returns the flags of the run that holds the tests.
 func (f *e2eFlags) asRun() *runFlags {
 	r := &runFlags{
 		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold, hasThreshold: true, sample: f.sample,
@@ -94,18 +93,4 @@ func (f *e2eFlags) asRun() *runFlags {
 		r.judge = ""
 	}
 	return r
-}
-
-// places returns where the sites are: the folder that was named, or those of the configuration's targets.
-func (f *sitesFlags) places(c config.File) []config.Site {
-	if f.sites != "" {
-		return []config.Site{{Dir: f.sites, Prompts: f.prompts}}
-	}
-	var places []config.Site
-	for _, name := range setup.Names(c.Targets) {
-		if t := c.Targets[name]; t.Kind == config.SiteTarget {
-			places = append(places, t.Site)
-		}
-	}
-	return places
 }

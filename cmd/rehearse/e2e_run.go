@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,9 +10,8 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
-	"rehearse/internal/grader"
+	"rehearse/internal/langfuse/experiment"
 	"rehearse/internal/setup"
-	"rehearse/internal/sitebot/site"
 	"rehearse/internal/suite"
 )
 
@@ -21,56 +20,71 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	records, from, err := openDataset(ctx, env, name)
+	read, err := f.read(ctx, env, name, f.judge != noJudge)
 	if err != nil {
 		return err
 	}
-	where := from.String()
-	opened, err := f.open(env, where)
-	if err != nil {
-		return outcome(err)
-	}
-	defer env.closed(opened)
+	defer env.closed(read.setup)
 	if !f.hasAccuracy {
-		c := opened.Config()
+		c := read.setup.Config()
 		f.accuracy = c.Least().AnswerAccuracy
 	}
-	items, targets, err := f.items(opened, records, where, f.judge != noJudge)
-	if err != nil {
-		return outcome(err)
-	}
-	if items, err = f.chosen(env, items); err != nil {
+	if read.tests, err = f.chosen(env, read.tests); err != nil {
 		return err
 	}
-	log, err := f.openLog(env, from, items)
-	if err != nil {
-		return err
+	var to *experiment.Config
+	if read.from.Kind == dataset.InLangfuse && f.trace == "yes" {
+		if to, err = openLangfuseLog(env, logAuto, true); err != nil {
+			return err
+		}
 	}
-	defer log.breakOff(ctx) // unless it is finished
-	return f.evaluate(ctx, env, opened.With(targets), asSuite(from.Title(), where, items), items, log)
+	progress := newProgress(env, f.quiet)
+	log := evaluation.NewAnswerLog(to, read.from.Dataset, read.tests, progress)
+	defer func() { interruptibly(ctx, env, log.BreakOff) }() // unless it is finished
+	return f.evaluate(ctx, env, read, log, progress.note)
 }
 
-// open opens the configuration that applies to the dataset.
-func (f *sitesFlags) open(env *Env, where string) (*setup.Setup, error) {
-	s, err := env.open(setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
+// readTests are the tests of a dataset with the sites that they are for.
+type readTests struct {
+	from  dataset.Name
+	setup *setup.Setup
+	sites *setup.NamedSites
+	tests []*dataset.Test
+}
+
+// read reads a dataset with the configuration that applies to it. Close the setup.
+func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged bool) (*readTests, error) {
+	items, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.At(filepath.Dir(where))
+	s, err := env.open(setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
+	if err != nil {
+		return nil, outcome(err)
+	}
+	r := &readTests{from: from, setup: s}
+	at, err := s.At(filepath.Dir(from.String()))
+	if err == nil {
+		r.setup = at
+		r.sites, err = at.NamedSites(config.Site{Dir: f.sites, Prompts: f.prompts}, f.site)
+	}
+	if err == nil {
+		r.tests, err = dataset.Tests(items, dataset.TestsConfig{Origin: from.String(), Judged: judged, Site: r.sites.Find})
+	}
 	if err != nil {
 		env.closed(s)
+		return nil, outcome(err)
 	}
-	return at, err
+	return r, nil
 }
 
-// evaluate holds the items as tests and concludes by the share of good answers.
-func (f *e2eFlags) evaluate(ctx context.Context, env *Env, s *setup.Setup, tests *suite.Suite, items []*e2eItem, log *e2eLog) error {
+// evaluate holds the tests, concludes by the share of good answers, and prints what they came to.
+func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *readTests, log *evaluation.AnswerLog, note func(string)) error {
 	as := f.asRun()
-	progress := newProgress(env, f.quiet)
-	working, stop, release := env.interruptible(ctx, as.grace, progress.note)
+	working, stop, release := env.interruptible(ctx, as.grace, note)
 	e, err := evaluation.New(working, evaluation.Config{
-		Setup: s, Spec: as.spec(), Suites: []*suite.Suite{tests}, Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(),
-		Stop: stop, Sink: log.sink(progress),
+		Setup: read.sites.Setup(), Spec: as.spec(), Suites: []*suite.Suite{dataset.SuiteOf(read.from.Title(), read.from.String(), read.tests)},
+		Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(), Stop: stop, Sink: log,
 	})
 	var held *evaluation.Held
 	if err == nil {
@@ -80,89 +94,47 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, s *setup.Setup, tests
 	if err != nil {
 		return outcome(err)
 	}
-	return f.conclude(ctx, env, e, held, items, log)
+	answers, err := evaluation.ReadAnswers(held)
+	if err != nil {
+		return outcome(err)
+	}
+	held.RequireShare(answers, f.accuracy)
+	r, err := e.Conclude(held)
+	ended := errors.Join(as.show(env, held, r), err)
+	printAnswers(env.Stdout, answers, f.accuracy)
+	printWarnings(env.Stdout, read.tests, f.verbose, f.quiet)
+	interruptibly(ctx, env, func(ctx context.Context) { err = log.Finish(ctx, held, answers) })
+	if ended == nil {
+		return outcome(err)
+	}
+	return ended
 }
 
-// items reads the records, each for its site, and returns them with the targets that the sites are.
-func (f *sitesFlags) items(s *setup.Setup, records []dataset.Record, where string, judged bool) ([]*e2eItem, map[string]config.Target, error) {
-	places := f.places(s.Config())
-	if len(places) == 0 {
-		return nil, nil, usage("it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", config.Name)
-	}
-	targets := map[string]config.Target{}
-	known := map[string]*site.Site{}
-	find := func(name string) (*site.Site, error) {
-		name = cmp.Or(name, f.site)
-		if found := known[name]; found != nil {
-			return found, nil
-		}
-		var failure error
-		for _, place := range places {
-			opened, err := s.SitesAt(place)
-			if err != nil {
-				return nil, err
-			}
-			chosen, err := opened.Choose(name)
-			if err != nil {
-				failure = err
-				continue
-			}
-			found, err := opened.Library.Find(chosen)
-			if err != nil {
-				return nil, err
-			}
-			known[name] = found
-			place.Name = found.Name
-			targets[siteTargetName(found)] = config.Target{Kind: config.SiteTarget, Site: place}
-			return found, nil
-		}
-		return nil, failure
-	}
-	r := &e2eReader{origin: where, judged: judged, kinds: grader.New(grader.Config{}), find: find}
-	items, err := r.all(records)
-	return items, targets, err
-}
-
-// siteTargetName is what the target of a site is called in results.
-func siteTargetName(s *site.Site) string { return "sitebot:" + s.Name }
-
-// chosen applies --item: the first item that holds the text.
-func (f *e2eFlags) chosen(env *Env, items []*e2eItem) ([]*e2eItem, error) {
+// chosen applies --item: the first test that holds the text.
+func (f *e2eFlags) chosen(env *Env, tests []*dataset.Test) ([]*dataset.Test, error) {
 	if f.item == "" {
-		return items, nil
+		return tests, nil
 	}
-	found := matching(items, f.item)
-	switch len(found) {
-	case 0:
+	found := matching(tests, f.item)
+	if len(found) == 0 {
 		return nil, usage("no item has %q in its query or id", f.item)
-	case 1:
-	default:
-		fmt.Fprintf(env.Stderr, "rehearse: %d items hold %q; the first, %s, is taken: name more of the query, or the id, for another\n", len(found), f.item, found[0].id)
+	}
+	if len(found) > 1 {
+		fmt.Fprintf(env.Stderr, "rehearse: %d items hold %q; the first, %s, is taken: name more of the query, or the id, for another\n", len(found), f.item, found[0].ID)
 	}
 	return found[:1], nil
 }
 
-// matching returns the items whose query or id holds a text, the one with that very id alone.
-func matching(items []*e2eItem, text string) []*e2eItem {
-	var found []*e2eItem
-	for _, item := range items {
-		if item.id == text {
-			return []*e2eItem{item}
+// matching returns the tests whose query or id holds a text, the one with that very id alone.
+func matching(tests []*dataset.Test, text string) []*dataset.Test {
+	var found []*dataset.Test
+	for _, t := range tests {
+		if t.ID == text {
+			return []*dataset.Test{t}
 		}
-		if strings.Contains(item.query, text) || strings.Contains(item.id, text) {
-			found = append(found, item)
+		if strings.Contains(t.Query, text) || strings.Contains(t.ID, text) {
+			found = append(found, t)
 		}
 	}
 	return found
-}
-
-// asSuite returns the items as tests, each with its site as the target.
-func asSuite(name, file string, items []*e2eItem) *suite.Suite {
-	tests := make([]*suite.Test, 0, len(items))
-	for _, item := range items {
-		item.test.Suite = name
-		item.test.Execution.Targets = []string{siteTargetName(item.site)}
-		tests = append(tests, item.test)
-	}
-	return suite.Of(name, file, tests)
 }

@@ -1,0 +1,93 @@
+package setup
+
+import (
+	"cmp"
+	"slices"
+
+	"rehearse/internal/config"
+	"rehearse/internal/dataset"
+	"rehearse/internal/llm"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
+)
+
+// NamedSites are sites that are found by their names, in one place or several. It is not safe for concurrent use.
+type NamedSites struct {
+	setup  *Setup
+	places []config.Site
+	// unnamed is the site that is meant where none is named.
+	unnamed string
+	found   map[string]*site.Site
+	targets map[string]config.Target
+}
+
+// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Unnamed is the site that is
+// meant where none is named; empty means the only one.
+func (s *Setup) NamedSites(place config.Site, unnamed string) (*NamedSites, error) {
+	n := &NamedSites{setup: s, unnamed: unnamed, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
+	if place.Dir != "" {
+		n.places = []config.Site{place}
+		return n, nil
+	}
+	for _, name := range Names(s.config.Targets) {
+		if t := s.config.Targets[name]; t.Kind == config.SiteTarget {
+			n.places = append(n.places, t.Site)
+		}
+	}
+	if len(n.places) == 0 {
+		return nil, source.Invalid("it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", config.Name)
+	}
+	return n, nil
+}
+
+// Find returns the site of a name, or of no name, from the first place that has it.
+func (n *NamedSites) Find(name string) (*site.Site, error) {
+	name = cmp.Or(name, n.unnamed)
+	if found := n.found[name]; found != nil {
+		return found, nil
+	}
+	var failure error
+	for _, place := range n.places {
+		opened, err := n.setup.SitesAt(place)
+		if err != nil {
+			return nil, err
+		}
+		chosen, err := opened.Choose(name)
+		if err != nil {
+			failure = err
+			continue
+		}
+		found, err := opened.Library.Find(chosen)
+		if err != nil {
+			return nil, err
+		}
+		n.found[name] = found
+		place.Name = found.Name
+		n.targets[dataset.TargetOf(found)] = config.Target{Kind: config.SiteTarget, Site: place}
+		return found, nil
+	}
+	return nil, failure
+}
+
+// Setup returns a setup that has the sites that were found as targets, called as dataset.TargetOf says.
+func (n *NamedSites) Setup() *Setup { return n.setup.With(n.targets) }
+
+// Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, and has no knowledge, no data of
+// visitors, and nobody to tell of leads. Its sessions are kept in memory.
+func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
+	var sites []*site.Site
+	for _, name := range Names(n.found) {
+		if one := n.found[name]; !slices.Contains(sites, one) { // found by an alias, too
+			sites = append(sites, one)
+		}
+	}
+	library, err := site.NewLibrary(sites...)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	return sitebot.New(sitebot.Config{
+		Sites:  library,
+		Models: func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: model, Fast: model}, nil },
+	})
+}
