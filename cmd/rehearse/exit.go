@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"rehearse/internal/redact"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -60,7 +60,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
-		secrets := redact.New(env.Environ)
+		secrets := setup.Secrets(env.Environ)
 		if problems, ok := errors.AsType[source.Problems](err); ok {
 			printProblems(env.Stderr, problems, secrets)
 		} else {
@@ -73,7 +73,8 @@ func Main(ctx context.Context, env *Env, args []string) int {
 // maxPrinted is how many problems fit on a screen that someone still reads; `validate --format json` has all of them.
 const maxPrinted = 200
 
-func printProblems(w io.Writer, problems source.Problems, secrets *redact.Redactor) {
+// printProblems prints problems without secrets.
+func printProblems(w io.Writer, problems source.Problems, secrets interface{ Text(string) string }) {
 	for i, p := range problems {
 		if i == maxPrinted {
 			fmt.Fprintf(w, "… and %d more: `rehearse validate --format json` lists all\n", len(problems)-i)

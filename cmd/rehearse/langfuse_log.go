@@ -6,7 +6,6 @@ import (
 
 	"rehearse/internal/langfuse"
 	"rehearse/internal/langfuse/experiment"
-	"rehearse/internal/redact"
 	"rehearse/internal/setup"
 )
 
@@ -31,7 +30,7 @@ func openLangfuseLog(env *Env, mode string, remote bool) (*experiment.Config, er
 	if err != nil {
 		return nil, usage("--log langfuse: %w", err)
 	}
-	secrets := redact.New(env.Environ)
+	secrets := setup.Secrets(env.Environ)
 	say := func(text string) { fmt.Fprintln(env.Stderr, secrets.Text(harmless(text))) }
 	return &experiment.Config{Client: client, Secrets: secrets, Say: say, Pace: experiment.UsualPace()}, nil
 }

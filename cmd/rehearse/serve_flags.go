@@ -1,0 +1,155 @@
+package main
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/setup"
+	"rehearse/internal/sitebot/siteconfig"
+)
+
+// serveFlags are the flags of `rehearse serve`.
+type serveFlags struct {
+	addr, flows, knowledge string
+	sites, prompts         string
+	store, redis           string
+	model, config          string
+	tokenEnv, logFormat    string
+	grace, sessionTTL      time.Duration
+	maxTurns               int
+	public, localPrompt    bool
+	origins, proxies       []string
+	// hasModel is true when --model was given: then it answers for every site, too.
+	hasModel bool
+}
+
+func newServe(env *Env) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve flows and site chatbots over HTTP",
+		Long: `Serve flows as agents: POST /execute takes one turn of a conversation whose state the caller keeps, POST /internal/agent/test the same
+with sampling parameters and tracing (JSON, SSE, or a WebSocket by GET), /api/v1/conversations keeps the state, /api/v1/flows lists the flows.
+With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visitor by SSE, /chat/SITE is a page to talk on.
+With --store, POST /api/v1/events and /api/v1/events/batch take logged events, which "rehearse replay" plays again.
+GET /healthz answers when the server is ready.
+
+Programs of this machine need no token. To serve others, put a token into REHEARSE_TOKEN; they send it as Authorization: Bearer TOKEN.
+Ctrl-C and SIGTERM let turns in flight finish.`,
+		Example: `  rehearse serve --flows flows/                              with the small model inside, at 127.0.0.1:8090
+  rehearse serve --flows flows/ --model openai:gpt-5-mini --knowledge docs/
+  rehearse serve --sites examples/sites --model openai:gpt-5-mini     then open http://127.0.0.1:8090/chat/SITE
+  rehearse serve --sites sites/ --redis redis://localhost:6379 --public --origin https://www.acme.example
+  REHEARSE_TOKEN=… rehearse serve --flows flows/ --addr :8090    for other machines
+  rehearse serve --store sqlite:history.db                       take events of conversations that are held elsewhere
+  curl 127.0.0.1:8090/api/v1/conversations -d '{"flow_id": "support"}'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.hasModel = c.Flags().Changed("model")
+			return f.serve(c.Context(), env)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
+	flags.StringVar(&f.flows, "flows", "", "file or folder of flows; without one only flows that a request brings along are run")
+	flags.StringVar(&f.model, "model", "lexical", "model that talks: PROVIDER:MODEL, or a name in rehearse.yaml")
+	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
+	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
+	flags.StringVar(&f.store, "store", "", "database that keeps logged events, and the visitors' sessions: sqlite:PATH, or for events only postgres://… (default: sessions in memory)")
+	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
+	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
+	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
+	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
+	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
+	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
+	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the bearer token for other machines")
+	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")
+	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
+	flags.IntVar(&f.maxTurns, "max-turns", 256, "how many turns may be under way at once")
+	return c
+}
+
+const defaultTokenEnv = "REHEARSE_TOKEN"
+
+// check refuses flags that are out of range.
+func (f *serveFlags) check(token string) error {
+	switch {
+	case f.maxTurns < 1:
+		return usage("--max-turns must be at least 1")
+	case f.grace < 0:
+		return usage("--grace cannot be negative")
+	case f.tokenEnv != defaultTokenEnv && token == "":
+		return usage("--token-env: the variable %s is not set", f.tokenEnv)
+	}
+	return nil
+}
+
+// openLog returns the log on stderr. It has no secrets in it.
+func (f *serveFlags) openLog(env *Env) (*slog.Logger, error) {
+	out := setup.Secrets(env.Environ).Writer(env.Stderr)
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(out, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, nil)), nil
+	case "off":
+		return slog.New(slog.DiscardHandler), nil
+	}
+	return nil, usage("--log %q: use text, json or off", f.logFormat)
+}
+
+// folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a database.
+func (f *serveFlags) folder() string {
+	if f.flows == "" && !siteconfig.IsAddress(f.sites) {
+		return setup.FolderOf(f.sites)
+	}
+	return setup.FolderOf(f.flows)
+}
+
+// served says what is opened.
+func (f *serveFlags) served() (setup.ServedOptions, error) {
+	o := setup.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
+	path, scheme := "", ""
+	switch {
+	case setup.IsPostgres(f.store):
+		o.Events = f.store
+	case f.store != "":
+		if path, scheme = setup.SQLitePath(f.store); scheme != "" {
+			return o, usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
+		}
+		o.Events = "sqlite:" + path
+	}
+	if f.sites == "" {
+		return o, nil
+	}
+	if setup.IsPostgres(f.store) && f.redis == "" {
+		return o, usage("--store postgres://… keeps logged events, and no sessions of visitors: add --redis URL for these, or use sqlite:PATH for both")
+	}
+	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Store: path, Redis: f.redis, TTL: f.sessionTTL}
+	if f.hasModel {
+		o.Sites.Model = f.model
+	}
+	return o, nil
+}
+
+// networks reads --trusted-proxy: networks such as 10.0.0.0/8, and single addresses.
+func (f *serveFlags) networks() ([]netip.Prefix, error) {
+	var read []netip.Prefix
+	for _, text := range f.proxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, failed := netip.ParseAddr(text)
+			if failed != nil {
+				return nil, usage("--trusted-proxy %q is no network such as 10.0.0.0/8, and no address", text)
+			}
+			network = netip.PrefixFrom(address, address.BitLen())
+		}
+		read = append(read, network)
+	}
+	return read, nil
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"rehearse/internal/flow"
+)
+
+// AgentsConfig is what a server of agents works with. Only Engine is needed.
+type AgentsConfig struct {
+	Engine *flow.Engine
+	// Bot answers visitors of websites, Events keeps logged events; what is nil is not served.
+	Bot    Chatbot
+	Events EventLog
+	// Healthy is that of FrontConfig.
+	Healthy func() error
+	// Log gets a line per turn, without what was said; nil discards it.
+	Log *slog.Logger
+	// Now is the clock of conversations; nil means time.Now.
+	Now func() time.Time
+	// Token, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and ChatsConfig.
+	Token          string
+	Public         bool
+	Origins        []string
+	TrustedProxies []netip.Prefix
+	// MaxTurns is how many turns of flows, and how many of chatbots, may be under way at once (256).
+	MaxTurns int
+}
+
+// Agents serves flows, chatbots and a log of events behind one Front. It is safe for concurrent use. End it with Drain.
+type Agents struct {
+	http.Handler
+	flows *Flows
+	chats *Chats // nil without
+}
+
+// NewAgents returns a server of agents, or says which of the origins is none.
+func NewAgents(c AgentsConfig) (*Agents, error) {
+	a := &Agents{}
+	if c.Bot != nil {
+		var err error
+		if a.chats, err = NewChats(ChatsConfig{
+			Bot: c.Bot, Log: c.Log, Token: c.Token, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
+	var inside http.Handler = a.flows
+	if c.Events != nil {
+		inside = NewEvents(EventsConfig{Store: c.Events, Log: c.Log}).Beside(inside)
+	}
+	a.Handler = Front(inside, FrontConfig{Token: c.Token, Log: c.Log, Healthy: c.Healthy})
+	if a.chats != nil {
+		a.Handler = a.chats.Beside(a.Handler)
+	}
+	return a, nil
+}
+
+// Drain stops taking turns and waits for those under way, until ctx ends. Call it once.
+func (a *Agents) Drain(ctx context.Context) error {
+	err := a.flows.Drain(ctx)
+	if a.chats != nil {
+		err = errors.Join(err, a.chats.Drain(ctx))
+	}
+	return err
+}

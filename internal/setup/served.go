@@ -1,0 +1,84 @@
+package setup
+
+import (
+	"context"
+
+	"rehearse/internal/config"
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+	"rehearse/internal/source"
+)
+
+// ServedOptions say what a server of agents serves.
+type ServedOptions struct {
+	// Model talks in flows: a name of the configuration, or PROVIDER:MODEL.
+	Model string
+	// Flows is a file or folder of flows, or empty: then there are none of the server's own. Knowledge is their folder of knowledge bases; empty
+	// means that beside the flows.
+	Flows, Knowledge string
+	// Sites are the chatbots; without a Dir there are none.
+	Sites SitesOptions
+	// Events is the address of the store that logged events go to, sqlite:PATH or postgres://…; empty means none.
+	Events string
+}
+
+// Served is what a server of agents serves. Close it before its Setup, which holds the rest.
+type Served struct {
+	Engine *flow.Engine
+	// Sites is nil without chatbots, History without a store of events.
+	Sites   *Sites
+	History *History
+}
+
+// Served opens what a server of agents serves.
+func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
+	engine, err := s.servedFlows(o)
+	if err != nil {
+		return nil, err
+	}
+	served := &Served{Engine: engine}
+	if o.Sites.Dir != "" {
+		if served.Sites, err = s.Sites(ctx, o.Sites); err != nil {
+			return nil, err
+		}
+	}
+	if o.Events != "" {
+		if served.History, err = OpenHistory(ctx, o.Events); err != nil {
+			return nil, err
+		}
+	}
+	return served, nil
+}
+
+// Close closes the store of events.
+func (s *Served) Close() error {
+	if s.History == nil {
+		return nil
+	}
+	return s.History.Close()
+}
+
+// servedFlows opens an engine of the flows that are served. A request may bring along a flow of its own.
+func (s *Setup) servedFlows(o ServedOptions) (*flow.Engine, error) {
+	first, err := s.ModelNamed(o.Model, "model", Names(s.config.Models))
+	if err != nil {
+		return nil, err
+	}
+	model, siblings, err := s.Siblings(first)
+	if err != nil {
+		return nil, err
+	}
+	var library *flow.Library
+	if o.Flows != "" {
+		if library, err = flow.OpenLibrary(o.Flows); err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		for _, f := range library.Flows() {
+			s.Log.Info("flow", "id", f.ID, "version", f.Version, "nodes", len(f.Nodes), "warnings", len(f.Warnings), "file", f.File)
+		}
+	}
+	return s.Engine(
+		config.Target{Flow: config.Flow{Path: o.Flows, Knowledge: o.Knowledge}},
+		flow.Config{Model: model, Named: siblings.Model, Parameters: llm.ParametersOf(first), Flows: library},
+	)
+}
