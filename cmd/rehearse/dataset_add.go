@@ -13,7 +13,6 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/conversation"
 	"rehearse/internal/evaluation"
-	"rehearse/internal/redact"
 	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -171,7 +170,7 @@ func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Places, c
 			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n", harmless(name))
 		}
 	}
-	secrets := redact.New(env.Environ)
+	secrets := setup.Secrets(env.Environ)
 	for _, part := range []*json.RawMessage{&r.Input, &r.Expected, &r.Metadata} {
 		*part = secrets.Bytes(*part)
 	}
