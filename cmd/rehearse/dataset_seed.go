@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/grader"
 	"rehearse/internal/source"
 )
 
@@ -59,7 +60,7 @@ func (f *seedFlags) run(ctx context.Context, env *Env, file string) error {
 	}
 	s, err := dataset.LoadSeeding(file)
 	if err == nil {
-		err = dataset.CheckAssertions(file, s.Records)
+		err = dataset.CheckAssertions(file, s.Records, grader.New(grader.Config{}).Validate)
 	}
 	if err != nil {
 		return outcome(source.AsInvalid(err))

@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/grader"
 	"rehearse/internal/langfuse/experiment"
 	"rehearse/internal/setup"
 	"rehearse/internal/suite"
@@ -69,7 +70,9 @@ func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged boo
 		r.sites, err = at.NamedSites(config.Site{Dir: f.sites, Prompts: f.prompts}, f.site)
 	}
 	if err == nil {
-		r.tests, err = dataset.Tests(items, dataset.TestsConfig{Origin: from.String(), Judged: judged, Site: r.sites.Find})
+		r.tests, err = dataset.Tests(items, dataset.TestsConfig{
+			Origin: from.String(), Judged: judged, Site: r.sites.Find, Check: grader.New(grader.Config{}).Validate,
+		})
 	}
 	if err != nil {
 		env.closed(s)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/grader"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
@@ -26,7 +25,7 @@ type Test struct {
 	Rebuilt sitebot.Rebuilt
 }
 
-// TestsConfig says how items become tests. Site is needed.
+// TestsConfig says how items become tests. Site and Check are needed.
 type TestsConfig struct {
 	// Origin is where the items come from, as problems name it.
 	Origin string
@@ -34,6 +33,8 @@ type TestsConfig struct {
 	Judged bool
 	// Site returns the site of a name, or the one that is meant by no name.
 	Site func(name string) (*site.Site, error)
+	// Check returns what is wrong with an assertion of a type.
+	Check func(suite.Assertion) source.Problems
 }
 
 // TargetOf returns the name of the target that answers on a site.
@@ -41,7 +42,7 @@ func TargetOf(s *site.Site) string { return "sitebot:" + s.Name }
 
 // Tests makes a test of each item, in their order. It asks and opens nothing but what Site does. An error is all source.Problems of the items.
 func Tests(items []Record, c TestsConfig) ([]*Test, error) {
-	r := &testReader{TestsConfig: c, kinds: grader.New(grader.Config{})}
+	r := &testReader{TestsConfig: c}
 	tests := make([]*Test, 0, len(items))
 	for i := range items {
 		tests = append(tests, r.test(&items[i]))
@@ -53,9 +54,9 @@ func Tests(items []Record, c TestsConfig) ([]*Test, error) {
 }
 
 // CheckAssertions returns what is wrong with the assertions that items expect of answers, as source.Problems; origin is where the items come
-// from.
-func CheckAssertions(origin string, items []Record) error {
-	r := &testReader{TestsConfig: TestsConfig{Origin: origin}, kinds: grader.New(grader.Config{})}
+// from, check that of TestsConfig.
+func CheckAssertions(origin string, items []Record, check func(suite.Assertion) source.Problems) error {
+	r := &testReader{TestsConfig: TestsConfig{Origin: origin, Check: check}}
 	for i := range items {
 		var expected expectedAnswer
 		if err := json.Unmarshal(items[i].Expected, &expected); err != nil {
@@ -79,7 +80,6 @@ func SuiteOf(name, origin string, tests []*Test) *suite.Suite {
 // testReader makes tests of items and gathers what is wrong with them.
 type testReader struct {
 	TestsConfig
-	kinds    *grader.Set
 	problems source.Problems
 }
 
@@ -215,7 +215,7 @@ func (r *testReader) assertions(item *Record, part string, data json.RawMessage)
 	all := suite.Assertions(reader.Node(v, item.ID+"."+part+".assertions"), ".")
 	for _, a := range all {
 		if a.Type != "" {
-			reader.Problems = append(reader.Problems, r.kinds.Validate(a)...)
+			reader.Problems = append(reader.Problems, r.Check(a)...)
 		}
 	}
 	r.problems = append(r.problems, reader.Problems...)

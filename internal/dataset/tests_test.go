@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
+	"rehearse/internal/suite"
 )
 
 // oneSite finds a site of that name only.
@@ -34,7 +35,7 @@ func TestTests(t *testing.T) {
 		ID: "a", Input: json.RawMessage(`{"message": "And?"}`), Expected: json.RawMessage(`{"response": "Says more.", "assertions": [{"type": "contains", "value": "x"}]}`),
 		Metadata: json.RawMessage(`{"history": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "And?"}], "state": {"booking_state": {"active": true}}}`),
 	}}
-	tests, err := dataset.Tests(items, dataset.TestsConfig{Origin: "items.jsonl", Judged: true, Site: oneSite(t)})
+	tests, err := dataset.Tests(items, dataset.TestsConfig{Origin: "items.jsonl", Judged: true, Site: oneSite(t), Check: func(suite.Assertion) source.Problems { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
