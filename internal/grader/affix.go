@@ -25,7 +25,7 @@ func newEquals(c letterCase) func(*Args) runner.Grader {
 	}
 }
 
-// difference shows a text from shortly before the place where it stops being what was wanted.
+// difference shows got from shortly before the place where it begins to differ from wanted.
 func difference(wanted, got string) string {
 	same := 0
 	for same < min(len(wanted), len(got)) && wanted[same] == got[same] {

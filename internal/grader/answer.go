@@ -11,13 +11,13 @@ import (
 // maxAnswer bounds what a program or a web service may answer.
 const maxAnswer = 1 << 20
 
-// request is what a program or a web service is asked: the exchange and what the author configured.
+// request is what a program or a web service is sent: the exchange and the author's configuration.
 type request struct {
 	view
 	Config any `json:"config"`
 }
 
-// answer is what it replies.
+// answer is what a program or a web service replies.
 type answer struct {
 	Score      *float64           `json:"score"`
 	Passed     *bool              `json:"passed"`
@@ -55,7 +55,7 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 		g.Assertions = a.Assertions
 	}
 	for i := range g.Assertions {
-		g.Assertions[i].Grader = "" // the runner says who found what
+		g.Assertions[i].Grader = "" // the runner sets the grader
 	}
 	return g, nil
 }

@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// dimension is one side of an answer's quality (S0.54). What it means is ours: the source names the four and no more.
+// dimension is one aspect of an answer's quality. The requirement S0.54 names the four; the meanings are this program's.
 type dimension struct{ name, meaning string }
 
 var dimensions = []dimension{
@@ -19,7 +19,7 @@ var dimensions = []dimension{
 	{"format", "length, language, tone, layout and markers such as 👉 👇 💌 are as the expected output describes them or, if it does not, fit a chat"},
 }
 
-// Dimensions returns the names of the sides of an answer's quality, in the order of their report.
+// Dimensions returns the names of the four aspects of an answer's quality, in the order of reports.
 func Dimensions() []string {
 	names := make([]string, 0, len(dimensions))
 	for _, d := range dimensions {
@@ -28,7 +28,7 @@ func Dimensions() []string {
 	return names
 }
 
-// newAnswerQuality makes the judge of an answer held against what is expected of it.
+// newAnswerQuality makes the grader that has a judge compare an answer with the expected output.
 func newAnswerQuality(a *Args) runner.Grader { return &answerQuality{judge: a.set.Judge} }
 
 type answerQuality struct{ judge Judge }

@@ -11,17 +11,17 @@ import (
 )
 
 // Args reads the parameters of one assertion.
-// What a constructor asks for is what the type accepts: the names that were asked for are the type's reference, and any other key is unknown.
-// So a constructor reads all its parameters before it looks at their values.
+// The parameters that a constructor asks for are those that the type accepts. They make up its reference, and any other key is unknown.
+// So a constructor must ask for all of its parameters before it looks at a value.
 type Args struct {
 	// Assertion is the whole entry, with the fields that every type has.
 	Assertion suite.Assertion
 	node      source.Node
 	set       *Set
 	params    []Param
-	// aliases are second names of parameters, known but not listed in the reference.
+	// aliases are second names of parameters; the reference does not list them.
 	aliases []string
-	// depth counts the assertions that this one stands in.
+	// depth is the number of assertions that enclose this one.
 	depth int
 }
 
@@ -153,13 +153,13 @@ func (a *Args) OneOf(name, doc string, choices ...string) string {
 	return choices[0]
 }
 
-// Node returns the parameter unread, for shapes that the other methods do not cover; ok is false when it is absent.
+// Node returns the unread parameter, for shapes that the other methods do not cover; ok is false when it is absent.
 func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bool) {
 	return a.ask(name, kind, doc, required)
 }
 
-// PassFrom sets the score from which this type counts as passed when the author does not say.
-// A negated assertion, whose score the runner turns round, then passes below it.
+// PassFrom sets the score from which this type passes when the author gives no threshold.
+// A negated assertion passes below it, because the runner inverts the score.
 func (a *Args) PassFrom(score float64) {
 	if a.Assertion.Threshold >= 0 {
 		return

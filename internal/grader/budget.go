@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// budgetCheck makes a grader of a function that says whether an exchange stays within a budget, and what it used.
+// budgetCheck makes a grader of a function that returns whether an exchange stays within a budget, and how much it used.
 func budgetCheck(want string, check func(x *runner.Exchange) (passed bool, used string, err error)) runner.Grader {
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		passed, used, err := check(x)
@@ -27,7 +27,7 @@ func newLatency(a *Args) runner.Grader {
 	most := a.NumberOr("max_ms", -1, 0, unbounded, "the greatest latency in milliseconds; of a conversation, the sum over its turns")
 	a.Node("threshold", "number", "the same as max_ms", false)
 	own := a.Assertion.Threshold
-	a.Assertion.Threshold = -1 // it was no score
+	a.Assertion.Threshold = -1 // the parameter threshold is an amount here, not a score
 	switch {
 	case most >= 0 && own >= 0:
 		a.Report("threshold", "keep max_ms", "max_ms and threshold are the same here")

@@ -7,7 +7,7 @@ func Builtin() []Kind {
 	return slices.Concat(textKinds(), structureKinds(), flowKinds(), budgetKinds(), modelKinds(), combinationKinds())
 }
 
-// Text graders look at the reply of a turn, or at all replies of the conversation joined by blank lines.
+// textKinds look at the reply of a turn, or at all replies of the conversation joined by blank lines.
 func textKinds() []Kind {
 	return []Kind{
 		{Name: "contains", Group: TextGroup, New: newContains(caseCounts), Doc: "the reply holds value, or every text of a list; case counts; 1 or 0"},
@@ -31,7 +31,7 @@ func textKinds() []Kind {
 	}
 }
 
-// Structure graders look at the reply of a turn, or at the last reply of the conversation.
+// structureKinds look at the reply of a turn, or at the last reply of the conversation.
 func structureKinds() []Kind {
 	return []Kind{
 		{Name: "is_json", Group: StructureGroup, New: newIsJSON, Doc: "the whole reply is JSON and follows the schema, if there is one; 1 or 0"},
@@ -41,8 +41,8 @@ func structureKinds() []Kind {
 	}
 }
 
-// Graders of tools and flow look at the tool calls of a turn and at the state that the agent shows after it,
-// or at all tool calls of the conversation and its last state. What an agent does not show fails.
+// flowKinds look at the tool calls of a turn and at the agent's state after it, or at all tool calls of the conversation and the last
+// state. What an agent does not show fails.
 func flowKinds() []Kind {
 	return []Kind{
 		{Name: "tool_call", Group: FlowGroup, New: newToolCall, Doc: "the first tool call (or any, or the last) has this name and these args; names and texts count exactly, 1 equals 1.0; 1 or 0"},
@@ -57,7 +57,7 @@ func flowKinds() []Kind {
 	}
 }
 
-// Budget graders look at what a turn took, or at the sums over the conversation.
+// budgetKinds look at what a turn used, or at the sums over the conversation.
 func budgetKinds() []Kind {
 	return []Kind{
 		{Name: "latency", Group: BudgetGroup, New: newLatency, OwnThreshold: true, Doc: "the reply took at most max_ms milliseconds; 1 or 0"},

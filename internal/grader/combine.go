@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// combine makes one grade of the settled grades of the children.
+// combine makes one grade of the children's adjusted grades.
 func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Grade {
 	threshold := passMark(x)
 	g := result.Grade{Code: result.AssistantContent}
@@ -32,7 +32,7 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	g.Score = got
 	if c.mode == "threshold" {
 		g.Score = 0
-		if got >= c.mark(threshold)-1e-9 { // a mean is rounded
+		if got >= c.mark(threshold)-1e-9 { // allows for the rounding of a mean
 			g.Score = 1
 		}
 	}
@@ -51,8 +51,8 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	return g
 }
 
-// score returns what the mode makes of the children's scores, and in words what it should come to.
-// A required child that is below what it requires makes it 0 in every mode.
+// score returns the score of the composite in its mode, and in words what was wanted.
+// In every mode it is 0 when a required child is below the score that it requires.
 func (c *composite) score(grades []result.Grade, threshold float64) (want string, score float64) {
 	mark, n := decimal(c.mark(threshold)), len(grades)
 	if c.mode == "weighted" || c.mode == "threshold" {
@@ -73,7 +73,7 @@ func (c *composite) score(grades []result.Grade, threshold float64) (want string
 	return fmt.Sprintf("one of %d checks to score at least %s", n, mark), greatest
 }
 
-// mark is the score that the composite should reach.
+// mark is the score from which the composite passes.
 func (c *composite) mark(threshold float64) float64 {
 	if c.threshold >= 0 {
 		return c.threshold

@@ -20,7 +20,7 @@ const (
 	defaultTimeout = time.Minute
 	// maxStderr is how much of the end of a program's error output an error quotes.
 	maxStderr = 300
-	// gracePeriod is how long output may stay open once the program itself has ended.
+	// gracePeriod is how long output may stay open after the program has ended.
 	gracePeriod = 2 * time.Second
 )
 
@@ -86,12 +86,12 @@ func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	stdout, stderr := &bounded{most: maxAnswer}, &tail{most: maxStderr}
 	cmd := exec.CommandContext(limited, p.words[0], p.words[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append([]string{}, p.environ...) // never nil, which would hand down every secret
+	cmd.Env = append([]string{}, p.environ...) // not nil: a nil Env would pass on every secret
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
 	cmd.WaitDelay = gracePeriod
 	ownGroup(cmd)
 	err := cmd.Run()
-	killGroup(cmd) // whatever it left behind
+	killGroup(cmd) // processes that the program left behind
 	switch {
 	case stdout.overflown:
 		return nil, fmt.Errorf("an answer larger than %d bytes", maxAnswer)
@@ -107,15 +107,15 @@ func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	return nil, err
 }
 
-// bounded keeps what is written, up to so many bytes, and then fails.
-// It is no bytes.Buffer inside, whose ReadFrom would go round the bound.
+// bounded keeps what is written and fails beyond a number of bytes.
+// It does not embed a bytes.Buffer: the buffer's ReadFrom would bypass the bound.
 type bounded struct {
 	bytes     []byte
 	most      int
 	overflown bool
 }
 
-// Write fails when there would be too much.
+// Write returns an error when the bound would be exceeded.
 func (b *bounded) Write(data []byte) (int, error) {
 	if len(b.bytes)+len(data) > b.most {
 		b.overflown = true

@@ -4,7 +4,7 @@ package grader
 
 import "os/exec"
 
-// Process groups are a Unix notion; elsewhere only the program itself is ended.
+// ownGroup does nothing: process groups exist on Unix only. Elsewhere, only the program itself is ended.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(*exec.Cmd) {}

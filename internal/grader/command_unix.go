@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes the program lead a process group, which ends as a whole when its time is up.
+// ownGroup makes the program lead a process group. The whole group is killed when the time is up.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -16,7 +16,7 @@ func ownGroup(cmd *exec.Cmd) {
 	}
 }
 
-// killGroup ends every process of the group; it may be gone already.
+// killGroup kills every process of the group. The group may be gone already.
 func killGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

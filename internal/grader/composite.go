@@ -19,7 +19,7 @@ type composite struct {
 	check    runner.Check
 	children []runner.Check
 	mode     string
-	// threshold is the mean from which mode threshold scores 1; negative means the test's.
+	// threshold is the mean from which the mode threshold scores 1; a negative one stands for the test's threshold.
 	threshold float64
 }
 
@@ -97,13 +97,13 @@ func (c *composite) Judged() bool {
 	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Judged })
 }
 
-// Always reports whether a child is asked even where the judge is spared.
+// Always reports whether a child is asked even when short_circuit spares the judge.
 func (c *composite) Always() bool {
 	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Always })
 }
 
-// Grade asks the children, those that ask a model last, and combines what they found.
-// If one of them cannot decide, nor can the composite; the grade then holds only what the judge has cost so far.
+// Grade asks the children, those with a model last, and combines their grades.
+// If a child cannot decide, the composite cannot either; the grade then holds nothing but the judge's use.
 func (c *composite) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 	grades := make([]result.Grade, len(c.children))
 	var use result.JudgeUse
@@ -117,7 +117,7 @@ func (c *composite) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 			if err != nil {
 				return result.Grade{Judge: use}, fmt.Errorf("%s: %w", label(child), err)
 			}
-			grades[i] = child.Settle(grade)
+			grades[i] = child.Adjust(grade)
 		}
 	}
 	g := c.combine(grades, x)

@@ -60,7 +60,7 @@ func containsAll(values []string, c letterCase) runner.Grader {
 	})
 }
 
-// values reads value, or values: a text or a list of texts, none of them empty, since every reply holds the empty text.
+// values reads value or values: a text or a list of texts. Empty texts are refused, since every reply contains them.
 func (a *Args) values(doc string) []string {
 	n, ok := a.either("value", "values", "text or list of texts", doc, true)
 	if !ok {

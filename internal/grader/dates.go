@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// dateFormats are tried when an author names none. A date that could be American or European is read as American;
-// authors with other dates name their formats.
+// dateFormats are tried when an author names no format. An ambiguous date such as 01/02/2026 is read as American, month first.
 func dateFormats() []string {
 	return []string{
 		"YYYY-MM-DDTHH:mm:ssZ", "YYYY-MM-DDTHH:mm:ss", "YYYY-MM-DD", "DD-MMM-YYYY",
@@ -50,7 +49,7 @@ next:
 	return b.String(), nil
 }
 
-// parseDate returns the calendar day of a text as it is written, whatever its time and zone.
+// parseDate returns the calendar day that a text names. It ignores the time and the zone.
 func parseDate(text string, layouts []string) (day string, ok bool) {
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {

@@ -16,7 +16,7 @@ const (
 
 // quote shortens a text for evidence, keeping its beginning.
 func quote(s string) string {
-	// White space is folded below, so a good deal more than what is shown has to be looked at, but never all of a huge reply.
+	// White space is folded below, so the result may need much more of the text than it shows, but never all of a huge reply.
 	start := s[:runeStart(s, 20*maxQuoted)]
 	shown := []rune(strings.Join(strings.Fields(start), " "))
 	if len(shown) > maxQuoted || len(start) < len(s) {
@@ -35,7 +35,7 @@ func quoteEnd(s string) string {
 	return fmt.Sprintf("%q", string(shown))
 }
 
-// quoteAll quotes the texts of a list, the first few of a long one.
+// quoteAll quotes the texts of a list, but only the first few of a long one.
 func quoteAll(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, t := range texts {
@@ -44,7 +44,7 @@ func quoteAll(texts []string) string {
 	return fewOf(quoted)
 }
 
-// runeStart returns the offset, or the one shortly before it, at which a character of the text starts; it stays inside the text.
+// runeStart returns the nearest offset at or before the given one at which a character begins; it stays within the text.
 func runeStart(s string, offset int) int {
 	if offset >= len(s) {
 		return len(s)
@@ -55,7 +55,7 @@ func runeStart(s string, offset int) int {
 	return max(0, offset)
 }
 
-// cutRunes returns the beginning of a text, at most so many characters long.
+// cutRunes returns at most the given number of characters from the beginning of a text.
 func cutRunes(s string, most int) string {
 	for i := range s {
 		if most--; most < 0 {
@@ -79,7 +79,7 @@ func counted(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// fewOf joins texts that are short already, the first few of many.
+// fewOf joins texts that are already short, but only the first few of many.
 func fewOf(texts []string) string {
 	list := strings.Join(texts[:min(len(texts), maxListed)], ", ")
 	if rest := len(texts) - maxListed; rest > 0 {

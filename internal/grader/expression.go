@@ -25,7 +25,7 @@ const (
 	maxExprSteps  = 1_000_000
 )
 
-// exprEnv is what an expression may name.
+// exprEnv holds the names that an expression may use.
 type exprEnv struct {
 	view
 	// Step is called for each element that the expression looks at, with what it found about it.
@@ -53,7 +53,7 @@ func newExpression(a *Args) runner.Grader {
 	})
 }
 
-// program compiles an expression; a broken one, a name that does not exist or a result that is no score is reported.
+// program compiles an expression. It reports a broken one, an unknown name, and a result that is not a score.
 func (a *Args) program(code string) *vm.Program {
 	if !a.node.Has("value") {
 		return nil
@@ -68,7 +68,7 @@ func (a *Args) program(code string) *vm.Program {
 	if t := program.Node().Type(); t != nil && !maybeScore(t.Kind()) {
 		a.Report("value", "compare it with something, or count it", "the expression is a %s, not true or false or a number", t)
 	}
-	// Counting steps hides the types of what is counted, so it comes after they have been checked.
+	// Counting steps hides the types of what it counts, so it is added after the types have been checked.
 	program, err = expr.Compile(code, append(typed, expr.Patch(stepCounter{}))...)
 	if err != nil {
 		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
@@ -76,7 +76,7 @@ func (a *Args) program(code string) *vm.Program {
 	return program
 }
 
-// viewType matches a Go type of the environment in a message of the compiler, where the author knows the field's name only.
+// viewType matches a Go type of the environment in a compiler message; an author knows only the field's name.
 var viewType = regexp.MustCompile(`(?:type )?\*?grader\.view(\w+)`)
 
 // compileError says in one line what is wrong and where in the expression.
@@ -96,7 +96,7 @@ func maybeScore(k reflect.Kind) bool {
 	return k == reflect.Bool || k == reflect.Interface || k >= reflect.Int && k <= reflect.Float64
 }
 
-// stepCounter makes every predicate, the only thing that is evaluated more than once, pass through Step.
+// stepCounter makes every predicate pass through Step. Nothing else in an expression is evaluated more than once.
 type stepCounter struct{}
 
 // Visit is called by the compiler for each node.

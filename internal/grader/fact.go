@@ -5,7 +5,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// memory is what an agent remembers, as far as graders look at it.
+// memory is the part of an agent's memory that graders look at.
 type memory struct {
 	Facts []fact `json:"facts"`
 }
@@ -49,7 +49,7 @@ func (f fact) matches(other fact) bool {
 	return f.Key == other.Key && (f.Value == nil || sameText(f.Value, other.Value))
 }
 
-// sameText compares the values of facts, in which case does not count.
+// sameText compares the values of facts without regard to case.
 func sameText(a, b any) bool {
 	return caseIgnored.of(plainText(a)) == caseIgnored.of(plainText(b))
 }

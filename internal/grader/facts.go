@@ -12,10 +12,10 @@ import (
 
 // change is a way in which a turn changes the facts of an agent's memory.
 type change struct {
-	// verb says it of a turn, as in "facts added".
+	// verb names the change in a sentence about a turn, such as "facts added".
 	verb   string
 	wanted []fact
-	// of returns what a turn changed in this way.
+	// of returns the facts that a turn changed in this way.
 	of func(d *memoryDelta) []fact
 }
 
@@ -51,7 +51,7 @@ func newFacts(a *Args) runner.Grader {
 	})
 }
 
-// grade looks for the wanted facts: among what the turn changed, or at conversation level among all that are live.
+// grade looks for the wanted facts among those that the turn changed or, for a whole conversation, among all live facts.
 func (c change) grade(x *runner.Exchange) result.Grade {
 	want, got := "facts "+c.verb+": "+factsText(c.wanted), "no fact "+c.verb
 	var facts []fact
@@ -89,7 +89,7 @@ func (c change) changed(x *runner.Exchange) (facts []fact, problem string) {
 	return c.of(shown.Delta), ""
 }
 
-// facts reads a list of {key, value}; a text is a key.
+// facts reads a list of {key, value}; a plain text is a key.
 func (a *Args) facts(name, doc string) []fact {
 	n, ok := a.Node(name, "list of facts", doc, false)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 type field struct {
 	path string
 	expr jp.Expr
-	// expected is used when given, else what stands at the same path of the expected output.
+	// expected is used when given is true; otherwise the value at the same path of the expected output is.
 	given    bool
 	expected any
 	weight   float64
@@ -107,7 +107,7 @@ func readLayouts(n source.Node) []string {
 	return layouts
 }
 
-// within compares numbers, or texts that are numbers; a relative tolerance is a share of the expected number unless that is 0.
+// within compares numbers, or texts that are numbers. A relative tolerance is a share of the expected number, unless that is 0.
 func within(tolerance float64, relative bool) func(got, expected any) (bool, string) {
 	return func(got, expected any) (bool, string) {
 		want := show(expected) + " ± " + amount(tolerance)
@@ -120,7 +120,7 @@ func within(tolerance float64, relative bool) func(got, expected any) (bool, str
 			return false, want
 		}
 		off := math.Abs(g - e)
-		rounding := 1e-15 * math.Max(math.Abs(g), math.Abs(e)) // or 0.4 would be farther than 0.1 from 0.3
+		rounding := 1e-15 * math.Max(math.Abs(g), math.Abs(e)) // without it, 0.4 would be farther than 0.1 from 0.3
 		if relative && e != 0 {
 			off, rounding = off/math.Abs(e), rounding/math.Abs(e)
 		}

@@ -25,7 +25,7 @@ func (c *comparison) add(f field, passed bool, want, evidence string) {
 	}
 }
 
-// compareFields compares every field. The error means that it is not known what a field should be.
+// compareFields compares every field. It returns an error when the expected value of a field is not known.
 func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 	reply, replyErr := lenientJSON(x.Output)
 	reference, referenceErr := lenientJSON(x.Expected)
@@ -53,14 +53,14 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 			c.add(f, ok, want, show(got))
 		case f.required:
 			c.add(f, false, want, "nothing at that path")
-		default: // an optional field that is missing counts neither way
+		default: // a missing optional field counts neither way
 			c.assertions = append(c.assertions, result.Assertion{Text: f.path + " is " + want, Passed: true, Evidence: "not there, and optional"})
 		}
 	}
 	return c, nil
 }
 
-// grade sums up. A reply in which there was nothing to compare has got nothing right.
+// grade returns the share of fields that agree. A reply with nothing to compare scores 0.
 func (c *comparison) grade(check runner.Check, x *runner.Exchange, allOrNothing bool) result.Grade {
 	score := 0.0
 	if c.weights > 0 {

@@ -8,10 +8,10 @@ import (
 	"rehearse/internal/runner"
 )
 
-// noFlow says why an agent without a state fails what is asked of it.
+// noFlow is the reason when an agent without a state is graded on its state.
 const noFlow = "the agent shows no flow state; ask this of a flow, or of a target that returns its state"
 
-// stateOf decodes of the agent's state what T names. A problem says in words why there is none.
+// stateOf decodes the fields of T from the agent's state. A problem says in words why there is no state.
 func stateOf[T any](x *runner.Exchange) (shown T, problem string) {
 	raw := bytes.TrimSpace(x.Reply.State)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {

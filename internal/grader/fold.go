@@ -16,18 +16,18 @@ const (
 )
 
 // of returns the text in the form in which it is compared.
-// Ignoring case is full Unicode case folding (The Unicode Standard 5.18), not lower case:
-// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇". Letters are composed (NFC) before and after, since folding can take
-// them apart: "é" is one letter however it was typed.
+// Ignoring case uses full Unicode case folding (The Unicode Standard 5.18), not lower case:
+// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇". Letters are composed (NFC) before and after, because folding can decompose
+// them: "é" is one letter however it was typed.
 func (c letterCase) of(s string) string {
 	if c == caseIgnored {
-		// The table swaps the two cases of Cherokee; lower case makes them one.
+		// The folding table swaps the two cases of Cherokee; lower case makes them equal.
 		return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFC.String(s))))
 	}
 	return s
 }
 
-// note completes what a check wants.
+// note completes the sentence that says what a check wants.
 func (c letterCase) note() string {
 	if c == caseIgnored {
 		return " in any case"

@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// ban is a fact that must not be live: with both key and value, or with either when it is a plain text.
+// ban is a fact that must not be live. A mapping matches key and value together; a plain text matches either of them.
 type ban struct {
 	fact
 	either bool

@@ -18,7 +18,7 @@ import (
 type service struct {
 	check runner.Check
 	url   string
-	// name is the address without what may be secret in it.
+	// name is the address without its parts that may be secret.
 	name    string
 	config  any
 	timeout time.Duration
@@ -77,7 +77,7 @@ func (s *service) post(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, bare(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)) // one more than parseAnswer takes
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)) // one byte more than parseAnswer accepts
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
@@ -87,7 +87,7 @@ func (s *service) post(ctx context.Context, body []byte) ([]byte, error) {
 	return data, nil
 }
 
-// bare drops the address that net/http puts before an error, since the sentence names it already.
+// bare removes the address that net/http puts before an error; the sentence around it has the address already.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// maxSchemaBytes bounds a reply that is checked against a schema, since each fault in it costs a good deal of memory.
+// maxSchemaBytes bounds a reply that is checked against a schema: each fault in it costs much memory.
 const maxSchemaBytes = 1 << 20
 
 func newIsJSON(a *Args) runner.Grader {

@@ -13,10 +13,10 @@ import (
 	"rehearse/internal/runner"
 )
 
-// valueCheck is what json_path wants of each value that the path leads to.
+// valueCheck is what json_path wants of each value at the path.
 type valueCheck struct {
 	want string
-	// absent wants the path to lead nowhere.
+	// absent is true when there must be no value at the path.
 	absent bool
 	holds  func(v any) bool
 }
@@ -36,7 +36,7 @@ func newJSONPath(a *Args) runner.Grader {
 	})
 }
 
-// all reports whether every value, and at least one, is as wanted.
+// all reports whether there is at least one value and every value is as wanted.
 func (c valueCheck) all(values []any) (passed bool, evidence string) {
 	if c.absent {
 		return len(values) == 0, found(values)
@@ -46,7 +46,7 @@ func (c valueCheck) all(values []any) (passed bool, evidence string) {
 	}
 	worst := ""
 	for _, v := range values {
-		// The library returns the entries of an object in random order; the record must not depend on it.
+		// The library returns the entries of an object in random order. The record must not depend on it.
 		if text := show(v); !c.holds(v) && (worst == "" || text < worst) {
 			worst = text
 		}
@@ -89,7 +89,7 @@ func parsePath(path string) (expr jp.Expr, problem string) {
 	return expr, ""
 }
 
-// valueCheck reads equals, contains, matches, exists, min and max, of which an author gives one, or both min and max.
+// valueCheck reads equals, contains, matches, exists, min and max. An author gives exactly one of them, or both min and max.
 func (a *Args) valueCheck() valueCheck {
 	equals, _ := a.Node("equals", "any value", `the value must be this; 1 and 1.0 are the same, 1 and "1" are not`, false)
 	part := a.TextOr("contains", "", "a text must hold this, a list must have it as an element, a mapping as a key")
@@ -126,7 +126,7 @@ func (a *Args) valueCheck() valueCheck {
 	return valueCheck{want: "exists", holds: func(any) bool { return true }}
 }
 
-// given returns those of the names that the author wrote; null is a value here.
+// given returns the names that the author wrote; null counts as a value here.
 func (a *Args) given(names ...string) []string {
 	var given []string
 	for _, name := range names {

@@ -9,11 +9,11 @@ import (
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.
 type Judge interface {
-	// Ask returns the judge's verdict. An error means that there is none: never a failing score.
+	// Ask returns the judge's verdict. An error means that there is no verdict; it never counts as a failing score.
 	Ask(ctx context.Context, q Question) (Verdict, error)
 }
 
-// Mode says what form of answer a question wants.
+// Mode is the form of answer that a question wants.
 type Mode string
 
 // The modes of a question.
@@ -26,8 +26,8 @@ const (
 // Question is what a judge is asked about one exchange.
 type Question struct {
 	Mode Mode
-	// Task is the author's own prompt with its variables filled in. When it is set and Embedded is true,
-	// the exchange stands in it already and Input and Output are not sent again.
+	// Task is the author's own prompt with its variables filled in. With Embedded, the prompt already contains the exchange, and
+	// Input and Output are not sent again.
 	Task     string
 	Embedded bool
 	Input    []chat.Message
@@ -35,10 +35,10 @@ type Question struct {
 	Expected string
 	Criteria string
 	Rubrics  []Rubric
-	// Names are the criteria of Criteria mode, Context an excerpt such as a node's prompt or facts.
+	// Names are the criteria of mode Criteria. Context is an excerpt, such as a node's prompt or facts.
 	Names   []string
 	Context string
-	// Reference is the expected output for Criteria mode, Meanings say what its criteria mean; both may be left out.
+	// Reference is the expected output for mode Criteria, Meanings explain its criteria; both are optional.
 	Reference string
 	Meanings  map[string]string
 }
@@ -51,7 +51,7 @@ type Rubric struct {
 	Ranges   []Range `json:"score_ranges,omitempty"`
 }
 
-// Range describes what the scores between two ends, both included and within 0..10, mean.
+// Range gives the meaning of the scores from Low to High, both included and within 0..10.
 type Range struct {
 	Ends    [2]int `json:"score_range"`
 	Outcome string `json:"outcome"`
@@ -59,11 +59,11 @@ type Range struct {
 
 // Verdict is a judge's answer.
 type Verdict struct {
-	// Checks holds the answers by rubric id; a rubric that the judge left out has none.
+	// Checks holds the answers by rubric ID; a rubric that the judge left out is absent.
 	Checks map[string]RubricCheck `json:"checks,omitempty"`
-	// Scores holds the answers of Criteria mode, each between 0 and 1.
+	// Scores holds the answers of mode Criteria, each between 0 and 1.
 	Scores map[string]float64 `json:"scores,omitempty"`
-	// Score is the answer of Free mode.
+	// Score is the answer of mode Free.
 	Score     float64         `json:"score"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Use       result.JudgeUse `json:"-"`

@@ -7,8 +7,8 @@ import (
 	"rehearse/internal/runner"
 )
 
-// excerpt is what a judge of criteria is told beside the reply (S1.78): of an agent that shows its state, the prompt of the node
-// where it stands, its live facts and the user's last message; of any other, the conversation as graders see it.
+// excerpt is the context that a judge of criteria sees beside the reply (S1.78). For an agent that shows its state, it is the prompt of
+// the current node, the live facts and the user's last message; for any other agent, the conversation as graders see it.
 func excerpt(x *runner.Exchange) string {
 	shown, problem := stateOf[struct {
 		Node *struct {

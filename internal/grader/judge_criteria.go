@@ -11,15 +11,15 @@ import (
 	"rehearse/internal/source"
 )
 
-// overall is the quality that stands for the mean of several criteria, by default of these (S1.42, S1.52).
+// overall is a quality that stands for the mean of several criteria; overallCriteria apply when none are named (S1.42, S1.52).
 const overall = "assistant_quality"
 
-// listedLeast is the score that a quality needs when only its name is given.
+// listedLeast is the score that a quality needs when the author gives only its name.
 const listedLeast = 0.7
 
 func overallCriteria() []string { return []string{"helpfulness", "faithfulness", "style"} }
 
-// quality is one threshold: the mean score of its criteria, mostly a single one, must reach the least.
+// quality is one threshold: the mean score of its criteria, usually one, must reach least.
 type quality struct {
 	name     string
 	criteria []string
@@ -87,7 +87,7 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	grade := result.Grade{Score: 1, Code: result.QualityJudgeFail, Judge: verdict.Use}
 	var missed []string
 	for _, q := range g.qualities {
-		passed, evidence := q.settle(verdict.Scores)
+		passed, evidence := q.passes(verdict.Scores)
 		grade.Assertions = append(grade.Assertions, result.Assertion{Text: q.name, Passed: passed, Evidence: evidence})
 		if !passed {
 			missed = append(missed, q.name+" "+evidence)
@@ -103,8 +103,8 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	return grade, nil
 }
 
-// settle reports whether the scores suffice, and what they are.
-func (q quality) settle(scores map[string]float64) (passed bool, evidence string) {
+// passes reports whether the scores reach the threshold, and lists them as evidence.
+func (q quality) passes(scores map[string]float64) (passed bool, evidence string) {
 	sum, answered := 0.0, 0
 	parts := make([]string, 0, len(q.criteria))
 	for _, name := range q.criteria {
@@ -125,5 +125,5 @@ func (q quality) settle(scores map[string]float64) (passed bool, evidence string
 	if len(q.criteria) > 1 {
 		evidence = fmt.Sprintf("scored %.2f on average (%s), needs %.2f", mean, strings.Join(parts, ", "), q.least)
 	}
-	return mean >= q.least-1e-9, evidence // a mean is rounded
+	return mean >= q.least-1e-9, evidence // allows for the rounding of a mean
 }

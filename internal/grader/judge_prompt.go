@@ -20,7 +20,7 @@ const maxPromptBytes = 256 << 10
 // promptVariable matches the variables of a judge's prompt (S2.24, S2.25).
 var promptVariable = regexp.MustCompile(`\{\{\s*(input|output|criteria|expected_output)\s*\}\}`)
 
-// newJudgePrompt makes the free judge: an author's prompt, or none, in which case the criteria or the expected output say what is good.
+// newJudgePrompt makes the free judge. Without an author's prompt, the criteria or the expected output say what is good.
 func newJudgePrompt(a *Args) runner.Grader {
 	prompt := a.TextOr("prompt", "", "what to judge; {{input}}, {{output}}, {{criteria}} and {{expected_output}} are filled in; file://path reads it from a file")
 	value := a.TextOr("value", "", "the same as prompt")
@@ -94,7 +94,7 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 
 func passMark(x *runner.Exchange) float64 { return runner.Threshold(x.Test) }
 
-// fillPrompt replaces the variables of a prompt. What is put in is not looked at again.
+// fillPrompt replaces the variables of a prompt. Variables in the inserted texts are not replaced.
 func fillPrompt(prompt string, q Question) string {
 	return promptVariable.ReplaceAllStringFunc(prompt, func(found string) string {
 		switch promptVariable.FindStringSubmatch(found)[1] {
@@ -113,7 +113,7 @@ func question(m Mode, x *runner.Exchange) Question {
 	return Question{Mode: m, Input: slices.Clip(x.Input), Output: x.Output, Expected: x.Expected, Criteria: x.Criteria}
 }
 
-// ask fails with a sentence, not a panic, where no judge is configured.
+// ask asks the judge. It returns an error when no judge is configured.
 func ask(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")

@@ -7,7 +7,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// maxCompared bounds the characters of each text that are compared in quadratic time: about a second at worst.
+// maxCompared bounds the characters of each text that are compared in quadratic time: about a second at most.
 const maxCompared = 20_000
 
 func newLevenshtein(a *Args) runner.Grader {
@@ -16,8 +16,8 @@ func newLevenshtein(a *Args) runner.Grader {
 	})
 }
 
-// levenshtein returns 1 − distance/length of the longer text; two empty texts are alike.
-// What lies more than maxCompared characters past the common beginning counts as different, so a huge text never scores too high.
+// levenshtein returns 1 − distance/length of the longer text; two empty texts score 1.
+// Characters more than maxCompared past the common beginning count as different, so a huge text never scores too high.
 func levenshtein(a, b []rune) float64 {
 	longest := max(len(a), len(b))
 	if longest == 0 {
@@ -29,7 +29,7 @@ func levenshtein(a, b []rune) float64 {
 	return 1 - float64(distance)/float64(longest)
 }
 
-// differing cuts off the beginning and the end that two sequences share, which no alignment needs to look at.
+// differing removes the common beginning and the common end of two sequences. No alignment depends on them.
 func differing[T comparable](a, b []T) (restA, restB []T) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

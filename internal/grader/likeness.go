@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// measure says how like a reference a text is, from 0 to 1.
+// measure returns how similar a text is to a reference, from 0 to 1.
 type measure func(ctx context.Context, text, reference string) (float64, error)
 
 // reference reads the text that a reply is compared with; empty means the turn's expected output.
@@ -21,7 +21,7 @@ func (a *Args) reference() string {
 	return strings.TrimSpace(value)
 }
 
-// likeness makes a grader whose score is a measure, and which passes from the author's threshold or else from passFrom.
+// likeness makes a grader whose score is a measure. It passes from the author's threshold, or from passFrom when there is none.
 // White space around both texts does not count.
 func likeness(a *Args, reference, name string, passFrom float64, m measure) runner.Grader {
 	a.PassFrom(passFrom)

@@ -84,7 +84,7 @@ func TestLikenessThresholds(t *testing.T) {
 		if check.Threshold != tc.marks {
 			t.Errorf("%s: threshold %v, want %v", tc.yaml, check.Threshold, tc.marks)
 		}
-		g := check.Settle(grade(t, check, reply("a x y z"))) // scores 0.1597
+		g := check.Adjust(grade(t, check, reply("a x y z"))) // scores 0.1597
 		if passed := check.Passes(g, 0.8); passed != tc.pass || g.Assertions[0].Passed != tc.pass {
 			t.Errorf("%s: passed %t, its assertion %t, want %t (score %v)", tc.yaml, passed, g.Assertions[0].Passed, tc.pass, g.Score)
 		}

@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// ended stands for no node in a list of nodes.
+// ended stands for "no node" in a list of nodes.
 const ended = ""
 
 func newNextNode(a *Args) runner.Grader {
@@ -63,7 +63,7 @@ func nodeID(n source.Node) string {
 	return id
 }
 
-// nextNode returns where the flow stands after the reply: by its state, else by the node that the target names.
+// nextNode returns the flow's node after the reply: from its state, else the node that the target names.
 func nextNode(x *runner.Exchange) (id, problem string) {
 	shown, problem := stateOf[struct {
 		Next json.RawMessage `json:"next_node_id"`

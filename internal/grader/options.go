@@ -34,7 +34,7 @@ func newOptionsContains(a *Args) runner.Grader {
 	})
 }
 
-// options reads value: options as mappings of the fields that count, or the ids alone.
+// options reads value: options as mappings of the fields to compare, or IDs alone.
 func (a *Args) options() []any {
 	n, ok := a.Node("value", "list", "options as {id: …}, {label: …} or both, or just ids", true)
 	if !ok {
@@ -57,7 +57,7 @@ func (a *Args) options() []any {
 	return wanted
 }
 
-// optionsOf returns the options of the node where the flow stands.
+// optionsOf returns the options of the flow's current node.
 func optionsOf(x *runner.Exchange) (offered []any, problem string) {
 	shown, problem := stateOf[struct {
 		Node json.RawMessage `json:"next_node_descriptor"`

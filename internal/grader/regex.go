@@ -24,7 +24,7 @@ func newRegex(a *Args) runner.Grader {
 	})
 }
 
-// pattern compiles the pattern of a parameter; a bad one is reported and nothing that matters comes back.
+// pattern compiles the pattern of a parameter. It reports a bad one and returns the empty pattern.
 func (a *Args) pattern(name, pattern, flags string) *regexp.Regexp {
 	if flags != "" {
 		pattern = "(?" + flags + ")" + pattern
@@ -37,7 +37,7 @@ func (a *Args) pattern(name, pattern, flags string) *regexp.Regexp {
 	return re
 }
 
-// perlOnly finds what other engines offer and RE2 leaves out because it could take exponential time.
+// perlOnly matches constructs that RE2 leaves out because they could take exponential time.
 func perlOnly() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\(\?>|\\[1-9]|\\k[<{']|\(\?P=`) }
 
 func patternHint(pattern string) string {

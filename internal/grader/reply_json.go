@@ -9,8 +9,8 @@ import (
 )
 
 // parseJSON parses a text that is one JSON value with nothing but white space around it.
-// Whole numbers that fit come as int64 and all others as float64, which every library here understands
-// and which no reply can make expensive, as a number of unlimited precision could be.
+// Whole numbers that fit become int64, all others float64. Every library here understands both.
+// Numbers of unlimited precision could make a reply expensive.
 func parseJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -58,7 +58,7 @@ func plainNumbers(v any) (any, error) {
 	return v, nil
 }
 
-// unfence returns the inside of a text that is one fenced code block, with or without the word json behind the fence.
+// unfence returns the inside of a text that is one fenced code block. The fence may be marked json.
 func unfence(text string) (inside string, fenced bool) {
 	inside, opened := strings.CutPrefix(strings.TrimSpace(text), "```")
 	inside, closed := strings.CutSuffix(inside, "```")
@@ -109,7 +109,7 @@ func sameJSON(a, b any) bool {
 	return a == b
 }
 
-// sameInt tells apart whole numbers that are one and the same as float64.
+// sameInt distinguishes whole numbers that are equal as float64.
 func sameInt(a, b any) bool {
 	x, ok := whole(a)
 	y, also := whole(b)

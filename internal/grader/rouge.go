@@ -17,7 +17,7 @@ func newRouge(a *Args) runner.Grader {
 }
 
 // rouge returns the F1 of a ROUGE variant (C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004; β = 1):
-// the share of the text's and of the reference's units that the two have in common, in harmonic mean.
+// the harmonic mean of the shares of the text's and of the reference's units that both have.
 func rouge(text, reference []string, variant string) float64 {
 	if slices.Equal(text, reference) {
 		return 1
@@ -40,7 +40,7 @@ func rouge(text, reference []string, variant string) float64 {
 }
 
 // commonSubsequence returns the length of the longest common subsequence.
-// Past maxCompared words beyond the common beginning and end, only what those hold in common counts.
+// Between the common beginning and end, it looks at maxCompared words of each only.
 func commonSubsequence(a, b []int32) int {
 	whole := len(a)
 	a, b = differing(a, b)

@@ -10,12 +10,12 @@ import (
 	"rehearse/internal/source"
 )
 
-// rubric is one criterion with how its answer counts.
+// rubric is one criterion with the rules by which its answer counts.
 type rubric struct {
 	Rubric
 	weight   float64
 	required bool
-	// minScore is what a score must reach to count at all; negative means that nothing was said.
+	// minScore is the least score that counts at all; negative means that the author gave none.
 	minScore float64
 }
 
@@ -51,7 +51,7 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	lost := false
 	for _, r := range g.rubrics {
 		check, answered := verdict.Checks[r.ID]
-		score, passed := r.settle(check, answered, passMark(x))
+		score, passed := r.score(check, answered, passMark(x))
 		evidence := check.Reasoning
 		if !answered {
 			evidence = "the judge did not answer this criterion"
@@ -73,9 +73,9 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	return grade, nil
 }
 
-// settle returns what an answer counts and whether the criterion passed: satisfied, or scored from its minimum
-// (else the test's threshold) upwards.
-func (r rubric) settle(c RubricCheck, answered bool, threshold float64) (score float64, passed bool) {
+// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore
+// (else the test's threshold).
+func (r rubric) score(c RubricCheck, answered bool, threshold float64) (score float64, passed bool) {
 	if !answered {
 		return 0, false
 	}
@@ -139,8 +139,8 @@ func readRubric(n source.Node, r *rubric) {
 	})
 }
 
-// readRanges reads a list of {score_range: [low, high], outcome}, or a mapping from a score to its outcome,
-// which then holds up to the next one.
+// readRanges reads a list of {score_range: [low, high], outcome}, or a mapping from a score to its outcome.
+// In a mapping, an outcome holds up to the next score.
 func readRanges(n source.Node) []Range {
 	var ranges []Range
 	if n.Kind == source.Map {

@@ -19,7 +19,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// schemaURL is where the author's schema stands while it is compiled; relative references resolve against it and lead nowhere.
+// schemaURL is the address of the author's schema while it is compiled. Relative references resolve against it and find nothing.
 const schemaURL = "rehearse:///schema.json"
 
 // schema reads and compiles the parameter schema, nil when there is none.
@@ -79,7 +79,7 @@ func (a *Args) schemaDocument(n source.Node) (any, error) {
 	default:
 		return nil, fmt.Errorf("expected a mapping or a path, got %s", n.Kind)
 	}
-	// The compiler wants what encoding/json makes of a document, numbers included.
+	// The compiler expects a document as encoding/json decodes it, numbers included.
 	data, err := json.Marshal(value.Any())
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
@@ -104,14 +104,14 @@ func parseFile(name string, data []byte) (source.Value, error) {
 func compileSchema(doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // knows no scheme: a schema must not read files or the network
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // has no scheme: a schema must not read files or the network
 	if err := c.AddResource(schemaURL, doc); err != nil {
 		return nil, err
 	}
 	return c.Compile(schemaURL)
 }
 
-// violations returns what a value does that its schema forbids, the first few by their place.
+// violations returns what the schema forbids in a value: the first few faults in the order of their places.
 func violations(err error) []string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -129,7 +129,7 @@ func violations(err error) []string {
 	return shown
 }
 
-// leaves returns the innermost causes of a failed validation, which name the faults themselves.
+// leaves returns the innermost causes of a failed validation; these name the faults.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}

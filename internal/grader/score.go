@@ -12,7 +12,7 @@ func scored(check runner.Check, x *runner.Exchange, want string, score float64, 
 	return g
 }
 
-// passes reports whether a score passes, before the runner turns round what is negated.
+// passes reports whether a score passes, before the runner inverts a negated one.
 func passes(check runner.Check, x *runner.Exchange, score float64) bool {
 	if check.Negate {
 		return !check.Passes(result.Grade{Score: 1 - score}, passMark(x))
@@ -20,7 +20,7 @@ func passes(check runner.Check, x *runner.Exchange, score float64) bool {
 	return check.Passes(result.Grade{Score: score}, passMark(x))
 }
 
-// markOf returns the score from which a check that has a threshold of its own passes, before it is negated.
+// markOf returns the passing score of a check that has a threshold of its own, before negation.
 func markOf(check runner.Check) float64 {
 	if check.Negate {
 		return 1 - check.Threshold

@@ -20,19 +20,19 @@ type Kind struct {
 	Name    string
 	Aliases []string
 	Group   Group
-	// Doc is the type's reference line: what passes, how case counts, and what the score is.
+	// Doc is the reference line of the type: what passes, whether case counts, and what the score is.
 	Doc string
 	// Judged is true when the grader asks a model.
 	Judged bool
-	// Always is true when it is asked even where execution.short_circuit spares the judge.
+	// Always is true when the grader is asked even if execution.short_circuit spares the judge.
 	Always bool
-	// OwnThreshold is true when the key threshold means something of the type's own.
+	// OwnThreshold is true when the key threshold has a meaning of the type's own.
 	OwnThreshold bool
 	// New reads the parameters and returns the grader; problems are reported on Args.
 	New func(a *Args) runner.Grader
 }
 
-// Group sorts the reference.
+// Group is a section of the reference.
 type Group string
 
 // The groups of graders.
@@ -45,22 +45,22 @@ const (
 	CombinationGroup Group = "combination"
 )
 
-// Config is what graders need from outside. Every field may be left empty for validation only.
+// Config is what graders need from outside. The zero value is enough for validation.
 type Config struct {
 	Judge    Judge
 	Embedder Embedder
 	// HTTP is used by the http grader; nil means http.DefaultClient.
 	HTTP *http.Client
-	// Environ is what programs of the command grader see, as os.Environ gives it, without secrets.
+	// Environ is the environment of programs of the command grader, in the form of os.Environ, without secrets.
 	Environ []string
 }
 
-// Embedder turns texts into vectors of one length, for similar.
+// Embedder turns texts into vectors of one length, for the grader similar.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float64, error)
 }
 
-// Set is the assertion engine: every kind of grader with what it needs. It is safe for concurrent use.
+// Set is every kind of grader with what it needs from outside. It is safe for concurrent use.
 type Set struct {
 	Config
 	kinds map[string]Kind
@@ -77,7 +77,7 @@ func New(c Config) *Set {
 	return s
 }
 
-// Validate returns what is wrong with the assertion; suite.Load calls it for each one.
+// Validate returns the problems of the assertion. suite.Load calls it for each one.
 func (s *Set) Validate(a suite.Assertion) source.Problems {
 	_, problems := s.build(a, 0)
 	return problems
@@ -98,7 +98,7 @@ func (s *Set) Types() []string {
 	return names
 }
 
-// build makes the check of an assertion that stands in depth others.
+// build makes the check of an assertion that depth other assertions enclose.
 func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems) {
 	reader := &source.Reader{File: a.Params.File()}
 	node := a.Params.To(reader)
@@ -116,19 +116,19 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 	if a.Threshold > 1 && !kind.OwnThreshold {
 		args.Report("threshold", "use a score between 0 and 1", "threshold %g is out of range", a.Threshold)
 	}
-	// The constructor may have set the threshold: to the type's default, or away because it meant something of its own.
+	// The constructor may have changed the threshold: to the type's default, or to none when the key has a meaning of its own.
 	return runner.Check{
 		Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g), Always: kind.Always || alwaysAsks(g),
 	}, reader.Problems
 }
 
-// asksModel finds graders, such as a composite, that ask a model only because of what they hold.
+// asksModel reports whether a grader, such as a composite, contains one that asks a model.
 func asksModel(g runner.Grader) bool {
 	j, ok := g.(interface{ Judged() bool })
 	return ok && j.Judged()
 }
 
-// alwaysAsks finds graders that hold one that is always asked.
+// alwaysAsks reports whether a grader contains one that is always asked.
 func alwaysAsks(g runner.Grader) bool {
 	j, ok := g.(interface{ Always() bool })
 	return ok && j.Always()
@@ -154,8 +154,8 @@ func (f gradeFunc) Grade(ctx context.Context, x *runner.Exchange) (result.Grade,
 	return f(ctx, x)
 }
 
-// textCheck makes a grader of a function that looks at the reply's text only.
-// It returns whether the text passes, and the evidence: what was got, in words.
+// textCheck makes a grader of a function of the reply's text.
+// The function returns whether the text passes, and the evidence: what was got, in words.
 func textCheck(want string, check func(text string) (passed bool, evidence string)) runner.Grader {
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		passed, evidence := check(x.Text)
@@ -163,12 +163,12 @@ func textCheck(want string, check func(text string) (passed bool, evidence strin
 	})
 }
 
-// yesNo returns a grade of 1 or 0 with one assertion that says what was wanted and, if it failed, what was got.
+// yesNo returns a grade of 1 or 0 with one assertion: what was wanted and, after a failure, what was got.
 func yesNo(want string, passed bool, evidence string) result.Grade {
 	return coded(result.AssistantContent, want, passed, evidence)
 }
 
-// coded is yesNo with the code that a failure gets.
+// coded is yesNo with a failure code.
 func coded(code result.Code, want string, passed bool, evidence string) result.Grade {
 	g := result.Grade{Assertions: []result.Assertion{{Text: want, Passed: passed, Evidence: evidence}}, Code: code}
 	if passed {

@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// maxEmbedded bounds the characters of a text that are sent to an embedding model; more than most of them read.
+// maxEmbedded bounds the characters of a text that are sent to an embedding model. Most models read fewer.
 const maxEmbedded = 30_000
 
 func newSimilar(a *Args) runner.Grader {
@@ -32,11 +32,11 @@ func newSimilar(a *Args) runner.Grader {
 	}
 	a.PassFrom(least)
 	graded := likeness(a, reference, name, least, compare)
-	a.Assertion.Threshold = -1 // what is 1 or 0 needs none
+	a.Assertion.Threshold = -1 // a score of 1 or 0 needs none
 	return wholly(graded)
 }
 
-// wholly makes the score of a grader 1 where it passes by its own mark, else 0.
+// wholly makes a grader's score 1 when it reaches its own passing score, and 0 otherwise.
 func wholly(g runner.Grader) runner.Grader {
 	return gradeFunc(func(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 		grade, err := g.Grade(ctx, x)
@@ -51,7 +51,7 @@ func wholly(g runner.Grader) runner.Grader {
 	})
 }
 
-// lexical returns the cosine of the word counts of two texts; two texts without words are alike.
+// lexical returns the cosine of the word counts of two texts; two texts without words score 1.
 func lexical(a, b string) float64 {
 	counts, others := frequencies(a), frequencies(b)
 	if len(counts) == 0 && len(others) == 0 {
@@ -75,7 +75,7 @@ func squares(counts map[string]int) float64 {
 	return sum
 }
 
-// embedded returns the cosine of the embeddings of two texts; opposites count as 0, and so does an empty text.
+// embedded returns the cosine of the embeddings of two texts. Negative cosines and empty texts score 0.
 func embedded(ctx context.Context, e Embedder, text, reference string) (float64, error) {
 	if e == nil {
 		return 0, errors.New("no embeddings model is configured: add `embedder: PROVIDER:MODEL` to rehearse.yaml, or ask for method: lexical")

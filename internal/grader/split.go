@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// splitCommand splits a command line into words at white space, as a shell would but with nothing else that a shell does:
-// quotes keep white space, and a backslash keeps the next character outside of single quotes.
+// splitCommand splits a command line into words at white space. Quotes keep white space, and outside of single quotes a backslash keeps
+// the next character. It does nothing else that a shell does.
 func splitCommand(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -34,7 +34,7 @@ func wholeState(x *runner.Exchange) (doc any, problem string) {
 	return doc, problem
 }
 
-// stateCode says what has gone wrong when the state is not as wanted: what the agent remembers, or where it stands.
+// stateCode returns the failure code of a wrong state: it depends on whether the path leads to the memory or elsewhere.
 func stateCode(path string) result.Code {
 	if strings.HasPrefix(strings.TrimLeft(path, "$.['\""), "memory") {
 		return result.FactDrift

@@ -16,7 +16,7 @@ const (
 type wantedCall struct {
 	name string
 	args any
-	// match is one of the ways above.
+	// match is one of the constants above.
 	match string
 }
 
@@ -30,7 +30,7 @@ func actualCalls(calls []chat.ToolCall) []actualCall {
 	actual := make([]actualCall, len(calls))
 	for i, c := range calls {
 		actual[i] = actualCall{c.Name, parsed(c.Args)}
-		if actual[i].args == nil { // a call without args has none, whether or not it says so
+		if actual[i].args == nil { // no args and empty args are the same
 			actual[i].args = map[string]any{}
 		}
 	}
@@ -50,8 +50,8 @@ func (w wantedCall) fits(c actualCall) bool {
 	return true
 }
 
-// holds reports whether a JSON value holds what is wanted: a mapping every key that is wanted, with a value that holds the wanted one;
-// a list as many elements, each holding the wanted one at its place; anything else by value, 1 being 1.0.
+// holds reports whether a JSON value contains the wanted one. A mapping contains every wanted key with a value that contains the wanted
+// one. A list contains as many elements, each with the wanted one at its place. Anything else is compared by value; 1 equals 1.0.
 func holds(got, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -81,7 +81,7 @@ func holds(got, wanted any) bool {
 	return sameJSON(got, wanted)
 }
 
-// String writes the call with the args that count.
+// String writes the call with the args that are compared.
 func (w wantedCall) String() string {
 	if w.match == argsIgnored {
 		return callName(w.name)
@@ -97,7 +97,7 @@ func (c actualCall) String() string {
 	return callName(c.name) + " " + show(c.args)
 }
 
-// callName shortens a name that a model may have made up.
+// callName shortens the name of a tool. A model may have made it up.
 func callName(name string) string { return cutRunes(oneLine(name), maxQuoted) }
 
 func callsText[T interface{ String() string }](calls []T) string {

@@ -9,22 +9,22 @@ import (
 	"rehearse/internal/source"
 )
 
-// Bounds of one list of tool calls, since every wanted call is held against every actual one.
+// Bounds of one list of tool calls: every wanted call is compared with every actual one.
 const (
 	maxWantedCalls = 200
 	maxActualCalls = 2_000
 )
 
-// trajectory is how wanted and actual calls are held against each other.
+// trajectory is one way to compare wanted with actual calls.
 type trajectory struct {
 	doc string
-	// compare returns what is wrong, or nothing.
+	// compare returns what is wrong, empty when nothing is.
 	compare func(wanted []wantedCall, actual []actualCall) string
-	// vacuous is true when no wanted call at all would say nothing.
+	// vacuous is true when an empty list of wanted calls would check nothing.
 	vacuous bool
 }
 
-// trajectories are the ways to match, in words that continue "the tool calls are".
+// trajectories are the ways to compare, by name. compare's words continue "the tool calls are".
 func trajectories() map[string]trajectory {
 	return map[string]trajectory{
 		"exact":     {"these and no others in this order: ", sameSequence, false},
@@ -99,7 +99,7 @@ func readCall(n source.Node, w *wantedCall) {
 	switch {
 	case said != "":
 		w.match = said
-	case w.args == nil: // nothing was said about them
+	case w.args == nil: // the author gave no args
 		w.match = argsIgnored
 	}
 	if w.args == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sameSequence wants the calls pairwise the same.
+// sameSequence wants the same calls in the same order.
 func sameSequence(wanted []wantedCall, actual []actualCall) string {
 	for i := range max(len(wanted), len(actual)) {
 		switch {
@@ -20,7 +20,7 @@ func sameSequence(wanted []wantedCall, actual []actualCall) string {
 	return ""
 }
 
-// inOrder wants each call somewhere behind the one before. Taking the first that fits never spoils what comes after.
+// inOrder wants each call somewhere after the one before. Taking the first match never prevents a later one.
 func inOrder(wanted []wantedCall, actual []actualCall) string {
 	next := 0
 	for _, call := range actual {
@@ -66,7 +66,7 @@ func saysExtra(calls []actualCall) string {
 	return "not wanted: " + callsText(calls)
 }
 
-// leftOver pairs as many wanted calls as possible with actual calls of their own and returns what stays alone.
+// leftOver pairs as many wanted calls as possible with one actual call each, and returns the calls without a partner.
 func leftOver(wanted []wantedCall, actual []actualCall) (missing []wantedCall, extra []actualCall) {
 	partner := pair(len(wanted), len(actual), func(i, j int) bool { return wanted[i].fits(actual[j]) })
 	paired := make([]bool, len(actual))
@@ -85,9 +85,9 @@ func leftOver(wanted []wantedCall, actual []actualCall) (missing []wantedCall, e
 	return missing, extra
 }
 
-// pair gives as many of n things as possible a partner of their own among m others, and returns each one's partner or -1.
-// It is a maximum matching by augmenting paths (C. Berge, 1957): taking the first partner that fits would be wrong, since a call
-// whose args may be anything could take the only one that another call can have.
+// pair gives as many of n things as possible a partner among m others, each used once, and returns each one's partner or -1.
+// It is a maximum matching by augmenting paths (C. Berge, 1957). Taking the first partner that fits would be wrong: a call with any args
+// could take the only partner of another call.
 func pair(n, m int, fits func(i, j int) bool) []int {
 	candidates := make([][]int, n)
 	for i := range n {

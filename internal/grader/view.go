@@ -6,7 +6,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// view is an exchange as expressions, programs and web services see it.
+// view is an exchange in the form that expressions, programs and web services see.
 type view struct {
 	Input          []viewMessage  `json:"input" expr:"input"`
 	Output         string         `json:"output" expr:"output"`
@@ -32,7 +32,7 @@ type viewMessage struct {
 
 type viewCall struct {
 	Name string `json:"name" expr:"name"`
-	// Args is what the JSON says, or the text itself when it is not JSON.
+	// Args is the parsed JSON, or the text itself when it is not JSON.
 	Args any `json:"args" expr:"args"`
 }
 
@@ -75,7 +75,7 @@ func viewOf(x *runner.Exchange) view {
 	return v
 }
 
-// parsed returns the value of raw JSON, nil for none, and the text itself when it is broken.
+// parsed returns the value of raw JSON, nil for none, and the text itself when it is not valid.
 func parsed(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil

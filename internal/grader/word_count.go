@@ -21,8 +21,8 @@ func newWordCount(a *Args) runner.Grader {
 	})
 }
 
-// checkRange reports a range of counts that says nothing or cannot be met; -1 stands for a bound that was not given.
-// exact may be the empty name for types without one.
+// checkRange reports a range of counts that limits nothing or cannot be met; -1 stands for a bound that was not given.
+// exactName is empty for types without an exact count.
 func (a *Args) checkRange(exactName string, exact, low, high int) {
 	switch {
 	case exact < 0 && low < 0 && high < 0:

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// words returns the words of a text with case folded: runs of letters, marks and digits.
-// A character of Chinese or Japanese script is a word of its own, since such text has no spaces.
+// words returns the case-folded words of a text: runs of letters, marks and digits.
+// A Chinese or Japanese character is a word of its own, since such text has no spaces.
 func words(s string) []string {
 	var all []string
 	start := -1
@@ -34,10 +34,10 @@ func words(s string) []string {
 	return all
 }
 
-// noWord numbers every word that is not in the reference.
+// noWord stands for every word that is not in the reference.
 const noWord = -1
 
-// numbered gives each different word of the reference a number and returns both texts in numbers.
+// numbered gives each different word of the reference a number and returns both texts as numbers.
 func numbered(text, reference []string) (textNumbers, referenceNumbers []int32) {
 	numbers := map[string]int32{}
 	referenceNumbers = make([]int32, len(reference))
@@ -62,8 +62,7 @@ func numbered(text, reference []string) (textNumbers, referenceNumbers []int32) 
 // maxGram is the longest run of words that is counted.
 const maxGram = 4
 
-// overlap counts the runs of n words, at most maxGram, that the text shares with the reference,
-// each as often as it occurs in both.
+// overlap counts the runs of n words, at most maxGram, that text and reference share. Each run counts as often as it occurs in both.
 func overlap(text, reference []int32, n int) int {
 	available := map[[maxGram]int32]int{}
 	for i := 0; i+n <= len(reference); i++ {
@@ -79,7 +78,7 @@ func overlap(text, reference []int32, n int) int {
 	return shared
 }
 
-// grams returns how many runs of n words a text of so many words has.
+// grams returns the number of runs of n words in a text with the given number of words.
 func grams(words, n int) int { return max(0, words-n+1) }
 
 func gram(run []int32) (g [maxGram]int32) {

@@ -30,11 +30,11 @@ type Conversation struct {
 	Now func() time.Time
 }
 
-// Hold holds the conversation and returns its record, in which an agent that fails is a result like any other.
-// The only error is ErrInterrupted, or a fault of the assertions that loading should have found.
+// Hold holds the conversation and returns its record. An agent that fails gives a record too, not an error.
+// The only errors are ErrInterrupted and a fault in an assertion, which loading should have found.
 //
-// Turns go one after the other. Unless a failed turn stops the conversation or InOrder is set, a turn is graded while the next one
-// is already being asked; turns are graded in their order.
+// The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or InOrder is set.
+// Turns are graded in their order.
 func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -62,7 +62,7 @@ type held struct {
 	Conversation
 	threshold float64
 	started   time.Time
-	// checks of each turn, and of the whole
+	// turns are the checks of each turn, whole those of the conversation.
 	turns [][]Check
 	whole []Check
 
@@ -101,9 +101,9 @@ func prepare(c Conversation) (*held, error) {
 	return h, err
 }
 
-// turnChecks returns the checks of a turn. An expected output is graded by a judge call that sees it: that of the turn's own
-// criteria, or an implicit one where no assertion of the turn asks a judge (S2.16).
-// In a single-turn test with assertions it only serves them (S2.32).
+// turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own criteria, or an implicit
+// one when no assertion of the turn asks a judge (S2.16).
+// In a single-turn test with assertions, the expected output only serves them (S2.32).
 func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	checks, err := h.checks(turn.Assertions)
 	if err != nil || turn.Expected == "" || !h.Test.Conversation && len(checks) > 0 ||
@@ -114,15 +114,15 @@ func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	return append(checks, judged...), err
 }
 
-// addCriteria has the criteria of a single-turn test without assertions judged with the reply;
-// an expected output is seen by the same call.
+// addCriteria adds an implicit judge call to a single-turn test without assertions: it grades the reply by the test's criteria.
+// The same call sees the expected output.
 func (h *held) addCriteria() error {
 	checks, err := h.checks([]suite.Assertion{implicit("criteria")})
 	h.turns[0] = checks
 	return err
 }
 
-// implicit is a judge's assertion that no author wrote.
+// implicit returns an assertion of type judge that the suite does not contain.
 func implicit(name string) suite.Assertion {
 	return suite.Assertion{Type: "judge", Name: name, Weight: 1, Threshold: -1}
 }
@@ -161,7 +161,7 @@ func (h *held) talk(ctx context.Context) {
 	if s, ok := session.(Historian); ok {
 		h.history = slices.Clone(s.Earlier())
 	}
-	defer func() { _ = session.Close() }() // what was said stands whether or not the target lets go of it
+	defer func() { _ = session.Close() }() // a failure to close changes nothing in what was said
 
 	// The channel never blocks: it has room for every turn.
 	spoken := make(chan *Exchange, len(h.turns))
@@ -192,7 +192,7 @@ func (h *held) talk(ctx context.Context) {
 	}
 }
 
-// say sends one user message and carries the actual reply forward.
+// say sends one user message and adds the actual reply to the history.
 func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, error) {
 	turn := h.Test.Turns[i]
 	asked := h.Now()
@@ -222,7 +222,7 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 	return x, nil
 }
 
-// window returns the system messages and the last n turns; a turn begins with a user's message. 0 means everything.
+// window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps everything.
 func window(history []chat.Message, n int) []chat.Message {
 	if n == 0 {
 		return slices.Clip(history)
@@ -243,7 +243,7 @@ func window(history []chat.Message, n int) []chat.Message {
 	return seen
 }
 
-// engineFailure files that the target did not answer turn i; what was not reached stays skipped.
+// engineFailure records that the target did not answer turn i. Later turns stay skipped.
 func (h *held) engineFailure(ctx context.Context, i int, err error) {
 	f := result.Failure{Code: result.EngineError, Source: "transport", Turn: i + 1, Message: err.Error()}
 	if _, seeded := errors.AsType[*SeedError](err); seeded {

@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/result"
 )
 
-// grade has one exchange graded: deterministic checks first, models last.
+// grade grades one exchange: deterministic checks first, models last.
 // decided is false if a grader could not decide; the score is then 0 and means nothing.
 func grade(ctx context.Context, name string, checks []Check, x *Exchange, threshold float64) (item result.Score, use result.JudgeUse, decided bool) {
 	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
@@ -35,7 +35,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 				item.Failures = append(item.Failures, undecidedBy(ctx, c, x, err))
 				continue
 			}
-			grades[i] = c.Settle(g)
+			grades[i] = c.Adjust(g)
 			fails, _ := c.Fails(grades[i], threshold)
 			failed = failed || fails
 		}
@@ -63,8 +63,8 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 	return item, use, decided
 }
 
-// askGrader has a grader grade the exchange. A panic becomes an error: graders run in a goroutine of their own, where it would end the
-// program, and one reply that a grader cannot bear must end no more than its test.
+// askGrader has a grader grade the exchange and turns a panic into an error. Graders run in a goroutine of their own, where a panic would end
+// the program.
 func askGrader(ctx context.Context, c Check, x *Exchange) (g result.Grade, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -78,7 +78,7 @@ func shortCircuit(x *Exchange) bool {
 	return x.Test.Execution.ShortCircuit != nil && *x.Test.Execution.ShortCircuit
 }
 
-// notAsked is the grade of a judge that was left out because a deterministic check had already failed.
+// notAsked is the grade of a judge that was not asked because a deterministic check had already failed.
 func notAsked(c Check) result.Grade {
 	return result.Grade{Assertions: []result.Assertion{{
 		Text: label(c), Evidence: "not asked: a deterministic check had already failed",
@@ -103,7 +103,7 @@ func label(c Check) string {
 	return c.Type
 }
 
-// source is who noticed a failure: for most codes that is settled, else the grader, the judge or the check itself.
+// source names who found a failure: the grade's own source, else the one that belongs to the code, else the judge or the check.
 func source(c Check, g result.Grade) string {
 	byCode := g.Code.Source()
 	if c.Judged && byCode == "" {
@@ -112,7 +112,7 @@ func source(c Check, g result.Grade) string {
 	return cmp.Or(g.Source, byCode, label(c))
 }
 
-// sentence says what was wanted and got, behind the name that the author gave the check.
+// sentence says what was wanted and what was got. It begins with the author's name of the check, if there is one.
 func sentence(c Check, why string, g result.Grade) string {
 	message := strings.Trim(why+"; "+g.Reason, "; ")
 	if c.Name == "" {
@@ -121,7 +121,7 @@ func sentence(c Check, why string, g result.Grade) string {
 	return c.Name + ": " + message
 }
 
-// itemType is the type that all checks share; rubrics where there are none; composite for a mixture.
+// itemType returns the type that all checks share, "rubrics" when there are none, and "composite" for a mixture.
 func itemType(checks []Check) string {
 	if len(checks) == 0 {
 		return "rubrics"

@@ -1,5 +1,5 @@
-// Package runner holds one conversation: it is the only turn loop of the program.
-// It asks the target turn by turn, carries the actual replies forward, has every turn and the whole graded, and returns the record.
+// Package runner holds one conversation; it has the only turn loop of the program.
+// It asks the target turn by turn, keeps the actual replies in the history, has the turns and the whole graded, and returns the record.
 package runner
 
 import (
@@ -30,13 +30,13 @@ type Session interface {
 	Close() error
 }
 
-// Historian is a session that began with more than the test's Input, such as a recorded history from which it rebuilt its state.
+// Historian is a session that began with more than the test's Input, for example with a recorded history from which it rebuilt its state.
 type Historian interface {
 	// Earlier returns what was said before the first turn. The caller does not change it.
 	Earlier() []chat.Message
 }
 
-// SeedError says that a session does not have the state that it was given. It is filed as SEED_MISMATCH.
+// SeedError says that a session's state differs from the one that the test gave it. Its failure code is SEED_MISMATCH.
 type SeedError struct{ Reason string }
 
 func (e *SeedError) Error() string { return "the state is not as it was set: " + e.Reason }

@@ -6,8 +6,8 @@ import (
 	"rehearse/internal/result"
 )
 
-// Settle returns the grade as it counts: negated if the author asked for that, and 0 when below the minimum score.
-func (c Check) Settle(g result.Grade) result.Grade {
+// Adjust returns the grade as it counts: negated if the author asked for that, and 0 when it is below the minimum score.
+func (c Check) Adjust(g result.Grade) result.Grade {
 	if c.Negate {
 		g.Score = 1 - g.Score
 		for i := range g.Assertions {
@@ -24,9 +24,9 @@ func (c Check) Settle(g result.Grade) result.Grade {
 	return g
 }
 
-// unwanted says of a negated grade what was got that was not wanted.
-func unwanted(settled []result.Assertion) string {
-	for _, a := range settled {
+// unwanted names the assertions of a negated grade that passed although they should not.
+func unwanted(adjusted []result.Assertion) string {
+	for _, a := range adjusted {
 		if !a.Passed {
 			return "wanted: " + a.Text + "; got: " + a.Evidence
 		}
@@ -34,7 +34,7 @@ func unwanted(settled []result.Assertion) string {
 	return "got what was not wanted"
 }
 
-// Passes reports whether a settled grade counts as passed: it reaches the check's own threshold, or the test's.
+// Passes reports whether an adjusted grade passes: it reaches the check's own threshold, or the test's if the check has none.
 func (c Check) Passes(g result.Grade, threshold float64) bool {
 	if c.Threshold >= 0 && c.Threshold <= 1 {
 		threshold = c.Threshold
@@ -42,8 +42,8 @@ func (c Check) Passes(g result.Grade, threshold float64) bool {
 	return reaches(g.Score, threshold)
 }
 
-// Fails reports whether a settled grade is a failure: it does not pass, or it is below what the check requires.
-// why says so in words where the grade's own reason does not.
+// Fails reports whether an adjusted grade is a failure: it does not pass, or it is below the score that the check requires.
+// why gives the cause in words when the grade's own reason does not.
 func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string) {
 	passes := c.Passes(g, threshold)
 	if needed, required := c.requires(threshold); required && !reaches(g.Score, needed) {
@@ -66,8 +66,8 @@ func (c Check) requires(threshold float64) (needed float64, required bool) {
 	return *c.Required, true
 }
 
-// Weigh returns the weighted mean of settled grades, or 0 when a required one is below what it requires.
-// Grades whose weights are all 0 count equally, so that a list of nothing but zero weights still says something.
+// Weigh returns the weighted mean of adjusted grades. It is 0 when a required grade is below the score that its check requires.
+// Grades whose weights are all 0 count equally, or such a list would have no score.
 func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
 	var sum, weights, plain float64
 	for i, c := range checks {
@@ -87,5 +87,5 @@ func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
 	return sum / weights
 }
 
-// reaches compares scores with room for the rounding of a mean: four fifths reach 0.8.
+// reaches compares scores and allows for the rounding of a mean: four fifths reach 0.8.
 func reaches(score, threshold float64) bool { return score >= threshold-1e-9 }

@@ -121,7 +121,7 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := runner.Check{Assertion: suite.Assertion{MinScore: tc.minScore, Negate: tc.negate}}
-			if got := c.Settle(result.Grade{Score: tc.scored}).Score; math.Abs(got-tc.want) > 1e-12 {
+			if got := c.Adjust(result.Grade{Score: tc.scored}).Score; math.Abs(got-tc.want) > 1e-12 {
 				t.Errorf("Settle = %v, want %v", got, tc.want)
 			}
 		})
