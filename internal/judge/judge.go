@@ -1,4 +1,4 @@
-// Package judge asks a model for verdicts: it writes the prompt, chooses the model, checks the reply, has a bad one repaired once,
+// Package judge asks a model for verdicts. It writes the prompt, chooses the model, checks the reply, has an unusable reply repaired once,
 // and remembers verdicts.
 package judge
 
@@ -18,10 +18,10 @@ import (
 	"rehearse/internal/result"
 )
 
-// DefaultComplexity is the complexity above which the primary model is asked when there is a secondary one.
+// DefaultComplexity is the complexity above which a judge with a secondary model asks the primary one.
 const DefaultComplexity = 4
 
-// contextUnit is how many characters of context count as much as one criterion.
+// contextUnit is the number of characters of context that counts as one criterion.
 const contextUnit = 4000
 
 // Cache keeps verdicts between runs.
@@ -32,28 +32,28 @@ type Cache interface {
 
 // Config says which models judge and how.
 type Config struct {
-	// Primary judges everything, or, with a Secondary, complex questions and those that the secondary could not answer.
+	// Primary judges every question. With a Secondary, it judges complex questions and those that the secondary could not answer.
 	Primary, Secondary Named
 	// Complexity is the number of criteria, plus one for every 4,000 characters of context, above which a question is complex;
 	// 0 means DefaultComplexity.
 	Complexity int
-	// Samples is how often each question is asked; the majority and the median count. 0 means once.
+	// Samples is how often each question is asked; 0 means once. The majority and the median of the answers count.
 	Samples int
-	// Cache may be nil: every question is then asked, also one that was answered before or is being asked.
+	// Cache may be nil; then no verdict is remembered, and equal questions asked at the same time are not joined.
 	Cache Cache
-	// Scope keeps the verdicts of one suite apart from those of others.
+	// Scope separates the verdicts of one suite from those of others.
 	Scope string
 }
 
-// Named is a model with the name that people read.
+// Named is a model with the name that reports show.
 type Named struct {
 	Name  string
 	Model llm.Model
-	// Key tells models of one name apart in the cache, by their address and parameters for example.
+	// Key distinguishes models of one name in the cache, for example by address and parameters.
 	Key string
 }
 
-// Judge implements grader.Judge. It is safe for concurrent use.
+// Judge implements grader.Judge. It is safe for concurrent use. Use New; the zero value has no model.
 type Judge struct {
 	config Config
 	flight singleflight.Group
@@ -70,7 +70,7 @@ func New(c Config) *Judge {
 	return &Judge{config: c}
 }
 
-// Ask returns the verdict on a question; with several samples the verdict that they agree on.
+// Ask returns the verdict on a question: with several samples, the verdict that merge makes of them.
 func (j *Judge) Ask(ctx context.Context, q grader.Question) (grader.Verdict, error) {
 	verdicts := make([]grader.Verdict, 0, j.config.Samples)
 	var use result.JudgeUse
@@ -97,9 +97,9 @@ func (j *Judge) sample(ctx context.Context, q grader.Question, sample int) (grad
 	if err == nil || ctx.Err() != nil {
 		return v, err
 	}
-	again, err := j.cached(ctx, model, q, sample)
-	again.Use = again.Use.Add(v.Use)
-	return again, err
+	primary, err := j.cached(ctx, model, q, sample)
+	primary.Use = primary.Use.Add(v.Use)
+	return primary, err
 }
 
 // complexity is the number of criteria, plus one for every contextUnit characters to be read.
@@ -111,7 +111,7 @@ func complexity(q grader.Question) int {
 	return max(1, len(q.Rubrics)+len(q.Names)) + length/contextUnit
 }
 
-// cached returns a remembered verdict, or asks; a question that is being asked already is waited for.
+// cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer.
 func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
 	if j.config.Cache == nil {
@@ -135,7 +135,7 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 			return v, r.Err
 		}
 		if errors.Is(r.Err, context.Canceled) && ctx.Err() == nil {
-			continue // whoever asked gave up; ask for ourselves
+			continue // the caller that asked gave up, so this one asks
 		}
 		v.Use = result.JudgeUse{}
 		if r.Err == nil {
@@ -145,7 +145,7 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 	}
 }
 
-// fetch looks a verdict up, or asks and remembers it. A panic becomes an error: whoever waits for the verdict could not recover from it.
+// fetch looks a verdict up, or asks and remembers it. It turns a panic into an error: other callers that wait could not recover from it.
 func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -172,7 +172,7 @@ func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Questio
 	return v, nil
 }
 
-// converse asks and, when the reply cannot be understood, asks once for it to be repaired.
+// converse asks and, when the reply is unusable, asks once for a repaired one.
 func converse(ctx context.Context, m Named, q grader.Question, request llm.Request) (grader.Verdict, error) {
 	var use result.JudgeUse
 	for repaired := false; ; repaired = true {

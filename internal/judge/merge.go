@@ -6,8 +6,8 @@ import (
 	"rehearse/internal/grader"
 )
 
-// merge returns what several verdicts on one question agree on: the majority where it is yes or no, a tie counting as no,
-// and the median of scores. Reasons are those of the first verdict.
+// merge returns what several verdicts on one question agree on: the majority of yes and no, where a tie counts as no, and the median of
+// scores. The reasons are those of the first verdict.
 func merge(verdicts []grader.Verdict) grader.Verdict {
 	if len(verdicts) == 1 {
 		return verdicts[0]
@@ -33,7 +33,7 @@ func merge(verdicts []grader.Verdict) grader.Verdict {
 	return merged
 }
 
-// mergeCheck counts a verdict that left the rubric out as a no.
+// mergeCheck merges the answers to one rubric. A verdict without the rubric counts as a no.
 func mergeCheck(verdicts []grader.Verdict, id, reasoning string) grader.RubricCheck {
 	yes := 0
 	for _, v := range verdicts {
@@ -48,7 +48,7 @@ func mergeCheck(verdicts []grader.Verdict, id, reasoning string) grader.RubricCh
 	}
 }
 
-// median of an even number is the mean of the middle two.
+// median returns the median; that of an even number of scores is the mean of the middle two.
 func median(verdicts []grader.Verdict, of func(grader.Verdict) float64) float64 {
 	scores := make([]float64, 0, len(verdicts))
 	for _, v := range verdicts {

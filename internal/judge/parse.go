@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/text"
 )
 
-// reply is every form that a judge may answer in; unknown fields are ignored.
+// reply has the fields of every form in which a judge may answer. Unknown fields are ignored.
 type reply struct {
 	Checks []struct {
 		ID        string   `json:"id"`
@@ -26,8 +26,8 @@ type reply struct {
 	Reasoning   string             `json:"reasoning"`
 }
 
-// parse reads a judge's reply to a question. Anything that leaves room for doubt is an error, never a verdict.
-// What a judge left out of a list is left out of the verdict, where the grader counts it as not satisfied.
+// parse reads a judge's reply to a question. An ambiguous reply is an error, never a verdict.
+// The verdict leaves out what the judge left out; the grader counts that as not satisfied.
 func parse(q grader.Question, words string) (grader.Verdict, error) {
 	var r reply
 	body, ok := text.JSONIn(words)
@@ -63,7 +63,7 @@ func parse(q grader.Question, words string) (grader.Verdict, error) {
 	return grader.Verdict{Score: *r.Score, Reasoning: r.Reasoning}, nil
 }
 
-// plain says what is wrong with a reply's JSON in words for people and models alike.
+// plain says what is wrong with a reply's JSON in words that people and models understand.
 func plain(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		where := "it"
@@ -100,7 +100,7 @@ func checklist(q grader.Question, r reply) (grader.Verdict, error) {
 		default:
 			check.Satisfied = *c.Satisfied
 		}
-		if earlier, twice := v.Checks[c.ID]; twice { // answers that disagree count as the lower one
+		if earlier, twice := v.Checks[c.ID]; twice { // of contradicting answers, the lower one counts
 			check.Satisfied = check.Satisfied && earlier.Satisfied
 			check.Score = math.Min(check.Score, earlier.Score)
 		}

@@ -34,7 +34,7 @@ type (
 		Message  string          `json:"assistant_message"`
 		Expected map[string]bool `json:"expected_criteria"`
 		Context  string          `json:"context_excerpt"`
-		// The rest is left out where a criterion speaks for itself.
+		// Reference and Meanings are left out when the criteria need no explanation.
 		Reference string            `json:"expected_output,omitempty"`
 		Meanings  map[string]string `json:"criteria,omitempty"`
 	}
@@ -79,8 +79,8 @@ func prompt(q grader.Question) llm.Request {
 	}
 }
 
-// encode writes JSON that a person can read: characters such as < and & stay themselves.
-// The types of questions hold nothing that JSON cannot, so the error cannot happen.
+// encode writes readable JSON: characters such as < and & are not escaped.
+// Every question can be encoded, so there is no error.
 func encode(body any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -131,7 +131,7 @@ func anyRanges(q grader.Question) bool {
 	return false
 }
 
-// schema is the reply's JSON Schema, in the strict form that providers ask for: every property required, nothing else allowed.
+// schema returns the reply's JSON Schema in the strict form that providers ask for: every property is required, no other is allowed.
 func schema(q grader.Question) *llm.Schema {
 	number, text := map[string]any{"type": "number"}, map[string]any{"type": "string"}
 	object := func(properties map[string]any, required ...string) map[string]any {
@@ -166,7 +166,7 @@ func schema(q grader.Question) *llm.Schema {
 	return &llm.Schema{Name: "verdict", JSON: data}
 }
 
-// cacheKey hashes everything that a verdict depends on, each part behind its length so that no two questions run together (X7).
+// cacheKey hashes everything that a verdict depends on. The length before each part keeps different questions apart (X7).
 func cacheKey(scope string, m Named, q grader.Question, request llm.Request, sample int) string {
 	h := sha256.New()
 	part := func(s string) {
