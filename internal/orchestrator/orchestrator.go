@@ -1,5 +1,5 @@
-// Package orchestrator runs suites: it makes jobs of tests, targets and trials, hands them to workers, keeps the order that
-// dependencies ask for, and writes every record as it comes.
+// Package orchestrator runs suites: it makes jobs of tests, targets and trials, hands them to workers, runs tests after those that they
+// depend on, and writes every record as it comes.
 package orchestrator
 
 import (
@@ -17,7 +17,7 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Job is one conversation to be held.
+// Job is one conversation to hold.
 type Job struct {
 	Test   *suite.Test
 	Target string
@@ -25,7 +25,7 @@ type Job struct {
 	Trial int
 }
 
-// Key returns the key of the record that the job will give.
+// Key returns the key of the job's record.
 func (j Job) Key() result.Key {
 	return result.Key{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial}
 }
@@ -36,20 +36,20 @@ type Queue interface {
 	Pull(ctx context.Context) (Job, error)
 }
 
-// Results keeps records. A record with the key of an earlier one replaces it.
+// Results keeps records. A record replaces an earlier one with the same key.
 type Results interface {
 	Append(t *result.Test) error
 }
 
 // Plan is what to run.
 type Plan struct {
-	// Tests yields each test as often as it has targets; a test comes with its Execution settled.
+	// Tests yields each test once for each of its targets. The test's Execution is complete: every default is filled in.
 	Tests iter.Seq2[Unit, error]
 	// Needed says whether other tests wait for this one. It may be nil.
 	Needed func(suiteName, id string) bool
-	// Prior returns the outcome of a conversation that an earlier, interrupted run has finished. It may be nil.
+	// Prior returns the outcome of a conversation that an interrupted run has finished. It may be nil.
 	Prior func(k result.Key) (Outcome, bool)
-	// BudgetUSD stops the run cleanly once that much was spent; 0 means no budget.
+	// BudgetUSD is the cost from which the run starts nothing new; 0 means no budget.
 	BudgetUSD float64
 }
 
@@ -59,7 +59,7 @@ type Unit struct {
 	Target string
 }
 
-// Outcome is what others need to know of a finished conversation.
+// Outcome is what dependents and aggregates need of a finished conversation.
 type Outcome struct {
 	Verdict    result.Verdict
 	Score      float64
@@ -71,7 +71,7 @@ type Outcome struct {
 	Judge      result.JudgeUse
 }
 
-// OutcomeOf returns the outcome that a record holds.
+// OutcomeOf returns the outcome of a record.
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
 		Verdict: t.Verdict, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
@@ -79,34 +79,34 @@ func OutcomeOf(t *result.Test) Outcome {
 	}
 }
 
-// Progress is where a run stands.
+// Progress counts the conversations of a run.
 type Progress struct {
 	Totals   result.Totals
 	InFlight int
 }
 
-// Orchestrator runs plans.
+// Orchestrator runs plans. Every field but Observe is required.
 type Orchestrator struct {
-	// RunID is what every record carries.
+	// RunID is written into every record.
 	RunID string
 	// Workers is how many conversations are held at once.
 	Workers int
 	Queue   Queue
-	// Hold holds one conversation. Its error means that there is no record because it was interrupted.
+	// Hold holds one conversation. It returns an error when the conversation was interrupted; then there is no record.
 	Hold    func(ctx context.Context, j Job) (*result.Test, error)
 	Results Results
-	// Observe, if set, is told whenever a conversation begins or has ended. It must return quickly.
+	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly.
 	Observe func(Progress)
 }
 
 // ErrBudget says that a run stopped because its budget was spent.
 var ErrBudget = errors.New("the budget is spent")
 
-// Run runs a plan and returns its totals, which are right also when an error is returned.
-// Closing stop lets what is in flight finish and starts nothing new; Run then returns ErrStopped.
-// Cancelling ctx gives up what is in flight too.
+// Run runs a plan and returns its totals, also together with an error.
+// After stop is closed, Run starts nothing new, waits for the conversations in flight, and returns ErrStopped.
+// Cancelling ctx interrupts those in flight, too.
 func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
-	// Pulling outlives ctx, so that a job which was pushed is always accounted for.
+	// Workers pull until every pushed job is accounted for, even after ctx has ended.
 	pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan finished, o.Workers)
 	var workers sync.WaitGroup
@@ -120,7 +120,7 @@ func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (r
 	return s.tally.Totals(), err
 }
 
-// finished is what a worker reports. Without a record the conversation was interrupted.
+// finished is a worker's report. record is nil when the conversation was interrupted.
 type finished struct {
 	job    Job
 	record *result.Test
@@ -135,11 +135,11 @@ func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) 
 		}
 		f := finished{job: j}
 		f.record, f.err = o.hold(ctx, j)
-		done <- f // has room: no more jobs than workers are in flight
+		done <- f // never blocks: no more jobs than workers are in flight
 	}
 }
 
-// hold turns a panic of a grader or target into the record of a test that could not be run.
+// hold holds a conversation and turns a panic of a grader or target into the record of a test that could not be run.
 func (o *Orchestrator) hold(ctx context.Context, j Job) (record *result.Test, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -153,7 +153,7 @@ func (o *Orchestrator) hold(ctx context.Context, j Job) (record *result.Test, er
 	return record, err
 }
 
-// broken is the record of a test that never got to its first turn.
+// broken is the record of a test that failed before its first turn.
 func broken(j Job, message string) *result.Test {
 	return &result.Test{
 		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial,

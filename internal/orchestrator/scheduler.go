@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/suite"
 )
 
-// ErrStopped says that a run was asked to stop and has work left.
+// ErrStopped says that a run was stopped before all of its tests had run.
 var ErrStopped = errors.New("the run was stopped")
 
 // scheduler decides what runs next. It is used by one goroutine; workers talk to it through a channel.
@@ -19,14 +19,14 @@ type scheduler struct {
 	*Orchestrator
 	plan  Plan
 	tally result.Tally
-	// ready are jobs that may start, units those whose trials are under way.
+	// ready are jobs that may start, units are tests whose trials are under way.
 	ready []Job
 	units map[result.Key]*unit
-	// waiting are units whose dependencies have not ended; ended are the outcomes that dependents need.
+	// waiting are units with dependencies that have not ended; ended has the outcomes that dependents need.
 	waiting  []*unit
 	ended    map[result.Key]Outcome
 	inFlight int
-	// ends counts what has ended, so that waiting units are only looked at when that may matter.
+	// ends counts the units that have ended, seen is its value at the last look at waiting: another look is useful only when they differ.
 	ends, seen int
 }
 
@@ -63,7 +63,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 	}
 }
 
-// feed pushes jobs until every worker has one or nothing is left that may start now.
+// feed pushes jobs until every worker has one or nothing more may start now.
 func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) error {
 	for s.inFlight < s.Workers {
 		if len(s.ready) == 0 {
@@ -92,7 +92,7 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 	return nil
 }
 
-// ending says why the run is over.
+// ending returns why the run is over, nil when it is complete.
 func (s *scheduler) ending(ctx context.Context, stopped error) error {
 	if stopped == nil && ctx.Err() != nil {
 		stopped = ErrStopped
@@ -103,7 +103,7 @@ func (s *scheduler) ending(ctx context.Context, stopped error) error {
 	return stopped
 }
 
-// admit starts a test, or lets it wait for what it depends on.
+// admit starts a test, or puts it among the waiting ones.
 func (s *scheduler) admit(u Unit) error {
 	key := result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
 	n := &unit{Unit: u, key: key}
@@ -116,7 +116,7 @@ func (s *scheduler) admit(u Unit) error {
 	return s.start(n)
 }
 
-// start issues the unit's jobs if everything that it depends on has ended.
+// start makes the unit's jobs ready if all of its dependencies have ended.
 func (s *scheduler) start(n *unit) error {
 	for _, id := range n.Test.DependsOn {
 		outcome, ended := s.ended[result.Key{Suite: n.key.Suite, TestID: id, Target: n.key.Target}]
@@ -153,7 +153,7 @@ func (n *unit) strategy() suite.Strategy {
 	return suite.PassAtK
 }
 
-// issueTrial makes the unit's next trial ready, or takes over its outcome from an earlier run.
+// issueTrial makes the unit's next trial ready, or takes its outcome from an earlier run.
 func (s *scheduler) issueTrial(n *unit) error {
 	n.issued++
 	j := Job{Test: n.Test, Target: n.Target, Trial: n.issued}
@@ -169,7 +169,7 @@ func (s *scheduler) issueTrial(n *unit) error {
 	return nil
 }
 
-// finish writes a conversation's record and does what follows from it.
+// finish writes a conversation's record and updates its unit.
 func (s *scheduler) finish(ctx context.Context, f finished) error {
 	if f.record == nil {
 		if f.err == nil || ctx.Err() != nil || errors.Is(f.err, context.Canceled) {
@@ -189,7 +189,7 @@ func (s *scheduler) finish(ctx context.Context, f finished) error {
 	return s.releaseWaiting()
 }
 
-// trialEnded goes on with a test's trials, or closes the test with the aggregate over them.
+// trialEnded issues the next trials of a test, or ends the test with the aggregate of its trials.
 func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	n.trials = append(n.trials, record)
 	count := n.Test.Execution.Trials.Count
@@ -207,7 +207,7 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	return nil
 }
 
-// skip records a test that is not run because one that it depends on did not pass.
+// skip records that a test was not run because a test that it depends on did not pass.
 func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
 	t := broken(Job{Test: n.Test, Target: n.Target}, "")
 	t.Verdict, t.StartedAt = result.Skip, time.Now().UTC()
@@ -238,7 +238,7 @@ func (s *scheduler) observe() {
 	}
 }
 
-// end forgets a unit; only the outcomes that others wait for are kept.
+// end forgets a unit and keeps its outcome if other tests need it.
 func (s *scheduler) end(n *unit, o Outcome) {
 	delete(s.units, n.key)
 	s.ends++
@@ -247,7 +247,7 @@ func (s *scheduler) end(n *unit, o Outcome) {
 	}
 }
 
-// releaseWaiting starts the units whose dependencies have all ended by now; a skipped one may release others.
+// releaseWaiting starts the units whose dependencies have all ended. A unit that is skipped may release others.
 func (s *scheduler) releaseWaiting() error {
 	for s.seen < s.ends {
 		s.seen = s.ends

@@ -9,8 +9,8 @@ import (
 	"rehearse/internal/suite"
 )
 
-// aggregate returns the record of a test over its trials: the score by the strategy, and how stable it was.
-// A trial that could not be run makes the whole test an execution error, unless the strategy needs only one pass and has it.
+// aggregate returns the record of a test over its trials: the score by the strategy, and the stability.
+// A trial that could not be run makes the test an execution error, unless the strategy needs one pass only and has it.
 func aggregate(n *unit) *result.Test {
 	t := broken(Job{Test: n.Test, Target: n.Target}, "")
 	t.Failures = []result.Failure{}
@@ -58,7 +58,7 @@ func aggregate(n *unit) *result.Test {
 	return t
 }
 
-// addCodes adds those failures whose code is not there yet: over many trials, what can go wrong matters more than how often.
+// addCodes adds a failure for each code that is not there yet: an aggregate says what can go wrong, not how often.
 func addCodes(failures, more []result.Failure) []result.Failure {
 	for _, f := range more {
 		if !slices.ContainsFunc(failures, func(g result.Failure) bool { return g.Code == f.Code }) {
@@ -68,7 +68,7 @@ func addCodes(failures, more []result.Failure) []result.Failure {
 	return failures
 }
 
-// combine returns the score of a strategy and whether it passes.
+// combine returns the score by a strategy, and whether it passes.
 func combine(strategy suite.Strategy, t *result.Trials, threshold float64) (score float64, passed bool) {
 	switch strategy {
 	case suite.PassAtK:

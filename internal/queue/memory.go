@@ -12,7 +12,7 @@ type Memory struct{ jobs chan orchestrator.Job }
 
 var _ orchestrator.Queue = (*Memory)(nil)
 
-// NewMemory returns a queue with room for so many waiting jobs.
+// NewMemory returns a queue that holds at most room jobs.
 func NewMemory(room int) *Memory { return &Memory{make(chan orchestrator.Job, room)} }
 
 // Push waits for room and adds a job.
