@@ -12,23 +12,23 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// Parts are what targets are made of. Whoever opens models, flows and chatbots hands them in.
+// Parts open what targets are made of. Package setup provides them.
 type Parts struct {
-	// Model opens a model as the test wants it to be asked.
+	// Model opens a model with the settings that the test asks for.
 	Model func(m config.Model) (llm.Model, error)
-	// Flow loads the flow of a target with the engine that plays it.
+	// Flow loads the flow of a target and returns it with its engine.
 	Flow func(c config.Target) (*flow.Engine, *flow.Flow, error)
 	// Definition loads the flow that is sent to a server.
 	Definition func(c config.Flow) (*flow.Flow, error)
-	// Site opens the chatbot of a place and returns it with the name of the site that is meant.
+	// Site opens a chatbot and returns it with the name of its site.
 	Site func(c config.Site) (bot *sitebot.Bot, site string, err error)
-	// Token returns the bearer token of an environment variable.
+	// Token returns the bearer token that an environment variable holds.
 	Token func(variable string) (string, error)
-	// Recorded stands for what is asked like a model: behind the recording, if there is one.
+	// Recorded wraps whatever is asked like a model in the recording, if there is one.
 	Recorded func(name string, m llm.Model) llm.Model
 	// Client sends requests.
 	Client *http.Client
-	// Retries and Timeout are those that the test asks for; nil and 0 leave them to the target.
+	// Retries and Timeout are the test's own; nil and 0 leave them to the target.
 	Retries *int
 	Timeout time.Duration
 }
@@ -39,7 +39,7 @@ type Kind struct {
 	open func(c config.Target, p Parts) (runner.Target, error)
 }
 
-// Kinds returns the table of what Open can open.
+// Kinds lists the kinds of target that Open can open.
 func Kinds() []Kind {
 	return []Kind{
 		{config.ModelTarget, openModel},

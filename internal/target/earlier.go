@@ -10,13 +10,13 @@ import (
 	"rehearse/internal/suite"
 )
 
-// earlier is what was said before the first turn, which a session shows the runner.
+// earlier holds the messages before the first turn. Sessions embed it to implement runner.Historian.
 type earlier []chat.Message
 
 // Earlier implements runner.Historian.
 func (e earlier) Earlier() []chat.Message { return e }
 
-// rebuilt returns what the test's history leads to, or nil when the test has none. The first turn is what the history is cut at.
+// rebuilt returns the state that the test's history leads to, or nil when the test has no history. The history ends before the first turn.
 func rebuilt(t *suite.Test, fieldIDs []string) (*sitebot.Rebuilt, error) {
 	if t.Start.History == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func rebuilt(t *suite.Test, fieldIDs []string) (*sitebot.Rebuilt, error) {
 	return &r, nil
 }
 
-// before returns what was said before the first turn: the test's input, and the messages of its history.
+// before returns the messages before the first turn: the test's input and its history.
 func before(t *suite.Test) (earlier, error) {
 	r, err := rebuilt(t, nil)
 	if r == nil || err != nil {
@@ -49,7 +49,7 @@ func with(input []chat.Message, history []sitebot.RebuiltMessage) earlier {
 	return slices.Clip(earlier(messages))
 }
 
-// withoutFields refuses a test that begins with the state of a website's chatbot.
+// withoutFields returns an error for a test that begins with the state of a website's chatbot.
 func withoutFields(t *suite.Test, kind string) error {
 	if t.Start.Fields == nil {
 		return nil

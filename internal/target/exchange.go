@@ -10,11 +10,11 @@ import (
 	"rehearse/internal/retry"
 )
 
-// exchange is the server as a model: the last message of a request is the body of the call, the text of the reply that of the answer.
-// What stands around models, such as a recording, so fits around a server.
+// exchange is the server as a model: the last message of a request is the body of the call, and the text of the reply is the body of
+// the answer. So wrappers of models, such as a recording, fit around a server.
 type exchange struct{ *executeSession }
 
-// Generate posts the body, more than once if need be.
+// Generate posts the body and retries a failed call.
 func (x exchange) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	body := []byte(r.Messages[len(r.Messages)-1].Content.Text)
 	started := time.Now()
@@ -54,7 +54,7 @@ func (s *executeSession) exchange(ctx context.Context, body []byte) (chat.Reply,
 	return reply, err
 }
 
-// failedExchange is a failure in the words of the server, which are the same live and from a recording.
+// failedExchange is a failed call with the server's own message, which is the same live and from a recording.
 type failedExchange struct{ err *llm.Error }
 
 // Error returns the message, which names the server.

@@ -27,7 +27,7 @@ import (
 // It gives the same results as Flow does for the same flow.
 type Execute struct {
 	URL string
-	// Flow is sent as it is: a reference or a whole flow. Start is the node where tests begin that do not say.
+	// Flow is a reference or a whole flow, and is sent unchanged. Start is the node of tests that name none.
 	Flow  flow.Source
 	Start string
 	FlowSettings
@@ -35,10 +35,10 @@ type Execute struct {
 	Header http.Header
 	// Client carries the requests.
 	Client *http.Client
-	// Timeout bounds one call; 0 means two minutes. Retries is how often a failed call is tried again.
+	// Timeout bounds one call; 0 means two minutes. Retries is how often a failed call is retried.
 	Timeout time.Duration
 	Retries int
-	// Wrap puts something around the server, as around a model, such as a recording of what is exchanged; nil puts nothing.
+	// Wrap wraps the server like a model, for example in a recording; nil wraps nothing.
 	Wrap func(llm.Model) llm.Model
 }
 
@@ -69,7 +69,7 @@ func openExecute(c config.Target, p Parts) (runner.Target, error) {
 	return e, e.carry(c.Flow, p)
 }
 
-// carry makes the target send the flow itself with every turn.
+// carry makes the target send the whole flow with every turn.
 func (e *Execute) carry(c config.Flow, p Parts) error {
 	f, err := p.Definition(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *Execute) carry(c config.Flow, p Parts) error {
 // maxResult bounds the body of an answer.
 const maxResult = 64 << 20
 
-// Open begins a conversation where the test says.
+// Open begins a conversation at the node and with the memory that the test gives.
 func (e *Execute) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
 	memory, err := seededMemory(o.Test)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *Execute) Open(_ context.Context, o runner.Opening) (runner.Session, err
 	return s, err
 }
 
-// executeRequest is an ExecutionContext whose history and memory go back to the server exactly as they came from it.
+// executeRequest is an ExecutionContext. Its history and memory go back to the server exactly as they came from it.
 type executeRequest struct {
 	Flow              flow.Source          `json:"flow"`
 	ConversationID    string               `json:"conversation_id,omitempty"`
@@ -143,7 +143,7 @@ type executeSession struct {
 	done bool
 }
 
-// Send posts the state with the user's message and keeps what came back.
+// Send posts the state with the user's message and keeps the returned state.
 func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	if s.done {
 		return chat.Reply{}, &flow.Error{Fault: flow.Over, Message: "the flow is already completed", Hint: "remove the turns after its end"}
@@ -166,7 +166,7 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	return reply, nil
 }
 
-// keep reads a result and makes its state that of the next request.
+// keep reads a result and takes its state for the next request.
 func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	var r flow.Result
 	var state struct {
@@ -205,7 +205,7 @@ func (e *executeError) Unwrap() error { return e.err }
 // Tries returns the number of attempts.
 func (e *executeError) Tries() int { return e.attempts }
 
-// policy repeats calls that another attempt may mend; the request carries the whole state, so a repeat changes nothing.
+// policy retries calls that may succeed at the next attempt. A retry is safe: the request carries the whole state.
 func (s *executeSession) policy() retry.Policy {
 	return retry.Policy{Retries: max(0, s.Retries), Transient: transient, After: askedToWait}
 }
@@ -229,12 +229,12 @@ func transient(err error) bool {
 	return err != nil
 }
 
-// httpError is an answer with another status than 200. A 504 is a timeout like any other.
+// httpError is an answer with a status other than 200. A 504 counts as a timeout.
 type httpError struct {
 	url    string
 	status int
 	detail string
-	// after is how long the server asks to wait; 0 where it does not say.
+	// after is the wait that the server asks for; 0 when it asks for none.
 	after time.Duration
 }
 
@@ -249,7 +249,7 @@ func (e *httpError) Unwrap() error {
 	return nil
 }
 
-// defaultTimeout bounds a call when nobody says otherwise, as it does for models.
+// defaultTimeout bounds a call when no timeout is configured; it is the same for models.
 const defaultTimeout = 2 * time.Minute
 
 func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) {
@@ -275,7 +275,7 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read to its end, or is given up
+	defer answer.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult+1))
 	switch {
 	case err != nil:
@@ -288,13 +288,13 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	return data, nil
 }
 
-// problemDetail returns what a problem document (RFC 9457) says, behind a colon.
+// problemDetail returns the detail of a problem document (RFC 9457), after a colon.
 func problemDetail(data []byte) string {
 	var p struct {
 		Detail string `json:"detail"`
 		Title  string `json:"title"`
 	}
-	_ = json.Unmarshal(data, &p) // anything else has no detail to show
+	_ = json.Unmarshal(data, &p) // any other body has no detail to show
 	for _, text := range []string{p.Detail, p.Title} {
 		if text != "" {
 			return ": " + text
@@ -303,7 +303,7 @@ func problemDetail(data []byte) string {
 	return ""
 }
 
-// headerSafe makes any text fit for a header.
+// headerSafe replaces what a header must not contain.
 func headerSafe(text string) string {
 	for _, r := range text {
 		if r < ' ' || r > '~' {

@@ -12,15 +12,15 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Flow is a flow, run by the built-in engine, as a target. A test may say at which node and with which memory it begins.
-// A flow has its own system prompt: system messages of a suite's input are left out, earlier turns become its history.
+// Flow is a flow that the built-in engine runs, as a target. A test may give the node and the memory with which it begins.
+// A flow has its own system prompt, so system messages of a suite's input are left out. Earlier turns become its history.
 type Flow struct {
 	Engine *flow.Engine
 	Flow   *flow.Flow
 	FlowSettings
 }
 
-// FlowSettings are what a configuration says about the turns of a flow, wherever it runs.
+// FlowSettings are the configured settings of a flow's turns, wherever the flow runs.
 type FlowSettings struct {
 	KnowledgeBases []string
 	Pipeline       *flow.MemoryPipeline
@@ -37,7 +37,7 @@ func openFlow(c config.Target, p Parts) (runner.Target, error) {
 	return &Flow{Engine: engine, Flow: loaded, FlowSettings: SettingsOf(c.Flow)}, nil
 }
 
-// SettingsOf returns what the configuration of a flow says about its turns.
+// SettingsOf returns the settings that the configuration of a flow gives.
 func SettingsOf(c config.Flow) FlowSettings {
 	s := FlowSettings{KnowledgeBases: c.KnowledgeBases}
 	s.Limits.MaxToolIterations, s.Limits.TurnTimeoutMS = c.MaxToolIterations, int(c.TurnTimeout.Milliseconds())
@@ -59,7 +59,7 @@ func SettingsOf(c config.Flow) FlowSettings {
 	return s
 }
 
-// Open begins a conversation where the test says.
+// Open begins a conversation at the node and with the memory that the test gives.
 func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
 	if err := withoutFields(o.Test, "flow"); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func seededMemory(t *suite.Test) (flow.Memory, error) {
 	return memory, nil
 }
 
-// flowHistory returns what was said before the first turn as a flow remembers it.
+// flowHistory returns the messages before the first turn in the form of a flow's history.
 func flowHistory(input []chat.Message) []flow.Message {
 	var history []flow.Message
 	for _, m := range input {
@@ -136,7 +136,7 @@ func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 // Close does nothing: the engine keeps no state.
 func (s *flowSession) Close() error { return nil }
 
-// flowState is what graders see of a flow after a turn: the result without the conversation itself.
+// flowState is the part of a result that graders see after a turn: everything but the conversation itself.
 type flowState struct {
 	PreviousNodeID     string           `json:"previous_node_id"`
 	CurrentNodeID      *string          `json:"current_node_id"`

@@ -1,4 +1,5 @@
-// Package target adapts systems under test to the runner: language models, flows in the process, and flows behind HTTP.
+// Package target adapts systems under test to the runner: language models, flows in the process and behind HTTP, and the chatbots of
+// websites.
 package target
 
 import (
@@ -11,10 +12,10 @@ import (
 	"rehearse/internal/runner"
 )
 
-// Model is a language model as a target. It is sent the conversation as it stands, and nothing else.
+// Model is a language model as a target. It is sent the conversation and nothing else. It is safe for concurrent use.
 type Model struct {
 	Model llm.Model
-	// Parameters of every request; Messages is ignored.
+	// Parameters apply to every request; their Messages are ignored.
 	Parameters llm.Request
 }
 
@@ -28,7 +29,7 @@ func openModel(c config.Target, p Parts) (runner.Target, error) {
 	return &Model{Model: model, Parameters: llm.ParametersOf(c.Model)}, nil
 }
 
-// Open returns a session whose history starts with the test's input. What the test says about sampling holds over Parameters.
+// Open returns a session whose history starts with the test's input. The test's sampling takes precedence over Parameters.
 func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
 	parameters := m.Parameters
 	if s := o.Test.Sampling; s != nil {
@@ -47,7 +48,7 @@ type modelSession struct {
 	history    []chat.Message
 }
 
-// Send asks the model with the whole history and keeps what it really answered.
+// Send asks the model with the whole history and keeps the actual answer.
 func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	request := s.parameters
 	request.Messages = append(s.history, chat.Message{Role: chat.User, Content: message})

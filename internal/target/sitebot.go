@@ -17,12 +17,12 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Sitebot is the chatbot of a website as a target. Every conversation has a session of its own, which begins with the state that the test
-// says, and what was said before its first turn. A chatbot has its own prompts: system messages of a suite's input are left out.
-// Node is the route that the turn took; State is the session's state without its messages.
+// Sitebot is the chatbot of a website as a target. Every conversation has its own session, which begins with the test's state and the
+// messages before its first turn. A chatbot has its own prompts, so system messages of a suite's input are left out.
+// A reply's Node is the route that the turn took; its State is the session's state without messages.
 type Sitebot struct {
 	Bot *sitebot.Bot
-	// Site is the site's name, Language that of fixed messages; empty means the site's.
+	// Site is the site's name. Language is the language of fixed messages; empty means the site's.
 	Site, Language string
 }
 
@@ -36,8 +36,8 @@ func openSitebot(c config.Target, p Parts) (runner.Target, error) {
 	return &Sitebot{Bot: bot, Site: site, Language: c.Site.Language}, nil
 }
 
-// Open begins a session where the test says: the state that the history has left is rebuilt (reconstruction.md), put into the fresh session
-// in one update with the fields that the test sets itself, and read back. A difference is a *runner.SeedError.
+// Open begins a session with the test's state. It rebuilds the state that the history has left (reconstruction.md), puts it into the fresh
+// session in one update together with the fields that the test sets, and reads it back. A difference is a *runner.SeedError.
 func (t *Sitebot) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	if o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
 		return nil, fmt.Errorf("the state of test %s is that of a flow: a website's chatbot has fields such as profiling_state", o.Test.ID)
@@ -63,7 +63,7 @@ func (t *Sitebot) Open(ctx context.Context, o runner.Opening) (runner.Session, e
 	return s, nil
 }
 
-// seed returns the fields of the state with which a test begins, and what was said before.
+// seed returns the fields of the state with which a test begins, and the messages before its first turn.
 func (t *Sitebot) seed(test *suite.Test) (patch map[string]json.RawMessage, said earlier, err error) {
 	found, err := t.Bot.Sites.Find(t.Site)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Sitebot) seed(test *suite.Test) (patch map[string]json.RawMessage, said
 			return nil, nil, err
 		}
 	}
-	if test.Start.Fields != nil { // over what was rebuilt
+	if test.Start.Fields != nil { // the test's fields replace rebuilt ones
 		if err := json.Unmarshal(test.Start.Fields, &patch); err != nil {
 			return nil, nil, fmt.Errorf("the state of test %s: %w", test.ID, err)
 		}
@@ -93,7 +93,7 @@ func (t *Sitebot) seed(test *suite.Test) (patch map[string]json.RawMessage, said
 	return patch, with(nil, r.Messages), nil
 }
 
-// recorded takes the messages before a test's first turn for its history.
+// recorded treats the messages before a test's first turn as its history.
 func recorded(input []chat.Message, fieldIDs []string) *sitebot.Rebuilt {
 	h := sitebot.History{FieldIDs: fieldIDs}
 	for _, m := range input {
@@ -109,7 +109,7 @@ type sitebotSession struct {
 	id string
 }
 
-// verify reads back what was put into the session.
+// verify reads the state back and compares it with what was put in.
 func (s *sitebotSession) verify(ctx context.Context, patch []byte) error {
 	state, err := s.Bot.State(ctx, s.Site, s.id)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *sitebotSession) verify(ctx context.Context, patch []byte) error {
 	return nil
 }
 
-// missing returns where a state lacks a part of what was put into it, empty when it has everything.
+// missing says in words which part of want the state got lacks, with its path; empty when it lacks nothing.
 func missing(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -171,7 +171,7 @@ func text(value any) string {
 	return string(data)
 }
 
-// Send has the chatbot answer one message. After an error the reply says what the turn has used.
+// Send has the chatbot answer one message. After an error, the reply still has the usage of the turn.
 func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	r := sitebot.Request{Site: s.Site, Session: s.id, Input: message.String(), Language: s.Language}
 	o, err := s.Bot.Turn(ctx, r, nil)
@@ -184,7 +184,7 @@ func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.R
 	return reply, err
 }
 
-// used returns a reply that says what a chatbot has used for it, and nothing else.
+// used returns a reply that has nothing but the usage of a chatbot's turn.
 func used(u sitebot.Use) chat.Reply {
 	return chat.Reply{Usage: u.Usage, CostUSD: u.CostUSD, Attempts: u.Attempts, NoModel: u == sitebot.Use{}}
 }

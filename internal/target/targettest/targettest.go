@@ -1,4 +1,4 @@
-// Package targettest holds what every target must do, whatever it adapts.
+// Package targettest tests the contract that every target must fulfil.
 package targettest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Run holds a target to the contract of runner.Target and runner.Session.
-// The target must answer a message with a text that holds the message, and fail on one that says "fail".
+// Run tests that a target fulfils the contract of runner.Target and runner.Session.
+// The target must answer a message with a text that contains the message, and fail on a message that contains "fail".
 func Run(t *testing.T, target runner.Target) {
 	t.Helper()
 	opening := runner.Opening{Test: &suite.Test{ID: "contract", Input: []chat.Message{chat.Say(chat.System, "S")}}}
