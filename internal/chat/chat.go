@@ -1,5 +1,4 @@
-// Package chat holds the words of a conversation: messages, tool calls, replies and what they cost.
-// It is plain data that every other package shares.
+// Package chat has the types of a conversation: messages, tool calls, replies and their usage. Every other package shares them.
 package chat
 
 import (
@@ -10,7 +9,7 @@ import (
 	"time"
 )
 
-// Role says who speaks in a message.
+// Role is who speaks in a message.
 type Role string
 
 // The roles of a chat.
@@ -25,7 +24,7 @@ const (
 type Message struct {
 	Role    Role    `json:"role"`
 	Content Content `json:"content"`
-	// ToolCalls are what an assistant asked for in this message.
+	// ToolCalls are the calls that an assistant asked for in this message.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	// ToolCallID names the call that a tool message answers.
 	ToolCallID string `json:"tool_call_id,omitempty"`
@@ -35,14 +34,14 @@ type Message struct {
 func Say(role Role, text string) Message { return Message{Role: role, Content: Content{Text: text}} }
 
 // Content is plain text or, when Blocks is set, a list of blocks.
-// On the wire it is a string or an array.
+// Its JSON form is a string or an array.
 type Content struct {
 	Text   string
 	Blocks []Block
 }
 
 // Block is one part of structured content.
-// The value of a file is its text, that of an image a URL (data: URLs for local files), once a suite is loaded.
+// In a loaded suite, the value of a file is its text, and that of an image a URL, with data: URLs for local files.
 type Block struct {
 	Type  string `json:"type"` // text, file or image
 	Value string `json:"value"`
@@ -95,14 +94,14 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 type ToolCall struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Args is a JSON object as the model wrote it; it may be invalid.
+	// Args is a JSON object as the model wrote it; it may be invalid JSON.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Result is what the tool answered, when the agent tells.
+	// Result is what the tool answered, if the agent reports it.
 	Result    json.RawMessage `json:"result,omitempty"`
 	LatencyMS float64         `json:"latency_ms,omitempty"`
 }
 
-// Usage counts tokens. The zero value says that no count was reported.
+// Usage counts tokens. The zero value means that no count was reported.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
@@ -116,7 +115,7 @@ func (u Usage) Add(v Usage) Usage {
 // Total returns input and output tokens together.
 func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
 
-// Reply is what an agent or a model answered to one message, with what is known about how.
+// Reply is the answer of an agent or a model to one message, with its tool calls, usage, cost and timing.
 type Reply struct {
 	Text      string     `json:"text"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
@@ -127,18 +126,18 @@ type Reply struct {
 	Usage   Usage           `json:"usage"`
 	// CostUSD is in US dollars; 0 when no price is configured.
 	CostUSD float64 `json:"cost_usd,omitempty"`
-	// NoModel is true for an agent's reply that no model was asked for: then no usage and no cost are the truth.
+	// NoModel is true for an agent's reply that no model was asked for; then a usage and a cost of 0 are correct.
 	NoModel bool `json:"no_model,omitempty"`
 	// Latency is the time of the successful attempt.
 	Latency time.Duration `json:"latency_ns"`
-	// Attempts counts the tries that it took, from 1, summed over the model calls of an agent's turn; 0 means unknown.
+	// Attempts counts attempts from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// UsageKnown reports whether Usage says what the reply took.
+// UsageKnown reports whether Usage is the real usage of the reply.
 func (r Reply) UsageKnown() bool { return r.NoModel || r.Usage.Total() > 0 }
 
-// Message returns the reply as an assistant's message: with the tool calls that were asked for, but not what came of them.
+// Message returns the reply as an assistant's message, with its tool calls but without their results.
 func (r Reply) Message() Message {
 	m := Message{Role: Assistant, Content: Content{Text: r.Text}}
 	for _, call := range r.ToolCalls {
@@ -147,7 +146,7 @@ func (r Reply) Message() Message {
 	return m
 }
 
-// Format writes a conversation as readable text: each message behind its role, with a blank line between two.
+// Format writes a conversation as readable text: each message after its role, with a blank line between two messages.
 func Format(messages []Message) string {
 	var b strings.Builder
 	for i, m := range messages {

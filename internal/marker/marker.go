@@ -1,5 +1,5 @@
-// Package marker knows the emoji protocol of the site chatbot: what the model marks in its answers, for rules to act on
-// without asking a model again (S0.58). The runtime, the reconstruction of a state from a history and the graders share it.
+// Package marker implements the emoji protocol of the site chatbot: the model marks its answers, and rules act on the marks
+// without asking a model again (S0.58). The chatbot, the reconstruction of a state from a history and the graders share it.
 package marker
 
 import (
@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// The markers. A skin tone or a variation selector behind one makes no difference.
+// The markers. A skin tone or a variation selector after one makes no difference.
 const (
 	Question = "👉" // U+1F449: a qualification question
 	Demo     = "👇" // U+1F447: a proposal of a demo
 	Email    = "💌" // U+1F48C: a request for an e-mail address
 )
 
-// All are the markers in the order in which they are shown.
+// All returns the markers in the order in which they are shown.
 func All() []string { return []string{Question, Demo, Email} }
 
 // Marks says which markers a text holds.

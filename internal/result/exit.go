@@ -9,7 +9,7 @@ const (
 	ExitInterrupted = 130 // stopped by the user
 )
 
-// Exit says how a finished run ended. What could not be run outweighs what failed: such a run is not a verdict on the agent.
+// Exit returns how a finished run ended. A test that could not be run outweighs a failed one: such a run says nothing about the agent.
 func (t Totals) Exit() (code int, reason string) {
 	switch {
 	case t.Errors > 0:

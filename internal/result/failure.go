@@ -2,7 +2,7 @@ package result
 
 import "slices"
 
-// Code classifies a failure. The list is closed; the first matching code in its order is the turn's code.
+// Code classifies a failure. The list is closed. Of several codes, the first in the list is the turn's code.
 type Code string
 
 // The failure codes in their order of precedence.
@@ -27,7 +27,7 @@ var Codes = []Code{
 	JudgeError, SpecInvalid, SeedMismatch, Budget,
 }
 
-// Source returns who notices a failure of this code (S1.63 to S1.70), empty for a code that anyone may notice.
+// Source returns who finds failures of this code (S1.63 to S1.70), empty for a code that any part may find.
 func (c Code) Source() string {
 	switch c {
 	case NodeMismatch, ToolArgsMismatch, AssistantContent:
@@ -46,12 +46,12 @@ func (c Code) Source() string {
 	return ""
 }
 
-// Failure says what went wrong, where, and who noticed.
+// Failure says what went wrong, where, and who found it.
 type Failure struct {
 	Code Code `json:"code"`
-	// Source is who noticed: that of its code, else a grader's name.
+	// Source is who found it: the source of the code, else a grader's name.
 	Source string `json:"source"`
-	// Turn counts from 1; 0 stands for the whole conversation.
+	// Turn counts from 1; 0 means the whole conversation.
 	Turn int `json:"turn,omitempty"`
 	// Message says what was got and what was wanted.
 	Message string `json:"message"`

@@ -1,5 +1,5 @@
-// Package result is the log of an evaluation: what was found about each turn, test and run.
-// Its JSON form is versioned and is the product's record; reports and later comparisons read nothing else.
+// Package result is the record of an evaluation: what was found about each turn, test and run.
+// Its JSON form is versioned. Reports and later comparisons read nothing else.
 package result
 
 import (
@@ -12,7 +12,7 @@ import (
 // Schema is the version of the JSON record.
 const Schema = 1
 
-// Verdict says how a turn or test came out.
+// Verdict is the outcome of a turn or test.
 type Verdict string
 
 // The verdicts. A score item is never Error: what could not be decided is a failure of the test.
@@ -33,17 +33,17 @@ const (
 	ExecutionError Status = "execution_error"
 )
 
-// Assertion is one thing that was looked for: a criterion of a rubric, or a whole deterministic check.
+// Assertion is one thing that a grader looked for: a criterion of a rubric, or a whole deterministic check.
 type Assertion struct {
 	Text     string `json:"text"`
 	Passed   bool   `json:"passed"`
 	Evidence string `json:"evidence,omitempty"`
 	Grader   string `json:"grader,omitempty"`
-	// Score is between 0 and 1, nil where the grader only says passed or not.
+	// Score is between 0 and 1, nil when the grader only decides passed or not.
 	Score *float64 `json:"score,omitempty"`
 }
 
-// JudgeUse counts what the judge was asked.
+// JudgeUse is the usage of a judge: calls, cache hits, tokens and cost.
 type JudgeUse struct {
 	Calls     int        `json:"calls"`
 	CacheHits int        `json:"cache_hits"`
@@ -60,7 +60,7 @@ func (j JudgeUse) Add(k JudgeUse) JudgeUse {
 type Grade struct {
 	Score      float64
 	Assertions []Assertion
-	// Code and Source are filed when the grade turns out to be a failure; Reason completes the sentence.
+	// Code and Source are recorded when the grade is a failure; Reason completes the message.
 	Code   Code
 	Source string
 	Reason string
@@ -76,7 +76,7 @@ type Score struct {
 	Weight     float64     `json:"weight,omitempty"`
 	Assertions []Assertion `json:"assertions"`
 	Failures   []Failure   `json:"failures,omitempty"`
-	// PartialTranscript marks conversation assertions that saw a conversation cut short by on_turn_failure: stop.
+	// PartialTranscript is true when conversation assertions saw a conversation that on_turn_failure: stop had cut short.
 	PartialTranscript bool `json:"partial_transcript,omitempty"`
 }
 
@@ -97,7 +97,7 @@ type Turn struct {
 	TraceID   string          `json:"trace_id,omitempty"`
 }
 
-// Sampling says how the target was asked to choose its words.
+// Sampling has the sampling parameters of the target's model.
 type Sampling struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
@@ -133,7 +133,7 @@ type Test struct {
 	Metadata        map[string]any `json:"metadata,omitempty"`
 }
 
-// Trials summarises the repeats of one test.
+// Trials summarises the trials of one test.
 type Trials struct {
 	Count    int       `json:"count"`
 	Passed   int       `json:"passed"`
@@ -141,14 +141,14 @@ type Trials struct {
 	Scores   []float64 `json:"scores"`
 	// Interval is the 95 % Wilson interval of the pass rate.
 	Interval [2]float64 `json:"interval"`
-	// PassHatK[k-1] estimates the chance that k trials in a row all pass, PassAtK[k-1] that at least one of k passes.
+	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes.
 	PassHatK []float64 `json:"pass_hat_k"`
 	PassAtK  []float64 `json:"pass_at_k"`
 	// Class is stable_pass, stable_fail or flaky.
 	Class string `json:"class"`
 }
 
-// Key identifies a record within a run; writing the same key again replaces the record.
+// Key identifies a record within a run. A later record with the same key replaces it.
 type Key struct {
 	Suite, TestID, Target string
 	Trial                 int
@@ -179,7 +179,7 @@ type Run struct {
 	Schema  int    `json:"schema"`
 	ID      string `json:"run_id"`
 	Version string `json:"version"`
-	// Command is what was typed, secrets left out.
+	// Command is the command line without secrets.
 	Command    []string  `json:"command"`
 	Suites     []string  `json:"suites"`
 	Targets    []string  `json:"targets"`

@@ -7,7 +7,7 @@ type Tally struct {
 	graded int
 }
 
-// Add counts one record. Of a test with trials, the trials count for usage and the aggregate for the verdict.
+// Add counts one record. For a test with trials, the trials count for usage and the aggregate for the verdict.
 func (y *Tally) Add(t *Test) {
 	if t.Trials == nil && t.Verdict != Skip {
 		y.totals.Conversations++
@@ -34,7 +34,7 @@ func (y *Tally) Add(t *Test) {
 		y.scores += t.Score
 		y.graded++
 	}
-	if t.Verdict == Skip { // it says why, but nothing failed
+	if t.Verdict == Skip { // its failures give the reason for skipping, nothing failed
 		return
 	}
 	for _, f := range t.Failures {
