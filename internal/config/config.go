@@ -1,35 +1,35 @@
-// Package config is rehearse.yaml: which targets, models and judge a folder of suites uses.
+// Package config reads rehearse.yaml, which names the targets, models and judge of a folder of suites.
 package config
 
 import "time"
 
-// File is one configuration file. The zero value is a folder without one.
+// File is one configuration file. The zero value stands for a folder without one.
 type File struct {
-	// Path is where the file was found; empty without a file. Dir is what its relative paths start from.
+	// Path is the path of the file, empty without a file. Relative paths in the file start from Dir.
 	Path, Dir string
 	// Target is the default target's name.
 	Target  string
 	Targets map[string]Target
 	Models  map[string]Model
 	Judge   Judge
-	// Embedder is the model of embeddings that the grader similar uses; nil without one.
+	// Embedder is the embedding model of the grader similar; nil without one.
 	Embedder *Model
 	// Store is the path of the run index and verdict cache.
 	Store   string
 	Workers int
-	// Thresholds are those that the file sets, the others being the defaults; nil where it sets none. Least has them in either case.
+	// Thresholds are those that the file sets; nil when it sets none. Least adds the defaults.
 	Thresholds *Thresholds
 }
 
 // Target is a named system under test.
 type Target struct {
-	// Kind says which of the others counts; for a flow, Model is the model inside.
+	// Kind says which of the other fields apply. For a flow, Model is the model that the flow uses.
 	Kind  Kind
 	Model Model
 	Flow  Flow
 	HTTP  HTTP
 	Site  Site
-	// Node is, of a classifier, the node of the site's chatbot that classifies: one of ClassifierNodes.
+	// Node is the node of the site's chatbot that a classifier runs: one of ClassifierNodes.
 	Node string
 }
 
@@ -46,31 +46,31 @@ const (
 	ClassifierTarget Kind = "classifier"
 )
 
-// ClassifierNodes are the nodes that a target of the kind classifier can be.
+// ClassifierNodes returns the nodes that a target of the kind classifier can run.
 func ClassifierNodes() []string { return []string{"intent-classifier", "skill-selector"} }
 
 // Site is the chatbot of a website as a target.
 type Site struct {
-	// Dir is a folder of sites or the file of one; Name chooses one, and may be empty when there is only one.
+	// Dir is a folder of sites or the file of one. Name chooses a site; it may be empty when there is only one.
 	Dir, Name string
-	// Model answers instead of the one that the site names; empty leaves it to the site.
+	// Model replaces the model that the site names; empty keeps the site's.
 	Model string
-	// Prompts is a folder of prompts that the sites name.
+	// Prompts is the folder of the prompts that the sites name.
 	Prompts  string
 	Language string
 }
 
 // Flow is a flow as a target, run in the process or, with an HTTP target, by a server.
 type Flow struct {
-	// Path is a file of flows or a folder of them; ID chooses one, and may be empty when there is only one.
-	// A server may know the flow itself; Path is empty then.
+	// Path is a file of flows or a folder of them. ID chooses a flow; it may be empty when there is only one.
+	// Path is empty when a server has the flow itself.
 	Path, ID string
-	// Start is the node where tests begin that do not say; empty means the flow's own start.
+	// Start is the node at which tests that name none begin; empty means the flow's own start.
 	Start string
-	// Knowledge is a folder of knowledge bases, KnowledgeBases those that the flow may search.
+	// Knowledge is a folder of knowledge bases; KnowledgeBases are the ones that the flow may search.
 	Knowledge      string
 	KnowledgeBases []string
-	// Memory is nil, or says whether the memory pipeline runs and which of its stages (nil: all of them).
+	// Memory configures the memory pipeline; nil leaves it to the flow.
 	Memory *Memory
 	// Limits of a turn; 0 means the engine's own.
 	MaxToolIterations, WindowMessages, WindowTokens int
@@ -83,7 +83,7 @@ type Memory struct {
 	Stages  []string
 }
 
-// HTTP is an agent behind an address.
+// HTTP is an agent behind an HTTP address.
 type HTTP struct {
 	URL string
 	// TokenEnv names the environment variable with a bearer token; empty sends none.
@@ -93,10 +93,10 @@ type HTTP struct {
 	Timeout  time.Duration
 }
 
-// Model is one model of one provider, with how to reach and limit it.
+// Model is a model of a provider, with its address, limits and prices.
 type Model struct {
 	Provider string // openai, scripted, cassette
-	// Name is the model's name at the provider; for scripted and cassette the file.
+	// Name is the model's name at the provider; for scripted and cassette, it is the file.
 	Name    string
 	BaseURL string
 	// APIKeyEnv names the environment variable with the key; OPENAI_API_KEY if empty.
@@ -107,21 +107,21 @@ type Model struct {
 	TopP        *float64
 	Seed        *int
 	MaxTokens   int
-	// Retries is how often a failed call is tried again; nil means 2.
+	// Retries is how often a failed call is retried; nil means 2.
 	Retries *int
 	// Timeout bounds one call; 0 means two minutes.
 	Timeout time.Duration
-	// Limits shared by everything that uses this model in the process; 0 means none.
+	// RequestsPerMinute, TokensPerMinute and Concurrency are shared by everything in the process that uses this model; 0 means no limit.
 	RequestsPerMinute int
 	TokensPerMinute   int
 	Concurrency       int
 	// Prices in US dollars per million tokens; 0 means unknown.
 	InputPrice, OutputPrice float64
-	// Dir is what a relative file name starts from.
+	// Dir is the folder from which a relative file name starts.
 	Dir string
 }
 
-// String returns "provider:name", which is also how a model is written in short.
+// String returns the short form, "provider:name".
 func (m Model) String() string { return m.Provider + ":" + m.Name }
 
 // Judge says which models judge and how.

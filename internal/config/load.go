@@ -12,10 +12,10 @@ import (
 	"rehearse/internal/source"
 )
 
-// Name is what the configuration file is called.
+// Name is the name of the configuration file.
 const Name = "rehearse.yaml"
 
-// Find returns the configuration file of a folder: its own, or that of the nearest folder above; empty when there is none.
+// Find returns the path of the configuration file of a folder or of the nearest folder above it; empty when there is none.
 func Find(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func Find(dir string) string {
 	}
 }
 
-// Load reads a configuration file. A faulty file gives a source.Problems with all of its faults.
+// Load reads a configuration file. For a faulty file, the error is a source.Problems with every fault.
 func Load(path string) (File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func parseModel(short string) (Model, error) {
 	return Model{Provider: provider, Name: name}, nil
 }
 
-// over returns m with what it leaves open taken from a named model.
+// over returns m; fields that m leaves open come from the named model.
 func (m Model) over(named Model) Model {
 	named.Temperature = first(m.Temperature, named.Temperature)
 	named.TopP = first(m.TopP, named.TopP)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ShortTarget reads "flow:FILE" or "flow:FILE#ID", whose model is the lexical one, and "site:PLACE" or "site:PLACE#NAME", a chatbot of that
-// folder or file of sites; ok is false for anything else. A relative path starts at dir.
+// ShortTarget reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, and "site:PLACE" or "site:PLACE#NAME", a chatbot of a
+// folder or file of sites. ok is false for any other text. A relative path starts at dir.
 func ShortTarget(short, dir string) (t Target, ok bool) {
 	kind, place, _ := strings.Cut(short, ":")
 	place, name, _ := strings.Cut(place, "#")
@@ -25,8 +25,8 @@ func ShortTarget(short, dir string) (t Target, ok bool) {
 	return Target{}, false
 }
 
-// LocalName returns the short form of a target or model with its file taken from the folder of the file that names it; names without a file
-// stay as they are.
+// LocalName returns the short form of a target or model with its file path resolved against the folder of the file from. Names without a
+// file stay unchanged.
 func LocalName(name, from string) string {
 	provider, file, ok := strings.Cut(name, ":")
 	if !ok || provider != "scripted" && provider != "cassette" && provider != "flow" && provider != "site" || filepath.IsAbs(file) {

@@ -7,7 +7,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// target reads "PROVIDER:MODEL", "flow:FILE", "site:FILE", the name of a model, or a mapping whose kind says what else it holds.
+// target reads "PROVIDER:MODEL", "flow:FILE", "site:FILE", the name of a model, or a mapping with a kind.
 func (f *File) target(n source.Node) Target {
 	if n.Kind == source.String {
 		if t, ok := ShortTarget(n.Scalar, f.Dir); ok {
@@ -32,7 +32,7 @@ func (f *File) target(n source.Node) Target {
 	return Target{Kind: ModelTarget, Model: f.model(n)}
 }
 
-// flowFields read what a flow target says about its flow.
+// flowFields reads the fields of a flow target.
 func (f *File) flowFields(to *Flow) map[string]func(source.Node) {
 	return map[string]func(source.Node){
 		"kind":            func(source.Node) {},
@@ -86,7 +86,7 @@ func (f *File) httpTarget(n source.Node) Target {
 	return t
 }
 
-// siteFields read which chatbot a target is, or is a part of.
+// siteFields reads the fields that name a chatbot.
 func (f *File) siteFields(to *Site) map[string]func(source.Node) {
 	return map[string]func(source.Node){
 		"kind":    func(source.Node) {},
@@ -110,7 +110,7 @@ func (f *File) classifierTarget(n source.Node) Target {
 	t := Target{Kind: ClassifierTarget}
 	fields := f.siteFields(&t.Site)
 	fields["node"] = func(n source.Node) {
-		for _, node := range ClassifierNodes() { // written with a hyphen or, as the chatbot calls it, with an underscore
+		for _, node := range ClassifierNodes() { // with a hyphen or, as in the chatbot, an underscore
 			if n.Kind == source.String && strings.ReplaceAll(n.Scalar, "_", "-") == node {
 				t.Node = node
 				return
@@ -132,7 +132,7 @@ func needsSites(n source.Node, kind Kind) {
 	}
 }
 
-// local checks the name of a model, and makes the file of a script start from the configuration's folder.
+// local checks the name of a model. It resolves a script's path against the configuration's folder.
 func (f *File) local(n source.Node) string {
 	m := f.Model(n, n.Text())
 	if _, named := f.Models[n.Scalar]; named {

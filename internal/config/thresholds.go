@@ -2,7 +2,7 @@ package config
 
 import "rehearse/internal/source"
 
-// What an evaluation has to reach when nothing else is said (S3.42, X38).
+// The default thresholds of an evaluation (S3.42, X38).
 const (
 	DefaultMacroF1        = 0.80
 	DefaultMinClassF1     = 0.60
@@ -10,15 +10,15 @@ const (
 	DefaultAnswerAccuracy = 0.70
 )
 
-// Thresholds are the least scores with which an evaluation passes, each from 0 to 1.
+// Thresholds are the least scores from which an evaluation passes, each from 0 to 1.
 type Thresholds struct {
-	// MacroF1 and MinClassF1 are for classifiers with one label, SkillRecall for those with any number of them.
+	// MacroF1 and MinClassF1 apply to classifiers with one label, SkillRecall to those with any number of labels.
 	MacroF1, MinClassF1, SkillRecall float64
 	// AnswerAccuracy is the share of good answers.
 	AnswerAccuracy float64
 }
 
-// Least returns the thresholds: those of the file where it sets them, else the defaults.
+// Least returns the thresholds of the file, with defaults for those that it does not set.
 func (f *File) Least() Thresholds {
 	if f.Thresholds != nil {
 		return *f.Thresholds

@@ -1,4 +1,4 @@
-// Package redact keeps secrets out of everything that is written or printed.
+// Package redact removes secrets from everything that is written or printed.
 package redact
 
 import (
@@ -12,15 +12,15 @@ import (
 // secretName matches the names of environment variables whose values are secrets.
 var secretName = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$`)
 
-// shortest is the length from which a value is worth hiding; shorter ones would blacken ordinary words.
+// shortest is the least length of a value that is hidden; shorter values would match ordinary words.
 const shortest = 8
 
-// Redactor replaces secrets by the name of the variable that holds them. The nil Redactor changes nothing.
+// Redactor replaces secrets by the name of the variable that holds them. A nil Redactor changes nothing. It is safe for concurrent use.
 type Redactor struct{ pairs []pair }
 
 type pair struct{ secret, mark []byte }
 
-// New returns a Redactor for the secrets of an environment, given as os.Environ gives it.
+// New returns a Redactor for the secrets of an environment in the form of os.Environ.
 func New(environ []string) *Redactor {
 	r := &Redactor{}
 	for _, entry := range environ {
@@ -34,11 +34,11 @@ func New(environ []string) *Redactor {
 			r.pairs = append(r.pairs, pair{escaped[1 : len(escaped)-1], mark})
 		}
 	}
-	slices.SortFunc(r.pairs, func(a, b pair) int { return len(b.secret) - len(a.secret) }) // a secret may hold a shorter one
+	slices.SortFunc(r.pairs, func(a, b pair) int { return len(b.secret) - len(a.secret) }) // longer secrets first: one may contain another
 	return r
 }
 
-// Bytes returns data without secrets; it is data itself when there was none.
+// Bytes returns data without secrets; it returns data itself when there is nothing to replace.
 func (r *Redactor) Bytes(data []byte) []byte {
 	if r == nil {
 		return data
