@@ -5,10 +5,10 @@ import "math"
 const (
 	roundness = 20 // of the ends of a Start or an End, in pixels
 	sideGap   = 8  // between wires at one side of a node
-	sideEdge  = 9  // from the corner
+	sideEdge  = 9  // from a wire to the corner
 )
 
-// routeBack leads a wire out of the side of its start, up its lane, and into the side of its end.
+// routeBack leads a wire out of its start at one side, up its lane, and into its end at the same side.
 func (p *part) routeBack(line *path, w *wire) {
 	from, to := &p.items[w.from], &p.items[w.to]
 	x, y := from.x+w.side*from.slotAt(w.side, w.slot), from.y+from.leaveLevel(w)
@@ -24,13 +24,13 @@ func (p *part) routeBack(line *path, w *wire) {
 	line.finish(point{to.edgeAt(w.side, y), y}, -w.side, 0)
 }
 
-// slotAt returns how far from the centre a slot is.
+// slotAt returns the distance of a slot from the centre.
 func (it *item) slotAt(side, slot int) int {
 	return it.width/2 + it.flanks[(side+1)/2].loops + slotGap*(slot+1)
 }
 
-// leaveLevel returns how far below the centre a wire leaves to go back. Those that stay nearer leave further up, so that they do not
-// cross; those that arrive have the lower half of the side.
+// leaveLevel returns how far below the centre a wire leaves to go back. Wires of inner slots leave further up, so that wires do not cross.
+// Wires that arrive have the lower half of the side.
 func (it *item) leaveLevel(w *wire) int {
 	f, half := &it.flanks[(w.side+1)/2], it.height/2
 	switch {
@@ -44,7 +44,7 @@ func (it *item) leaveLevel(w *wire) int {
 	return gap*w.slot - gap*(f.outs-1)/2
 }
 
-// reachLevel returns how far below the centre wires arrive that have gone back.
+// reachLevel returns how far below the centre wires that go back arrive.
 func (it *item) reachLevel(side int) int {
 	f := &it.flanks[(side+1)/2]
 	switch {
@@ -93,9 +93,9 @@ func (p *part) routeLoops(paths []path) {
 	}
 }
 
-// loop draws one loop in the room from y on; its label follows at the right.
+// loop draws one loop from y downwards. Its label is to the right.
 func (p *path) loop(it *item, y, height int) {
-	const bulge = loopWidth + loopWidth/4 // of the control points, so that the curve itself stays within loopWidth
+	const bulge = loopWidth + loopWidth/4 // of the control points; the curve itself stays within loopWidth
 	middle := y + height/2
 	high, low := middle-loopHeight/2+4, middle+loopHeight/2-4
 	start, end := it.edgeAt(1, high), it.edgeAt(1, low)
@@ -105,7 +105,7 @@ func (p *path) loop(it *item, y, height int) {
 	p.mid = point{it.x + it.width/2 + loopWidth - 2, middle}
 }
 
-// routeLoose draws a wire that has no points of its own: from box to box, behind whatever lies between.
+// routeLoose draws a wire that has no points of its own straight from box to box, behind everything between them.
 func (p *part) routeLoose(line *path, w *wire) {
 	from, to := &p.items[w.from], &p.items[w.to]
 	down := 1

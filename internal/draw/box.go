@@ -45,7 +45,7 @@ func (t nodeText) height() int {
 // even rounds up.
 func even(n int) int { return n + n&1 }
 
-// labelSize returns the size of the plate under the label of an edge; without a label it is nothing.
+// labelSize returns the size of the plate under the label of an edge: 0 and 0 without a label.
 func (w *wire) labelSize() (width, height int) {
 	if len(w.text.lines) == 0 {
 		return 0, 0
@@ -59,7 +59,7 @@ func (w *wire) loopSize() (width, height int) {
 	return loopWidth + lw, max(loopHeight, lh+4)
 }
 
-// makeRoom gives every head the room that it needs at its sides: for loops, and for edges that go back.
+// makeRoom gives every head the room at its sides that loops and edges that go back need.
 func (p *part) makeRoom() {
 	ports := p.mostPorts()
 	for i := range p.items[:p.heads] {
@@ -82,7 +82,7 @@ func (p *part) makeRoom() {
 	}
 }
 
-// mostPorts returns how many wires ahead leave each head, or reach it if those are more.
+// mostPorts returns for each head the larger of two numbers: the wires ahead that leave it, and those that reach it.
 func (p *part) mostPorts() []int {
 	outs, ins := make([]int, p.heads), make([]int, p.heads)
 	for i := range p.wires {
@@ -97,7 +97,7 @@ func (p *part) mostPorts() []int {
 	return outs
 }
 
-// makeSlots widens the heads for the edges that go back, once it is known on which side each one goes.
+// makeSlots widens the heads for the edges that go back. The side of each such edge must be known.
 func (p *part) makeSlots() {
 	for i := range p.wires {
 		w := &p.wires[i]

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxPoints bounds the points of a part where edges pass, and so the time that a layout takes: a graph that needs more is a tangle.
+// maxPoints bounds the points of a part where edges pass, and thereby the time of a layout.
 const maxPoints = 30_000
 
-// addChains gives every wire a point in each layer that it passes, the shortest wires first; what goes beyond the bound stays loose.
+// addChains gives every wire a point in each layer that it passes, the shortest wires first. Wires beyond the bound become loose.
 // One of the points in an odd layer holds the label.
 func (p *part) addChains() {
 	byLength := make([]int, 0, len(p.wires))
@@ -58,7 +58,7 @@ func (p *part) addChain(i int, load map[int]int) {
 	}
 }
 
-// roomiest returns the first layer on the way where a label still fits, or else the one with the fewest.
+// roomiest returns the first layer on the way in which a label still fits, or else the layer with the narrowest labels.
 func roomiest(first, end, step, width int, load map[int]int) int {
 	best := first
 	for layer := first; (end-layer)*step > 0; layer += step {
@@ -72,7 +72,7 @@ func roomiest(first, end, step, width int, load map[int]int) int {
 	return best
 }
 
-// link makes the items of a wire know each other, from above to below.
+// link makes the items of a wire neighbours, from top to bottom.
 func (p *part) link(w *wire) {
 	above := w.from
 	for _, c := range append(slices.Clone(w.chain), w.to) {

@@ -21,8 +21,8 @@ func (p *part) crossings() int {
 	return total
 }
 
-// inversions counts the pairs in which a greater number comes first; all are below n.
-// It keeps how many were seen up to each number in a tree of sums (P. M. Fenwick, 1994).
+// inversions counts the pairs in which a greater number comes first; all numbers are below n.
+// It counts earlier numbers in a tree of sums (P. M. Fenwick, 1994).
 func inversions(numbers []int, n int) int {
 	tree := make([]int, n+1)
 	count := 0

@@ -1,7 +1,7 @@
 // Package draw draws directed graphs, such as the flow of a conversation or the states of a chatbot, as Mermaid text and as
 // one self-contained SVG. The same graph gives the same bytes.
 //
-// Ids and labels are untrusted text: nothing in them acts, whatever it is, and the bounds below hold for every graph.
+// IDs and labels are untrusted text: no text has an effect on whatever shows the picture. The bounds below hold for every graph.
 package draw
 
 import (
@@ -10,13 +10,13 @@ import (
 	"rehearse/internal/text"
 )
 
-// Bounds of a graph. A larger one is nothing that a person could read, and an error.
+// Bounds of a graph. A larger graph is an error: it would not be readable.
 const (
 	MaxNodes = 2_000
 	MaxEdges = 10_000
 )
 
-// Graph is what is drawn. Of its nodes the first Start is where reading begins, or the first node if there is none.
+// Graph is a graph to draw. Reading begins at the first Start node, or at the first node if there is no Start.
 type Graph struct {
 	Title string
 	Nodes []Node
@@ -25,7 +25,7 @@ type Graph struct {
 
 // Node is a box with a label and, in smaller type, a note.
 type Node struct {
-	// ID is what edges name; it is not empty and no other node has it. Without a Label it is shown instead.
+	// ID is unique and not empty. Edges refer to it. It is shown when there is no Label.
 	ID    string
 	Label string
 	Note  string
@@ -33,7 +33,7 @@ type Node struct {
 	Tone  Tone
 }
 
-// Edge is an arrow. With an empty To it ends there: it is drawn to a dot.
+// Edge is an arrow. An edge with an empty To ends in a dot.
 type Edge struct {
 	From, To string
 	Label    string
@@ -58,8 +58,8 @@ type Tone int
 // The tones, the same in both formats.
 const (
 	Plain  Tone = iota
-	Accent      // look here
-	Good        // as it should be
+	Accent      // draws attention
+	Good        // in order
 	Warn        // needs attention, such as a step that no test reaches
 	Muted       // does not take part
 )
@@ -73,13 +73,13 @@ const (
 	Dashed
 )
 
-// ends holds the nodes that an edge joins, by their place in Graph.Nodes; to is none where the flow ends.
+// ends are the nodes that an edge joins, as indexes into Graph.Nodes; to is none where the flow ends.
 type ends struct{ from, to int }
 
 // none stands for no node, no edge and no item.
 const none = -1
 
-// check returns what each edge joins, or the first thing that is wrong with the graph.
+// check returns the ends of each edge, or the first fault of the graph.
 func (g *Graph) check() ([]ends, error) {
 	if len(g.Nodes) > MaxNodes {
 		return nil, fmt.Errorf("%d nodes are too many to draw: at most %d", len(g.Nodes), MaxNodes)
@@ -127,7 +127,7 @@ func (g *Graph) start() int {
 	return 0
 }
 
-// name returns what is written on a node.
+// name returns the text of a node: its label, else its ID.
 func (n *Node) name() string {
 	if s := oneLine(n.Label); s != "" {
 		return s

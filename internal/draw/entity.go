@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// breaker is a space of no width, as an entity: it parts what Mermaid would else take for mathematics ($$) or an icon (fa:fa-x) even
-// where it is written in entities, since labels with a line break are read twice.
+// breaker is a zero-width space as an entity. It breaks up what Mermaid would take for mathematics ($$) or an icon (fa:fa-x). Entities alone
+// do not prevent that, because Mermaid reads labels with a line break twice.
 const breaker = "#8203;"
 
-// entities returns one line of text for a quoted label of Mermaid. Letters, digits, spaces and harmless punctuation stay; all else
-// becomes an entity, since Mermaid finds quotes, tags, directives (%%{) and Markdown in labels.
-// So do a dot, a dash and a bracket where they could begin a list.
+// entities returns one line of text for a quoted label of Mermaid. Letters, digits, spaces and harmless punctuation stay. Everything else
+// becomes an entity, because Mermaid finds quotes, tags, directives (%%{) and Markdown in labels.
+// So does a dot, a dash or a bracket that could begin a list.
 func entities(s string) string {
 	var b strings.Builder
-	list := true // so far there is only what can stand before the sign of a list
+	list := true // true while only characters that may precede a list marker were seen
 	for i, r := range s {
 		switch {
 		case r == ':' && strings.HasPrefix(s[i+1:], " "), !list && strings.ContainsRune(".-)", r), harmless(r):

@@ -7,7 +7,7 @@ const (
 	headSpace = 18 // below a heading
 )
 
-// restHeading stands above what is not connected to the start.
+// restHeading is the heading of the parts that are not connected to the start.
 const restHeading = "Not connected to the start"
 
 // sheet is a graph with everything in its place.
@@ -16,7 +16,7 @@ type sheet struct {
 	title         block
 	parts         []*part
 	paths         [][]path // by part
-	// rest is where what is not connected to the start begins; 0 if there is nothing of that kind.
+	// rest is the y at which the parts that are not connected to the start begin; 0 if there are none.
 	rest int
 }
 
@@ -41,7 +41,7 @@ func (p *part) layOut() {
 	p.setLevels()
 }
 
-// arrange sets the first part in the middle, and all others in rows below it; single nodes begin a row of their own.
+// arrange puts the first part in the middle and the others in rows below it. Single nodes begin a new row.
 func (s *sheet) arrange(title string) {
 	width := s.innerWidth(title)
 	s.title = headFont.wrap(title, width, 2)
@@ -62,7 +62,7 @@ func (s *sheet) arrange(title string) {
 	s.width, s.height = width+2*margin, bottom+margin
 }
 
-// rows sets parts side by side from y on, and returns where they end.
+// rows puts parts side by side from y on, and returns the y at which they end.
 func (s *sheet) rows(parts []*part, y, width int) int {
 	x, low := 0, y
 	single := parts[0].single()
@@ -78,8 +78,8 @@ func (s *sheet) rows(parts []*part, y, width int) int {
 	return low
 }
 
-// innerWidth returns how wide the sheet is within its margins: as its widest part, as a title of some length, and with several parts
-// about as a screen.
+// innerWidth returns the width of the sheet within its margins: the widest part's or the title's, and with several parts at least about
+// a screen's.
 func (s *sheet) innerWidth(title string) int {
 	widest, area, beside := max(nodeMinWidth, min(headFont.width(title), sheetWidth/2)), 0, 0
 	for i, p := range s.parts {

@@ -3,7 +3,7 @@ package draw
 // Distances between layers, in pixels.
 const (
 	layerGap    = 18
-	farther     = 14 // a pixel more for so many that a wire runs sideways, up to mostFarther
+	farther     = 14 // one more pixel for this many pixels that a wire runs sideways, up to mostFarther
 	mostFarther = 44
 )
 
@@ -28,7 +28,7 @@ func (p *part) setLevels() {
 	p.height = y
 }
 
-// sideways returns how far to the side wires run on their way to a layer from the one above, at most.
+// sideways returns how far wires run sideways to a layer from the one above, at most.
 func (p *part) sideways(l int) int {
 	most := 0
 	for _, i := range p.layers[l] {

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// font is a size of type, in pixels. Widths are estimates on the wide side of the fonts in the font stack: what draws the picture
-// has fonts of its own, and a box must not be too small for them.
+// font is a size of type, in pixels. Widths are estimates, on the wide side of the fonts in the font stack: a viewer uses fonts of its own,
+// and a box must not be too small for them.
 type font struct {
 	size, line int // height of letters, and from one line to the next
 	bold       bool
@@ -27,8 +27,7 @@ type block struct {
 
 func (b block) height(f font) int { return len(b.lines) * f.line }
 
-// wrap breaks s, which is one line, into at most most lines of a width, at spaces where there are any. What does not fit is left
-// out with an ellipsis.
+// wrap breaks s, one line of text, into at most most lines of a width, at spaces if possible. An ellipsis replaces what does not fit.
 func (f font) wrap(s string, width, most int) block {
 	var b block
 	for s != "" {
@@ -44,7 +43,7 @@ func (f font) wrap(s string, width, most int) block {
 	return b
 }
 
-// take splits off the first line of s: at the last space or joint of an identifier that lets it fit, or in the middle of a word that is too long.
+// take splits off the first line of s: at the last space or identifier joint that lets it fit, or within a word that is too long.
 func (f font) take(s string, width int) (line, rest string) {
 	used, good := 0, 0 // good is the last place to break at
 	for i, r := range s {
@@ -85,7 +84,7 @@ func advance(r rune) int {
 	case r < 0x80:
 		return asciiAdvance(r)
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0 // it stands on the character before
+		return 0 // combines with the character before
 	case wide(r):
 		return 1040
 	case r < 0x600 && unicode.IsLower(r):
@@ -112,7 +111,7 @@ func asciiAdvance(r rune) int {
 	return 640
 }
 
-// wide reports whether a character fills a square, as those of East Asia and emoji do (Unicode Standard Annex 11).
+// wide reports whether a character is as wide as it is high, like East Asian ones and emoji (Unicode Standard Annex 11).
 func wide(r rune) bool {
 	switch {
 	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff:

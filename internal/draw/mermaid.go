@@ -10,17 +10,17 @@ import (
 	"rehearse/internal/text"
 )
 
-// Characters shown of a label in Mermaid, which wraps but does not clip, and by default reads at most 50,000 characters in all.
+// Bounds of a label in characters. Mermaid wraps labels but does not clip them, and by default reads at most 50,000 characters in all.
 const (
 	maxMermaidName = 120
 	maxMermaidNote = 160
 	maxMermaidWord = 80
 )
 
-// Mermaid writes the graph as a Mermaid flowchart. Nodes are named n0, n1 and so on in the order of the graph, the dots of edges that
-// end e0, e1 and so on by edge. Long labels are clipped.
+// Mermaid writes the graph as a Mermaid flowchart. Nodes are named n0, n1 and so on in the order of the graph. The dots at the ends of edges
+// are named e0, e1 and so on by edge. Long labels are clipped.
 //
-// It fails for a graph that is too large or whose edges name no nodes, and with the error of w.
+// It returns an error for a graph that is too large, for an edge that names no node, and when w fails.
 func Mermaid(w io.Writer, g Graph) error {
 	joined, err := g.check()
 	if err != nil {
@@ -39,7 +39,7 @@ func Mermaid(w io.Writer, g Graph) error {
 	return m.w.Flush()
 }
 
-// mermaid writes a flowchart. The first error of writing is kept by the writer and comes out of its Flush.
+// mermaid writes a flowchart. The writer keeps the first error and returns it from Flush.
 type mermaid struct {
 	w     *bufio.Writer
 	tones [5]bool        // which tones nodes have
@@ -49,7 +49,7 @@ type mermaid struct {
 
 func (m *mermaid) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
-// title writes the front matter. JSON is YAML too. Mermaid reads a title as HTML, without entities: brackets become their likes.
+// title writes the front matter; JSON is valid YAML. Mermaid reads a title as HTML without entities, so similar characters replace brackets.
 func (m *mermaid) title(s string) {
 	s = strings.NewReplacer("<", "‹", ">", "›").Replace(text.Clip(oneLine(s), maxMermaidName))
 	if s == "" {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// setOrder puts the items of each layer in an order with few crossings. The wires ahead come first and decide which side of the
-// picture is nearer for each wire that goes back; those then run at the sides, around everything else.
+// setOrder orders the items of each layer so that few wires cross. The wires ahead are ordered first. They decide which side of the
+// picture is nearer for each wire that goes back. Those wires then run at the sides, around everything else.
 func (p *part) setOrder() {
 	for i := range p.wires {
 		if p.wires[i].kind == ahead {
@@ -21,7 +21,7 @@ func (p *part) setOrder() {
 	p.sweep()
 }
 
-// fillLayers puts every item that is not on a way back into its layer, depth first, so that what belongs together stands together.
+// fillLayers puts every item that is not on a way back into its layer, depth first, so that connected items stand together.
 func (p *part) fillLayers() {
 	last := 0
 	for i := range p.items[:p.heads] {
@@ -47,7 +47,7 @@ func (p *part) fillLayers() {
 	}
 }
 
-// chooseSides sends each wire that goes back to the side that its ends are nearer to; one in the middle, to the side with fewer.
+// chooseSides sends each wire that goes back to the side nearer to its ends; one in the middle, to the side with fewer wires.
 func (p *part) chooseSides() {
 	balance := 0
 	for i := range p.wires {
@@ -69,7 +69,7 @@ func (p *part) chooseSides() {
 	}
 }
 
-// lean says how far from the middle of its layer an item stands, from -1000 at the left end to 1000 at the right one.
+// lean returns how far from the middle of its layer an item stands, from -1000 at the left end to 1000 at the right.
 func (p *part) lean(i int) int {
 	it := &p.items[i]
 	if n := len(p.layers[it.layer]) - 1; n > 0 {

@@ -1,11 +1,11 @@
 package draw
 
-// part is one connected part of a graph while it is laid out: each part is laid out for itself and then set on the sheet.
+// part is one connected part of a graph during layout. Each part is laid out on its own and then put on the sheet.
 //
 // The layout is layered, after K. Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical System
-// Structures, IEEE Transactions on Systems, Man, and Cybernetics 11 (1981): edges that close a cycle are set aside (rank.go), nodes
-// get a layer (rank.go), long edges a point in each layer that they pass (chain.go), layers an order (order.go), and everything a
-// place (place.go). Nodes take the even layers; the labels of edges take the odd ones, so that a label has room of its own.
+// Structures, IEEE Transactions on Systems, Man, and Cybernetics 11 (1981). Edges that close a cycle are set aside and nodes get a layer
+// (rank.go). Long edges get a point in each layer that they pass (chain.go). Layers get an order (order.go), and everything a place
+// (place.go). Nodes take the even layers; the labels of edges take the odd ones, so that a label has room of its own.
 type part struct {
 	items  []item // the nodes, the dots of edges that end, and then the points where edges pass
 	heads  int    // how many items are nodes or dots
@@ -13,12 +13,12 @@ type part struct {
 	out    [][]int // by head: the wires that leave it, in the order of the graph
 	start  int     // the head where reading begins
 	layers [][]int // items from left to right
-	bands  []band  // by layer: where it lies
-	// width and height of the part once everything has its place; x and y are where the sheet holds it.
+	bands  []band  // by layer: its height
+	// width and height are set once everything has its place; x and y are the part's place on the sheet.
 	width, height, x, y int
 }
 
-// item takes room in a layer. Widths are even, so that its centre falls on a whole pixel.
+// item takes room in a layer. Widths are even, so that the centre is a whole pixel.
 type item struct {
 	node          int // in the graph, or none
 	wire          int // the wire that passes here, or none
@@ -31,14 +31,14 @@ type item struct {
 	x, y          int // the centre
 	up, down      []int
 	label         bool // it holds the label of its wire
-	low, high     int  // the gap between labels in which it stands
+	low, high     int  // the gap between labels that contains it
 	text          nodeText
 }
 
-// flank is what one side of a head holds: the left one, then the right one.
+// flank is what one side of a head holds. A head has the left one first.
 type flank struct {
 	loops int  // room that loops take
-	slots int  // room that edges on their way back take beyond that
+	slots int  // room beyond that for edges on their way back
 	outs  int  // edges that leave here to go back
 	in    bool // edges that have gone back arrive here
 }
@@ -54,18 +54,18 @@ type wire struct {
 	text     block
 }
 
-// kind is how a wire runs.
+// kind is the way in which a wire runs.
 type kind int
 
 const (
 	ahead kind = iota // down the layers
 	back              // up again, at the side
 	loop              // to the node that it leaves
-	loose             // straight, behind the boxes: there were too many points to give it its own
+	loose             // straight, behind the boxes: beyond maxPoints
 )
 
-// band is the height that a layer takes.
+// band is the vertical range of a layer.
 type band struct{ top, bottom int }
 
-// nodeText is what is written in a node.
+// nodeText is the text in a node.
 type nodeText struct{ label, note block }

@@ -15,9 +15,9 @@ type point struct{ x, y int }
 // path is the line of a wire as the data of an SVG path, and the arrow head at its end.
 type path struct {
 	line  []byte
-	at    point // where the line has got to
+	at    point // the end of the line so far
 	arrow []byte
-	mid   point // of a loose wire: where its label stands
+	mid   point // where the label of a loose wire stands
 }
 
 func (p *path) command(letter byte, points ...point) {
@@ -45,8 +45,8 @@ func (p *path) lineTo(pt point) {
 	}
 }
 
-// curveTo draws a curve that leaves and arrives up or down, or aslant: lean is how far the line runs sideways
-// for each hundred pixels down.
+// curveTo draws a curve that leaves and arrives vertically or aslant. A lean is how far the line runs sideways for each hundred
+// pixels down.
 func (p *path) curveTo(pt point, leanFrom, leanTo int) {
 	if pt.x == p.at.x && leanFrom == 0 && leanTo == 0 {
 		p.lineTo(pt)
@@ -59,10 +59,10 @@ func (p *path) curveTo(pt point, leanFrom, leanTo int) {
 		pt)
 }
 
-// finish draws the last bit of the line and the arrow head, whose tip is at pt; dx and dy say which way it looks.
+// finish draws the end of the line and the arrow head. Its tip is at pt; dx and dy are its direction.
 func (p *path) finish(pt point, dx, dy int) {
 	base := point{pt.x - dx*arrowLength, pt.y - dy*arrowLength}
-	p.lineTo(point{base.x + 2*dx, base.y + 2*dy}) // so that no gap shows
+	p.lineTo(point{base.x + 2*dx, base.y + 2*dy}) // overlap, so that no gap shows
 	p.arrow = append(p.arrow, 'M')
 	p.arrow = appendPoint(p.arrow, pt)
 	p.arrow = append(p.arrow, 'L')
@@ -72,7 +72,7 @@ func (p *path) finish(pt point, dx, dy int) {
 	p.arrow = append(p.arrow, 'Z')
 }
 
-// leanAt returns how a line leans where it passes through at: upright where it turns round, and never so flat that it bulges.
+// leanAt returns the lean of a line at a point: upright where the line turns, and never so flat that it bulges.
 func leanAt(before, at, after point) int {
 	in, out := at.x-before.x, after.x-at.x
 	if in == 0 || out == 0 || (in < 0) != (out < 0) || after.y == before.y {

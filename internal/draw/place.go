@@ -12,32 +12,32 @@ const (
 	lineGap  = 14
 )
 
-// How places are found.
+// Parameters of the search for places.
 const (
-	// How often the places of all layers are improved: a small picture can have more of it.
+	// The rounds that improve the places of all layers: more of them in a small picture.
 	minRounds, maxRounds = 8, 120
-	placingWork          = 300_000 // items placed in all, more or less
-	roughRounds          = 2       // in which items look in one direction only, so that they get near their places soon
-	// Wires are drawn straight where they pass layers rather than near their ends, as Gansner et al. weigh them.
+	placingWork          = 300_000 // about how many items are placed in all rounds
+	roughRounds          = 2       // first rounds, in which items look in one direction only, to get near their places soon
+	// Wires are straightened where they pass layers rather than near their ends, with the weight of Gansner et al.
 	straight = 4
-	// Wires that go back draw less, so that nodes stand where the way ahead wants them.
+	// Wires that go back pull less, so that the wires ahead decide where nodes stand.
 	asideWeight = 0.25
-	// Items move by more than they want to, which makes many rounds of few: successive over-relaxation (D. M. Young, 1950).
+	// Items move farther than they wish to. This takes fewer rounds: successive over-relaxation (D. M. Young, 1950).
 	zeal = 1.6
 )
 
-// placer finds how far to the right everything stands.
+// placer finds the x of everything.
 type placer struct {
 	*part
 	x      []float64 // by item
 	zeal   float64
-	track  []float64 // by wire: the x that its points should have in common
-	wanted []float64 // of the layer at hand
+	track  []float64 // by wire: the common x that its points should have
+	wanted []float64 // of the current layer
 	weigh  []float64
 	apart  []int
 }
 
-// place gives every item its x: near what it is joined to, in the order of its layer.
+// place gives every item its x: near its neighbours, in the order of its layer.
 func (p *part) place() {
 	pl := placer{part: p, x: make([]float64, len(p.items)), track: make([]float64, len(p.wires))}
 	for l := range p.layers {
@@ -71,7 +71,7 @@ func (p *part) place() {
 	}
 }
 
-// toPixels moves everything to whole pixels from 0 on. Distances and widths are whole, so that rounding keeps items apart.
+// toPixels moves everything to whole pixels from 0 on. Distances and widths are whole, so rounding keeps items apart.
 func (p *part) toPixels(x []float64) {
 	left := math.MaxInt
 	for i := range p.items {
@@ -84,7 +84,7 @@ func (p *part) toPixels(x []float64) {
 	}
 }
 
-// setGaps tells each item how far a line may stray in its layer before it runs into a label.
+// setGaps sets for each item how far a line may deviate in its layer before it meets a label.
 func (p *part) setGaps(layer []int) {
 	low := math.MinInt
 	for _, i := range layer {
@@ -102,7 +102,7 @@ func (p *part) setGaps(layer []int) {
 	}
 }
 
-// layer places the items of one layer, near their neighbours or, without any to ask, around the middle.
+// layer places the items of one layer near their neighbours or, if none has any, around the middle.
 func (pl *placer) layer(l int, neighbours func(*item) [2][]int) {
 	layer := pl.layers[l]
 	pl.wanted, pl.weigh, pl.apart = pl.wanted[:0], pl.weigh[:0], pl.apart[:0]
@@ -121,7 +121,7 @@ func (pl *placer) layer(l int, neighbours func(*item) [2][]int) {
 	}
 }
 
-// distance returns how far apart the centres of two neighbours must be.
+// distance returns the least distance between the centres of two neighbours.
 func distance(a, b *item) int {
 	gap := lineGap
 	switch {

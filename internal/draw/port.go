@@ -16,8 +16,8 @@ type port struct {
 	wire, toward int // toward is the x that the wire comes from or goes to
 }
 
-// setPorts returns the x where each wire ahead leaves its head, or reaches it: straight below or above its next point if there is
-// room, and in the same order as those points.
+// setPorts returns the x at which each wire ahead leaves or reaches its head. It is that of the next point if there is room. Ports keep the
+// order of those points.
 func (p *part) setPorts() (leave, reach []int) {
 	leave, reach = make([]int, len(p.wires)), make([]int, len(p.wires))
 	outs, ins := make([][]port, p.heads), make([][]port, p.heads)
@@ -39,7 +39,7 @@ func (p *part) setPorts() (leave, reach []int) {
 	for v := range p.heads {
 		for i, at := range ins[v] {
 			if chain := p.wires[at.wire].chain; len(chain) == 1 && !p.items[chain[0]].label {
-				ins[v][i].toward = leave[at.wire] // nothing is in between, so that the line may be straight
+				ins[v][i].toward = leave[at.wire] // no point in between: the line may be straight
 			}
 		}
 		p.spreadPorts(v, ins[v], reach)
@@ -60,7 +60,7 @@ func (p *part) spreadPorts(v int, ports []port, x []int) {
 	slices.SortStableFunc(ports, func(a, b port) int { return cmp.Compare(a.toward, b.toward) })
 	n := len(ports)
 	for i, at := range ports {
-		// The first needs room for those after it, and the last for those before it.
+		// Leave room for the later ones to the right, and for the earlier ones to the left.
 		low, high := it.x-room+i*gap, it.x+room-(n-1-i)*gap
 		x[at.wire] = min(max(at.toward, low), high)
 	}

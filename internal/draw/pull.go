@@ -1,6 +1,6 @@
 package draw
 
-// wish returns where an item would like to be, and how much. Every pull has its counterpart, or everything would drift.
+// wish returns the x that an item is drawn to, and how strongly. Every pull has its counterpart, or everything would drift.
 func (pl *placer) wish(i int, neighbours [2][]int) (x, weight float64) {
 	it := &pl.items[i]
 	if it.wire != none && len(pl.wires[it.wire].chain) > 1 {
@@ -13,19 +13,19 @@ func (pl *placer) wish(i int, neighbours [2][]int) (x, weight float64) {
 		}
 	}
 	if weight == 0 {
-		return pl.x[i], 0.01 // it goes where there is room
+		return pl.x[i], 0.01 // it goes wherever there is room
 	}
 	return pl.x[i] + float64(pl.zeal*(x/weight-pl.x[i])), weight
 }
 
-// pull returns how strongly an item is drawn to its neighbour n, and where to.
+// pull returns how strongly an item is drawn to its neighbour n, and to which x.
 func (pl *placer) pull(it *item, n int) (weight, at float64) {
 	neighbour := &pl.items[n]
 	if it.wire != none && neighbour.wire != none {
 		return 1, pl.x[n]
 	}
 	weight = 1.0
-	lane := it.lane + neighbour.lane // one of the two is a head, which is in no lane
+	lane := it.lane + neighbour.lane // one of the two is a head and has no lane
 	if lane != 0 {
 		weight = asideWeight
 	}
@@ -33,13 +33,13 @@ func (pl *placer) pull(it *item, n int) (weight, at float64) {
 		return weight, pl.x[n] + float64(slotOf(neighbour, lane))
 	}
 	at = pl.x[n]
-	if len(pl.wires[neighbour.wire].chain) > 1 { // the wire draws too, as a whole
+	if len(pl.wires[neighbour.wire].chain) > 1 { // the wire as a whole pulls, too
 		at, weight = (at+pl.track[neighbour.wire])/2, 2*weight
 	}
 	return weight, at - float64(slotOf(it, lane))
 }
 
-// slotOf returns where wires in a lane leave a head, seen from its centre.
+// slotOf returns where wires in a lane leave a head, relative to its centre.
 func slotOf(head *item, lane int) int {
 	switch {
 	case lane < 0:
@@ -50,7 +50,7 @@ func slotOf(head *item, lane int) int {
 	return 0
 }
 
-// setTracks finds the straight line that would suit each wire best.
+// setTracks finds the straight line that suits each wire best.
 func (pl *placer) setTracks() {
 	for i := range pl.wires {
 		w := &pl.wires[i]

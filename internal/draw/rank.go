@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// The widest that a layer of nodes gets: what a screen shows, or for a large graph about as wide as the whole is high.
+// Bounds for the width of a layer of nodes: a screen, or for a large graph about the height of the whole.
 const (
 	sheetWidth = 1180
-	nodeArea   = 240 * 150 // a node with its share of what is around it
+	nodeArea   = 240 * 150 // a node with its share of the space around it
 )
 
-// widest returns how wide a layer of so many nodes may get.
+// widest returns how wide a layer may get in a graph with that many nodes.
 func widest(nodes int) int { return wideEnough(nodes * nodeArea) }
 
-// wideEnough returns a width that makes a sheet of an area about square, and no narrower than a screen.
+// wideEnough returns the width of a sheet of an area: about square, but no narrower than a screen.
 func wideEnough(area int) int { return max(sheetWidth, int(math.Sqrt(float64(area)))) }
 
 // setRanks gives every head its layer, always an even one; order is that of findBacks.
@@ -24,10 +24,9 @@ func (p *part) setRanks(order []int) {
 	p.dropEmptyRanks()
 }
 
-// findBacks marks the wires that close a cycle, by a depth-first search from the start, as E. R. Gansner, E. Koutsofios, S. C. North
-// and K.-P. Vo do in A Technique for Drawing Directed Graphs, IEEE Transactions on Software Engineering 19 (1993): the wires that
-// a reader takes as going back are those that lead to where the reader came from. It returns the heads in an order in which every
-// other wire leads onwards.
+// findBacks marks the wires that close a cycle, by a depth-first search from the start (E. R. Gansner, E. Koutsofios, S. C. North and
+// K.-P. Vo, A Technique for Drawing Directed Graphs, IEEE Transactions on Software Engineering 19, 1993). A reader sees a wire as going
+// back when it leads to a node on the way to its start. findBacks returns the heads in an order in which every other wire leads forward.
 func (p *part) findBacks() []int {
 	const fresh, open, done = 0, 1, 2
 	state := make([]int, p.heads)
@@ -58,7 +57,7 @@ func (p *part) findBacks() []int {
 	return order
 }
 
-// roots returns all heads: first the start, then those that nothing leads to.
+// roots returns all heads: first the start, then those that no wire reaches.
 func (p *part) roots() []int {
 	reached := make([]bool, p.heads)
 	for i := range p.wires {
@@ -88,7 +87,7 @@ func (p *part) incoming() [][]int {
 	return in
 }
 
-// longestPaths sets every head below all that lead to it, and lower still when that layer is full. It returns how full each layer is.
+// longestPaths puts every head below all that lead to it, and lower if that layer is full. It returns how full each layer is.
 func (p *part) longestPaths(order []int, in [][]int) (used map[int]int) {
 	limit := widest(p.heads)
 	used = map[int]int{}
@@ -107,8 +106,8 @@ func (p *part) longestPaths(order []int, in [][]int) (used map[int]int) {
 	return used
 }
 
-// lowerSources moves heads that nothing leads to down to what they lead to, where there is room: longest paths begin at the top, which
-// is right for the start and leaves long wires below all others.
+// lowerSources moves heads that no wire reaches down towards their successors, where there is room. Longest paths begin at the top, which
+// is right for the start and makes long wires from all others.
 func (p *part) lowerSources(order []int, in [][]int, used map[int]int) {
 	for _, v := range slices.Backward(order) {
 		if v == p.start || len(in[v]) > 0 {

@@ -54,11 +54,11 @@ func (p *part) follow(line *path, w *wire, end point) {
 	line.curveTo(end, lean, 0)
 }
 
-// stop is where a wire passes a layer. In an odd layer, where only labels stand, it is one point; between nodes it goes straight.
+// stop is where a wire passes a layer: a point in an odd layer, which has labels only; a straight line in a layer of nodes.
 type stop struct {
 	enter, exit point
 	odd, label  bool
-	low, high   int // the gap between labels in which an odd one stands
+	low, high   int // the gap between labels that contains an odd one
 }
 
 func (p *part) stops(w *wire) []stop {
@@ -77,7 +77,7 @@ func (p *part) stops(w *wire) []stop {
 	return stops
 }
 
-// clear reports whether a curve between two points stays in the gap by itself, so that it need not be led.
+// clear reports whether a direct curve between two points stays in the gap.
 func (s *stop) clear(from, to point) bool {
 	if to.y == from.y {
 		return true

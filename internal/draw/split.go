@@ -1,6 +1,6 @@
 package draw
 
-// parts splits a graph into its connected parts: first the one where reading begins, then those with edges, then single nodes.
+// parts splits a graph into its connected parts: first the one with the start, then those with edges, then single nodes.
 func parts(g *Graph, joined []ends) []*part {
 	group := groups(len(g.Nodes), joined)
 	var all []*part
@@ -30,7 +30,7 @@ func parts(g *Graph, joined []ends) []*part {
 	return inReadingOrder(all, byGroup[group[max(start, 0)]])
 }
 
-// groups returns a number for each node that is the same for connected ones: disjoint sets with halving of paths.
+// groups numbers the nodes; connected nodes have the same number. It uses disjoint sets with path halving.
 func groups(n int, joined []ends) []int {
 	parent := make([]int, n+1) // never empty
 	for i := range parent {

@@ -1,7 +1,8 @@
 package draw
 
 // spread returns places near the wanted ones, in the same order and at least the distances apart: apart[i] lies before place i.
-// The squares of what they are off, weighed, sum up to the least that is possible: isotonic regression by pooling neighbours that
+// The weighted sum of squared deviations is the least possible: isotonic regression by pooling adjacent violators.
+// Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
 // are in each other's way. Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
 func spread(wanted, weights []float64, apart []int) []float64 {
 	type pool struct {
@@ -19,7 +20,7 @@ func spread(wanted, weights []float64, apart []int) []float64 {
 			before := pools[len(pools)-1]
 			pools = pools[:len(pools)-1]
 			sum := before.weight + last.weight
-			// The conversions keep processors from fusing operations, and with that the bytes of a picture the same on all of them.
+			// The conversions prevent fused operations, so that a picture has the same bytes on every processor.
 			last.mean = (float64(before.mean*before.weight) + float64(last.mean*last.weight)) / sum
 			last.weight, last.size = sum, before.size+last.size
 		}

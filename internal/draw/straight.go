@@ -2,8 +2,7 @@ package draw
 
 import "math"
 
-// straighten takes the last small bends out of long wires: points in a row that can stand below each other, given what is beside
-// them, do.
+// straighten removes the last small bends from long wires: successive points get the same x if their neighbours leave room.
 func (p *part) straighten() {
 	for i := range p.wires {
 		chain := p.wires[i].chain
@@ -17,7 +16,7 @@ func (p *part) straighten() {
 	}
 }
 
-// run returns how many points from the first on can have an x in common, and the one nearest to where they are.
+// run returns how many points, from the first on, can share an x, and the x nearest to their mean.
 func (p *part) run(chain []int) (n, x int) {
 	low, high, sum := math.MinInt, math.MaxInt, 0
 	for _, c := range chain {
@@ -32,7 +31,7 @@ func (p *part) run(chain []int) (n, x int) {
 	return n, min(max(sum/n, low), high)
 }
 
-// room returns how far to the left and right the centre of an item may be, between its neighbours or the ends of its layer.
+// room returns the least and the greatest x of an item's centre between its neighbours or the ends of its layer.
 func (p *part) room(i int) (left, right int) {
 	it := &p.items[i]
 	layer := p.layers[it.layer]

@@ -8,7 +8,7 @@ import (
 // paints are the colours of one tone.
 type paints struct{ fill, line, text, soft string }
 
-// scheme is the colours of a picture, those of the HTML report.
+// scheme holds the colours of a picture; they are those of the HTML report.
 type scheme struct {
 	page  string
 	tones [5]paints // by Tone
@@ -45,7 +45,7 @@ var (
 
 var toneNames = [5]string{"plain", "accent", "good", "warn", "muted"}
 
-// known returns the tone, or Plain for a number that is none.
+// known returns the tone, or Plain for an unknown number.
 func (t Tone) known() Tone {
 	if t < Plain || t > Muted {
 		return Plain
@@ -58,7 +58,7 @@ func (t Tone) String() string { return toneNames[t.known()] }
 
 const fontStack = `Inter,ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Liberation Sans",Arial,sans-serif`
 
-// styleSheet is the style of every picture. It spells colours out, since not everything that shows an SVG knows variables.
+// styleSheet is the style of every picture. It has no variables, because not every SVG viewer knows them.
 func styleSheet() string {
 	var b strings.Builder
 	b.WriteString("text{font-family:" + fontStack + ";text-anchor:middle}\n")

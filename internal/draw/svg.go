@@ -9,11 +9,11 @@ import (
 	"rehearse/internal/text"
 )
 
-// SVG writes the graph as a picture of its own: no script, nothing from elsewhere, light or dark as the reader's display is. What does
-// not fit a box is clipped; the whole text is in its title, which browsers show on pointing. The style names classes, so that a page
-// should show several such pictures as images rather than inline.
+// SVG writes the graph as a self-contained picture without scripts, light or dark like the reader's display. Text that does not fit a box
+// is clipped; the whole text is in its title, which browsers show on hovering. The style names classes. A page with several pictures should
+// therefore show them as images, not inline.
 //
-// It fails for a graph that is too large or whose edges name no nodes, and with the error of w.
+// It returns an error for a graph that is too large, for an edge that names no node, and when w fails.
 func SVG(w io.Writer, g Graph) error {
 	joined, err := g.check()
 	if err != nil {
@@ -34,7 +34,7 @@ func SVG(w io.Writer, g Graph) error {
 	return p.w.Flush()
 }
 
-// painter writes a sheet. The first error of writing is kept by the writer and comes out of its Flush.
+// painter writes a sheet. The writer keeps the first error and returns it from Flush.
 type painter struct {
 	w *bufio.Writer
 	g *Graph
@@ -43,7 +43,7 @@ type painter struct {
 
 func (p *painter) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
-// escape writes text for XML; it must be clean.
+// escape writes text for XML. The text must be free of control characters.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace
 
 func (p *painter) open() {
@@ -87,7 +87,7 @@ func (p *painter) text(class string, x, y int, s string) {
 	p.printf(`<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, x, y, escape(s))
 }
 
-// group moves what draw writes to where a part lies.
+// group moves what draw writes to the place of a part.
 func (p *painter) group(part *part, draw func()) {
 	p.printf(`<g transform="translate(%d %d)">`+"\n", part.x, part.y)
 	draw()
@@ -106,8 +106,8 @@ func (p *painter) edges(part *part, paths []path) {
 	}
 }
 
-// edgeTitle says what an edge joins, and its whole label. Ids do, so that a node with a long label and a thousand edges is not
-// written a thousand times.
+// edgeTitle returns the ends of an edge and its whole label. It names nodes by ID: a long label would be repeated for each of the node's
+// edges.
 func (p *painter) edgeTitle(e *Edge) string {
 	to := "end"
 	if e.To != "" {

@@ -65,7 +65,7 @@ func (p *painter) outline(it *item) {
 	}
 }
 
-// labels writes the labels of edges, above everything else.
+// labels writes the labels of edges on top of everything else.
 func (p *painter) labels(part *part, paths []path) {
 	for i := range part.wires {
 		w := &part.wires[i]

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are gone through, down and up in turn, to get crossings out.
+// sweeps is how often all layers are sorted, alternately down and up, to remove crossings.
 const sweeps = 12
 
-// sweep sorts each layer by where the neighbours in the layer before it stand on average, to and fro, and keeps the best order that
-// it comes by. Source: the barycentre method of Sugiyama, Tagawa and Toda.
+// sweep sorts each layer by the mean place of its neighbours in the layer before, alternately down and up, and keeps the best order
+// found. Source: the barycentre method of Sugiyama, Tagawa and Toda.
 func (p *part) sweep() {
 	best, fewest := p.copyOrder(), p.crossings()
 	for n := range sweeps {
@@ -43,8 +43,8 @@ func (p *part) copyOrder() [][]int {
 	return layers
 }
 
-// sortLayer sorts a layer by the neighbours on one side. Ties stay as they are, or turn round: every other time that gets a sweep
-// out of a dead end.
+// sortLayer sorts a layer by the neighbours on one side. With turn, ties are reversed; doing so every other time gets a sweep out of a
+// dead end.
 func (p *part) sortLayer(l int, neighbours func(*item) []int, turn bool) {
 	layer := p.layers[l]
 	key := make([]float64, len(layer))
@@ -62,7 +62,7 @@ func (p *part) sortLayer(l int, neighbours func(*item) []int, turn bool) {
 	p.number(layer)
 }
 
-// barycentre returns where the neighbours of an item stand on average, or where it stands itself if it has none.
+// barycentre returns the mean place of an item's neighbours, or its own place if it has none.
 func (p *part) barycentre(i int, neighbours []int) float64 {
 	if len(neighbours) == 0 {
 		return float64(p.items[i].pos)

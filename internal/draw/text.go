@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	maxQuoted = 80 // characters of an id in an error
-	maxMarks  = 4  // marks on one character, so that none climbs out of its box
+	maxQuoted = 80 // characters of an ID in an error
+	maxMarks  = 4  // combining marks on one character, so that none leaves its box
 )
 
-// oneLine returns s as one line of a picture: without what breaks XML or YAML, steers a display, reorders or hides text, and without
-// marks that pile up. The text itself stays, in any script.
+// oneLine returns s as one line of a picture. It removes what breaks XML or YAML, steers a display, reorders or hides text, and marks that
+// pile up. Everything else stays, in any script.
 func oneLine(s string) string {
 	marks := 0
 	return strings.Map(func(r rune) rune {
