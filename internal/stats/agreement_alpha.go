@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The functions below return Krippendorff's α of units, each with the values that its raters gave; who gave which does not count, and
-// a rater who gave none is simply missing. A unit with fewer than two values says nothing and is left out. 1 is full agreement, 0 as
-// much as by chance. defined is false where α is 0/0 and says nothing: fewer than two values to compare, or all the same.
+// The functions below return Krippendorff's α of units. A unit is the list of values that its raters gave. It does not matter who gave
+// which value; a rater who gave none is missing. Units with fewer than two values are left out. 1 is full agreement, 0 is agreement by
+// chance. defined is false when α is 0/0: fewer than two values to compare, or all of them equal.
 //
 // Source: K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); A. F. Hayes and K. Krippendorff, Answering the Call for a
 // Standard Reliability Measure for Coding Data, Communication Methods and Measures 1 (2007).
 
-// NominalAlpha is α of labels: two are the same or they are not.
+// NominalAlpha returns α of labels: two labels are equal or not.
 func NominalAlpha[L comparable](units [][]L) (alpha float64, defined bool) {
 	all := map[L]int{}
 	n, disagreeing := 0, 0.0
@@ -40,7 +40,7 @@ func NominalAlpha[L comparable](units [][]L) (alpha float64, defined bool) {
 	return alphaOf(disagreeing, float64(n*(n-1)-same), n)
 }
 
-// IntervalAlpha is α of numbers: two disagree by the square of their distance.
+// IntervalAlpha returns α of numbers: two numbers disagree by the square of their distance.
 func IntervalAlpha(units [][]float64) (alpha float64, defined bool) {
 	var all spread
 	disagreeing := 0.0
@@ -59,8 +59,9 @@ func IntervalAlpha(units [][]float64) (alpha float64, defined bool) {
 	return alphaOf(disagreeing, 2*all.n*all.squares, int(all.n))
 }
 
-// OrdinalAlpha is α of grades of which only the order counts: two disagree by the square of how many values lie between them, those at
-// the ends counting half. That is the distance of their mid-ranks among all values, so that it is IntervalAlpha of these.
+// OrdinalAlpha returns α of grades that have an order but no distances. Two grades disagree by the square of the number of values between
+// them; values equal to either count half. That is the distance of their mid-ranks among all values, so OrdinalAlpha is IntervalAlpha of
+// the mid-ranks.
 func OrdinalAlpha[V cmp.Ordered](units [][]V) (alpha float64, defined bool) {
 	var all []V
 	for _, unit := range units {
@@ -86,8 +87,8 @@ func OrdinalAlpha[V cmp.Ordered](units [][]V) (alpha float64, defined bool) {
 	return IntervalAlpha(ranks)
 }
 
-// alphaOf returns 1 − (disagreeing/n) / (expected/(n·(n−1))) of n values: disagreeing sums, over units, what their ordered pairs differ
-// by over one less than their values, expected the same over all ordered pairs.
+// alphaOf returns 1 − (disagreeing/n) / (expected/(n·(n−1))) of n values. disagreeing is a sum over units: the differences of a unit's
+// ordered pairs, divided by one less than its number of values. expected is the sum of differences over all ordered pairs.
 func alphaOf(disagreeing, expected float64, n int) (alpha float64, defined bool) {
 	if expected <= 0 {
 		return 0, false

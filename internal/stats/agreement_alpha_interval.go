@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// alphaResamples is how often AlphaInterval draws. α is no mean, so that each draw costs as much as α.
+// alphaResamples is how often AlphaInterval draws. It is less than Resamples because each draw computes α anew.
 const alphaResamples = 2_000
 
-// AlphaInterval returns the 95 % interval of what alpha says of units: NominalAlpha, OrdinalAlpha or IntervalAlpha. Draws of units that
-// leave α undefined do not count; where fewer than two units are there, or half of all draws leave it undefined, nothing is known and the
-// interval is {−1, 1}. Units that agree without exception give {1, 1}: then RuleOfThree says what share may yet disagree.
+// AlphaInterval returns the 95 % interval of alpha, one of NominalAlpha, OrdinalAlpha and IntervalAlpha. Draws that leave α undefined are
+// not counted. The interval is {−1, 1} with fewer than two units, or when half of all draws leave α undefined. It is {1, 1} when all units
+// agree without exception; RuleOfThree then bounds the share that may still disagree.
 //
 // Source: K. Krippendorff, Bootstrapping Distributions for Krippendorff's Alpha (2006), with whole units drawn in place of pairs; the
 // levels are those of estimate.interval.

@@ -1,13 +1,13 @@
 package stats
 
-// Consistency is how far a judge agrees with itself when it is asked the same again.
+// Consistency is how far a judge agrees with itself when it is asked the same question several times.
 type Consistency struct {
-	// Items counts those with two samples or more; others say nothing.
+	// Items counts the items with at least two samples; others are left out.
 	Items int
-	// Unanimous is the share of items on which all samples agree, with its 95 % interval. It falls with the number of samples.
+	// Unanimous is the share of items on which all samples agree, with its 95 % interval. More samples make it smaller.
 	Unanimous         float64
 	UnanimousInterval [2]float64
-	// Agreement is the chance that two samples of an item agree, the mean over items, with its 95 % interval. It does not depend on the
+	// Agreement is the chance that two samples of an item agree, as a mean over items, with its 95 % interval. It does not depend on the
 	// number of samples.
 	Agreement         float64
 	AgreementInterval [2]float64
@@ -55,20 +55,20 @@ const (
 	PreferSecond
 )
 
-// Swap is what becomes of preferences when the answers change places.
+// Swap compares preferences before and after the two answers have changed places.
 type Swap struct {
-	// N counts the comparisons, Consistent those that name the same answer, or a tie, both times.
+	// N counts the comparisons, Consistent those with the same answer, or a tie, both times.
 	N, Consistent int
 	// Rate is Consistent/N, with its 95 % interval.
 	Rate     float64
 	Interval [2]float64
-	// First and Second count those that name whatever stands first, or second, both times. What is left is a tie only once.
+	// First and Second count the comparisons that prefer the first, or the second, place both times. The rest are a tie only once.
 	First, Second int
-	// P is the two-sided p-value of the judge favouring neither place.
+	// P is the two-sided p-value of the hypothesis that the judge favours neither place.
 	P float64
 }
 
-// SwapConsistency compares preferences with those after the answers changed places, index by index; the shorter list counts.
+// SwapConsistency compares preferences with those after the answers have changed places, index by index; the shorter list counts.
 //
 // Source: L. Zheng et al., Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, NeurIPS (2023), table 2 ("consistency",
 // "biased toward first"); P is the sign test, as McNemar.

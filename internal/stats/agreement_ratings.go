@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// ratings is a table of two raters' labels, of which only the cells that occur are kept, in the order in which they do.
+// ratings is a sparse table of two raters' labels. It has the cells that occur, in the order of their first occurrence.
 type ratings struct {
 	n             float64
 	cells         []ratingCell
@@ -39,7 +39,7 @@ func ratingsOf(a, b []int32) ratings {
 	return r
 }
 
-// agreement computes κ for weights between 0, for what is furthest apart, and 1, for what is the same.
+// agreement computes κ for weights from 0, for the greatest distance, to 1, for equal labels.
 func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	g := Agreement{N: int(r.n)}
 	if r.n == 0 {
@@ -48,7 +48,7 @@ func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	for _, c := range r.cells {
 		g.Observed += c.count * weight(c.x, c.y)
 	}
-	// ofFirst[x] is the mean weight of label x over what the second rater gave, ofSecond[y] the other way round.
+	// ofFirst[x] is the mean weight of label x over the second rater's labels, ofSecond[y] that of y over the first rater's.
 	ofFirst, ofSecond := make([]float64, len(r.first)), make([]float64, len(r.first))
 	for x := range r.first {
 		for y := range r.second {
@@ -60,7 +60,7 @@ func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	for x, count := range r.first {
 		g.Expected += count * ofFirst[x]
 	}
-	chance := r.n*r.n - g.Expected // kept whole, so that κ of labels is exact
+	chance := r.n*r.n - g.Expected // not divided yet, so that κ of labels is exact
 	if g.Defined = chance > 0; g.Defined {
 		g.Kappa = (r.n*g.Observed - g.Expected) / chance
 	}
@@ -71,7 +71,7 @@ func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	return g
 }
 
-// interval returns the interval of κ; where nobody disagreed its lower end is that of the observed agreement.
+// interval returns the interval of κ. Its lower end is that of the observed agreement when the raters agree on everything.
 func (r ratings) interval(g Agreement, ofFirst, ofSecond []float64, weight func(x, y int32) float64) [2]float64 {
 	if g.Kappa >= 1 {
 		return [2]float64{(wilson95(1, r.n)[0] - g.Expected) / (1 - g.Expected), 1}

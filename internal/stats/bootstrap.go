@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Resamples is how often a bootstrap draws unless a Criterion says otherwise. Two bootstraps with different seeds then differ by about
-// 1 % of the interval's width.
+// Resamples is how often a bootstrap draws, unless a Criterion gives another number. Two bootstraps with different seeds then differ by
+// about 1 % of the interval's width.
 const Resamples = 10_000
 
-// Between these numbers of clusters, both included, a mean is bootstrapped; with fewer or more its interval is Student's t.
+// A mean is bootstrapped when the number of clusters is between these two, both included. Otherwise its interval is Student's t.
 //
-// With few, the bootstrap knows too little of the tails: of paired differences of log-normal latencies it covers 92 % with 30
-// clusters where t covers 95 (TestCoverage has more). With many, the mean is normal and the bootstrap costs seconds to say so.
+// With few clusters, the bootstrap underestimates the tails: for paired differences of log-normal latencies in 30 clusters it covers 92 %,
+// and t covers 95 % (TestCoverage has more). With many clusters, the mean is normal and a bootstrap would only cost seconds.
 const (
 	minBootstrapClusters = 50
 	maxBootstrapClusters = 10_000
 )
 
-// minResamples is the least number of resamples of which the ends of an interval can be taken.
+// minResamples is the least number of resamples that gives the ends of an interval.
 const minResamples = 200
 
-// estimateOf returns the sampling distribution of the mean of all observations, resampling whole clusters where that is better.
+// estimateOf returns the sampling distribution of the mean of all observations. It resamples whole clusters when that is better.
 func estimateOf(sums []clusterSum, resamples int, seed uint64) estimate {
 	s := clusteredMean(sums)
 	if s.clusters >= minBootstrapClusters && s.clusters <= maxBootstrapClusters && !s.alike() {
@@ -30,9 +30,9 @@ func estimateOf(sums []clusterSum, resamples int, seed uint64) estimate {
 	return s
 }
 
-// resampleMeans draws as many clusters as there are, with replacement, again and again, and returns the sorted means of all
-// observations in what was drawn. It draws two clusters with each random number, by the 32 high and the 32 low bits, which prefers some
-// clusters to others by less than one in a hundred thousand. Nothing is allocated but the result.
+// resampleMeans repeatedly draws as many clusters as there are, with replacement. It returns the sorted means of all observations drawn.
+// Each random number draws two clusters, by its 32 high and its 32 low bits. This prefers some clusters to others by less than one in a
+// hundred thousand. Only the result is allocated.
 //
 // Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, The Annals of Statistics 7 (1979); A. C. Cameron, J. B. Gelbach and
 // D. L. Miller, Bootstrap-Based Improvements for Inference with Clustered Errors, Review of Economics and Statistics 90 (2008), for
@@ -42,7 +42,7 @@ func resampleMeans(sums []clusterSum, resamples int, seed uint64) []float64 {
 	g := uint64(len(sums))
 	means := make([]float64, resamples)
 	for r := range means {
-		var a, b clusterSum // two sums, so that one addition need not wait for the other
+		var a, b clusterSum // two sums: the additions do not wait for each other
 		for range len(sums) / 2 {
 			bits := random.Uint64()
 			first, second := &sums[((bits>>32)*g)>>32], &sums[((bits&0xffffffff)*g)>>32]

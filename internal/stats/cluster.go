@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Clusters gathers observations that come in clusters: the turns of a conversation, the trials of a test, the sessions of a user. What
-// lies in one cluster is alike, so that a thousand turns of ten conversations say little more than ten. The zero value is empty and
-// ready; it must not be used from several goroutines at once.
+// Clusters collects observations that come in clusters: the turns of a conversation, the trials of a test, the sessions of a user.
+// Observations of one cluster are similar, so a thousand turns of ten conversations say little more than ten turns. The zero value is empty
+// and ready; it is not safe for concurrent use.
 type Clusters struct {
 	of      map[string]*spread
 	dropped int
 }
 
-// Add counts an observation in its cluster. One that is no finite number is dropped and counted as such.
+// Add adds an observation to its cluster. One that is not a finite number is dropped and counted as dropped.
 func (c *Clusters) Add(cluster string, x float64) {
 	if !finite(x) {
 		c.dropped++
@@ -33,7 +33,7 @@ func (c *Clusters) Add(cluster string, x float64) {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// spread is what is kept of the observations of a cluster: how many, their mean, and the sum of squared distances from it.
+// spread summarises the observations of a cluster: their number, their mean, and the sum of squared distances from it.
 //
 // Source: B. P. Welford, Note on a Method for Calculating Corrected Sums of Squares and Products, Technometrics 4 (1962).
 type spread struct{ n, mean, squares float64 }
@@ -47,7 +47,7 @@ func (s *spread) add(x float64) {
 
 func (s spread) sum() clusterSum { return clusterSum{s.n, s.n * s.mean} }
 
-// spreads returns the clusters in an order that does not depend on that of the observations' clusters.
+// spreads returns the clusters in an order that does not depend on the order in which their observations came.
 func (c *Clusters) spreads() []spread {
 	all := make([]spread, 0, len(c.of))
 	for _, s := range c.of {
@@ -59,13 +59,13 @@ func (c *Clusters) spreads() []spread {
 	return all
 }
 
-// clusterSum is what a cluster brings to a mean: how many observations, and their sum.
+// clusterSum is what a cluster contributes to a mean: the number of observations and their sum.
 type clusterSum struct{ n, sum float64 }
 
-// clusteredMean returns how the mean of all observations varies when those of one cluster are not independent of each other: what a
-// cluster's observations are off the mean is added up before it is squared. Each cluster's share of all observations pulls the mean
-// towards it, so that it seems less off than it is; this is corrected, and the degrees of freedom are those that the correction leaves.
-// For G clusters of one size the correction is G/(G−1) and they are G−1; for clusters of one observation it is all as usual.
+// clusteredMean returns the sampling distribution of the mean of all observations when those of one cluster depend on each other: the
+// deviations of a cluster are added up before they are squared. A cluster pulls the mean towards itself, in proportion to its share of the
+// observations, and so seems to deviate less than it does. This is corrected; the degrees of freedom follow from the correction.
+// For G clusters of one size, the correction is G/(G−1) and there are G−1 degrees. With one observation a cluster, all is as usual.
 //
 // Source: K.-Y. Liang and S. L. Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 73 (1986); E. Miller,
 // Adding Error Bars to Evals (2024); R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard Errors for Linear Regression

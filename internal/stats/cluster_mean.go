@@ -2,26 +2,26 @@ package stats
 
 import "math"
 
-// ClusteredMean is a mean of observations that come in clusters, with what the clusters do to its precision.
+// ClusteredMean is a mean of observations that come in clusters, with the clusters' effect on its precision.
 type ClusteredMean struct {
-	// N counts the observations, Clusters what they lie in, Dropped those that were no finite numbers and count nowhere else.
+	// N counts the observations, Clusters their clusters, and Dropped those that are not finite numbers and count nowhere else.
 	N, Clusters, Dropped int
-	// Mean is that of all observations; larger clusters weigh more.
+	// Mean is the mean of all observations; larger clusters weigh more.
 	Mean float64
-	// SE is the standard error of Mean and DF its degrees of freedom: one less than there are clusters, or less where their sizes differ.
-	// With fewer than two clusters they are infinite and 0.
+	// SE is the standard error of Mean. DF is its degrees of freedom: one less than the clusters, or fewer when their sizes differ.
+	// With fewer than two clusters, SE is infinite and DF 0.
 	SE, DF float64
-	// Interval is Mean ± t·SE at 95 %, infinite where nothing is known: with fewer than two clusters, or fewer than six that are all alike.
+	// Interval is Mean ± t·SE at 95 %. It is infinite with fewer than two clusters, or with fewer than six that all have the same mean.
 	Interval [2]float64
-	// ICC is the intraclass correlation: the share of the spread that lies between clusters, 1 where observations of a cluster are the
-	// same and 0 where they are no more alike than any. It is 0 where every cluster has one observation, and can be a little below 0.
+	// ICC is the intraclass correlation: the share of the variance that lies between clusters. It is 1 when the observations of a cluster are
+	// equal, and 0 when they are no more alike than any others. It is 0 when every cluster has one observation, and can be slightly below 0.
 	ICC float64
-	// DesignEffect is by how much the clusters raise the variance of the mean, (SE / the usual standard error)². N observations are
-	// worth N / DesignEffect independent ones. It is 1 where nothing is known of it.
+	// DesignEffect is the factor by which the clusters raise the variance of the mean, (SE / the usual standard error)². N observations are
+	// worth N / DesignEffect independent ones. It is 1 when it cannot be estimated.
 	DesignEffect float64
 }
 
-// Mean computes the mean of what was added.
+// Mean returns the mean of the observations added so far.
 //
 // Source: as for clusteredMean; L. Kish, Survey Sampling (1965), for the design effect.
 func (c *Clusters) Mean() ClusteredMean {
@@ -38,8 +38,8 @@ func (c *Clusters) Mean() ClusteredMean {
 	return m
 }
 
-// RateInterval returns a 95 % interval for observations that are 1 or 0. It is Wilson's for as many observations as those here are
-// worth, so that it stays within [0, 1]; where none differs from the others a cluster is worth one.
+// RateInterval returns a 95 % interval for observations that are 1 or 0. It is Wilson's interval for the number of independent observations
+// that these are worth, and so stays within [0, 1]. When all observations are equal, a cluster is worth one.
 //
 // Source: E. L. Korn and B. I. Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
 // from Survey Data, Survey Methodology 24 (1998), with Wilson's interval as C. Franco et al. recommend, Comparative Study of Confidence
@@ -89,7 +89,7 @@ func varianceComponents(of []spread) (between, within, size float64) {
 	return between / (g - 1), within / (all.n - g), (all.n - sizes/all.n) / (g - 1)
 }
 
-// designEffect returns the square of se over that of the standard error that takes no notice of clusters.
+// designEffect returns the square of se over the square of the standard error that ignores clusters.
 func designEffect(of []spread, se float64) float64 {
 	n, sum := 0.0, 0.0
 	for _, s := range of {

@@ -10,21 +10,21 @@ import (
 // and, over the union of labels, counts in macro means.
 const NullLabel = "__null__"
 
-// Confusion counts predictions beside the truth. The zero value is empty and ready; it must not be used from several goroutines at once.
+// Confusion counts predictions against the truth. The zero value is empty and ready; it is not safe for concurrent use.
 type Confusion struct {
 	items, correct int
 	labels         map[string]*labelCount
 	pairs          map[labelPair]int
 }
 
-// labelCount is what is counted of one label: how often it was true, predicted, and both.
+// labelCount counts for one label how often it was true, how often it was predicted, and how often both.
 type labelCount struct{ support, predicted, correct int }
 
 type labelPair struct{ truth, predicted string }
 
-// Add counts an item with its true and its predicted labels, whose order and repeats do not count. With one label on each side this is the
-// usual confusion matrix. With several an item is correct when the sets are equal, and each missed label counts as confused with each label
-// that was predicted instead, or with NullLabel when there is none.
+// Add counts an item with its true and its predicted labels; their order and repeats do not matter. With one label on each side, this is
+// the usual confusion matrix. With several, an item is correct when the sets are equal. Each missed label counts as confused with each
+// wrongly predicted label, or with NullLabel when there is none.
 func (c *Confusion) Add(truth, predicted []string) {
 	if c.labels == nil {
 		c.labels, c.pairs = map[string]*labelCount{}, map[labelPair]int{}
@@ -64,7 +64,7 @@ func (c *Confusion) label(name string) *labelCount {
 	return of
 }
 
-// miss counts what was predicted in place of a true label.
+// miss counts the predictions made in place of a true label.
 func (c *Confusion) miss(label string, truth, predicted []string) {
 	instead := false
 	for i, other := range predicted {
@@ -78,7 +78,7 @@ func (c *Confusion) miss(label string, truth, predicted []string) {
 	}
 }
 
-// Confused is a pair of labels and how often the one was true and the other predicted.
+// Confused is a pair of labels, and how often the one was true and the other was predicted.
 type Confused struct {
 	Truth     string `json:"truth"`
 	Predicted string `json:"predicted"`
@@ -97,5 +97,5 @@ func (c *Confusion) Confused() []Confused {
 	return out
 }
 
-// sorted returns the labels in truth or prediction in order of name, the order in which everything is summed.
+// sorted returns all labels in order of name. Everything is summed in this order.
 func (c *Confusion) sorted() []string { return slices.Sorted(maps.Keys(c.labels)) }

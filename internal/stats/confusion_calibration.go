@@ -1,12 +1,12 @@
 package stats
 
-// Calibration says whether a confidence means what it says: of predictions made with confidence 0.8, four in five should be right.
+// Calibration compares confidence with accuracy: of predictions with confidence 0.8, four in five should be correct.
 type Calibration struct {
 	// N counts the predictions that had a confidence.
 	N int `json:"n"`
 	// ECE is the expected calibration error: the mean distance between confidence and accuracy over bins, weighed by their sizes.
 	ECE float64 `json:"ece"`
-	// Brier is the mean squared distance between confidence and outcome; 0 is perfect, a constant 0.5 gives 0.25.
+	// Brier is the mean squared distance between confidence and outcome: 0 is perfect, and a constant 0.5 gives 0.25.
 	Brier float64          `json:"brier"`
 	Bins  []CalibrationBin `json:"bins"`
 }

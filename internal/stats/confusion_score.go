@@ -1,6 +1,6 @@
 package stats
 
-// Classification is what a confusion says of a classifier. A quotient without anything to divide by is 0.
+// Classification has the metrics of a confusion. A quotient with the denominator 0 is 0.
 //
 // Macro means are plain means over classes: over every label in truth or prediction ("union"), or only those in truth ("true").
 // Weighted means weigh each class by its support. Micro counts are pooled over classes first.
@@ -8,32 +8,32 @@ package stats
 // Source: M. Sokolova and G. Lapalme, A Systematic Analysis of Performance Measures for Classification Tasks,
 // Information Processing & Management 45 (2009), table 3; C. J. van Rijsbergen, Information Retrieval (1979), chapter 7, for F.
 type Classification struct {
-	// N counts the items and Correct those that were predicted rightly.
+	// N counts the items, Correct those that were predicted correctly.
 	N, Correct int
 	// Accuracy is Correct/N.
 	Accuracy float64
 	// MacroF1, MacroPrecision and MacroRecall are means over the union of labels, MacroF1True over the true ones.
 	MacroF1, MacroF1True, MacroPrecision, MacroRecall float64
 	WeightedF1, WeightedPrecision, WeightedRecall     float64
-	// MicroRecall is the share of all true labels that were found, MicroPrecision the share of all predicted ones that were true.
-	// For items with several labels the first is the recall of skills; with one label each, all three equal Accuracy.
+	// MicroRecall is the share of all true labels that were found, MicroPrecision the share of all predicted labels that were true.
+	// For items with several labels, MicroRecall is the recall of skills. With one label each, all three equal Accuracy.
 	MicroF1, MicroPrecision, MicroRecall float64
-	// MinClassF1 is the lowest F1 of a true label. A label that was only predicted has none to be lowest.
+	// MinClassF1 is the lowest F1 of a true label. A label that was only predicted does not count.
 	MinClassF1 float64
 	// Classes has each label of the union, in order of name.
 	Classes []ClassScore
 }
 
-// ClassScore is what a confusion says of one label.
+// ClassScore has the metrics of one label.
 type ClassScore struct {
 	Label string
-	// Precision is the share of its predictions that were right, Recall the share of its items that were found, F1 their harmonic mean.
+	// Precision is the share of its predictions that were correct, Recall the share of its items that were found, F1 their harmonic mean.
 	Precision, Recall, F1 float64
 	// Support counts how often the label was true, Predicted how often it was predicted, Correct how often both.
 	Support, Predicted, Correct int
 }
 
-// Score computes the metrics. Sums run over labels in order of name, so that the same counts give the same bits however they came about.
+// Score computes the metrics. It sums in order of name, so that equal counts always give the same bits.
 func (c *Confusion) Score() Classification {
 	s := Classification{N: c.items, Correct: c.correct, Accuracy: ratio(c.correct, c.items)}
 	var all labelCount
@@ -52,12 +52,12 @@ func classOf(name string, of *labelCount) ClassScore {
 	return ClassScore{
 		Label: name, Support: of.support, Predicted: of.predicted, Correct: of.correct,
 		Precision: ratio(of.correct, of.predicted), Recall: ratio(of.correct, of.support),
-		// 2PR/(P+R) over one denominator: exact but for one rounding, and 0 where P and R are.
+		// 2PR/(P+R) as one quotient: rounded once, and 0 when P and R are 0.
 		F1: ratio(2*of.correct, of.support+of.predicted),
 	}
 }
 
-// means fills in what is averaged over classes.
+// means computes the averages over classes.
 func (s *Classification) means(support int) {
 	trueLabels := 0
 	for _, class := range s.Classes {
@@ -82,7 +82,7 @@ func (s *Classification) means(support int) {
 	divide(support, &s.WeightedF1, &s.WeightedPrecision, &s.WeightedRecall)
 }
 
-// divide turns sums into means; without anything to divide by they stay 0.
+// divide turns sums into means. With an n of 0 they stay 0.
 func divide(n int, sums ...*float64) {
 	for _, sum := range sums {
 		if n > 0 {

@@ -5,43 +5,42 @@ import (
 	"math"
 )
 
-// The ways to know how a difference would vary, as Difference.Method names them.
+// The methods that Difference.Method names.
 const (
 	MethodT         = "t"         // Student's t with the clustered standard error
 	MethodBootstrap = "bootstrap" // of whole clusters, percentiles
 	MethodMcNemar   = "mcnemar"   // McNemar's exact test and Tango's interval
 )
 
-// Difference is a candidate beside a baseline in one metric. Differences are candidate less baseline, whichever way is better.
+// Difference compares a candidate with a baseline in one metric. A difference is candidate minus baseline, whichever direction is better.
 type Difference struct {
-	// N counts the pairs, Clusters what they lie in, Changed the pairs that differ and Dropped those without two finite scores, which count
-	// nowhere else. Where none of many pairs changed, RuleOfThree(Clusters) is the share that yet might.
+	// N counts the pairs, Clusters their clusters, Changed the pairs that differ, and Dropped the pairs without two finite scores, which count
+	// nowhere else. When none of many pairs has changed, RuleOfThree(Clusters) bounds the share that may still change.
 	N, Clusters, Changed, Dropped int
 	// Baseline and Candidate are the mean scores over all pairs.
 	Baseline, Candidate float64
-	// Mean is the mean difference, SE its standard error and Interval its 95 % interval, by Method. SE and Interval are infinite where nothing
-	// is known: with fewer than two clusters, or fewer than six that are all alike.
+	// Mean is the mean difference, SE its standard error and Interval its 95 % interval, by Method. SE and Interval are infinite with fewer than
+	// two clusters, or with fewer than six that all have the same mean.
 	Mean, SE float64
 	Interval [2]float64
 	Method   string
-	// ICC and DesignEffect are those of the differences; see ClusteredMean.
+	// ICC and DesignEffect describe the differences; see ClusteredMean.
 	ICC, DesignEffect float64
-	// P is the two-sided p-value of there being no difference, PInferior the one-sided one of a loss beyond the margin. The adjusted ones
-	// are what Verdict goes by; they are the same until DecideTogether.
+	// P is the two-sided p-value of "no difference", PInferior the one-sided p-value of "a loss beyond the margin". Verdict depends on the
+	// adjusted ones. These equal P and PInferior until DecideTogether corrects them.
 	P, AdjustedP                 float64
 	PInferior, AdjustedPInferior float64
 	Verdict                      Verdict
-	// Detectable is the true difference, either way, that would have been found better or worse with 80 % probability, given how much the
-	// differences vary here. It is infinite where no difference would, and 0 where nothing varies, which is not to say that anything would
-	// be found.
+	// Detectable is the true difference, in either direction, that would be found better or worse with 80 % probability, given the variation
+	// of the differences here. It is infinite when no difference would be found. It is 0 when nothing varies, which does not mean that every
+	// difference would be found.
 	Detectable float64
 
-	gain, df                    float64 // gain is Mean where higher is better, else −Mean
+	gain, df                    float64 // gain is Mean when higher is better, else −Mean
 	onlyBaseline, onlyCandidate int
 }
 
-// Compare compares the candidate with the baseline as if this were the only metric. For several, hand the differences to
-// DecideTogether.
+// Compare compares the candidate with the baseline in this metric alone. For several metrics, pass their differences to DecideTogether.
 func (p *Pairs) Compare(c Criterion) Difference {
 	c.Margin = Margin{max(c.Margin.Absolute, 0), max(c.Margin.Relative, 0)}
 	clusters := p.clusters()
@@ -71,7 +70,7 @@ func (p *Pairs) Compare(c Criterion) Difference {
 		d.sampled(gain, tolerated, c.Margin.Absolute)
 	}
 	d.Mean = d.gain
-	if sign < 0 { // 0 − x, lest 0 become −0
+	if sign < 0 { // 0 − x, so that 0 does not become −0
 		d.Mean, d.Interval = 0-d.gain, [2]float64{0 - d.Interval[1], 0 - d.Interval[0]}
 	}
 	d.Candidate = d.Baseline + d.Mean
@@ -81,7 +80,7 @@ func (p *Pairs) Compare(c Criterion) Difference {
 	return one[0]
 }
 
-// sampled fills in what follows from the sampling distributions of the gain, and of what is left of it with the relative margin.
+// sampled sets what follows from the sampling distributions of the gain, and of the gain plus the relative margin.
 func (d *Difference) sampled(gain, tolerated estimate, margin float64) {
 	d.Method = MethodT
 	if gain.resampled != nil {
@@ -95,13 +94,13 @@ func (d *Difference) sampled(gain, tolerated estimate, margin float64) {
 	}
 }
 
-// countable is true of pairs that pass or fail and are independent of each other: one to a cluster, or clusters in which nothing differs and
-// which are counted as one pair each.
+// countable reports whether the pairs pass or fail and are independent of each other: one pair a cluster, or clusters within which nothing
+// differs. Each such cluster is counted as one pair.
 func (p *Pairs) countable() bool {
 	return p.n > 0 && !p.notPassFail && (p.n == len(p.of) || p.changed == 0)
 }
 
-// exact fills in what follows from pairs that are countable.
+// exact sets what follows from countable pairs.
 func (p *Pairs) exact(d *Difference, sign, margin float64) {
 	lost, won := p.onlyBaseline, p.onlyCandidate
 	if sign < 0 {
@@ -113,7 +112,7 @@ func (p *Pairs) exact(d *Difference, sign, margin float64) {
 	d.SE = math.Sqrt(float64(won+lost)-float64(won-lost)*d.gain) / n
 	d.P = McNemar(lost, won)
 	d.PInferior = tangoTail(-margin, lost, won, d.Clusters)
-	if margin < 1e-12 { // none, which makes it McNemar's own question
+	if margin < 1e-12 { // without a margin, this is McNemar's own test
 		d.PInferior = binomialTail(won, won+lost, 0.5)
 	}
 	d.Interval = pairedRateInterval(lost, won, d.Clusters)

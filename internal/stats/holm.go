@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Holm returns p-values that are corrected for being several: comparing each with 5 % makes one wrong rejection or more in at most 5 %
-// of all families, however they depend on each other. The smallest is multiplied by their number, the next by one less, and
-// so on; none is below one before it, nor above 1.
+// Holm returns p-values corrected for several comparisons: comparing each with 5 % makes a wrong rejection in at most 5 % of all families,
+// however the comparisons depend on each other. The smallest is multiplied by their number, the next by one less, and so on. None is below
+// the one before it, and none is above 1.
 //
 // Source: S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6 (1979).
 func Holm(p []float64) []float64 {

@@ -2,9 +2,8 @@ package stats
 
 import "gonum.org/v1/gonum/mathext"
 
-// McNemar returns the two-sided exact p-value of two systems failing equally often, of which, on the same units, onlyFirst were passed
-// by the first alone and onlySecond by the second alone. Units that both passed or failed say nothing about which is better. Without
-// any other, it is 1.
+// McNemar returns the two-sided exact p-value of the hypothesis that two systems fail equally often. onlyFirst units were passed by the
+// first system alone, onlySecond by the second alone. Units that both passed, or both failed, do not matter. Without any other unit it is 1.
 //
 // Source: Q. McNemar, Note on the Sampling Error of the Difference Between Correlated Proportions or Percentages, Psychometrika 12 (1947),
 // with the binomial distribution in place of χ².
@@ -13,8 +12,8 @@ func McNemar(onlyFirst, onlySecond int) float64 {
 	return min(1, 2*binomialTail(max(onlyFirst, onlySecond), n, 0.5))
 }
 
-// McNemarMidP is McNemar with half the probability of what was seen left out. It is wrong a little less often than the 5 % that it promises,
-// the exact test much less often; but it is no exact test and can, by a hair, be wrong more often.
+// McNemarMidP is McNemar without half the probability of what was observed. It is wrong slightly less often than the promised 5 %, while
+// the exact test is wrong much less often. It is not exact, and can be wrong slightly more often.
 //
 // Source: M. W. Fagerland, S. Lydersen and P. Laake, The McNemar Test for Binary Matched-Pairs Data: Mid-p and Asymptotic Are Better
 // than Exact Conditional, BMC Medical Research Methodology 13 (2013).
@@ -26,7 +25,7 @@ func McNemarMidP(onlyFirst, onlySecond int) float64 {
 	return binomialTail(k, n, 0.5) + binomialTail(k+1, n, 0.5)
 }
 
-// binomialTail returns the probability of k successes or more in n tries.
+// binomialTail returns the probability of k or more successes in n tries.
 func binomialTail(k, n int, p float64) float64 {
 	switch {
 	case k <= 0:

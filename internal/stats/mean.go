@@ -7,8 +7,8 @@ import (
 )
 
 // TInterval returns the 95 % two-sided Student-t interval of the mean of independent observations, as {low, high}.
-// It is not clamped: a difference may be negative. Fewer than two observations say nothing about their spread,
-// so the interval is infinite; equal observations give an interval of no width.
+// It is not clamped, since a difference may be negative. It is infinite for fewer than two observations, and has no width when all
+// observations are equal.
 //
 // Source: Student, The Probable Error of a Mean, Biometrika 6 (1908).
 func TInterval(xs []float64) [2]float64 {

@@ -6,27 +6,26 @@ import (
 	"slices"
 )
 
-// Pairs gathers what a baseline and a candidate scored on the same units: the same test, the same session, the same turn. A unit is as
-// easy or as hard for both, so that their difference varies much less than either score; comparing two means would throw that away. The
-// zero value is empty and ready; it must not be used from several goroutines at once.
+// Pairs collects the scores of a baseline and a candidate on the same units: the same test, session or turn. A unit is equally hard for
+// both, so their difference varies much less than either score. The zero value is empty and ready; it is not safe for concurrent use.
 type Pairs struct {
 	of map[string]*pairCluster
 	n  int
-	// changed counts the pairs whose scores differ, dropped those with a score that is no finite number.
+	// changed counts the pairs whose scores differ, dropped those with a score that is not a finite number.
 	changed, dropped int
-	// onlyBaseline and onlyCandidate count the pairs of which only the one was 1, while all scores are 1 or 0.
+	// onlyBaseline and onlyCandidate count the pairs in which only that one scored 1, as long as all scores are 1 or 0.
 	onlyBaseline, onlyCandidate int
 	notPassFail                 bool
 }
 
-// pairCluster is what is kept of a cluster: the differences, candidate less baseline, and the sum of the baseline's scores.
+// pairCluster summarises a cluster: its differences, candidate minus baseline, and the sum of the baseline's scores.
 type pairCluster struct {
 	difference spread
 	baseline   float64
 }
 
-// Add counts a pair in its cluster, which is what was drawn independently of the rest: the session, or its user, or the test of which these are
-// trials. Pairs of which either score is no finite number are dropped, and counted as such.
+// Add adds a pair to its cluster. Clusters are what was drawn independently: the session, its user, or the test of several trials.
+// A pair with a score that is not a finite number is dropped and counted as dropped.
 func (p *Pairs) Add(cluster string, baseline, candidate float64) {
 	if !finite(baseline) || !finite(candidate) {
 		p.dropped++
@@ -64,7 +63,7 @@ func (p *Pairs) count(baseline, candidate, d float64) {
 	}
 }
 
-// clusters returns the clusters in an order that does not depend on that in which they came, so that neither do sums and resamples.
+// clusters returns the clusters in an order that does not depend on the order of Add; neither do sums and resamples.
 func (p *Pairs) clusters() []pairCluster {
 	all := make([]pairCluster, 0, len(p.of))
 	for _, c := range p.of {

@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Power is the probability with which what is called detectable is detected.
+// Power is the probability with which a detectable difference is found.
 const Power = 0.8
 
-// DetectableMean returns the smallest true mean, above or below 0, that a two-sided t-test at a level tells from 0 with 80 % probability, from
-// n independent units (or clusters) that vary with the standard deviation sd. It is infinite for fewer than two units.
+// DetectableMean returns the smallest true mean, above or below 0, that a two-sided t-test at a level distinguishes from 0 with 80 %
+// probability. The test has n independent units (or clusters) with the standard deviation sd. It is infinite for fewer than two units.
 //
 // Source: H. S. Bloom, Minimum Detectable Effects: A Simple Way to Report the Statistical Power of Experimental Designs, Evaluation
 // Review 19 (1995), with the noncentral t in place of his sum of two quantiles, which is too small for few units;
@@ -40,8 +40,8 @@ func detectable(se, df, level float64) float64 {
 	return se * high
 }
 
-// UnitsForMean returns how many independent units (or clusters) that vary with the standard deviation sd a two-sided t-test at a level
-// needs to tell a true mean of difference from 0 with 80 % probability. No number of them is enough for a difference of 0, which gives 0.
+// UnitsForMean returns how many independent units (or clusters) with the standard deviation sd a two-sided t-test at a level needs to
+// distinguish a true mean of difference from 0 with 80 % probability. It is 0 for a difference of 0, for which no number is enough.
 //
 // Source: as for DetectableMean.
 func UnitsForMean(sd, difference, level float64) int {
@@ -52,9 +52,9 @@ func UnitsForMean(sd, difference, level float64) int {
 	return leastUnits(func(n int) bool { return DetectableMean(sd, n, level) <= difference })
 }
 
-// UnitsFor returns how many clusters like these, with as many pairs each, would be needed to find a true difference, either way, better or
-// worse with 80 % probability if this were the only metric. As many show non-inferiority of a candidate that is as good as the baseline,
-// when difference is the margin. It is 0 where that cannot be reckoned: nothing varies, or too little is known, or the difference is 0.
+// UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either direction, better or
+// worse with 80 % probability if this were the only metric. When difference is the margin, as many show non-inferiority of a candidate that
+// equals the baseline. It is 0 when it cannot be computed: nothing varies, too little is known, or the difference is 0.
 func (d *Difference) UnitsFor(difference float64) int {
 	difference = math.Abs(difference)
 	switch {
@@ -70,12 +70,12 @@ func (d *Difference) UnitsFor(difference float64) int {
 		return 0
 	}
 	clusters := float64(d.Clusters)
-	return leastUnits(func(n int) bool { // of sizes that differ as these do
+	return leastUnits(func(n int) bool { // with sizes that differ as these do
 		return detectable(d.SE*math.Sqrt(clusters/float64(n)), float64(n-1)*d.df/(clusters-1), significance) <= difference
 	})
 }
 
-// detectable returns what Detectable is at a level.
+// detectable returns the value of Detectable at a level.
 func (d *Difference) detectable(level float64) float64 {
 	if d.Method == MethodMcNemar {
 		return detectableRate(d.Clusters, d.discordant(), level)
@@ -86,8 +86,8 @@ func (d *Difference) detectable(level float64) float64 {
 	return detectable(d.SE, d.df, level)
 }
 
-// shiftedTail returns the probability that t exceeds critical when the true mean is shift standard errors above 0. For very many degrees of
-// freedom it is the normal one, which the series of the noncentral t would need too long for.
+// shiftedTail returns the probability that t exceeds critical when the true mean is shift standard errors above 0. It uses the normal
+// distribution for very many degrees of freedom, where the series of the noncentral t would take too long.
 func shiftedTail(critical, shift, df float64) float64 {
 	if df > 10_000 {
 		return distuv.UnitNormal.Survival(critical - shift)
@@ -95,10 +95,10 @@ func shiftedTail(critical, shift, df float64) float64 {
 	return 1 - distuv.NoncentralT{Nu: df, Mu: shift}.CDF(critical)
 }
 
-// mostUnits bounds the search for how many units are enough.
+// mostUnits bounds the search of leastUnits.
 const mostUnits = 1_000_000_000
 
-// leastUnits returns the least n of two or more that is enough, where more are enough too, or 0 when mostUnits are not.
+// leastUnits returns the least n of two or more that is enough, or 0 when mostUnits are not enough. If n is enough, so is n+1.
 func leastUnits(enough func(n int) bool) int {
 	high := 2
 	for !enough(high) {

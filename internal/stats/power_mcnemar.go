@@ -9,14 +9,14 @@ import (
 // exactPowerPairs is the number of expected discordant pairs up to which the power of McNemar's test is summed exactly.
 const exactPowerPairs = 2_000
 
-// discordant returns the share of pairs that one of the two alone passed.
+// discordant returns the share of pairs that only one of the two passed.
 func (d *Difference) discordant() float64 {
 	return ratio(d.onlyBaseline+d.onlyCandidate, d.Clusters)
 }
 
 // detectableRate returns the smallest true difference of two paired rates that McNemar's exact test at a level finds among n pairs with 80 %
-// probability, when one of the two alone passes this share of them, or as many more as the difference needs. It is infinite for so few
-// pairs that not even one system passing all and the other none would do.
+// probability. discordant is the share of pairs that one of the two alone passes; a greater difference raises it. It is infinite when there
+// are so few pairs that the test could not even find one system passing all and the other none.
 func detectableRate(n int, discordant, level float64) float64 {
 	test := mcNemarTest{level: level}
 	if test.power(n, discordant, 1) < Power {
@@ -34,15 +34,15 @@ func detectableRate(n int, discordant, level float64) float64 {
 	return high
 }
 
-// mcNemarTest is McNemar's exact test at a level. It remembers what it needs to reject.
+// mcNemarTest is McNemar's exact test at a level. It remembers its critical numbers.
 type mcNemarTest struct {
 	level float64
-	// needed has, for each number of discordant pairs, how many of them must speak for the same system.
+	// needed[n] is how many of n discordant pairs must favour the same system.
 	needed []int
 }
 
-// power returns the probability that the test finds a true difference of paired rates, in its direction, among n pairs. Given how many pairs
-// are discordant, those that speak for the better system are binomial; that number is binomial itself.
+// power returns the probability that the test finds a true difference of paired rates, in its direction, among n pairs. The number of
+// discordant pairs is binomial; given that number, the number of those that favour the better system is binomial, too.
 //
 // Source: S. W. Duffy, Asymptotic and Exact Power for the McNemar Test and Its Analogue with R Controls per Case, Biometrics 40
 // (1984), for the sum; R. J. Connor, Sample Size for Testing Differences in Proportions for the Paired-Sample Design, Biometrics 43
@@ -56,7 +56,7 @@ func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 		return distuv.UnitNormal.CDF(above / math.Sqrt(expected-float64(n)*difference*difference))
 	}
 	favour := min((discordant+difference)/(2*discordant), 1)
-	if discordant >= 1 { // every pair is, and the logarithm of its not being so is none
+	if discordant >= 1 { // every pair is, and the logarithm below would be that of 0
 		return t.tail(n, favour)
 	}
 	number := distuv.Binomial{N: float64(n), P: discordant}
@@ -69,8 +69,8 @@ func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 	return power
 }
 
-// tail returns the probability that the test rejects in favour of a system for which each of these discordant pairs speaks with
-// probability favour.
+// tail returns the probability that the test rejects in favour of a system when each of the discordant pairs favours it with probability
+// favour.
 func (t *mcNemarTest) tail(pairs int, favour float64) float64 {
 	for n := len(t.needed); n <= pairs; n++ {
 		needed := 1

@@ -1,8 +1,8 @@
-// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same units and what they could
-// not have seen, what repeats of a test say, how far raters agree, and how alike two sequences are. It knows nothing of suites or results,
-// keeps no state, and each function names its source.
+// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same units and their power,
+// repeats of a test, agreement of raters, and similarity of two sequences. It knows nothing of suites or results, keeps no state, and each
+// function names its source.
 //
-// Where nothing is known an interval is infinite, or all of [0, 1] for rates. An infinite number has no JSON: who writes it writes null.
+// An interval is infinite, or all of [0, 1] for a rate, when nothing is known. JSON has no infinite number; callers write null.
 package stats
 
 import (
@@ -14,10 +14,10 @@ import (
 // Confidence is the level of every interval in this package.
 const Confidence = 0.95
 
-// Wilson returns the 95 % score interval of a rate of which passed of n were seen, as {low, high}.
+// Wilson returns the 95 % score interval of a rate, as {low, high}, when passed of n observations passed.
 // It stays within [0, 1] and keeps its coverage near 0 and 1, where the usual p ± 1.96·se collapses to a point.
-// With n = 0 nothing is known: {0, 1}. Numbers outside 0 ≤ passed ≤ n are brought inside.
-// When none of n was seen (or all were), RuleOfThree says the same in words that people remember.
+// With n = 0 nothing is known: {0, 1}. Numbers outside 0 ≤ passed ≤ n are clamped.
+// When none of n passed (or all did), RuleOfThree says nearly the same in a form that people remember.
 //
 // Source: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22 (1927).
 func Wilson(passed, n int) [2]float64 {
@@ -32,7 +32,7 @@ func wilson95(p, n float64) [2]float64 {
 	return wilson(p, n, distuv.UnitNormal.Quantile(0.5+Confidence/2))
 }
 
-// wilson is Wilson for a rate p of n observations, which need not be whole, and a quantile z.
+// wilson is Wilson for a rate p of n observations and a quantile z; n need not be whole.
 func wilson(p, n, z float64) [2]float64 {
 	denominator := 1 + z*z/n
 	centre := (p + z*z/(2*n)) / denominator
@@ -48,8 +48,8 @@ func wilson(p, n, z float64) [2]float64 {
 	return [2]float64{low, high}
 }
 
-// RuleOfThree returns the rate that, with 95 % confidence, is not exceeded by something that never happened in n independent tries:
-// 3/n, at most 1. It is the answer to "none of n failed, so how sure are we?".
+// RuleOfThree returns a rate for something that never happened in n independent tries: with 95 % confidence, its true rate is not higher.
+// It is 3/n, at most 1.
 //
 // Source: J. A. Hanley and A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249 (1983).
 func RuleOfThree(n int) float64 {

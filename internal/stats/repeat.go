@@ -1,8 +1,8 @@
 package stats
 
-// PassHatK returns, for k = 1…n at index k-1, the chance that k trials drawn from the n seen all passed
-// when c of them did: C(c,k) / C(n,k). It is the unbiased estimate of k passes in a row ("pass^k").
-// It is nil for n ≤ 0; c is brought within [0, n].
+// PassHatK returns, for k = 1…n at index k-1, the chance that k trials all passed, drawn from n trials of which c passed:
+// C(c,k) / C(n,k). It is the unbiased estimate of k passes in a row ("pass^k").
+// It is nil for n ≤ 0; c is clamped to [0, n].
 //
 // The quotient is built as the product of (c-i)/(n-i), which is exact up to rounding and needs no large numbers.
 //
@@ -21,9 +21,9 @@ func PassHatK(n, c int) []float64 {
 	return out
 }
 
-// PassAtK returns, for k = 1…n at index k-1, the chance that at least one of k trials drawn from the n seen passed
-// when c of them did: 1 - C(n-c,k) / C(n,k) ("pass@k").
-// It is nil for n ≤ 0; c is brought within [0, n].
+// PassAtK returns, for k = 1…n at index k-1, the chance that at least one of k trials passed, drawn from n trials of which c passed:
+// 1 - C(n-c,k) / C(n,k) ("pass@k").
+// It is nil for n ≤ 0; c is clamped to [0, n].
 //
 // Source: M. Chen et al., Evaluating Large Language Models Trained on Code (2021), section 2.1.
 func PassAtK(n, c int) []float64 {
@@ -32,7 +32,8 @@ func PassAtK(n, c int) []float64 {
 	}
 	c = min(max(c, 0), n)
 	out := make([]float64, n)
-	// none is the chance that no trial has passed so far. Adding what each further trial contributes, in place of
+	// none is the chance that no trial has passed so far. Adding each further trial's share, instead of subtracting none from 1, keeps small
+	// values exact.
 	// subtracting none from 1, keeps small values exact.
 	some, none := 0.0, 1.0
 	for i := range n {
@@ -53,8 +54,7 @@ const (
 	Flaky      = "flaky"
 )
 
-// Class names what passed of n trials say: StablePass if all passed, StableFail if none did, Flaky if outcomes differ.
-// Without trials there is no class: "".
+// Class returns StablePass if all of n trials passed, StableFail if none did, Flaky if outcomes differ, and "" without trials.
 func Class(passed, n int) string {
 	switch {
 	case n <= 0:

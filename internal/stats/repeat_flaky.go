@@ -1,16 +1,16 @@
 package stats
 
-// Flakiness is what repeats of one test say of it.
+// Flakiness is how stable one test is over its trials.
 type Flakiness struct {
 	// Class is StablePass, StableFail or Flaky, or "" without trials.
 	Class string `json:"class"`
-	// Rate is the share of trials that passed and Interval its 95 % interval. Five passes of five are a stable pass so far, and
-	// its interval begins at 0.57: RuleOfThree says how many more would be needed to be sure.
+	// Rate is the share of trials that passed, Interval its 95 % interval. Five passes of five are a stable pass so far, but
+	// the interval begins at 0.57; RuleOfThree says how many more trials certainty would need.
 	Rate     float64    `json:"rate"`
 	Interval [2]float64 `json:"interval"`
 }
 
-// FlakinessOf classifies a test of which passed of n trials passed.
+// FlakinessOf classifies a test that passed in passed of n trials.
 //
 // Source: as for Wilson; Class.
 func FlakinessOf(passed, n int) Flakiness {
@@ -18,27 +18,27 @@ func FlakinessOf(passed, n int) Flakiness {
 	return Flakiness{Class: Class(passed, n), Rate: ratio(passed, max(n, 0)), Interval: Wilson(passed, n)}
 }
 
-// Rejudged is one frozen transcript of a test: how often it was judged, and how often it passed.
+// Rejudged is one frozen transcript of a test, with the number of its verdicts and how many of them passed.
 type Rejudged struct{ Passed, Verdicts int }
 
-// Attribution says where the variation of a flaky test comes from.
+// Attribution says where a flaky test's variation comes from.
 type Attribution struct {
 	// Transport is the share of trials that ended without a transcript, for reasons of network, quota or time, and TransportInterval its
 	// interval.
 	Transport         float64
 	TransportInterval [2]float64
-	// Agent is the variance of verdicts between transcripts, Judge that between verdicts on one transcript. Their sum is what
-	// a single judged trial varies.
+	// Agent is the variance of verdicts between transcripts, Judge the variance between verdicts on one transcript. Their sum is the
+	// variance of a single judged trial.
 	Agent, Judge float64
 	// AgentShare is Agent's part of that sum, 0 where nothing varies.
 	AgentShare float64
-	// Known is false where Agent and Judge cannot be told apart: fewer than two transcripts, or none that was judged twice.
+	// Known is false when Agent and Judge cannot be separated: fewer than two transcripts, or none that was judged twice.
 	Known bool
 }
 
-// Attribute separates what varies in the trials of one test, given the same transcripts judged again: of a transcript that passes now
-// and fails then, the judge is unsure; of transcripts that always pass and others that always fail, the agent is. Transport counts
-// trials that have no transcript. Tests must be attributed one by one, since tests differ by more than chance.
+// Attribute separates the sources of variation in the trials of one test, given the same transcripts judged again. If one transcript
+// sometimes passes and sometimes fails, the judge varies. If some transcripts always pass and others always fail, the agent varies.
+// transport counts trials without a transcript. Attribute tests one by one, since tests differ by more than chance.
 //
 // Source: S. R. Searle, G. Casella and C. E. McCulloch, Variance Components (1992), chapter 3, estimation by analysis of variance
 // in the one-way random model; a negative estimate is 0.

@@ -5,15 +5,15 @@ type Repeated struct{ N, Passed int }
 
 // RepeatRate is pass^k and pass@k over many tests.
 type RepeatRate struct {
-	// K is the number of trials in question, Tests the number of tests with as many, over which the means are taken.
+	// K is the number of trials, Tests the number of tests with at least as many; the means are over these.
 	K, Tests int
-	// PassHat is the mean chance that K trials of a test all pass, PassAt that at least one does, each with its 95 % interval.
+	// PassHat is the mean chance that K trials of a test all pass, PassAt the mean chance that at least one does, each with a 95 % interval.
 	PassHat, PassAt                 float64
 	PassHatInterval, PassAtInterval [2]float64
 }
 
-// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials say nothing about k trials and are left out.
-// The intervals say how the means would vary over other tests like these: tests are what is resampled, not trials.
+// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out.
+// The intervals say how the means would vary over other tests like these: they resample tests, not trials.
 //
 // Source: as for PassHatK, PassAtK and, for the intervals, estimateOf; Wilson's where all tests are at 0 or all at 1.
 func RepeatRateOf(tests []Repeated, k int, seed uint64) RepeatRate {
@@ -31,7 +31,7 @@ func RepeatRateOf(tests []Repeated, k int, seed uint64) RepeatRate {
 	return r
 }
 
-// meanChance returns the mean of chances, one of each test, with its interval within [0, 1].
+// meanChance returns the mean of chances, one for each test, with its interval within [0, 1].
 func meanChance(chances []clusterSum, seed uint64) (mean float64, interval [2]float64) {
 	if len(chances) == 0 {
 		return 0, [2]float64{0, 1}

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Rank returns where an id stands in the order that a seed gives: a number that looks random, but is the same on every machine, for
-// every store and in every version of this program. The n ids of least rank are a random sample of size n; with another id in the
-// population at most one of them changes, and a larger sample has all of a smaller one.
+// Rank returns the place of an ID in the order that a seed gives: a number that looks random, but is the same on every machine, for
+// every store and in every version of this program. The n IDs of lowest rank are a random sample of size n. Another ID in the population
+// changes at most one of them, and a larger sample contains every smaller one.
 //
-// It is FNV-1a with 64 bits over the seed, eight bytes with the least significant first, and the bytes of the id, put through the
-// finisher of SplitMix64, since FNV alone leaves the high bits of similar ids alike.
+// It is 64-bit FNV-1a over the seed, eight bytes with the least significant first, and the bytes of the ID. The finisher of SplitMix64
+// follows, because FNV alone leaves the high bits of similar IDs alike.
 //
 // Source: G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, The FNV Non-Cryptographic Hash Algorithm; G. L. Steele, D. Lea, C. H. Flood,
 // Fast Splittable Pseudorandom Number Generators, OOPSLA (2014).
@@ -26,15 +26,15 @@ func Rank(seed uint64, id string) uint64 {
 	return x ^ x>>31
 }
 
-// Sample keeps those n of the ids added to it that have the least Rank, in memory for 2n. The order in which they are added does not
-// count, nor whether one is added twice. It must not be used from several goroutines at once.
+// Sample keeps the n IDs of lowest Rank, with memory for 2n. The order of Add does not matter, nor do repeats. It is not safe for concurrent
+// use.
 //
 // Source: E. Cohen and H. Kaplan, Summarizing Data Using Bottom-k Sketches, PODC (2007).
 type Sample struct {
 	seed   uint64
 	n      int
 	ranked []ranked
-	// above is the rank from which nothing can be among the least n; only known once full is true.
+	// above is a rank that none of the n lowest reaches; it is valid only when full is true.
 	above uint64
 	full  bool
 }
@@ -47,7 +47,7 @@ type ranked struct {
 // NewSample returns an empty sample of at most n ids.
 func NewSample(seed uint64, n int) *Sample { return &Sample{seed: seed, n: max(n, 0)} }
 
-// Add offers an id.
+// Add adds an ID to the population.
 func (s *Sample) Add(id string) {
 	rank := Rank(s.seed, id)
 	if s.n == 0 || s.full && rank > s.above {
@@ -59,7 +59,7 @@ func (s *Sample) Add(id string) {
 	}
 }
 
-// IDs returns the sample in order of rank, so that its first k are the sample of size k.
+// IDs returns the sample in order of rank. Its first k IDs are the sample of size k.
 func (s *Sample) IDs() []string {
 	s.cut()
 	ids := make([]string, len(s.ranked))
@@ -69,7 +69,7 @@ func (s *Sample) IDs() []string {
 	return ids
 }
 
-// cut leaves the n of least rank; ids of equal rank are in their own order.
+// cut leaves the n IDs of lowest rank. IDs of equal rank are ordered by ID.
 func (s *Sample) cut() {
 	slices.SortFunc(s.ranked, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))

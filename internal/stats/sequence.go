@@ -3,21 +3,22 @@ package stats
 import "errors"
 
 // The functions of sequences compare what was recorded with what a replay did: states of a flow, names of tools, anything comparable.
-// The original comes first. They take time in proportion to the product of the lengths, and memory in proportion to the second one,
-// so that 10,000 by 10,000 elements need a quarter of a second and 80 KB. Whoever takes sequences from outside bounds them, or calls
+// The original comes first. Time is proportional to the product of the lengths, memory to the second length: 10,000 by 10,000 elements
+// take a quarter of a second and 80 KB. For sequences from outside, bound the lengths or use ScoreSequences, which does. Two empty sequences
+// are equal: every similarity is 1.
 // ScoreSequences, which does. Two empty sequences are the same: every similarity of theirs is 1.
 
 // MaxSequenceCells is the largest product of two lengths that ScoreSequences and Align take.
 const MaxSequenceCells = 100_000_000
 
-// ErrSequencesTooLong is returned for sequences the product of whose lengths is above MaxSequenceCells.
+// ErrSequencesTooLong is returned when the product of the lengths is above MaxSequenceCells.
 var ErrSequencesTooLong = errors.New("the sequences are too long to be aligned")
 
-// scoring says what a pair of equal elements, a pair of different ones, and an element without a partner are worth.
+// scoring is the value of a pair of equal elements, of a pair of different ones, and of an element without a partner.
 type scoring struct{ match, mismatch, gap int32 }
 
-// One recurrence does for all three measures, which differ in what they count: minus the number of edits; the number of pairs, where a
-// mismatch is never better than two gaps; both.
+// One recurrence computes all three measures with different scorings: minus the number of edits; the number of pairs, where a
+// mismatch is never better than two gaps; Needleman's and Wunsch's score.
 const (
 	edits = iota
 	common
@@ -51,7 +52,7 @@ func NeedlemanWunsch[T comparable](original, replay []T) int {
 	return scoringOf(needleman).of(numbered(original, replay))
 }
 
-// of returns the score of the best alignment of a and b, keeping one row of the table.
+// of returns the score of the best alignment of a and b. It keeps one row of the table.
 func (s scoring) of(a, b []int32) int {
 	row := make([]int32, len(b)+1) // row[j]: the best for the elements of a so far and the first j of b
 	for j := range row {
@@ -74,7 +75,7 @@ func (s scoring) of(a, b []int32) int {
 	return int(row[len(b)])
 }
 
-// numbered gives equal elements the same number, so that comparing them costs the same for states as for long texts.
+// numbered gives equal elements the same number, so that long texts compare as fast as short ones.
 // NaN is not equal to itself and gets a new number each time.
 func numbered[T comparable](original, replay []T) (a, b []int32) {
 	number := make(map[T]int32, len(original))

@@ -2,7 +2,7 @@ package stats
 
 import "slices"
 
-// Gap stands in an Aligned where there is no partner.
+// Gap is the index of a missing partner in an Aligned.
 const Gap = -1
 
 // Aligned is one step of an alignment: the indexes of a pair, equal or not, or one index and a Gap.
@@ -18,14 +18,14 @@ const (
 	stepReplay
 )
 
-// Align returns a best global alignment in Needleman's and Wunsch's scoring (see NeedlemanWunsch), step by step from the beginning,
-// every element of both sequences once and in order.
+// Align returns a best global alignment in Needleman's and Wunsch's scoring (see NeedlemanWunsch), step by step from the beginning. It
+// has every element of both sequences once and in order.
 //
-// Of several best alignments it is always the same one: read from the beginning, a pair where one leads to the best score, else an
-// element of the original alone, else one of the replay. So what agrees is paired as early as it can be, and what is superfluous
-// comes after it. The numbers of edits and of common elements may be counted along another path than this one.
+// Of several best alignments it always returns the same one. At each step, it prefers a pair, then an element of the original alone, then
+// one of the replay. So it pairs equal elements as early as possible and puts superfluous elements after them. The numbers of edits and of
+// common elements may belong to another alignment.
 //
-// It keeps two bits for each cell, 25 MB at most; above MaxSequenceCells it returns ErrSequencesTooLong.
+// It keeps two bits for each cell, 25 MB at most. Above MaxSequenceCells it returns ErrSequencesTooLong.
 //
 // Source: S. B. Needleman and C. D. Wunsch (1970), filled from the end so that the path is read from the beginning.
 func Align[T comparable](original, replay []T) ([]Aligned, error) {
@@ -59,10 +59,10 @@ func Align[T comparable](original, replay []T) ([]Aligned, error) {
 	return path, nil
 }
 
-// steps returns for every i and j, at i·len(b)+j and four to a byte, the first step of a best alignment of a[i:] and b[j:].
+// steps returns the first step of a best alignment of a[i:] and b[j:] for every i and j, at i·len(b)+j, four steps to a byte.
 func (s scoring) steps(a, b []int32) []byte {
 	steps := make([]byte, (len(a)*len(b)+3)/4)
-	row := make([]int32, len(b)+1) // row[j]: the best for a[i+1:], then for a[i:], and b[j:]
+	row := make([]int32, len(b)+1) // row[j]: the best for a[i+1:] and b[j:], then for a[i:] and b[j:]
 	for j := range row {
 		row[j] = int32(len(b)-j) * s.gap
 	}

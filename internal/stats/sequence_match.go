@@ -2,13 +2,13 @@ package stats
 
 import "slices"
 
-// The matches below know the original as what was wanted and the replay as what was done, as graders of tool calls do. An element
+// The matches below take the original as what was wanted and the replay as what was done, like graders of tool calls. An element
 // counts as often as it occurs.
 
-// ExactMatch says whether the sequences are the same.
+// ExactMatch reports whether the sequences are equal.
 func ExactMatch[T comparable](original, replay []T) bool { return slices.Equal(original, replay) }
 
-// InOrderMatch says whether the replay has the elements of the original in their order; others may stand between.
+// InOrderMatch reports whether the replay has the elements of the original in their order; others may come between.
 func InOrderMatch[T comparable](original, replay []T) bool {
 	wanted := original
 	for _, x := range replay {
@@ -19,27 +19,27 @@ func InOrderMatch[T comparable](original, replay []T) bool {
 	return len(wanted) == 0
 }
 
-// AnyOrderMatch says whether the replay has the elements of the original and no others, in any order.
+// AnyOrderMatch reports whether the replay has the elements of the original and no others, in any order.
 func AnyOrderMatch[T comparable](original, replay []T) bool {
 	return len(original) == len(replay) && shared(original, replay) == len(original)
 }
 
-// SequencePrecision returns the share of the replay's elements that the original has too; 0 for an empty replay of something.
+// SequencePrecision returns the share of the replay's elements that the original has, too. It is 0 when only the replay is empty.
 //
 // Source: C. J. van Rijsbergen, Information Retrieval (1979), chapter 7, over multisets.
 func SequencePrecision[T comparable](original, replay []T) float64 {
 	return shareOf(shared(original, replay), len(replay), len(original))
 }
 
-// SequenceRecall returns the share of the original's elements that the replay has too; 0 where the original is empty and the replay
-// is not. It is 1 where the replay has all of them in any order, with whatever else.
+// SequenceRecall returns the share of the original's elements that the replay has, too. It is 0 when only the original is empty, and 1
+// when the replay has all of them, in any order and among others.
 //
 // Source: as for SequencePrecision.
 func SequenceRecall[T comparable](original, replay []T) float64 {
 	return shareOf(shared(original, replay), len(original), len(replay))
 }
 
-// shareOf is part / whole, where an empty whole shares everything with an empty other and nothing with any other.
+// shareOf returns part / whole. For an empty whole, it is 1 when the other is empty, too, and 0 otherwise.
 func shareOf(part, whole, other int) float64 {
 	if whole == 0 && other > 0 {
 		return 0

@@ -1,12 +1,12 @@
 package stats
 
-// SequenceScores is everything that this package can say of two sequences but their alignment.
+// SequenceScores has every measure of two sequences but their alignment.
 type SequenceScores struct {
-	// Distance is Levenshtein's, Common the length of a longest common subsequence and Score Needleman's and Wunsch's.
+	// Distance is Levenshtein's, Common the length of a longest common subsequence, and Score Needleman's and Wunsch's.
 	Distance int `json:"distance"`
 	Common   int `json:"common"`
 	Score    int `json:"score"`
-	// What follows lies between 0 and 1; see the functions of these names.
+	// The fields below are between 0 and 1; see the functions of these names.
 	Levenshtein     float64 `json:"levenshtein"`
 	LCS             float64 `json:"lcs"`
 	LCSDice         float64 `json:"lcs_dice"`
@@ -19,7 +19,7 @@ type SequenceScores struct {
 	AnyOrder        bool    `json:"any_order"`
 }
 
-// ScoreSequences computes all measures at once. It returns ErrSequencesTooLong where that would take more than a second.
+// ScoreSequences computes all measures. It returns ErrSequencesTooLong when that would take more than a second.
 func ScoreSequences[T comparable](original, replay []T) (SequenceScores, error) {
 	if tooLong(original, replay) {
 		return SequenceScores{}, ErrSequencesTooLong

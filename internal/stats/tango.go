@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// PairedRateInterval returns the 95 % score interval of the difference of two rates, second less first, over n units of which onlyFirst
-// were passed by the first alone and onlySecond by the second alone. Unlike the usual interval it has a width where no unit differs:
+// PairedRateInterval returns the 95 % score interval of the difference of two rates, second minus first, over n units. onlyFirst units
+// were passed by the first alone, onlySecond by the second alone. Unlike the usual interval, it has a width when no unit differs:
 // ±3.84/(n + 3.84).
 //
 // Source: T. Tango, Equivalence Test and Confidence Interval for the Difference in Proportions for the Paired-Sample Design,
@@ -24,8 +24,8 @@ func PairedRateInterval(onlyFirst, onlySecond, n int) [2]float64 {
 	}
 }
 
-// pairedRateInterval is PairedRateInterval, stretched to 0 where McNemar's exact test does not reject it, so that test and interval
-// never contradict each other.
+// pairedRateInterval is PairedRateInterval, extended to 0 when McNemar's exact test does not reject 0. So test and interval never
+// contradict each other.
 func pairedRateInterval(lost, won, n int) [2]float64 {
 	interval := PairedRateInterval(lost, won, n)
 	if McNemar(lost, won) > significance {
@@ -34,16 +34,16 @@ func pairedRateInterval(lost, won, n int) [2]float64 {
 	return interval
 }
 
-// tangoTail returns the one-sided p-value of the true difference being less than x.
+// tangoTail returns the one-sided p-value of the hypothesis that the true difference is less than x.
 func tangoTail(x float64, onlyFirst, onlySecond, n int) float64 {
 	return distuv.UnitNormal.Survival(tangoZ(x, onlyFirst, onlySecond, n))
 }
 
-// tangoZ returns the score statistic of a true difference of x: how far, in standard errors that hold if x is true, the observed one is
-// above it. It falls as x rises.
+// tangoZ returns the score statistic of a true difference of x: how far the observed difference is above x, in the standard errors that
+// hold if x is true. It falls as x rises.
 func tangoZ(x float64, onlyFirst, onlySecond, n int) float64 {
 	first, second, all := float64(onlyFirst), float64(onlySecond), float64(n)
-	// The most likely chance of "only first" if the difference is x is the greater root of 2n·q² + b·q + c = 0.
+	// The likeliest chance of "only first", if the difference is x, is the greater root of 2n·q² + b·q + c = 0.
 	b := (2*all-second+first)*x - second - first
 	c := -first * x * (1 - x)
 	q := (math.Sqrt(max(b*b-8*all*c, 0)) - b) / (4 * all)
@@ -54,7 +54,7 @@ func tangoZ(x float64, onlyFirst, onlySecond, n int) float64 {
 	return away / math.Sqrt(max(all*(2*q+x*(1-x)), 0))
 }
 
-// tangoLimit returns where, between low and high, holds ceases to be true.
+// tangoLimit returns the point between low and high at which holds becomes false.
 func tangoLimit(low, high float64, holds func(float64) bool) float64 {
 	for range 60 {
 		middle := (low + high) / 2
