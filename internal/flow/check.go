@@ -23,7 +23,7 @@ func (r *reader) connect() {
 	}
 }
 
-// optionPlace names a node and its option for an error.
+// optionPlace names a node and its option in a message.
 func optionPlace(n *Node, o *Option) string {
 	if n.Type == Start {
 		return fmt.Sprintf("node %q", n.ID)
@@ -64,7 +64,7 @@ func (r *reader) findStart(n, named source.Node) {
 	}
 }
 
-// checkNodeFlow reports what keeps a conversation from getting through (flow-engine.md 3.1).
+// checkNodeFlow reports faults that keep a conversation from reaching an end (flow-engine.md 3.1).
 func (r *reader) checkNodeFlow() {
 	if r.flow.Start == nil || len(r.Problems) > 0 {
 		return
@@ -86,7 +86,7 @@ func (r *reader) checkNodeFlow() {
 	}
 }
 
-// reachable returns the nodes that a conversation can get to.
+// reachable returns the nodes that a conversation can reach.
 func (f *Flow) reachable() map[*Node]bool {
 	reached := map[*Node]bool{f.Start: true}
 	queue := []*Node{f.Start}
@@ -103,7 +103,7 @@ func (f *Flow) reachable() map[*Node]bool {
 	return reached
 }
 
-// ending returns the nodes from which a conversation can get to an end.
+// ending returns the nodes from which a conversation can reach an end.
 func (f *Flow) ending() map[*Node]bool {
 	before := map[*Node][]*Node{}
 	ending := map[*Node]bool{}

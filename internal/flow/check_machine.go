@@ -26,7 +26,7 @@ func (r *reader) connectRedirects() {
 	}
 }
 
-// checkMachine warns of states that no conversation reaches, and of those that it cannot leave.
+// checkMachine warns of states that no conversation reaches and of states that no conversation leaves.
 func (r *reader) checkMachine() {
 	if r.flow.Start == nil || len(r.Problems) > 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"rehearse/internal/chat"
 )
 
-// close makes the result of a turn whose answer is there, and the two messages that it adds to the history.
-// It never fails: what goes wrong with the memory is a warning.
+// close makes the result of an answered turn, and the two messages that the turn adds to the history.
+// It never fails: a failure of the memory is a warning.
 func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
 	r := &Result{
 		AssistantMessage: text, PreviousNodeID: t.node.ID, Transition: Transition{Kind: t.step.kind},
@@ -80,8 +80,8 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	}
 }
 
-// pipeline returns what the memory pipeline may do in this turn.
-// A dry run, and a state machine, whose rules collect what there is to know, run it only when the context turns it on itself.
+// pipeline returns the stages of the memory pipeline that this turn runs.
+// A dry run, and a state machine, whose rules collect the facts, run it only when the context asks for it.
 func (t *turn) pipeline() *MemoryPipeline {
 	if t.in.MemoryPipeline == nil && (t.in.DryRun || t.flow.Machine) {
 		return &MemoryPipeline{Enabled: true, Stages: []Stage{}}
@@ -89,8 +89,8 @@ func (t *turn) pipeline() *MemoryPipeline {
 	return t.in.MemoryPipeline
 }
 
-// unsummarised returns a copy of the end of the history that the memory pipeline may need: the turns since the last summary,
-// with room to spare. The whole history would make a turn as expensive as the conversation is long.
+// unsummarised returns a copy of the end of the history that the memory pipeline may need: the turns since the last summary and
+// some spare ones. Copying the whole history would make a turn's cost grow with the conversation.
 func unsummarised(history []Message, m Memory, p *MemoryPipeline) []Message {
 	gap := 0
 	if p.runs(SummarizeStage) {

@@ -49,17 +49,17 @@ var operators = map[string]Operator{
 	"lt": Less, "<": Less, "lte": LessEqual, "<=": LessEqual, "in": In, "not_in": NotIn,
 }
 
-// Condition decides a transition from the user's message and the fields that were collected.
+// Condition decides a transition from the user's message and the collected fields.
 type Condition struct {
 	Type ConditionType
-	// Field is what is looked at; empty means the user's message.
+	// Field is the field to compare; empty means the user's message.
 	Field    string
 	Operator Operator
-	// Values are compared one by one; one that fits is enough (for ne and not_in none may).
+	// Values are compared one by one. One match is enough; for ne and not_in, none may match.
 	Values []string
-	// CaseSensitive makes upper and lower case differ; users write as they like.
+	// CaseSensitive makes upper and lower case differ. By default they do not.
 	CaseSensitive bool
-	// Of are the conditions of and, or and not; not negates all of them together.
+	// Of are the conditions of and, or and not; not is true unless all of them hold.
 	Of []*Condition
 
 	patterns []*regexp.Regexp
@@ -76,7 +76,7 @@ func fieldName(name string) string {
 	return NormalKey(name)
 }
 
-// fields looks up what was collected, by normal key.
+// fields looks up a collected field by its normal key.
 type fields func(name string) (value string, ok bool)
 
 // holds reports whether the condition holds.
@@ -106,7 +106,7 @@ func (c *Condition) holds(message string, collected fields) bool {
 	return c.compares(value, ok)
 }
 
-// compares is equals with its operator. What was never collected equals nothing.
+// compares applies an equality operator. A field that was not collected equals nothing.
 func (c *Condition) compares(value string, ok bool) bool {
 	equal := ok && slices.ContainsFunc(c.Values, func(v string) bool { return c.same(value, v) })
 	switch c.Operator {
@@ -122,7 +122,7 @@ func (c *Condition) compares(value string, ok bool) bool {
 func (c *Condition) same(a, b string) bool {
 	x, errX := parseNumber(a)
 	y, errY := parseNumber(b)
-	if errX == nil && errY == nil && !math.IsNaN(x) && !math.IsNaN(y) { // "nan" is a word, too, and equals itself
+	if errX == nil && errY == nil && !math.IsNaN(x) && !math.IsNaN(y) { // "nan" is a word and equals itself
 		return x == y
 	}
 	return c.fold(strings.TrimSpace(a)) == c.fold(strings.TrimSpace(b))
@@ -131,7 +131,7 @@ func (c *Condition) same(a, b string) bool {
 func (c *Condition) ordered(a, b string) bool {
 	x, errX := parseNumber(a)
 	y, errY := parseNumber(b)
-	order := strings.Compare(c.fold(a), c.fold(b)) // dates as ISO writes them compare as text
+	order := strings.Compare(c.fold(a), c.fold(b)) // ISO dates compare correctly as text
 	if errX == nil && errY == nil {
 		order = 0
 		if x < y {

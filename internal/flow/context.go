@@ -7,7 +7,7 @@ import (
 )
 
 // Context is everything that one turn needs: the published ExecutionContext.
-// The engine keeps no state between turns and never changes a Context, so two turns may share one.
+// The engine keeps no state and never changes a Context, so concurrent turns may share one.
 type Context struct {
 	Flow              Source          `json:"flow"`
 	ConversationID    string          `json:"conversation_id,omitempty"`
@@ -47,7 +47,7 @@ func (s *Source) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = Source{}
-	if named.Ref != nil && named.Nodes == nil { // a flow may have a ref of its own, which means nothing here
+	if named.Ref != nil && named.Nodes == nil { // a flow may have a ref field of its own, which has no meaning here
 		s.Ref = *named.Ref
 		return nil
 	}
@@ -71,7 +71,7 @@ const (
 	ResummarizeStage Stage = "resummarize"
 )
 
-// StageStatus says what became of a stage in this turn.
+// StageStatus is the outcome of a stage in this turn.
 type StageStatus string
 
 // The stage statuses.
@@ -100,7 +100,7 @@ type Limits struct {
 	TurnTimeoutMS     int  `json:"turn_timeout_ms,omitempty"`
 }
 
-// Result is what a turn came to: the published ExecutionResult.
+// Result is the outcome of a turn: the published ExecutionResult.
 type Result struct {
 	AssistantMessage   string      `json:"assistant_message"`
 	PreviousNodeID     string      `json:"previous_node_id"`
@@ -121,13 +121,13 @@ type Result struct {
 	PromptSnapshot []chat.Message `json:"prompt_snapshot,omitempty"`
 }
 
-// Descriptor shows a node to the model and the caller. The hidden option "-1" is not part of it.
+// Descriptor is a node as the model and the caller see it, without the hidden option "-1".
 type Descriptor struct {
 	ID      string             `json:"id"`
 	Type    Type               `json:"type"`
 	Prompt  string             `json:"prompt,omitempty"`
 	Options []DescriptorOption `json:"options,omitempty"`
-	// QuickReplies and Buttons are what a state machine offers the user to tap.
+	// QuickReplies and Buttons are what a state machine lets the user tap.
 	QuickReplies []string `json:"quick_replies,omitempty"`
 	Buttons      []Button `json:"buttons,omitempty"`
 }
@@ -141,7 +141,7 @@ type DescriptorOption struct {
 // Transition says how the turn moved through the flow.
 type Transition struct {
 	Kind TransitionKind `json:"kind"`
-	// OptionID is the option that was chosen; nil on a start node and where none was.
+	// OptionID is the chosen option; nil on a start node and when none was chosen.
 	OptionID *string `json:"option_id"`
 }
 
@@ -166,7 +166,7 @@ type ToolTrace struct {
 	LatencyMS float64         `json:"latency_ms"`
 }
 
-// Usage sums what the turn's model calls took.
+// Usage is the sum over the turn's model calls.
 type Usage struct {
 	PromptTokens     int     `json:"prompt_tokens"`
 	CompletionTokens int     `json:"completion_tokens"`
@@ -174,7 +174,7 @@ type Usage struct {
 	LatencyMS        float64 `json:"latency_ms"`
 	// CostUSD is 0 when no price is configured.
 	CostUSD float64 `json:"-"`
-	// Attempts is how many tries the call took that took most of them.
+	// Attempts is the greatest number of attempts of one call.
 	Attempts int `json:"-"`
 }
 
@@ -195,7 +195,7 @@ const (
 	ToolFailed Warning = "tool_error"
 	// ToolLoopLimit: the model still called tools after the last iteration allowed.
 	ToolLoopLimit Warning = "tool_loop_limit"
-	// EmptyText: the model answered with nothing, twice; the node's prompt stands in.
+	// EmptyText: the model returned no text twice; the node's prompt replaces it.
 	EmptyText Warning = "empty_text"
 	// MemoryFailed: a stage of the memory pipeline failed; see memory_delta.stages.
 	MemoryFailed Warning = "memory_error"

@@ -6,8 +6,8 @@ import (
 	"rehearse/internal/draw"
 )
 
-// Drawing returns the flow as a graph to draw. What no conversation reaches, or cannot leave, is marked;
-// what a model decides is a solid line, what a rule decides a dashed one.
+// Drawing returns the flow as a graph. It marks nodes that no conversation reaches or leaves.
+// The choice of a model is a solid line, that of a rule a dashed one.
 func (f *Flow) Drawing() draw.Graph {
 	g := draw.Graph{Title: f.ID}
 	reached, ending := f.reachable(), f.ending()
@@ -66,7 +66,7 @@ func redirected(n *Node) []*Node {
 	return redirects(n.State.Actions)
 }
 
-// String returns the condition in a few words; what always holds says nothing.
+// String returns the condition in a few words. For a condition that always holds, it is empty.
 func (c *Condition) String() string {
 	switch c.Type {
 	case Always:

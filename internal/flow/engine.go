@@ -15,20 +15,20 @@ import (
 	"rehearse/internal/source"
 )
 
-// Config is what an Engine works with. Only Model is needed.
+// Config is what an Engine uses. Only Model is required.
 type Config struct {
 	Model llm.Model
-	// Named returns the model of another name, for contexts that ask for one; nil leaves Model to answer.
+	// Named returns the model that a context names; if Named is nil, Model answers.
 	Named func(name string) (llm.Model, error)
 	// Parameters are the sampling parameters of every request; the rest of the request is ignored.
 	Parameters llm.Request
-	// Flows are what contexts may refer to.
+	// Flows are the flows to which contexts may refer.
 	Flows *Library
-	// Knowledge is what search_knowledge_bases asks.
+	// Knowledge is searched by the tool search_knowledge_bases.
 	Knowledge Knowledge
 	// API carries out call_api actions of state machines; nil records the call only.
 	API func(ctx context.Context, name string, fields map[string]string) (json.RawMessage, error)
-	// Log gets what went wrong without failing a turn; nil discards it.
+	// Log gets failures that do not fail the turn; nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -48,13 +48,13 @@ func New(c Config) *Engine {
 	return &Engine{c}
 }
 
-// Options say how one turn is taken.
+// Options are the settings of one turn.
 type Options struct {
 	// Trusted honours the context's model parameters and its wish for tracing.
 	Trusted bool
 	// TraceID names the turn in results and logs: 32 hexadecimal digits, as in W3C Trace Context. Empty means a random one.
 	TraceID string
-	// Sink gets what happens while it happens: tool calls and the pieces of the answer. It is called by one goroutine at a time.
+	// Sink gets events as they happen. One goroutine at a time calls it.
 	Sink func(Event)
 }
 
@@ -72,7 +72,7 @@ const (
 	maxTurnTimeout     = 10 * time.Minute
 )
 
-// Execute takes one turn. The context is not changed, and after an error nothing has happened; the error is an *Error.
+// Execute takes one turn. It does not change the context, and an error leaves no effect. The error is an *Error.
 func (e *Engine) Execute(ctx context.Context, c *Context, o Options) (*Result, error) {
 	f, err := e.resolve(c.Flow)
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) Execute(ctx context.Context, c *Context, o Options) (*Result, e
 	return r, nil
 }
 
-// turn takes one turn and returns the two messages that it adds; the result's history is left to the caller.
+// turn takes one turn and returns the two messages that it adds. The caller sets the result's history.
 func (e *Engine) turn(ctx context.Context, f *Flow, c *Context, o Options) (*Result, []Message, error) {
 	t, err := e.begin(f, c, o)
 	if err != nil {
@@ -116,7 +116,7 @@ func turnTimeout(l Limits) time.Duration {
 	return time.Duration(min(l.TurnTimeoutMS, most)) * time.Millisecond
 }
 
-// turnError says what ended the turn.
+// turnError returns the *Error of a turn that failed.
 func turnError(ctx context.Context, limit time.Duration, err error) error {
 	var failed *llm.Error
 	switch {

@@ -2,7 +2,7 @@ package flow
 
 import "fmt"
 
-// Fault says why a turn could not be taken. The context's state stands as it was.
+// Fault says why a turn could not be taken. The context's state is unchanged.
 type Fault string
 
 // The faults.
@@ -11,7 +11,7 @@ const (
 	NotFound Fault = "not_found"              // an unknown flow or node
 	Over     Fault = "flow_already_completed" // the current node is a stop
 	Model    Fault = "model_error"            // the model failed
-	TimedOut Fault = "timeout"                // the turn took longer than it may
+	TimedOut Fault = "timeout"                // the turn exceeded its time limit
 )
 
 // Error is a turn that could not be taken, in one sentence.

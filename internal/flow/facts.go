@@ -8,11 +8,11 @@ import (
 	"unicode"
 )
 
-// The bounds of what is known of a user. Most of it comes from a model and is sent with every prompt.
+// Bounds of the facts about a user. Most facts come from a model, and every prompt contains them.
 const (
 	maxFacts      = 100
-	maxFactOps    = 100  // different keys of one merge; must not exceed maxFacts, see evict
-	maxReadOps    = 1000 // different keys that are looked at to choose those
+	maxFactOps    = 100  // different keys in one merge; not more than maxFacts, see evict
+	maxReadOps    = 1000 // different keys read to choose those
 	maxFactKey    = 100  // characters
 	maxFactValue  = 2000
 	maxPastValues = 20
@@ -21,23 +21,23 @@ const (
 // factOp changes one fact.
 type factOp struct {
 	Op, Key, Value string
-	// SourceTurn is the turn in which it was said; 0 means this turn.
+	// SourceTurn is the turn in which the user said it; 0 means this turn.
 	SourceTurn int
-	// Confidence is between 0 and 1; nil means that nobody doubts it.
+	// Confidence is between 0 and 1; nil means certain.
 	Confidence *float64
-	// Exact is true of what rules collect: Ada in place of ada is a correction, since the value is used as it is written.
+	// Exact makes case differ, for what rules collect: Ada instead of ada is then a correction.
 	Exact bool
 }
 
-// What an operation does. An add of a known key and an update of an unknown one do the same: the key has that value now.
+// The kinds of operation. Adding a known key and updating an unknown one do the same: both set the value.
 const (
 	opAdd    = "add"
 	opUpdate = "update"
 	opDelete = "delete"
 )
 
-// NormalKey writes a key as facts and fields have it: lower case, with _ for white space and hyphens, and of what remains
-// only letters of ASCII, digits, _ and dots. It may be empty.
+// NormalKey returns the normal form of a key: lower case, _ for white space and hyphens, and otherwise only ASCII letters, digits, _
+// and dots. It may be empty.
 func NormalKey(key string) string {
 	normal := strings.Map(func(r rune) rune {
 		switch {
@@ -51,7 +51,7 @@ func NormalKey(key string) string {
 	return normal[:min(len(normal), maxFactKey)]
 }
 
-// normal returns the operation with its parts in normal form, or false when it means nothing.
+// normal returns the operation in normal form, or false when it has no effect.
 func (o factOp) normal(turn int) (factOp, bool) {
 	o.Key, o.Value = NormalKey(o.Key), oneLine(o.Value, maxFactValue)
 	if o.SourceTurn < 1 || o.SourceTurn > turn {
@@ -72,7 +72,7 @@ func (o factOp) normal(turn int) (factOp, bool) {
 	return o, false
 }
 
-// lastOps returns the last operation on each key, in the order in which the keys appear. Of too many it keeps the most certain ones.
+// lastOps returns the last operation on each key, in the order in which the keys appear. If there are too many, it keeps the most certain.
 func lastOps(ops []factOp, turn int) []factOp {
 	last := make([]factOp, 0, min(len(ops), maxFactOps))
 	at := make(map[string]int, cap(last))
@@ -111,8 +111,8 @@ func mostCertain(ops []factOp) []factOp {
 	return kept
 }
 
-// normalFacts returns a copy with normal keys. Of a key that stands there twice, which only a seeded memory has, the newest value
-// is kept, in the first place; a fact whose key comes to nothing is left out.
+// normalFacts returns a copy with normal keys. Only a seeded memory has a key twice; then the newest value is kept, in the first place.
+// A fact whose normal key is empty is left out.
 func normalFacts(facts []Fact) []Fact {
 	var normal []Fact
 	at := make(map[string]int, len(facts))
@@ -132,13 +132,13 @@ func normalFacts(facts []Fact) []Fact {
 	return normal
 }
 
-// compareWorth orders facts by what is given up first: the least certain, then the oldest. The key decides the rest, and not the
-// place in the list, so that a fact that is given up and learned again ranks as before.
+// compareWorth orders facts for eviction: the least certain first, then the oldest. Ties are ordered by key, not by place in the list, so
+// that a fact that is evicted and learned again keeps its rank.
 func compareWorth(a, b Fact) int {
 	return cmp.Or(cmp.Compare(certainty(a), certainty(b)), cmp.Compare(a.SourceTurn, b.SourceTurn), cmp.Compare(a.Key, b.Key))
 }
 
-// certainty counts a fact without confidence as certain: it was written by a person, or by a model that saw no doubt.
+// certainty counts a fact without confidence as certain.
 func certainty(f Fact) float64 { return certaintyOf(f.Confidence) }
 
 func certaintyOf(confidence *float64) float64 {

@@ -8,10 +8,10 @@ import (
 	"rehearse/internal/llm"
 )
 
-// factsWindow is how many messages facts are looked for in.
+// factsWindow is the number of messages from which facts are extracted.
 const factsWindow = 6
 
-// factsInstructions ask for the operations of a merge. The conversation stands apart from them, in a message of its own.
+// factsInstructions ask for the operations of a merge. The conversation is in a message of its own.
 const factsInstructions = `You extract durable facts from a conversation: what the user said that will still matter in later turns, ` +
 	`such as names, dates, amounts, preferences and decisions, and the corrections of such facts.
 The user message is one JSON object: known_facts are the facts so far, messages the newest part of the conversation. ` +
@@ -23,7 +23,7 @@ Reply with JSON only: {"facts":[{"op":"add","key":"first_name","value":"Ada","so
 - Leave out what is known and unchanged, small talk, and what only the assistant said.
 - If there is nothing new, reply {"facts":[]}.`
 
-// factsSchema lists every property as required, because providers with strict schemas want that.
+// factsSchema requires every property, because strict schemas of providers demand it.
 const factsSchema = `{"type":"object","properties":{"facts":{"type":"array","items":` +
 	`{"type":"object","properties":{"op":{"type":"string","enum":["add","update","delete"]},"key":{"type":"string"},` +
 	`"value":{"type":"string"},"source_turn":{"type":["integer","null"]},"confidence":{"type":["number","null"]}},` +
@@ -43,10 +43,10 @@ type knownFact struct {
 	SourceTurn int    `json:"source_turn,omitempty"`
 }
 
-// maxKnownValue bounds a known value where the model only has to recognise it.
+// maxKnownValue bounds a known value in the prompt; the model needs to recognise it only.
 const maxKnownValue = 200
 
-// learnFacts has facts extracted from the newest messages, which are originals and not summaries, and merges them.
+// learnFacts has the model extract facts from the newest messages, not from summaries, and merges them.
 func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 	if len(p.History) == 0 {
 		return false, nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// mergeFacts applies operations to facts, in turn number turn. It returns a new list, in which facts stand in the order in which
-// they first appeared, and what that changes for whoever reads the facts.
+// mergeFacts applies operations to facts in turn number turn. It returns a new list, with facts in the order of their first appearance, and
+// the change for readers of the facts.
 //
-// Merging the same operations again changes nothing. An operation that says nothing new, or something older than what is known, is
-// ignored. The arguments are not changed, so others may read them meanwhile.
+// Merging the same operations again changes nothing. An operation is ignored when it adds nothing new or is older than the known fact.
+// The arguments are not changed, so others may read them concurrently.
 func mergeFacts(facts []Fact, ops []factOp, turn int) ([]Fact, MemoryDelta) {
 	before := normalFacts(facts)
 	merged := slices.Clone(before)
@@ -17,7 +17,7 @@ func mergeFacts(facts []Fact, ops []factOp, turn int) ([]Fact, MemoryDelta) {
 	for i, f := range merged {
 		at[f.Key] = i
 	}
-	settled := map[string]bool{}
+	touched := map[string]bool{}
 	for _, op := range lastOps(ops, turn) {
 		i, known := at[op.Key]
 		switch {
@@ -26,16 +26,16 @@ func mergeFacts(facts []Fact, ops []factOp, turn int) ([]Fact, MemoryDelta) {
 			at[op.Key] = len(merged)
 			merged = append(merged, Fact{Key: op.Key, Value: op.Value, SourceTurn: op.SourceTurn, Confidence: op.Confidence})
 		case merged[i].says(op) || op.olderThan(merged[i], turn):
-			settled[op.Key] = true
+			touched[op.Key] = true
 		default:
 			merged[i] = merged[i].after(op)
 		}
 	}
-	merged = evict(merged, settled)
+	merged = evict(merged, touched)
 	return merged, compareFacts(before, merged)
 }
 
-// says reports whether the fact already is what the operation would make of it.
+// says reports whether the operation would leave the fact as it is.
 func (f Fact) says(op factOp) bool {
 	if op.Op == opDelete {
 		return f.Deleted
@@ -46,11 +46,11 @@ func (f Fact) says(op factOp) bool {
 	return !f.Deleted && sameValue(f.Value, op.Value)
 }
 
-// olderThan reports whether the fact was said after what the operation says, so that an old message that is read again cannot undo
-// a correction. A fact from a turn that is still to come, which only a seeded memory has, counts as one of this turn.
+// olderThan reports whether the operation was said before the fact, so that reading an old message again cannot undo a correction.
+// Only a seeded memory has facts from a later turn; they count as facts of this turn.
 func (o factOp) olderThan(f Fact, turn int) bool { return o.SourceTurn < min(f.SourceTurn, turn) }
 
-// after returns the fact as the operation leaves it.
+// after returns the fact after the operation.
 func (f Fact) after(op factOp) Fact {
 	if op.Op == opDelete {
 		f.Deleted, f.SourceTurn = true, op.SourceTurn
@@ -63,7 +63,7 @@ func (f Fact) after(op factOp) Fact {
 	return f
 }
 
-// past returns the fact's previous values and, unless it stands there last, its value.
+// past returns the fact's previous values and, unless it is the last of them, its value.
 func (f Fact) past() []PastValue {
 	past := f.Previous
 	if len(past) == 0 || !sameValue(past[len(past)-1].Value, f.Value) {
@@ -72,20 +72,20 @@ func (f Fact) past() []PastValue {
 	return past[max(0, len(past)-maxPastValues):]
 }
 
-// sameValue compares values as people read them.
+// sameValue compares values without regard to case and white space.
 func sameValue(a, b string) bool {
 	return strings.EqualFold(oneLine(a, maxFactValue), oneLine(b, maxFactValue))
 }
 
-// evict returns the facts without those of least worth, if there are too many. Settled facts stay, because the conversation has just
-// referred to them; were one given up, the operation that found it settled would bring it back when it is merged again, at another's
-// expense. There are never more settled ones than may stay, because a merge has no more operations than that.
-func evict(facts []Fact, settled map[string]bool) []Fact {
+// evict removes the facts of least worth if there are too many. It keeps the facts that this merge has referred to: without them,
+// merging the same operations again would bring them back and evict others. There is always room for them, because a merge has at most
+// maxFactOps operations.
+func evict(facts []Fact, touched map[string]bool) []Fact {
 	excess := len(facts) - maxFacts
 	if excess <= 0 {
 		return facts
 	}
-	candidates := slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return settled[f.Key] })
+	candidates := slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return touched[f.Key] })
 	slices.SortFunc(candidates, compareWorth)
 	evicted := make(map[string]bool, excess)
 	for _, f := range candidates[:excess] {
@@ -94,8 +94,8 @@ func evict(facts []Fact, settled map[string]bool) []Fact {
 	return slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return evicted[f.Key] })
 }
 
-// compareFacts says what changed for a reader of the facts, to whom deleted ones do not exist: revived facts are added, and evicted
-// ones are deleted, as they last were.
+// compareFacts returns the change for readers of the facts, who do not see deleted ones. So a revived fact counts as added, and an evicted
+// one as deleted, with its last value.
 func compareFacts(before, after []Fact) MemoryDelta {
 	delta := emptyDelta()
 	known := byKey(before)

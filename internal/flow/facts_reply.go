@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxReplyStarts bounds how many braces are tried as the beginning of the JSON in a reply.
+// maxReplyStarts bounds how many braces are tried as the start of JSON in a reply.
 const maxReplyStarts = 20
 
 var errNoFacts = errors.New(`the model's reply has no JSON object with a list "facts"; ` +
 	`use a model that follows JSON schemas, or turn the facts stage off in memory_pipeline`)
 
-// parseFacts finds {"facts": […]} in a reply, which may be fenced or stand among words. Entries that mean nothing are left out.
+// parseFacts finds {"facts": […]} in a reply, in a code fence or among words. Entries without meaning are left out.
 func parseFacts(reply string) ([]factOp, error) {
 	rest := reply
 	for range maxReplyStarts {
@@ -43,7 +43,7 @@ func readOps(entries []json.RawMessage) []factOp {
 	return ops
 }
 
-// readOp reads one entry. A value may be a number or a boolean; a strange source_turn or confidence is as good as none.
+// readOp reads one entry. A value may be a number or a boolean. An invalid source_turn or confidence counts as absent.
 func readOp(entry json.RawMessage) (factOp, bool) {
 	var raw struct {
 		Op         string          `json:"op"`
@@ -67,7 +67,7 @@ func readOp(entry json.RawMessage) (factOp, bool) {
 	return op, meant
 }
 
-// scalarText returns a string, number or boolean as text. Nothing else has one.
+// scalarText returns a string, number or boolean as text; ok is false for any other value.
 func scalarText(raw json.RawMessage) (text string, ok bool) {
 	switch {
 	case len(raw) == 0 || raw[0] == '[' || raw[0] == '{' || string(raw) == "null":

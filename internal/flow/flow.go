@@ -1,7 +1,7 @@
-// Package flow runs conversations along a flow: a graph of nodes, each with a prompt and options that lead on.
+// Package flow runs conversations along a flow: a graph of nodes, each with a prompt and with options that lead to other nodes.
 //
 // Two kinds of flow have one normal form. In a node flow a model chooses the option, through the tool process_node.
-// In a state machine rules choose, and the model is asked only where no rule decides.
+// In a state machine rules choose, and the model is asked only when no rule decides.
 // The engine is stateless: a Context goes in, a Result comes out. It knows nothing of evaluation.
 package flow
 
@@ -22,7 +22,7 @@ type Flow struct {
 	Start   *Node
 	// Nodes are in the order of the file.
 	Nodes []*Node
-	// File and Warnings say where the flow came from, and what was strange but does not keep it from running.
+	// File is where the flow came from. Warnings are oddities that do not keep the flow from running.
 	File     string
 	Warnings source.Problems
 
@@ -51,14 +51,14 @@ type Node struct {
 	Type Type
 	// Prompt tells the model how to talk here; in a state machine it is the message itself.
 	Prompt string
-	// Options lead on. Those of a start node have their target's id; a stop has none.
+	// Options lead to other nodes. An option of a start node has its target's ID; a stop has no options.
 	Options []*Option
-	// State is what only a state machine has; nil in a node flow.
+	// State has the parts that only a state machine has; nil in a node flow.
 	State *State
 
 	at         source.Problem // where the node stands
 	descriptor *Descriptor
-	// system is the first message of every prompt at this node, tool is process_node as it is bound here.
+	// system is the first message of every prompt at this node; tool is process_node as bound here.
 	system string
 	tool   llm.Tool
 }
@@ -66,10 +66,10 @@ type Node struct {
 // Ends reports whether the node is terminal.
 func (n *Node) Ends() bool { return n.Type == Stop }
 
-// Descriptor returns the node as it is shown to the model and the caller. It is shared: do not change it.
+// Descriptor returns the node as the model and the caller see it. It is shared; do not change it.
 func (n *Node) Descriptor() *Descriptor { return n.descriptor }
 
-// Stay is the hidden option of every conversation node: none fits yet.
+// Stay is the hidden option of every conversation node: no option fits yet.
 const Stay = "-1"
 
 // Option leads from a node to the next.
@@ -94,7 +94,7 @@ type Option struct {
 // Target returns the id of the next node, empty where the flow ends.
 func (o *Option) Target() string { return o.target }
 
-// finish prepares what every turn at a node needs, once.
+// finish prepares, once, what every turn at a node needs.
 func (f *Flow) finish() {
 	for _, n := range f.Nodes {
 		n.descriptor = describe(n)

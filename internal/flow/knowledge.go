@@ -11,7 +11,7 @@ type Knowledge interface {
 // Query asks knowledge bases for passages.
 type Query struct {
 	Text string
-	// Bases are the names of the knowledge bases to look into.
+	// Bases are the names of the knowledge bases to search.
 	Bases []string
 	// TopK is how many passages are wanted, from 1 to 20.
 	TopK int

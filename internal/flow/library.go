@@ -31,8 +31,8 @@ func NewLibrary(flows ...*Flow) (*Library, error) {
 	return l, nil
 }
 
-// OpenLibrary reads a file of flows, or every .yaml, .yml and .json file of a folder that holds one.
-// Files of a folder that hold something else are left out; a broken flow is a source.Problems.
+// OpenLibrary reads a file of flows, or every .yaml, .yml and .json file of a folder that contains a flow.
+// Other files of a folder are left out. For a broken flow, the error is a source.Problems.
 func OpenLibrary(path string) (*Library, error) {
 	files, single, err := flowFiles(path)
 	if err != nil {
@@ -91,10 +91,10 @@ func flowFiles(path string) (files []string, single bool, err error) {
 	return files, single, nil
 }
 
-// knowledgeFolder stands beside flows and holds what their agents may look up.
+// knowledgeFolder is the name of a folder beside flows that holds their knowledge bases.
 const knowledgeFolder = "knowledge"
 
-// notAFlow reports whether a file is something else altogether, rather than a flow with mistakes.
+// notAFlow reports whether a file is not a flow at all, rather than a flow with faults.
 func notAFlow(faults source.Problems) bool { return len(faults) == 1 && faults[0].Hint == hintShape }
 
 func (l *Library) add(f *Flow) error {
@@ -120,7 +120,7 @@ func (l *Library) add(f *Flow) error {
 // Flows returns the flows in the order in which they were read.
 func (l *Library) Flows() []*Flow { return slices.Clone(l.flows) }
 
-// Find returns the flow called ref: its id or the id's slug, alone (the newest version) or followed by @version.
+// Find returns the flow that ref names by its ID or the ID's slug. @version may follow; without it, Find returns the newest version.
 // The error is an *Error.
 func (l *Library) Find(ref string) (*Flow, error) {
 	name, version, exact := strings.Cut(ref, "@")
@@ -150,7 +150,7 @@ func (l *Library) names() []string {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9_-]+`)
 
-// Slug returns the name by which a reference can call a flow: lower case, with _ for what a reference may not hold.
+// Slug returns the form of an ID that a reference can contain: lower case, with _ for other characters.
 func Slug(id string) string {
 	if nodeID.MatchString(id) { // nearly all are; spares the search and copy
 		return id

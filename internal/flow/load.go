@@ -14,8 +14,8 @@ import (
 // maxFlowBytes bounds a file of flows.
 const maxFlowBytes = 16 << 20
 
-// LoadFile reads every flow of a YAML or JSON file; a file may hold several documents.
-// The error is a source.Problems with every fault of the file, or says why it cannot be read.
+// LoadFile reads every flow of a YAML or JSON file, which may hold several documents.
+// The error is a source.Problems with every fault of the file, or says why the file cannot be read.
 func LoadFile(path string) ([]*Flow, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -115,15 +115,15 @@ type reader struct {
 	warnings source.Problems
 }
 
-// warn notes something strange that does not keep the flow from running.
+// warn adds a warning: an oddity that does not keep the flow from running.
 func (r *reader) warn(n source.Node, hint, format string, args ...any) {
 	r.warnOf(standing(n), hint, format, args...)
 }
 
-// ignored are keys that may stand anywhere in a flow for its readers; the engine has no use for them.
+// ignored are keys that may appear anywhere in a flow. The engine does not use them.
 var ignored = []string{"description", "metadata", "title", "tags", "comment"}
 
-// fields reads the keys that are known and warns of the others: a flow may carry more than this engine reads.
+// fields reads the known keys and warns of others: a flow may contain more than this engine reads.
 func (r *reader) fields(n source.Node, known map[string]func(source.Node)) {
 	if n.Kind != source.Map {
 		n.Read(known) // reports what it got instead
@@ -152,24 +152,24 @@ func keysOf(m map[string]func(source.Node)) []string {
 	return names
 }
 
-// standing returns where a node of the document stands, as a problem without words.
+// standing returns the place of a node in the document, as a problem without a message.
 func standing(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
 
-// report reports a problem of something that was read before.
+// report reports a problem at a place that was read before.
 func (r *reader) report(at source.Problem, hint, format string, args ...any) {
 	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
 	r.Problems = append(r.Problems, at)
 }
 
-// warnOf warns of something that was read before.
+// warnOf warns at a place that was read before.
 func (r *reader) warnOf(at source.Problem, hint, format string, args ...any) {
 	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
 	r.warnings = append(r.warnings, at)
 }
 
-// add files a node under its id.
+// add adds a node under its ID.
 func (r *reader) add(at source.Node, n *Node) {
 	n.at = standing(at)
 	if first, taken := r.flow.byID[n.ID]; taken {
@@ -182,10 +182,10 @@ func (r *reader) add(at source.Node, n *Node) {
 	}
 }
 
-// Extensions are the names of files that may hold flows.
+// extensions are the file extensions of flows.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// flowFile reports whether a file of a folder is read as flows. Other documents live beside flows, under these names.
+// flowFile reports whether a file of a folder may hold flows, judging by its name.
 func flowFile(name string) bool {
 	return slices.Contains(extensions, filepath.Ext(name)) && !strings.HasPrefix(name, ".")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // machine reads a state machine (replay.md section 2).
-// Corpora are written down as they are: what does not hang together is a warning as long as it can run.
+// Corpora are read as they are: an inconsistency that does not keep the machine from running is a warning.
 func (r *reader) machine(n source.Node) {
 	var initial, transitions source.Node
 	r.flow.Machine = true
@@ -90,7 +90,7 @@ func (r *reader) state(name string, n source.Node) {
 // maxName bounds the name of a state.
 const maxName = 200
 
-// keepAnswer gives a state that collects data a field: the one that it names, that of a set_field without a value, or its own name.
+// keepAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the state's own name.
 func keepAnswer(n *Node) {
 	s := n.State
 	var entering []Action
@@ -148,7 +148,7 @@ func buttonTexts(buttons []Button) []string {
 	return texts
 }
 
-// stateMetadata reads what the engine uses of a state's metadata; the rest is the author's.
+// stateMetadata reads the part of a state's metadata that the engine uses.
 func (r *reader) stateMetadata(n source.Node, s *State) {
 	if n.Kind != source.Map {
 		n.Read(nil)
@@ -207,7 +207,7 @@ func (r *reader) transition(n source.Node) {
 	node.Options = append(node.Options, o)
 }
 
-// freeID names a transition after its target, or as the author did; several to one target are numbered.
+// freeID returns the ID of a transition: the author's, or its target's, with a number if several lead to the same target.
 func freeID(n *Node, o *Option) string {
 	wanted := o.ID
 	if wanted == "" || wanted == Stay {

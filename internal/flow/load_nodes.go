@@ -115,7 +115,7 @@ func optionalTexts(n source.Node) []string {
 	return n.Texts()
 }
 
-// checkNode reports what a node's type does not allow.
+// checkNode reports what the type of a node does not allow.
 func (r *reader) checkNode(n source.Node, node *Node) {
 	switch node.Type {
 	case "":

@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// rule reads a transition's condition; {type: model} and no condition at all leave the choice to the model.
+// rule reads a transition's condition. {type: model}, and no condition, leave the choice to the model.
 func (r *reader) rule(n source.Node) *Condition {
 	if n.Kind == source.Null || n.Kind == source.Map && n.Field("type").Scalar == "model" {
 		return nil
@@ -58,7 +58,7 @@ func (r *reader) condition(n source.Node, depth int) *Condition {
 	return c
 }
 
-// operator reads a comparison; and, or and not may stand here instead of in type.
+// operator reads a comparison. It may also be and, or or not, which belong in type.
 func (r *reader) operator(n source.Node, c *Condition) Operator {
 	text := strings.ToLower(n.Text())
 	if text == string(And) || text == string(Or) || text == string(Not) {

@@ -12,8 +12,8 @@ import (
 	"rehearse/internal/chat"
 )
 
-// decide lets a state machine's rules move the conversation. It returns the answer where no model is needed.
-// What the rules did is recorded as the call of process_node that a model would have made.
+// decide moves the conversation by the rules of a state machine. It returns the answer when no model is needed.
+// The choice of the rules is recorded as the call of process_node that a model would have made.
 func (t *turn) decide(ctx context.Context) (text string, done bool) {
 	if !t.flow.Machine {
 		return "", false
@@ -38,7 +38,7 @@ func (t *turn) decide(ctx context.Context) (text string, done bool) {
 	return t.fixedText()
 }
 
-// rule returns the option that the state's rules choose; nil stays. decided is false where the model has to choose.
+// rule returns the option that the state's rules choose; nil stays. decided is false when the model has to choose.
 func (t *turn) rule(n *Node) (option *Option, decided bool) {
 	rules := make([]*Option, 0, len(n.Options))
 	open := false
@@ -58,7 +58,7 @@ func (t *turn) rule(n *Node) (option *Option, decided bool) {
 	return nil, !open
 }
 
-// advance takes the option that the rules chose, nil to stay. It returns what the user is told when an action refuses the answer.
+// advance takes the option that the rules chose, nil to stay. If an action refuses the answer, it returns what to tell the user.
 func (t *turn) advance(ctx context.Context, o *Option) (problem string) {
 	s := stay(t.node)
 	if o != nil {
@@ -66,12 +66,12 @@ func (t *turn) advance(ctx context.Context, o *Option) (problem string) {
 			return problem
 		}
 	}
-	t.settle(s)
+	t.setStep(s)
 	t.announce(o, s)
 	return ""
 }
 
-// follow takes an option and everything that comes with it by itself: actions, skipped states and redirects.
+// follow takes an option and then everything automatic: actions, skipped states and redirects.
 func (t *turn) follow(ctx context.Context, o *Option) (s step, problem string) {
 	if s = take(o); !t.flow.Machine {
 		return s, ""
@@ -82,9 +82,9 @@ func (t *turn) follow(ctx context.Context, o *Option) (s step, problem string) {
 	return t.enter(ctx, s), ""
 }
 
-// enter runs the actions of the state that a step leads to, and moves on while states are to be skipped or redirect.
+// enter runs the actions of the state that a step leads to. It moves on while states are skipped or redirect.
 func (t *turn) enter(ctx context.Context, s step) step {
-	for range len(t.flow.Nodes) { // each state is entered at most once; circles end here
+	for range len(t.flow.Nodes) { // each state is entered at most once, which ends circles
 		n := s.next
 		if n == nil {
 			break
@@ -94,7 +94,7 @@ func (t *turn) enter(ctx context.Context, s step) step {
 			continue
 		}
 		to := stay(n)
-		_ = t.act(ctx, n.State.Actions, &to) // validate on entering has nothing to refuse
+		_ = t.act(ctx, n.State.Actions, &to) // validate does nothing on entering
 		if to.next == n {
 			break
 		}
@@ -133,7 +133,7 @@ func (t *turn) act(ctx context.Context, actions []Action, s *step) (problem stri
 	return ""
 }
 
-// callAPI asks the program around the engine; without one the call is only recorded.
+// callAPI calls Config.API; without one, the call is only recorded.
 func (t *turn) callAPI(ctx context.Context, name string) {
 	known := t.fields()
 	var result json.RawMessage
@@ -156,7 +156,7 @@ func (t *turn) note(name string, args map[string]string, result json.RawMessage,
 	t.notes = append(t.notes, trace)
 }
 
-// flushNotes puts what the actions did behind the call that led to them.
+// flushNotes puts the recorded actions after the call that led to them.
 func (t *turn) flushNotes() {
 	for _, note := range t.notes {
 		t.trace = append(t.trace, note)
@@ -167,16 +167,16 @@ func (t *turn) flushNotes() {
 	t.notes = nil
 }
 
-// refuse keeps the state after an answer that does not do.
+// refuse stays in the state after an invalid answer.
 func (t *turn) refuse(problem string) string {
 	t.collected, t.notes = nil, nil
 	s := stay(t.node)
-	t.settle(s)
+	t.setStep(s)
 	t.announce(nil, s)
 	return problem
 }
 
-// announce tells the model, and the trace, that the rules have made the call of process_node.
+// announce adds the rules' call of process_node to the messages and to the trace.
 func (t *turn) announce(o *Option, s step) {
 	id := Stay
 	if o != nil {
@@ -195,9 +195,9 @@ func (t *turn) announce(o *Option, s step) {
 	t.flushNotes()
 }
 
-// fixedText returns the message of the state that the turn led to; an ai_response leaves it to the model.
+// fixedText returns the message of the state that the turn led to; an ai_response leaves the text to the model.
 func (t *turn) fixedText() (text string, fixed bool) {
-	if !t.flow.Machine || !t.settled || t.step.next == nil {
+	if !t.flow.Machine || !t.decided || t.step.next == nil {
 		return "", false
 	}
 	next := t.step.next
@@ -207,14 +207,14 @@ func (t *turn) fixedText() (text string, fixed bool) {
 	return t.fill(next.Prompt), true
 }
 
-// collect keeps a field for the memory; conditions see it at once.
+// collect stores a field for the memory. Conditions see it immediately.
 func (t *turn) collect(name, value string) {
 	if name != "" && value != "" {
 		t.collected = append(t.collected, factOp{Op: opAdd, Key: name, Value: value, Exact: true})
 	}
 }
 
-// field looks up what this turn, or an earlier one, has collected.
+// field looks up a field that this turn or an earlier one has collected.
 func (t *turn) field(name string) (string, bool) {
 	for _, op := range slices.Backward(t.collected) {
 		if op.Key == name {
@@ -242,10 +242,10 @@ func (t *turn) fields() map[string]string {
 	return all
 }
 
-// placeholder is {name}, {{ name }} or, as corpora from Python write it, {name:s}.
+// placeholder is {name}, {{ name }} or, in corpora from Python, {name:s}.
 var placeholder = regexp.MustCompile(`\{\{?\s*([A-Za-z0-9_.]+)(?::[a-z])?\s*\}?\}`)
 
-// descriptor shows a node with the collected fields in its prompt.
+// descriptor returns a node's descriptor with the collected fields in its prompt.
 func (t *turn) descriptor(n *Node) *Descriptor {
 	filled := t.fill(n.Prompt)
 	if filled == n.Prompt {
@@ -256,7 +256,7 @@ func (t *turn) descriptor(n *Node) *Descriptor {
 	return &d
 }
 
-// fill puts the fields that a state machine has collected into a text; what is not known stays as it is written.
+// fill replaces placeholders by collected fields. Unknown ones stay.
 func (t *turn) fill(text string) string {
 	if !t.flow.Machine || !strings.Contains(text, "{") {
 		return text

@@ -10,28 +10,28 @@ import (
 	"rehearse/internal/llm"
 )
 
-// rememberInput is what the memory pipeline has to work with after a turn.
+// rememberInput is the input of the memory pipeline after a turn.
 type rememberInput struct {
 	Model llm.Model
 	// Parameters are the sampling parameters of every request.
 	Parameters llm.Request
 	// Pipeline turns stages off; nil runs all of them.
 	Pipeline *MemoryPipeline
-	// History ends with this turn's messages. Only its tail is looked at.
+	// History ends with this turn's messages. The pipeline reads only its tail.
 	History []Message
-	// Memory has its TurnIndex advanced to this turn. It is never changed, and neither is what it points to.
+	// Memory's TurnIndex is this turn. The pipeline changes neither it nor what it points to.
 	Memory Memory
 }
 
-// memoryUsage is what the pipeline's model calls took. Calls that failed count too.
+// memoryUsage is the usage of the pipeline's model calls, failed ones included.
 type memoryUsage struct {
 	Calls   int
 	Usage   chat.Usage
 	CostUSD float64
 }
 
-// remember runs the memory pipeline after a turn (flow-engine.md 3.7). It returns the memory as it now is, what changed and the
-// errors for the log. It never fails: a stage that does leaves the memory alone and says so in the delta.
+// remember runs the memory pipeline after a turn (flow-engine.md 3.7). It returns the new memory, its change, the usage, and errors for the
+// log. It never fails: a failed stage leaves the memory unchanged, and the delta says so.
 func remember(ctx context.Context, in rememberInput) (Memory, MemoryDelta, memoryUsage, []error) {
 	p := &pipeline{rememberInput: in, delta: emptyDelta()}
 	p.Memory.raw = nil
@@ -42,22 +42,22 @@ func remember(ctx context.Context, in rememberInput) (Memory, MemoryDelta, memor
 	return p.Memory, p.delta, p.usage, p.faults
 }
 
-// emptyDelta has empty lists, not absent ones, as they are published.
+// emptyDelta has empty lists instead of absent ones, as published.
 func emptyDelta() MemoryDelta {
 	return MemoryDelta{FactsAdded: []Fact{}, FactsUpdated: []Fact{}, FactsDeleted: []Fact{}, ChunksAdded: []Chunk{}}
 }
 
-// pipeline is one run. Its Memory becomes the new one: stages replace its lists and never write into them.
+// pipeline is one run. Its Memory becomes the new one: stages replace lists and never write into them.
 type pipeline struct {
 	rememberInput
-	// stage is the one that runs.
+	// stage is the running stage.
 	stage  Stage
 	delta  MemoryDelta
 	usage  memoryUsage
 	faults []error
 }
 
-// run runs a stage, which tells whether anything was due.
+// run runs a stage and records its status. The stage returns whether anything was due.
 func (p *pipeline) run(ctx context.Context, name Stage, stage func(context.Context) (due bool, err error)) {
 	if !p.Pipeline.runs(name) {
 		p.delta.Stages[name] = StageDisabled
@@ -86,7 +86,7 @@ func (m *MemoryPipeline) runs(name Stage) bool {
 
 var errNoModel = errors.New("there is no model to ask; turn memory_pipeline off, or give the engine a model")
 
-// ask gives the model instructions and, apart from them, data as JSON.
+// ask sends the model instructions and, in a message of its own, data as JSON.
 func (p *pipeline) ask(ctx context.Context, instructions string, data any, schema *llm.Schema) (string, error) {
 	if p.Model == nil {
 		return "", errNoModel

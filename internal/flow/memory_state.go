@@ -9,13 +9,13 @@ type Memory struct {
 	Facts     []Fact   `json:"facts"`
 	Summary   *Summary `json:"summary"`
 
-	// raw is the JSON that the memory was read from; it stands for the memory as long as nothing has changed.
+	// raw is the JSON that the memory was read from. It is written back while nothing has changed.
 	raw json.RawMessage
 }
 
 type plainMemory Memory
 
-// MarshalJSON writes the memory, or the JSON that it was read from. It always has facts and a summary, be they empty.
+// MarshalJSON writes the memory, or the JSON that it was read from. Facts and summary are always present, even when empty.
 func (m Memory) MarshalJSON() ([]byte, error) {
 	if m.raw != nil {
 		return m.raw, nil
@@ -35,7 +35,7 @@ func (m *Memory) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plainMemory)(m))
 }
 
-// Fact is one durable statement of the user's. Key is lower case with _ and dots.
+// Fact is one durable statement by the user. Key is lower case with _ and dots.
 type Fact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -44,7 +44,7 @@ type Fact struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	// Previous holds the values that corrections have replaced, oldest first.
 	Previous []PastValue `json:"previous,omitempty"`
-	// Deleted facts are kept, but hidden from the prompt.
+	// Deleted facts are kept but hidden from the prompt.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type PastValue struct {
 	SourceTurn int    `json:"source_turn"`
 }
 
-// Summary is the conversation in fewer words, in chunks whose spans are contiguous and disjoint.
+// Summary is a shorter form of the conversation, in chunks with contiguous, disjoint spans of turns.
 type Summary struct {
 	// Level is the highest level of any chunk.
 	Level              int     `json:"level"`
@@ -73,7 +73,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 }
 
 // Chunk summarises the turns FromTurn to ToTurn, both included.
-// Level 0 is made of messages; a higher level folds the chunks of the level below.
+// A chunk of level 0 summarises messages; one of a higher level summarises chunks of the level below.
 type Chunk struct {
 	ID       string `json:"id"`
 	Level    int    `json:"level"`

@@ -7,8 +7,8 @@ import (
 	"rehearse/internal/chat"
 )
 
-// Message is one utterance of the history, verbatim.
-// A message that was read from JSON is written back as it came, fields that the engine does not know included.
+// Message is one verbatim utterance of the history.
+// A message read from JSON is written back unchanged, including fields unknown to the engine.
 type Message struct {
 	Role    chat.Role `json:"role"`
 	Content string    `json:"content"`
@@ -21,7 +21,7 @@ type Message struct {
 	raw json.RawMessage
 }
 
-// Debug tells in which execution a message arose.
+// Debug names the execution in which a message was made.
 type Debug struct {
 	TraceID        string `json:"trace_id,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`

@@ -10,14 +10,14 @@ import (
 // maxNodeID bounds the length of an id that NodeID makes.
 const maxNodeID = 80
 
-// NodeID returns the id of a node that stands for a state of another name: lower case, without accents, with _ for whatever else an id cannot
-// hold. GetRide:INFORM becomes getride_inform. A name that is an id already stays as it is; one of nothing that an id can hold is "state".
+// NodeID returns the ID of a node that stands for a state: lower case, without accents, with _ for characters that an ID must not contain.
+// GetRide:INFORM becomes getride_inform. A valid ID stays unchanged. The ID is "state" when nothing of the name remains.
 func NodeID(state string) string {
 	if len(state) <= maxNodeID && nodeID.MatchString(state) {
 		return state
 	}
 	var id strings.Builder
-	gap := false // a _ before the next letter or digit
+	gap := false // the next letter or digit needs a _ before it
 	for _, r := range norm.NFKD.String(strings.ToLower(state)) {
 		switch {
 		case unicode.IsMark(r): // an ö is an o

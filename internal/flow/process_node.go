@@ -49,7 +49,7 @@ func processNode(n *Node) llm.Tool {
 	}
 }
 
-// menuOption is an option for a model that chooses by itself. What a target of the start is about stands in its prompt.
+// menuOption is an option for a model that chooses by itself. For an option of the start, the target's prompt describes it.
 func menuOption(n *Node, o *Option) llm.Option {
 	option := llm.Option{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples}
 	if n.Type == Start && o.Next != nil {
@@ -58,7 +58,7 @@ func menuOption(n *Node, o *Option) llm.Option {
 	return option
 }
 
-// optionList describes the options to the model: "id: label (when)", and the hidden one that stays.
+// optionList describes the options to the model as "id: label (when)", with the hidden option to stay.
 func optionList(n *Node) string {
 	var b strings.Builder
 	for _, o := range n.Options {
@@ -72,7 +72,7 @@ func optionList(n *Node) string {
 	return b.String()
 }
 
-// step is where a turn leads. Option is nil for a stay.
+// step is the outcome of a turn's choice. Option is nil for a stay.
 type step struct {
 	option *Option
 	next   *Node // nil where the flow ends without a node
@@ -92,15 +92,15 @@ func take(o *Option) step {
 // ends reports whether the flow is completed.
 func (s step) ends() bool { return s.next == nil || s.next.Ends() }
 
-// invalidCall is what the model reads after a call that cannot be carried out.
+// invalidCall is what the model reads after an invalid call.
 type invalidCall struct {
 	Error   string   `json:"error"`
 	Allowed []string `json:"allowed,omitempty"`
-	// Instructions say how to answer once the calls allowed are used up.
+	// Instructions say how to answer once no further call is allowed.
 	Instructions string `json:"instructions,omitempty"`
 }
 
-// choose carries out a call of process_node, or says why it cannot.
+// choose carries out a call of process_node, or returns why it is invalid.
 func choose(n *Node, args json.RawMessage) (step, *invalidCall) {
 	var got struct {
 		Current json.RawMessage `json:"current_node_id"`
@@ -134,7 +134,7 @@ func choose(n *Node, args json.RawMessage) (step, *invalidCall) {
 	return step{}, &invalidCall{Error: wrong(name, wanted), Allowed: allowed}
 }
 
-// argument returns a text argument, or the integer -1 as text; models are known to send that.
+// argument returns a text argument. It accepts the integer -1 too, because models send it.
 func argument(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -158,7 +158,7 @@ type processed struct {
 	NextNodeID         *string     `json:"next_node_id"`
 	NextNodeDescriptor *Descriptor `json:"next_node_descriptor"`
 	Instructions       string      `json:"instructions"`
-	// DecidedBy says that a rule of a state machine, not the model, chose.
+	// DecidedBy is set when a rule of a state machine chose, not the model.
 	DecidedBy string `json:"decided_by,omitempty"`
 }
 

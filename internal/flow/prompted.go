@@ -1,6 +1,6 @@
 package flow
 
-// WithSystemPrompt returns the flow with another system prompt: a variant of it. The flow itself is not changed.
+// WithSystemPrompt returns a copy of the flow with another system prompt. The flow itself is not changed.
 func (f *Flow) WithSystemPrompt(text string) *Flow {
 	changed := *f
 	changed.SystemPrompt = text
@@ -11,7 +11,7 @@ func (f *Flow) WithSystemPrompt(text string) *Flow {
 		changed.Nodes[i] = &node
 		changed.byID[n.ID] = &node
 	}
-	// A copy leads to copies, or the second turn would read the old prompt.
+	// A copy must lead to copies, or the second turn would use the old prompt.
 	for _, n := range changed.Nodes {
 		n.Options = changed.copyOptions(n.Options)
 		if n.State != nil {

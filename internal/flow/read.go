@@ -60,7 +60,7 @@ func ReadContext(data []byte) (*Context, error) {
 	return &c, nil
 }
 
-// keepMemory keeps the memory's JSON, so that a dry run can return it as it came.
+// keepMemory keeps the memory's JSON, so that a dry run can return it unchanged.
 func (c *Context) keepMemory(data []byte) {
 	var raw struct {
 		Memory json.RawMessage `json:"memory"`
@@ -70,7 +70,7 @@ func (c *Context) keepMemory(data []byte) {
 	}
 }
 
-// violation returns the deepest thing that the schema does not allow.
+// violation returns the most deeply nested fault that the schema finds.
 func violation(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -92,7 +92,7 @@ func reason(leaf *jsonschema.ValidationError) string {
 	return leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 }
 
-// deepest follows the alternatives of the schema to the one that came furthest.
+// deepest returns the innermost cause in the alternative that matched furthest.
 func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return e

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Seed is where a conversation begins. The zero value is the flow's own beginning.
+// Seed is the beginning of a conversation. The zero value is the flow's own beginning.
 type Seed struct {
 	Node    string
 	Memory  Memory
@@ -19,8 +19,8 @@ type Seed struct {
 	Model *ModelParams
 }
 
-// Session is one conversation kept in the process. It carries the state from turn to turn, at a cost that does not grow with the conversation.
-// It is used by one goroutine at a time.
+// Session is one conversation in this process. It carries the state from turn to turn, and the cost of a turn does not grow with the
+// conversation. Only one goroutine at a time may use it.
 type Session struct {
 	engine *Engine
 	flow   *Flow
@@ -46,21 +46,21 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 // Flow returns the flow of the conversation.
 func (s *Session) Flow() *Flow { return s.flow }
 
-// Context returns the state before the next turn. It is shared: do not change it.
+// Context returns the state before the next turn. It is shared; do not change it.
 func (s *Session) Context() Context { return s.next }
 
-// Completed reports whether the flow has come to its end.
+// Completed reports whether the flow has ended.
 func (s *Session) Completed() bool { return s.done }
 
-// Say takes one turn. After an error the conversation is as it was before.
-// The result's history is the session's own: read it, and before the next turn.
+// Say takes one turn. After an error, the conversation is unchanged.
+// The result shares its history with the session: only read it, and only before the next turn.
 func (s *Session) Say(ctx context.Context, message string, o Options) (*Result, error) {
 	if s.done {
 		return nil, &Error{Fault: Over, Message: "the flow is already completed", Hint: "start a new conversation"}
 	}
 	c := s.next
 	c.LatestUserMessage = message
-	o.Trusted = true // the parameters are the session's owner's
+	o.Trusted = true // the session's owner set the parameters
 	r, exchange, err := s.engine.turn(ctx, s.flow, &c, o)
 	if err != nil {
 		return nil, err

@@ -12,18 +12,18 @@ const (
 	End            StateType = "end"
 )
 
-// State is what a node of a state machine has besides its message and transitions.
+// State has the parts of a state machine's node besides its message and transitions.
 type State struct {
 	Type StateType
-	// Field is where the answer to this state is kept; empty when it is not kept.
+	// Field stores the answer to this state; empty stores nothing.
 	Field string
-	// Validation is what the answer must satisfy before the conversation leaves the state; nil accepts everything.
+	// Validation is what the answer must satisfy before the conversation leaves the state; nil accepts any answer.
 	Validation *Validation
 	// Actions run when the conversation enters the state.
 	Actions []Action
-	// Skip leaves the state out when one of its conditions holds.
+	// Skip are conditions. When one of them holds, the state is left out.
 	Skip []*Condition
-	// Progress is how far through the flow the state stands, from 0 to 1; negative when not said.
+	// Progress is the place of the state in the flow, from 0 to 1; negative when unknown.
 	Progress     float64
 	QuickReplies []string
 	Buttons      []Button
@@ -47,7 +47,7 @@ const (
 	Redirect ActionType = "redirect"
 )
 
-// Action is one step that a state or transition takes beside talking.
+// Action is something that a state or transition does besides talking.
 type Action struct {
 	Type ActionType
 	// Target is the field, event, API or state that the action is about.

@@ -3,12 +3,12 @@ package flow
 import "context"
 
 const (
-	// summaryEvery is after how many turns a chunk is due, keptVerbatim how many of them it leaves to the history window.
+	// summaryEvery is the number of turns after which a chunk is due. keptVerbatim of them stay in the history window.
 	summaryEvery = 6
 	keptVerbatim = 2
 	// maxSummary bounds a chunk's text, in characters.
 	maxSummary = 4000
-	// maxFolds bounds the folds of one turn: one for each level, and one of the highest in place.
+	// maxFolds bounds the folds of one turn: one for each level, and one within the highest.
 	maxFolds = maxLevel + 1
 )
 
@@ -37,11 +37,11 @@ func (p *pipeline) summarize(ctx context.Context) (due bool, err error) {
 
 // dueTurns returns the turns that a chunk is due for.
 func dueTurns(turnIndex, lastSummarized int) (due span, ok bool) {
-	turn, last := max(turnIndex, 0), max(lastSummarized, 0) // whatever the memory says, so that the difference cannot overflow
+	turn, last := max(turnIndex, 0), max(lastSummarized, 0) // the memory may hold any numbers; the difference must not overflow
 	return span{last + 1, turn - keptVerbatim}, turn-last >= summaryEvery
 }
 
-// resummarize folds chunks as long as a level has too many.
+// resummarize folds chunks while a level has too many.
 func (p *pipeline) resummarize(ctx context.Context) (due bool, err error) {
 	if p.Memory.Summary == nil {
 		return false, nil
@@ -69,7 +69,7 @@ func (p *pipeline) resummarize(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// keepChunk makes chunks, of which c is new, those of the memory.
+// keepChunk stores chunks, including the new chunk c, in the memory.
 func (p *pipeline) keepChunk(c Chunk, chunks []Chunk, lastSummarized int) {
 	p.delta.ChunksAdded = append(p.delta.ChunksAdded, c)
 	p.Memory.Summary = &Summary{Level: topLevel(chunks), LastSummarizedTurn: lastSummarized, Chunks: chunks}

@@ -9,26 +9,25 @@ import (
 const (
 	// maxLevel is the coarsest level; its chunks are folded into one of the same level.
 	maxLevel = 3
-	// foldWidth is how many chunks of a level become one.
+	// foldWidth is how many chunks of a level are folded into one.
 	foldWidth = 4
 )
 
-// span is the turns from and to with all between; it is empty when from is greater.
+// span is a range of turns, both ends included; it is empty when from is greater than to.
 type span struct{ from, to int }
 
 func newChunk(level int, turns span, text string) Chunk {
 	return Chunk{Level: level, FromTurn: turns.from, ToTurn: turns.to, Text: text}.named()
 }
 
-// named returns the chunk with the id that its level and turns give it.
+// named returns the chunk with the ID made of its level and turns.
 func (c Chunk) named() Chunk {
 	c.ID = fmt.Sprintf("L%d-%d-%d", c.Level, c.FromTurn, c.ToTurn)
 	return c
 }
 
-// tidy returns a copy in the order of the turns, with disjoint spans. The pipeline's own chunks are like that; a seeded memory
-// may hold anything. Chunks that cover nothing, or only what another covers, are dropped; overlaps go to the earlier chunk; levels
-// are brought within bounds. Gaps remain.
+// tidy returns a copy in the order of the turns, with disjoint spans. The pipeline's own chunks are tidy; those of a seeded memory may be
+// anything. tidy drops chunks that cover nothing or nothing new, gives overlaps to the earlier chunk, and clamps levels. Gaps remain.
 func tidy(chunks []Chunk) []Chunk {
 	sorted := slices.Clone(chunks)
 	slices.SortStableFunc(sorted, func(a, b Chunk) int {
@@ -50,8 +49,8 @@ func tidy(chunks []Chunk) []Chunk {
 	return tidied
 }
 
-// placeChunk returns tidy chunks with one more. Chunks within its turns are replaced by it, so that a span is never there twice; a chunk
-// that overlaps it, which only a seeded memory has, keeps the turns before it, or else those after it.
+// placeChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice. Only a seeded memory
+// has a chunk that overlaps it; that chunk keeps the turns before it, or else those after it.
 func placeChunk(chunks []Chunk, added Chunk) []Chunk {
 	placed := make([]Chunk, 0, len(chunks)+1)
 	for _, c := range chunks {
@@ -73,8 +72,8 @@ func placeChunk(chunks []Chunk, added Chunk) []Chunk {
 	return placed
 }
 
-// foldable returns the place of the oldest chunks to fold, of the lowest level that has enough of them. They stand side by side:
-// the pipeline's own levels never interleave, and where those of a seeded memory do, folding across them would overlap.
+// foldable returns the index of the oldest chunks to fold, of the lowest level with enough of them. They are adjacent: the pipeline's own
+// levels never interleave, and folding across the interleaved levels of a seeded memory would make spans overlap.
 func foldable(chunks []Chunk) (first int, found bool) {
 	for level := range maxLevel + 1 {
 		length := 0
@@ -91,7 +90,7 @@ func foldable(chunks []Chunk) (first int, found bool) {
 	return 0, false
 }
 
-// folded returns the chunk that neighbours of one level become.
+// folded returns the chunk that adjacent chunks of one level become.
 func folded(children []Chunk, text string) Chunk {
 	last := children[len(children)-1]
 	c := newChunk(min(last.Level+1, maxLevel), span{children[0].FromTurn, last.ToTurn}, text)

@@ -6,20 +6,20 @@ import (
 	"rehearse/internal/chat"
 )
 
-// The bounds of one chunk. A conversation that comes with many turns and no summary catches up by one chunk a turn.
+// Bounds of one chunk. A conversation that arrives with many turns and no summary gets one chunk a turn until it has caught up.
 const (
 	maxChunkTurns = 500
-	// No further turn is begun from here on; four turns of the longest messages are below.
+	// From this size on, no further turn is added; four turns of the longest messages are smaller.
 	fullMessages = 2 * maxChunkTurns
 	fullTokens   = 20_000
-	// Messages beyond these are left out. Only a turn that is long by itself gets there.
+	// Further messages are left out. Only a single long turn reaches this bound.
 	maxChunkMessages = fullMessages + 100
 	maxChunkTokens   = 30_000
 )
 
-// messagesOf returns the messages of as many of the wanted turns as fit into one chunk, the oldest first, and the turns that they
-// stand for. These begin where the wanted ones do, even where the history does not, so that the chunks leave no gap.
-// The history is looked at from its end to the wanted turns and no further.
+// messagesOf returns the messages of as many of the wanted turns as fit into one chunk, oldest first, and the span of these turns.
+// The span begins where the wanted turns begin, even if the history begins later, so that chunks leave no gap.
+// It reads the history from its end to the wanted turns only.
 func messagesOf(history []Message, lastTurn int, wanted span) ([]quoted, span) {
 	start, turn, found := firstOf(history, lastTurn, wanted)
 	if !found {
@@ -56,7 +56,7 @@ func messagesOf(history []Message, lastTurn int, wanted span) ([]quoted, span) {
 	return messages, covered
 }
 
-// firstOf returns the place and turn of the oldest message of the wanted turns.
+// firstOf returns the index and the turn of the oldest message of the wanted turns.
 func firstOf(history []Message, lastTurn int, wanted span) (place, turn int, found bool) {
 	turns := turnsBack{turn: lastTurn}
 	for i, m := range slices.Backward(history) {
@@ -71,9 +71,9 @@ func firstOf(history []Message, lastTurn int, wanted span) (place, turn int, fou
 	return place, turn, found
 }
 
-// turnsBack numbers messages from the newest to the oldest. A message that knows its turn has that; others are counted from the
-// message after them: an exchange is the user's messages and then the assistant's, and the last answer belongs to the first turn
-// given. The count goes below 1 where a history is longer than its memory says: those messages belong to no turn.
+// turnsBack numbers messages from the newest to the oldest. A message with a turn keeps it. Others are counted from the message after
+// them: an exchange is the user's messages and then the assistant's, and the last answer belongs to the given turn. The count falls below 1
+// when the history is longer than its memory says; such messages belong to no turn.
 type turnsBack struct {
 	turn     int
 	started  bool
@@ -94,5 +94,5 @@ func (t *turnsBack) of(m Message) int {
 	return t.turn
 }
 
-// isUser tells whose side a message is on; a history should have no roles but user and assistant.
+// isUser reports whether a message is the user's; every other role counts as the assistant's.
 func isUser(m Message) bool { return m.Role == chat.User }

@@ -15,7 +15,7 @@ import (
 const maxCalls = 32
 
 // run carries out the calls of one message and appends them and their results to the conversation.
-// process_node goes first, since the answer depends on it; the others run side by side. The trace keeps the order of the calls.
+// process_node goes first, because the answer depends on it; the others run concurrently. The trace keeps the order of the calls.
 func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 	calls := answerable(reply.ToolCalls, iteration)
 	t.messages = append(t.messages, chat.Message{
@@ -52,8 +52,8 @@ func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 	t.flushNotes()
 }
 
-// answerable returns the calls as they can be sent back to the model with their results: servers refuse calls without an id, two calls
-// of one id, and arguments that are no JSON object.
+// answerable returns the calls in a form that servers accept together with results: they refuse calls without an ID, two calls with the
+// same ID, and arguments that are not a JSON object.
 func answerable(calls []chat.ToolCall, iteration int) []chat.ToolCall {
 	calls = slices.Clone(calls)
 	taken := make(map[string]bool, len(calls))
@@ -67,7 +67,7 @@ func answerable(calls []chat.ToolCall, iteration int) []chat.ToolCall {
 	return calls
 }
 
-// record keeps a trace and tells of it.
+// record adds a trace and sends it to the sink.
 func (t *turn) record(trace ToolTrace) {
 	if trace.Error != nil && trace.Name != ProcessNode {
 		if offered(t.tools, trace.Name) {
@@ -82,7 +82,7 @@ func (t *turn) record(trace ToolTrace) {
 	}
 }
 
-// timed fills a trace with what f returns and how long it took.
+// timed fills a trace with the result and the duration of f.
 func (t *turn) timed(trace *ToolTrace, f func() (any, error)) {
 	start := t.Now()
 	result, err := safely(f)
@@ -90,7 +90,7 @@ func (t *turn) timed(trace *ToolTrace, f func() (any, error)) {
 	trace.fill(result, err)
 }
 
-// safely makes a panic of a tool its failure: what looks things up is not the engine's own.
+// safely turns a panic of a tool into an error: tools call code that is not the engine's.
 func safely(f func() (any, error)) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -111,12 +111,12 @@ func (trace *ToolTrace) fill(result any, err error) {
 	trace.Result = compact(result)
 }
 
-// maxInvalid is how many invalid calls of process_node a turn bears.
+// maxInvalid is the number of invalid calls of process_node after which the turn stays.
 const maxInvalid = 2
 
-// move carries out a call of process_node. The first valid one of the turn holds.
+// move carries out a call of process_node. The first valid call of the turn counts.
 func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
-	if t.settled {
+	if t.decided {
 		if t.invalid < maxInvalid {
 			t.warn(SecondTransition)
 		}
@@ -130,12 +130,12 @@ func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
 		}
 	}
 	if wrong == nil {
-		t.settle(s)
+		t.setStep(s)
 		return t.outcome(s), nil
 	}
 	t.invalid++
 	if t.invalid == maxInvalid {
-		t.settle(stay(t.node))
+		t.setStep(stay(t.node))
 		t.warn(InvalidTransition)
 		wrong.Instructions = t.fill(instructions(t.step))
 	}
@@ -153,7 +153,7 @@ func (t *turn) use(ctx context.Context, call chat.ToolCall) (any, error) {
 	return nil, fmt.Errorf("there is no tool %q; there are: %s", clip(call.Name, 100), toolNames(t.tools))
 }
 
-// object returns arguments as a JSON object, so that a trace always holds one.
+// object returns arguments as a JSON object, which a trace always contains.
 func object(args json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(args)
 	switch {

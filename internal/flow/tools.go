@@ -47,7 +47,7 @@ var knowledgeTool = llm.Tool{
 		`"required":["query"],"additionalProperties":false}`),
 }
 
-// toolError is a tool's failure as the model reads it; it never ends the turn.
+// toolError is a tool's failure in the form that the model reads. It never ends the turn.
 type toolError struct {
 	Error string `json:"error"`
 }
@@ -67,19 +67,19 @@ func (s said) clipped() said {
 	if len(s.Content) > maxHistoryBytes {
 		s.Content = clipBytes(s.Content, maxHistoryBytes)
 	}
-	for s.size() > maxHistoryBytes { // JSON writes some characters with several
+	for s.size() > maxHistoryBytes { // JSON writes some characters with several bytes
 		s.Content = clipBytes(s.Content, len(s.Content)*9/10)
 	}
 	return s
 }
 
-// historyResult is what get_full_history returns once something was left out.
+// historyResult is the result of get_full_history when something was left out.
 type historyResult struct {
 	Messages  []said `json:"messages"`
 	Truncated bool   `json:"truncated"`
 }
 
-// lookBack returns the messages asked for, the newest ones when there are too many.
+// lookBack returns the requested messages; if there are too many, the newest.
 func lookBack(history []Message, args json.RawMessage) (any, error) {
 	var want struct {
 		From     int    `json:"from_turn"`
@@ -94,7 +94,7 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 	size, truncated := 0, false
 	turn := turnsBack{turn: lastTurn(history)}
 	if n := len(history); n > 0 && isUser(history[n-1]) {
-		turn.started = true // lastTurn has counted the message that is not answered yet
+		turn.started = true // lastTurn has counted the unanswered message
 	}
 	for _, m := range slices.Backward(history) {
 
@@ -106,7 +106,7 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 		size += one.size()
 		if len(found) == maxHistoryMessages || size > maxHistoryBytes {
 			truncated = true
-			if len(found) == 0 { // one message that is too long by itself
+			if len(found) == 0 { // a single message is too long
 				found = append(found, one.clipped())
 			}
 			break
@@ -123,7 +123,7 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 	return found, nil
 }
 
-// lastTurn returns the turn of the newest answer, from what the messages know, or counted from the beginning.
+// lastTurn returns the turn of the newest answer. It is taken from the messages, or counted from the beginning.
 func lastTurn(history []Message) int {
 	turn := 0
 	for i, m := range history {

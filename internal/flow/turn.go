@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/llm"
 )
 
-// turn is one turn while it is taken.
+// turn is a turn in progress.
 type turn struct {
 	*Engine
 	in      *Context
@@ -25,17 +25,17 @@ type turn struct {
 	traceID string
 
 	messages []chat.Message
-	// step is where the turn leads; it counts once settled.
+	// step is where the turn leads; it is valid once decided is true.
 	step    step
-	settled bool
+	decided bool
 	invalid int
-	// streamed is true while the answer goes to the sink in pieces.
+	// streamed is true while the answer is sent to the sink in pieces.
 	streamed bool
-	// collected are the fields that this turn has set, of a state machine.
+	// collected are the fields that this turn of a state machine has set.
 	collected []factOp
 
 	trace []ToolTrace
-	// notes are the actions of a state machine that are not in the trace yet.
+	// notes are the actions of a state machine that are not yet in the trace.
 	notes    []ToolTrace
 	usage    Usage
 	warnings []Warning
@@ -73,7 +73,7 @@ func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
 	return t, nil
 }
 
-// override uses the sampling parameters of a trusted context.
+// override applies the sampling parameters of a trusted context.
 func (t *turn) override(m *ModelParams) error {
 	if m.Name != "" && t.Named != nil {
 		model, err := t.Named(m.Name)
@@ -120,7 +120,7 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 	}
 	most = min(most, maxIterations)
 	choice, forcedAgain, askedAgain := ProcessNode, false, false
-	if t.settled {
+	if t.decided {
 		choice = "auto"
 	}
 	for iteration := 1; iteration <= most; iteration++ {
@@ -136,12 +136,12 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 			choice = "auto"
 			continue
 		}
-		if !t.settled {
+		if !t.decided {
 			if !forcedAgain && iteration < most {
 				choice, forcedAgain = ProcessNode, true
 				continue
 			}
-			t.settle(stay(t.node))
+			t.setStep(stay(t.node))
 			t.warn(NotProcessed)
 			choice = "auto"
 		}
@@ -156,11 +156,11 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 	return t.lastCall(ctx)
 }
 
-// lastCall asks once more without tools, when the model used up its calls.
+// lastCall asks once more, without tools, when no further tool call is allowed.
 func (t *turn) lastCall(ctx context.Context) (string, error) {
 	t.warn(ToolLoopLimit)
-	if !t.settled {
-		t.settle(stay(t.node))
+	if !t.decided {
+		t.setStep(stay(t.node))
 		t.warn(NotProcessed)
 	}
 	reply, err := t.ask(ctx, nil, "")
@@ -173,10 +173,10 @@ func (t *turn) lastCall(ctx context.Context) (string, error) {
 	return t.standIn(), nil
 }
 
-// sorry stands in where a node has no prompt either.
+// sorry is the answer when the node has no prompt either.
 const sorry = "I am sorry, could you say that again?"
 
-// standIn is the text when the model has none: the prompt of the node that the answer is about.
+// standIn is the answer when the model has none: the prompt of the node that the answer belongs to.
 func (t *turn) standIn() string {
 	t.warn(EmptyText)
 	t.streamed = false
@@ -186,13 +186,13 @@ func (t *turn) standIn() string {
 	return sorry
 }
 
-// ask calls the model. The pieces of its answer go to the sink once it is clear where the turn leads.
+// ask calls the model. The pieces of its answer go to the sink once the step is decided.
 func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.Reply, error) {
 	request := t.params
 	request.Messages, request.Tools, request.ToolChoice, request.Node = t.messages, tools, choice, t.node.ID
 	var reply chat.Reply
 	var err error
-	if t.streamed = t.options.Sink != nil && t.settled; t.streamed {
+	if t.streamed = t.options.Sink != nil && t.decided; t.streamed {
 		reply, err = llm.Stream(ctx, t.model, request, t.token)
 	} else {
 		reply, err = t.model.Generate(ctx, request)
@@ -214,9 +214,9 @@ func (t *turn) token(text string) {
 	}
 }
 
-func (t *turn) settle(s step) { t.step, t.settled = s, true }
+func (t *turn) setStep(s step) { t.step, t.decided = s, true }
 
-// warn notes a warning once.
+// warn adds a warning once.
 func (t *turn) warn(w Warning) {
 	if !slices.Contains(t.warnings, w) {
 		t.warnings = append(t.warnings, w)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// ValueType is what an answer must be.
+// ValueType is the type that an answer must have.
 type ValueType string
 
 // The value types.
@@ -33,7 +33,7 @@ type Validation struct {
 	ErrorMessage string
 }
 
-// check returns what the user is told about an answer that does not do, or nothing.
+// check returns what to tell the user about an invalid answer, empty for a valid one.
 func (v *Validation) check(answer string) string {
 	problem := v.problem(strings.TrimSpace(answer))
 	if problem != "" && v.ErrorMessage != "" {
@@ -81,7 +81,7 @@ func (v *Validation) typeProblem(answer string) string {
 	}
 	number, err := parseNumber(answer)
 	switch {
-	case err != nil || number != number: // NaN is no answer
+	case err != nil || number != number: // NaN is not a number to answer with
 		return "That is not a number. Please try again."
 	case v.Min != nil && number < *v.Min:
 		return fmt.Sprintf("Please give a number of at least %g.", *v.Min)
@@ -91,7 +91,7 @@ func (v *Validation) typeProblem(answer string) string {
 	return ""
 }
 
-// phone allows what people put between digits; E.164 has at most 15 of them.
+// phone allows the characters that people put between digits; E.164 has at most 15 digits.
 var phone = regexp.MustCompile(`^\+?[0-9 ()./-]+$`)
 
 func digits(s string) int {
@@ -104,7 +104,7 @@ func digits(s string) int {
 	return n
 }
 
-// dateLayouts are the forms of a date that mean the same everywhere, and the most common written ones.
+// dateLayouts are the unambiguous forms of a date, and the most common written ones.
 var dateLayouts = []string{
 	"2006-01-02", "2006-1-2", "2006/01/02", "02.01.2006", "2.1.2006", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006",
 	"2 January 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", time.RFC3339,

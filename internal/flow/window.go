@@ -12,15 +12,15 @@ import (
 const (
 	defaultWindowMessages = 12
 	defaultWindowTokens   = 3000
-	// maxMessageTokens is where a message of the last pair, which is always there, is cut.
+	// maxMessageTokens bounds a message of the last pair. The window always contains that pair.
 	maxMessageTokens = 2000
 )
 
 // tokens estimates a message's tokens: a quarter of its characters, and 4 for the frame.
 func tokens(text string) int { return (utf8.RuneCountInString(text)+3)/4 + 4 }
 
-// window returns the newest messages that fit, at least the last exchange, beginning with a user's.
-// It looks at no more of the history than it returns, so its cost does not grow with the conversation.
+// window returns the newest messages that fit, at least the last exchange, beginning with a user's message.
+// It reads no more of the history than it returns, so its cost does not grow with the conversation.
 func window(history []Message, l Limits) []Message {
 	most, budget := defaultWindowMessages, defaultWindowTokens
 	if l.WindowMessages != nil {
@@ -53,7 +53,7 @@ func window(history []Message, l Limits) []Message {
 	return chosen
 }
 
-// maxPairSearch bounds how far back the last exchange is looked for; a history without users has none.
+// maxPairSearch bounds how far back the last exchange is searched for; a history without user messages has none.
 const maxPairSearch = 8
 
 // lastPair returns the index of the user message that opens the last exchange.
@@ -72,7 +72,7 @@ func lastPair(history []Message) int {
 	return max(0, len(history)-2)
 }
 
-// cutMiddle shortens a text that is longer than a message of the last pair may be; its beginning and end say most.
+// cutMiddle shortens a text that is too long for the last pair. It keeps the beginning and the end, which say most.
 func cutMiddle(text string) string {
 	if tokens(text) <= maxMessageTokens {
 		return text
