@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// visitorDoor lets visitors of websites in: everyone where the chats are public, otherwise whom Front would let in. Pages of other sites
-// stay out unless they are among the origins.
+// visitorDoor lets visitors of websites in: everyone if the chats are public, else those that Front would let in. Pages of other sites must
+// be among the origins.
 type visitorDoor struct {
 	front  *front
 	public bool
 	inside http.Handler
 }
 
-// ServeHTTP lets a request through, or says why not.
+// ServeHTTP passes a request on, or answers with the reason why not.
 func (d *visitorDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer d.front.rescue(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -24,10 +24,10 @@ func (d *visitorDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// origin is how a browser writes where a page comes from. It stands in headers as it is.
+// origin matches the origin of a page as browsers write it. It is copied into headers.
 var origin = regexp.MustCompile(`^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 
-// pagesOf keeps pages of other sites out, but for those of these origins.
+// pagesOf refuses pages of other sites, except those of the given origins.
 func pagesOf(origins []string) (*http.CrossOriginProtection, error) {
 	pages := ownPages()
 	for _, o := range origins {
@@ -41,7 +41,7 @@ func pagesOf(origins []string) (*http.CrossOriginProtection, error) {
 	return pages, nil
 }
 
-// allowOrigin tells a browser that the page it asks for may read the answer (CORS), and reports whether it may.
+// allowOrigin tells a browser that the page may read the answer (CORS), and reports whether it may.
 func (s *Chats) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Add("Vary", "Origin")
 	from := r.Header.Get("Origin")

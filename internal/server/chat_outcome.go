@@ -7,7 +7,7 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// metadataOf returns the metadata of an outcome with empty lists where it has none, so that no page has to expect null.
+// metadataOf returns the metadata of an outcome with empty lists instead of null.
 func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
 	m := out.Metadata
 	for _, list := range []*[]string{&m.FollowUps, &m.Answers, &m.Warnings} {
@@ -21,7 +21,7 @@ func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
 	return &m
 }
 
-// logTurn writes a line about a turn: its ids, where it led and how long it took, and nothing that was said.
+// logTurn logs a turn: its IDs, its route and its duration, and nothing that was said.
 func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome, err error) {
 	fields := []any{"site", clean(asked.Site), "session_id", clean(asked.Session), "duration_ms", time.Since(started).Milliseconds()}
 	switch {

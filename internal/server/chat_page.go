@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// chatAssets are the page to talk on and the script that puts it into other pages. They are the same for every site: the page takes the
-// site's name from its address, so that nothing from outside is ever written into HTML.
+// chatAssets are the chat page and the script that embeds it in other pages. They are the same for every site: the page takes the
+// site's name from its address, so no text from outside is written into HTML.
 //
 //go:embed assets/chat
 var chatAssets embed.FS
@@ -28,7 +28,7 @@ func (s *Chats) page(w http.ResponseWriter, r *http.Request) {
 	serveAsset(w, r, "page.html")
 }
 
-// asset is GET /chat/assets/{file}: what the page is made of.
+// asset is GET /chat/assets/{file}: a file of the page.
 func (s *Chats) asset(w http.ResponseWriter, r *http.Request) {
 	switch file := r.PathValue("file"); file {
 	case "page.js", "page.css":
@@ -38,20 +38,20 @@ func (s *Chats) asset(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// widget is GET /chat.js. Pages of any site may load it; what it opens is only shown on those of the origins.
+// widget is GET /chat.js. Pages of any site may load it, but the chat is shown only on pages of the origins.
 func (s *Chats) widget(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	serveAsset(w, r, "widget.js")
 }
 
-// mediaTypes are those of the assets, which must not depend on what the machine knows.
+// mediaTypes are the media types of the assets. The machine's own table is not used.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 }
 
-// serveAsset sends a file; browsers ask each time whether it has changed.
+// serveAsset sends a file. Browsers ask each time whether it has changed.
 func serveAsset(w http.ResponseWriter, r *http.Request, file string) {
 	data, err := chatAssets.ReadFile("assets/chat/" + file)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// stateExists is the fault of an injection into a session that has state already.
+// stateExists is the fault of injecting state into a session that already has state.
 const stateExists sitebot.Fault = "state_exists"
 
-// chatProblem says what an error means to a client. Of what failed inside, visitors get no details; the log has them.
+// chatProblem returns an error as the client sees it. Visitors see no details of internal failures; the log has them.
 func chatProblem(err error) *Problem {
 	fault, ok := errors.AsType[*sitebot.Error](err)
 	if !ok {
@@ -23,7 +23,7 @@ func chatProblem(err error) *Problem {
 	switch {
 	case inside(fault.Fault):
 		hint = "try again in a moment"
-	case fault.Err != nil && fault.Fault != sitebot.Busy: // its cause tells of the server's insides
+	case fault.Err != nil && fault.Fault != sitebot.Busy: // the cause would reveal the server's internals
 		detail += ": " + fault.Err.Error()
 	}
 	p := newProblem(statusOfChat(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(hint, maxDetail))
@@ -33,7 +33,7 @@ func chatProblem(err error) *Problem {
 	return p
 }
 
-// inside reports whether a fault is the server's own and not that of the request.
+// inside reports whether a fault is the server's own, not the request's.
 func inside(f sitebot.Fault) bool { return statusOfChat(f) >= http.StatusInternalServerError }
 
 func statusOfChat(f sitebot.Fault) int {
@@ -56,12 +56,12 @@ func statusOfChat(f sitebot.Fault) int {
 	return http.StatusInternalServerError
 }
 
-// timedOut is a turn that took longer than a turn may.
+// timedOut is the problem of a turn that exceeded its time limit.
 func timedOut(most time.Duration) *Problem {
 	return newProblem(http.StatusGatewayTimeout, string(flow.TimedOut), "the answer took longer than "+most.String(), "try again in a moment")
 }
 
-// writeChatProblem answers with a problem document; a busy session has a body of its own, which is published.
+// writeChatProblem answers with a problem document. The answer of a busy session has a published body of its own.
 func writeChatProblem(w http.ResponseWriter, p *Problem) {
 	if p.Code != string(sitebot.Busy) {
 		writeProblem(w, p)

@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// Bounds of what a visitor sends. A message that is longer than sitebot.MaxInput has to come through: it is answered, not refused.
+// Bounds of a visitor's message. A message longer than sitebot.MaxInput must pass: the chatbot answers it.
 const (
 	maxChatMB = 1
 	maxReveal = 64 << 10
@@ -47,7 +47,7 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	}, nil
 }
 
-// decodeUTF8 reads one JSON object strictly. Text in another encoding is refused: the decoder alone would repair it silently.
+// decodeUTF8 reads one JSON object strictly. It refuses text in another encoding, which the decoder would silently repair.
 func decodeUTF8(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return invalidChat("the body is not UTF-8", "send text as UTF-8", "")

@@ -19,7 +19,7 @@ func (s *Chats) showState(w http.ResponseWriter, r *http.Request) {
 	writeState(w, state)
 }
 
-// injectState is PATCH of the same path: an object of state fields, which goes through the reducers. It answers with the new state.
+// injectState is PATCH of the same path. The body is an object of state fields, applied through the reducers; the answer is the new state.
 func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 	patch, replace, err := readPatch(w, r)
 	if err != nil {
@@ -33,14 +33,14 @@ func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 	}
 	s.Log.InfoContext(r.Context(), "state injected", "site", clean(site), "session_id", clean(session), "replace", replace, "bytes", len(patch))
 	state, err := s.Bot.State(r.Context(), site, session)
-	if err != nil { // it is in all the same
+	if err != nil { // the state was injected nevertheless
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	writeState(w, state)
 }
 
-// readPatch reads a state patch, and whether it may go into a session that has state. The error is a *Problem.
+// readPatch reads a state patch, and whether it may replace the state of a session. The error is a *Problem.
 func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, replace bool, err error) {
 	if asked := r.URL.Query().Get("replace"); asked != "" {
 		if replace, err = strconv.ParseBool(asked); err != nil {

@@ -9,10 +9,10 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// pingChats is how often a stream says that it still lives, so that proxies do not close it.
+// pingChats is the interval of pings, which keep proxies from closing a stream.
 const pingChats = 15 * time.Second
 
-// chatEvent is one event of a chat (sitebot.md 2.12): token, then one complete or error; before them a start for who asks for it.
+// chatEvent is one event of a chat (sitebot.md 2.12): tokens, then one complete or error. A client may ask for a start before them.
 type chatEvent struct {
 	Type       string            `json:"type"`
 	TurnNumber *int              `json:"turn_number,omitempty"`
@@ -22,11 +22,11 @@ type chatEvent struct {
 	Message    string            `json:"message,omitempty"`
 }
 
-// chatStream writes the events of one turn. The turn and the pings come from two goroutines.
+// chatStream writes the events of one turn. Two goroutines use it: the turn's and that of the pings.
 type chatStream struct {
-	// start is true when the client wants to be told that the turn has begun.
+	// start is true when the client asks for an event at the beginning of the turn.
 	start bool
-	// giveUp ends the turn of a client that takes no more.
+	// giveUp cancels the turn when the client stops reading.
 	giveUp context.CancelFunc
 
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ type chatStream struct {
 	ended bool
 }
 
-// tell sends the beginning of the turn, to who wants to know, or a piece of the answer.
+// tell sends a piece of the answer, or the beginning of the turn if the client asked for it.
 func (s *chatStream) tell(e sitebot.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,14 +48,14 @@ func (s *chatStream) tell(e sitebot.Event) {
 	}
 }
 
-// unsaid sends an answer of which no piece was sent: one that was there at once.
+// unsaid sends a whole answer that was not sent in pieces.
 func (s *chatStream) unsaid(out *sitebot.Outcome) {
 	if !s.spoke {
 		s.tell(sitebot.Event{Token: out.Response})
 	}
 }
 
-// end sends the last event; whatever comes after it is not sent.
+// end sends the last event. Later events are dropped.
 func (s *chatStream) end(e chatEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *chatStream) end(e chatEvent) {
 	s.ended = true
 }
 
-// send is called under the lock.
+// send sends an event. The caller holds the lock.
 func (s *chatStream) send(e chatEvent) {
 	if s.ended {
 		return

@@ -23,11 +23,11 @@ func (s *Chats) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerWhole takes a turn and answers with what it came to.
+// answerWhole takes a turn and answers with its outcome as one object.
 func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
 	out, err := s.turn(r.Context(), asked, func(sitebot.Event) {})
 	switch {
-	case r.Context().Err() != nil: // nobody is there to be answered
+	case r.Context().Err() != nil: // the client has gone
 	case err != nil:
 		writeChatProblem(w, chatProblem(err))
 	default:
@@ -38,8 +38,8 @@ func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebo
 	}
 }
 
-// answerInEvents takes a turn and tells of it while it happens. Requests that are refused get a status; a turn that fails ends
-// its stream with an error, also when the stream has nothing else.
+// answerInEvents takes a turn and sends its events as they happen. A refused request gets a status. A turn that fails ends the stream
+// with an error event, even if that is its only event.
 func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
 	ctx, giveUp := context.WithCancel(r.Context())
 	defer giveUp()
@@ -60,13 +60,13 @@ func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sit
 	}
 }
 
-// chatFailed reports whether a turn was taken up and could not be answered.
+// chatFailed reports whether a turn was begun and then failed.
 func chatFailed(err error) bool {
 	fault, ok := errors.AsType[*sitebot.Error](err)
 	return ok && fault.Fault == sitebot.Failed
 }
 
-// turn takes a turn when there is room for one, within the time that one may take, and logs it.
+// turn takes a turn if there is room for one, within the time limit, and logs it.
 func (s *Chats) turn(ctx context.Context, asked sitebot.Request, sink func(sitebot.Event)) (out *sitebot.Outcome, err error) {
 	started := time.Now()
 	err = s.pass(ctx, func() (err error) {

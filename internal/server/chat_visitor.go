@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// visitorIP returns the address that a request comes from. A trusted proxy is asked whom it speaks for, and so is a trusted proxy behind
-// it; what others claim is not believed. The zero value means that nobody who can be believed has said.
+// visitorIP returns the address that a request comes from. It believes X-Forwarded-For as far as trusted proxies have written it.
+// The zero value means that no trusted proxy has named an address.
 func visitorIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	at, ok := parseIP(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")

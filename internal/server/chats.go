@@ -15,40 +15,39 @@ import (
 
 // Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.
 type Chatbot interface {
-	// Turn answers one message; the pieces of the answer go to sink while they come, by one goroutine at a time.
+	// Turn answers one message. It passes the pieces of the answer to sink as they come; one goroutine at a time calls sink.
 	Turn(ctx context.Context, r sitebot.Request, sink func(sitebot.Event)) (*sitebot.Outcome, error)
-	// State returns the session's state as a JSON object of state fields. During a turn that is the state before it;
-	// sink may ask for it.
+	// State returns the session's state as a JSON object of state fields. During a turn, it is the state before the turn.
+	// sink may call it.
 	State(ctx context.Context, site, session string) (json.RawMessage, error)
-	// UpdateState injects state through the reducers, into what the session has; with replace it begins anew.
+	// UpdateState injects state through the reducers into the session's state; with replace, into an empty state.
 	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
 }
 
-// ChatsConfig is what a server of chatbots works with. Only Bot is needed.
+// ChatsConfig is what a server of chatbots uses. Only Bot is required.
 type ChatsConfig struct {
 	Bot Chatbot
-	// Log gets a line per turn, with its ids and never its text; nil discards it.
+	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
 
-	// Token lets in whoever sends it as a bearer token. Programs of this machine never need it.
+	// Token admits requests that send it as a bearer token. Programs of this machine do not need it.
 	Token string
-	// Public lets everyone talk, as visitors of a website do. States stay closed to all but this machine and bearers of the token.
+	// Public lets everyone talk, like visitors of a website. Sessions' states stay restricted to this machine and bearers of the token.
 	Public bool
 	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example. Without any,
-	// only the page that the server has itself may.
+	// only the server's own page may.
 	Origins []string
-	// TrustedProxies are the addresses of proxies that are believed when X-Forwarded-For says whom they speak for. Without any,
-	// a visitor's address is that of the peer.
+	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Without any, a visitor's address is the peer's.
 	TrustedProxies []netip.Prefix
 
-	// MaxTurns is how many turns may be under way at once (256), MaxTime how long one may take (2 min).
+	// MaxTurns is the number of concurrent turns (256), MaxTime the time limit of a turn (2 min).
 	MaxTurns int
 	MaxTime  time.Duration
 }
 
-// Chats serves chatbots to visitors of websites: POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js puts
-// that page into other pages, and /api/v1/chat/{site_name}/{session_id}/state shows and injects state, for tests. It is safe for
-// concurrent use. It decides itself who may come in, as Front does, so that it can be open where the rest of a server is not.
+// Chats serves chatbots to visitors of websites. POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js embeds
+// that page in other pages, and /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests. It is safe for concurrent
+// use. It checks access itself, by the rules of Front, so that it can be public while the rest of a server is not.
 type Chats struct {
 	ChatsConfig
 	turnstile
@@ -56,7 +55,7 @@ type Chats struct {
 	testers  http.Handler
 }
 
-// NewChats returns a server of chatbots, or says which of the origins is none. End it with Drain.
+// NewChats returns a server of chatbots. It returns an error for an invalid origin. End it with Drain.
 func NewChats(c ChatsConfig) (*Chats, error) {
 	c.Log = logOrDiscard(c.Log)
 	c.MaxTime = cmp.Or(c.MaxTime, 2*time.Minute)
@@ -87,7 +86,7 @@ func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visitors.ServeHTTP(w, r)
 }
 
-// Beside serves the paths of chats, and leaves all others to next.
+// Beside serves the paths of chats and passes all others to next.
 func (s *Chats) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -99,7 +98,7 @@ func (s *Chats) Beside(next http.Handler) http.Handler {
 	})
 }
 
-// Drain stops taking turns and waits for those under way, until ctx ends. Call it once.
+// Drain refuses new turns and waits for those under way, until ctx ends. Call it once.
 func (s *Chats) Drain(ctx context.Context) error {
 	s.stop()
 	return s.places.drain(ctx)

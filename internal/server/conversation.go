@@ -54,8 +54,8 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// converse takes the next turn of a conversation. The conversation is free again before anybody hears of the answer,
-// or a quick client would find it busy.
+// converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast client would find it
+// busy.
 func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
 	c, err := s.conversations.hold(id)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fresh, err := s.Engine.Begin(c.flow, c.seed)
-	if err != nil { // it began before, so it can again
+	if err != nil { // it could begin before, so it can again
 		s.conversations.release(c, 0)
 		writeProblem(w, problemOf(err))
 		return

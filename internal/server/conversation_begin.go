@@ -15,7 +15,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// beginning is the body of POST /api/v1/conversations. All but flow_id may be left out; what an execution context has too means the same.
+// beginning is the body of POST /api/v1/conversations. Only flow_id is required. Fields of an execution context have the same meaning.
 type beginning struct {
 	FlowID         string          `json:"flow_id"`
 	ConversationID string          `json:"conversation_id"`
@@ -28,7 +28,7 @@ type beginning struct {
 	Limits         json.RawMessage `json:"limits"`
 }
 
-// newConversation makes a conversation of a body; it is not on the shelf yet.
+// newConversation makes a conversation of a body. It is not yet on the shelf.
 func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error) {
 	var b beginning
 	if err := decodeStrictly(body, &b); err != nil {
@@ -61,7 +61,7 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 	return &conversation{id: seed.ConversationID, flow: f, seed: seed, session: session}, nil
 }
 
-// seed reads what a conversation begins with, by the rules of an execution context.
+// seed reads the beginning of a conversation by the rules of an execution context.
 func (b *beginning) seed() (flow.Seed, error) {
 	parts := map[string]json.RawMessage{
 		"flow": json.RawMessage(`{"ref":"x"}`), "current_node_id": json.RawMessage(`"x"`), "latest_user_message": json.RawMessage(`"x"`),
@@ -88,7 +88,7 @@ func (b *beginning) seed() (flow.Seed, error) {
 	}, nil
 }
 
-// decodeStrictly reads one JSON object and refuses fields that it does not know. The error is a *Problem.
+// decodeStrictly reads one JSON object and refuses unknown fields. The error is a *Problem.
 func decodeStrictly(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/flow"
 )
 
-// find returns a conversation. It is called under the lock.
+// find returns a conversation. The caller holds the lock.
 func (s *shelf) find(id string) (*conversation, error) {
 	s.sweep()
 	if c, ok := s.byID[id]; ok {
@@ -18,7 +18,7 @@ func (s *shelf) find(id string) (*conversation, error) {
 		"begin one with POST /api/v1/conversations; the server drops those that are silent for "+s.idle.String())
 }
 
-// hold gives a conversation to one caller, until release.
+// hold gives a conversation to one caller until release.
 func (s *shelf) hold(id string) (*conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *shelf) hold(id string) (*conversation, error) {
 	return c, nil
 }
 
-// room says whether a conversation that is held may take another turn.
+// room returns an error when a held conversation has no room for another turn.
 func (s *shelf) room(c *conversation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *shelf) room(c *conversation) error {
 	return nil
 }
 
-// release gives a conversation back, grown by some bytes, and shows its new state.
+// release gives a conversation back with its new state. It has grown by bytes.
 func (s *shelf) release(c *conversation, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *shelf) renew(c *conversation, fresh *flow.Session) {
 	s.release(c, c.first-c.bytes)
 }
 
-// look returns a conversation as it stands, a turn that is under way left out.
+// look returns the present state of a conversation, without a turn that is under way.
 func (s *shelf) look(id string) (conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

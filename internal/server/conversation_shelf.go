@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/flow"
 )
 
-// conversation is one that the server keeps. What is below lives under the lock of its shelf; the session belongs to who holds it.
+// conversation is a conversation that the server keeps. The shelf's lock guards the fields below; the session belongs to the holder.
 type conversation struct {
 	id      string
 	flow    *flow.Flow
@@ -20,16 +20,16 @@ type conversation struct {
 
 	held bool
 	used time.Time
-	// bytes is what the conversation takes, first what it took at its beginning.
+	// bytes is the size of the conversation, first its size at the beginning.
 	bytes, first int
-	// state is that of the session after its last turn, for readers who do not hold the conversation.
+	// state is the session's state after its last turn, for readers that do not hold the conversation.
 	state flow.Context
 	done  bool
 	place *list.Element
 }
 
-// shelf holds conversations, a bounded number of them, and drops those that nobody goes on with.
-// It has no goroutine of its own: whoever comes by clears away what is too old.
+// shelf holds a bounded number of conversations and drops those that are idle for too long.
+// It has no goroutine of its own: every call clears away what is too old.
 type shelf struct {
 	now            func() time.Time
 	idle           time.Duration

@@ -16,32 +16,32 @@ import (
 
 // EventLog keeps logged events. It is safe for concurrent use.
 type EventLog interface {
-	// Add adds events, all or none, and returns for each whether it was new: one whose id is known already changes nothing. An error whose
-	// method Refused returns true says that the store is well and will not have one of them.
+	// Add adds all of the events or none, and returns for each whether it was new. An event with a known ID changes nothing. An error with a
+	// method Refused that returns true means that the store works but cannot keep one of the events.
 	Add(ctx context.Context, events []replay.Event) (added []bool, err error)
 }
 
-// EventsConfig is what a server of logged events works with. Only Store is needed.
+// EventsConfig is what a server of logged events uses. Only Store is required.
 type EventsConfig struct {
 	Store EventLog
-	// Log gets a line when the store fails, without what was said; nil discards it.
+	// Log gets a line when the store fails, without the events' text; nil discards it.
 	Log *slog.Logger
 
-	// MaxRequests is how many may be under way at once (16), PerSecond how many events are taken (5,000), with twice as many at a time.
+	// MaxRequests is the number of concurrent requests (16). PerSecond is how many events are accepted (5,000), with bursts of twice as many.
 	MaxRequests, PerSecond int
-	// MaxTime is how long the store may take (10 s).
+	// MaxTime is the time limit of the store (10 s).
 	MaxTime time.Duration
 }
 
-// Limits of requests with events, as docs/replay.md publishes them.
+// The limits of requests with events that docs/replay.md publishes.
 const (
 	maxEventMB     = 1
 	maxBatchMB     = 8
 	maxBatchEvents = 1_000
 )
 
-// Events takes logged events of a running product: POST /api/v1/events one, POST /api/v1/events/batch many. It is safe for concurrent use.
-// Stand it behind Front, which decides who may come in.
+// Events accepts logged events of a running product: POST /api/v1/events one, POST /api/v1/events/batch many. It is safe for concurrent use.
+// Put it behind Front, which checks access.
 type Events struct {
 	EventsConfig
 	places gate
@@ -67,7 +67,7 @@ func NewEvents(c EventsConfig) *Events {
 
 const eventsPath = "/api/v1/events"
 
-// Beside serves the paths of events, and leaves all others to next.
+// Beside serves the paths of events and passes all others to next.
 func (s *Events) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == eventsPath || r.URL.Path == eventsPath+"/batch" {
@@ -85,7 +85,7 @@ const (
 	codeStoreFailed = "store_unavailable"
 )
 
-// bounded lets a bounded number of requests in, whose bodies then are in memory.
+// bounded admits a bounded number of requests, because their bodies are in memory.
 func (s *Events) bounded(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.places.enter() {
@@ -100,7 +100,7 @@ func (s *Events) bounded(handle func(http.ResponseWriter, *http.Request) error) 
 	}
 }
 
-// admit takes so many events from what may come in a second.
+// admit counts events against the limit per second.
 func (s *Events) admit(events int) error {
 	taken := s.rate.ReserveN(time.Now(), events)
 	if wait := taken.Delay(); wait > 0 {
@@ -111,7 +111,7 @@ func (s *Events) admit(events int) error {
 	return nil
 }
 
-// add adds events and says what became of them. What the store fails at is a problem that passes; refused is one that will not.
+// add adds events and returns which were new. A failure of the store is temporary; refused means that the store cannot keep an event.
 func (s *Events) add(ctx context.Context, events ...replay.Event) (added []bool, refused bool, err error) {
 	within, cancel := context.WithTimeout(ctx, s.MaxTime)
 	defer cancel()
@@ -125,7 +125,7 @@ func (s *Events) add(ctx context.Context, events ...replay.Event) (added []bool,
 	}](err); ok && no.Refused() {
 		return nil, true, err
 	}
-	if ctx.Err() == nil { // else the client has gone
+	if ctx.Err() == nil { // otherwise the client has gone
 		s.Log.ErrorContext(ctx, "events were not kept", "events", len(events), "error", err)
 	}
 	return nil, false, newProblem(http.StatusServiceUnavailable, codeStoreFailed, "the store of events cannot be written to; the server's log says why",

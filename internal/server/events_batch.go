@@ -15,19 +15,19 @@ import (
 
 // batchAnswer is the answer to many events.
 type batchAnswer struct {
-	// Added counts those that were new, Known those that were there, Rejected those that cannot be kept.
+	// Added counts the new events, Known those that were there already, Rejected those that cannot be kept.
 	Added    int `json:"added"`
 	Known    int `json:"known"`
 	Rejected int `json:"rejected"`
-	// Results tell of each event, when not all of them are fine.
+	// Results has an entry for each event, unless all were kept.
 	Results []eventResult `json:"results,omitempty"`
 }
 
-// eventResult says what became of one event of a batch.
+// eventResult is the outcome of one event of a batch.
 type eventResult struct {
 	Index int    `json:"index"`
 	ID    string `json:"event_id,omitempty"`
-	// Status is what a request with only this event would have been answered with: 201, 200 or 422.
+	// Status is the status that a request with this event alone would get: 201, 200 or 422.
 	Status int    `json:"status"`
 	Error  string `json:"error,omitempty"`
 }
@@ -61,7 +61,7 @@ func (s *Events) batch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readBatch returns the events of a body, each as JSON that is not read yet: of a list, of {"events": […]}, or of lines.
+// readBatch returns the events of a body as unread JSON. The body is a list, {"events": […]}, or lines.
 func readBatch(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error) {
 	const shorten = "send the events in several batches"
 	if linesMedia(r.Header.Get("Content-Type")) {
@@ -87,7 +87,7 @@ func readBatch(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error
 	return *whole.Events, nil
 }
 
-// batchItems is a list of which no more is kept than shows that it is too long.
+// batchItems is a list. It keeps at most one item more than a batch may have, which shows that it is too long.
 type batchItems []json.RawMessage
 
 // UnmarshalJSON reads a list.
@@ -107,7 +107,7 @@ func (b *batchItems) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// linesMedia reports whether a body says that it is JSON Lines.
+// linesMedia reports whether a body is declared as JSON Lines.
 func linesMedia(header string) bool {
 	media, _, err := mime.ParseMediaType(header)
 	switch strings.TrimPrefix(media, "application/") {
@@ -117,7 +117,7 @@ func linesMedia(header string) bool {
 	return false
 }
 
-// linesOf returns the lines that are not empty, of which one more than a batch may have is enough to see that they are too many.
+// linesOf returns the lines that are not empty. It stops at one more than a batch may have.
 func linesOf(body []byte) (lines []json.RawMessage) {
 	for line := range bytes.Lines(body) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
@@ -130,10 +130,10 @@ func linesOf(body []byte) (lines []json.RawMessage) {
 	return lines
 }
 
-// eventBatch is a batch with what became of each event.
+// eventBatch is a batch with the outcome of each event.
 type eventBatch struct {
 	results []eventResult
-	// events are those that can be kept, at the index in results.
+	// events are the events that can be kept, with their index in results.
 	events []replay.Event
 	at     []int
 }
@@ -142,7 +142,7 @@ type eventBatch struct {
 func (b *eventBatch) take(index int, item json.RawMessage) {
 	e, err := readEvent(item)
 	if err != nil {
-		_ = json.Unmarshal(item, &b.results[index]) // for its id, if it has one
+		_ = json.Unmarshal(item, &b.results[index]) // for its ID, if it has one
 		b.results[index] = eventResult{Index: index, ID: clip(b.results[index].ID, maxDetail)}
 		b.reject(index, err.Error())
 		return
@@ -173,7 +173,7 @@ func (b *eventBatch) answer() batchAnswer {
 	return a
 }
 
-// addBatch adds the events of a batch at once. When the store will not have one of them, they are added one by one to learn which.
+// addBatch adds the events of a batch at once. If the store refuses them, it adds them one by one to find the one that cannot be kept.
 func (s *Events) addBatch(ctx context.Context, b *eventBatch) error {
 	if len(b.events) == 0 {
 		return nil

@@ -42,7 +42,7 @@ func (s *Events) one(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedEvent is what a client is told of an event that the store will not have; the reason may tell of its insides.
+// refusedEvent tells a client that the store refuses an event. The store's own reason might reveal internals.
 const refusedEvent = "the store cannot keep it; the server's log says why"
 
 func statusOfEvent(added bool) int {
@@ -57,7 +57,7 @@ func notAnEvent(reason string) *Problem {
 		`send {"event_id", "event_type", "unit_type", "unit_id", "experiments", "context": {"session_id", "flow_id"}, "metrics", "payload", "timestamp"}`).at("")
 }
 
-// maxNesting bounds how deep the JSON of an event is nested: every store can keep as much.
+// maxNesting bounds the nesting of an event's JSON to a depth that every store can keep.
 const maxNesting = 200
 
 // readEvent reads an event. The error says why it cannot be kept.
@@ -71,7 +71,7 @@ func readEvent(data []byte) (replay.Event, error) {
 	return replay.ParseEvent(data)
 }
 
-// nestedDeeper reports whether JSON is nested deeper than so many levels. Of what is no JSON it may say anything.
+// nestedDeeper reports whether JSON is nested deeper than most levels. For invalid JSON the result has no meaning.
 func nestedDeeper(data []byte, most int) bool {
 	depth, text := 0, false
 	for i := 0; i < len(data); i++ {

@@ -31,7 +31,7 @@ func errorEvent(p *Problem) event { return event{Type: "error", Problem: p} }
 // wantsEvents reports whether a client asks for server-sent events.
 func wantsEvents(r *http.Request) bool { return accepts(r, "text/event-stream") }
 
-// accepts reports whether a client names a media type among those that it understands.
+// accepts reports whether a client accepts a media type.
 func accepts(r *http.Request, wanted string) bool {
 	for _, accepted := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(accepted, ",") {
@@ -44,11 +44,11 @@ func accepts(r *http.Request, wanted string) bool {
 	return false
 }
 
-// sse writes events as they come (text/event-stream). The answer begins with the first one: until then it can still become a problem.
+// sse writes server-sent events as they come (text/event-stream). The answer begins with the first event; before it, a problem can be sent.
 type sse struct {
 	w     http.ResponseWriter
 	begun bool
-	gone  bool // the client takes no more
+	gone  bool // the client has stopped reading
 }
 
 func (s *sse) send(e event) {
@@ -56,10 +56,10 @@ func (s *sse) send(e event) {
 	if err != nil {
 		data, _ = encode(errorEvent(problemOf(err)))
 	}
-	s.write(append([]byte("data: "), data...)) // which ends with a line break already
+	s.write(append([]byte("data: "), data...)) // data ends with a line break
 }
 
-// write writes one event, or a comment, as it stands in the stream but for the empty line behind it.
+// write writes the lines of one event or comment. It adds the empty line after them.
 func (s *sse) write(lines []byte) {
 	if s.gone {
 		return
@@ -70,7 +70,7 @@ func (s *sse) write(lines []byte) {
 		s.begun = true
 		s.w.Header().Set("Content-Type", "text/event-stream")
 		s.w.Header().Set("Cache-Control", "no-store")
-		s.w.Header().Set("X-Accel-Buffering", "no") // or a proxy collects everything until the end
+		s.w.Header().Set("X-Accel-Buffering", "no") // keeps proxies from buffering the stream
 		s.w.WriteHeader(http.StatusOK)
 	}
 	_, err := s.w.Write(append(lines, '\n'))

@@ -12,10 +12,10 @@ import (
 	"rehearse/internal/flow"
 )
 
-// execute is POST /execute: an ExecutionContext in, an ExecutionResult out. What the context says of the model is ignored.
+// execute is POST /execute: an ExecutionContext in, an ExecutionResult out. The context's model parameters are ignored.
 func (s *Flows) execute(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, false) }
 
-// executeTrusted is POST /internal/agent/test: the same, with the context's sampling parameters and its wish for tracing.
+// executeTrusted is POST /internal/agent/test. Unlike execute, it honours the context's sampling parameters and its request for tracing.
 func (s *Flows) executeTrusted(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, true) }
 
 func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) {
@@ -41,7 +41,7 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 // traceparent is the header of W3C Trace Context: version, trace id, parent id, flags.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// traceOf returns the caller's trace id, so that its spans and ours are of one trace, or a new one.
+// traceOf returns the caller's trace ID, so that both sides' spans belong to one trace, or a new ID.
 func traceOf(r *http.Request) string {
 	found := traceparent.FindStringSubmatch(r.Header.Get("traceparent"))
 	if found == nil || strings.Trim(found[1], "0") == "" { // all zeros is invalid
@@ -58,7 +58,7 @@ func (s *Flows) executeContext(ctx context.Context, c *flow.Context, o flow.Opti
 	return result, err
 }
 
-// readContext reads a context. The ids stand in where it has none.
+// readContext reads a context. The ids fill in those that it lacks.
 func readContext(body []byte, ids turnIDs) (*flow.Context, error) {
 	c, err := flow.ReadContext(body)
 	if err != nil {
@@ -69,21 +69,21 @@ func readContext(body []byte, ids turnIDs) (*flow.Context, error) {
 	return c, nil
 }
 
-// The headers that name a turn, in requests and answers.
+// The headers that identify a turn, in requests and answers.
 const (
 	conversationHeader = "X-Conversation-Id"
 	testCaseHeader     = "X-Test-Case-Id"
 	traceHeader        = "X-Trace-Id"
 )
 
-// turnIDs are what a caller calls a conversation, and the test that it belongs to.
+// turnIDs are the caller's names of a conversation and of its test.
 type turnIDs struct{ conversation, testCase string }
 
 func idsOf(r *http.Request) turnIDs {
 	return turnIDs{clean(r.Header.Get(conversationHeader)), clean(r.Header.Get(testCaseHeader))}
 }
 
-// setID puts an id into a header of the answer, if it fits there.
+// setID sets a header of the answer to an ID if the ID is fit for a header.
 func setID(w http.ResponseWriter, name, id string) {
 	odd := func(r rune) bool { return r < ' ' || r > '~' }
 	if id != "" && len(id) <= maxID && !strings.ContainsFunc(id, odd) {
@@ -94,7 +94,7 @@ func setID(w http.ResponseWriter, name, id string) {
 // maxID bounds ids in characters.
 const maxID = 200
 
-// clean makes a text from outside fit for an id or the log: one short line.
+// clean makes a text from outside fit for an ID or the log: one short line.
 func clean(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

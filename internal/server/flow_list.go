@@ -48,7 +48,7 @@ type flowView struct {
 type nodeView struct {
 	ID   string    `json:"id"`
 	Type flow.Type `json:"type"`
-	// StateType is what a state machine calls the type.
+	// StateType is the node's type in a state machine.
 	StateType    flow.StateType `json:"state_type,omitempty"`
 	Prompt       string         `json:"prompt,omitempty"`
 	Options      []optionView   `json:"options"`
@@ -61,7 +61,7 @@ type optionView struct {
 	Label    string   `json:"label"`
 	When     string   `json:"when,omitempty"`
 	Examples []string `json:"examples,omitempty"`
-	// Next is null where the flow ends. Rule is true where no model is asked.
+	// Next is null when the flow ends. Rule is true when a rule decides, not a model.
 	Next *string `json:"next"`
 	Rule bool    `json:"rule,omitempty"`
 }
@@ -71,7 +71,7 @@ func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
 	f, err := s.Library.Find(r.PathValue("id"))
 	if err != nil {
 		p := problemOf(err)
-		p.Pointer = nil // there is no body
+		p.Pointer = nil // the request has no body
 		writeProblem(w, p)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/flow"
 )
 
-// How often an open WebSocket is asked whether its client is still there, and how long it may take to answer or to take a message in.
+// The interval of pings on an open WebSocket, and the time limit for its answers and for taking a message.
 const (
 	pingEvery   = 30 * time.Second
 	pingTimeout = 10 * time.Second
@@ -34,11 +34,11 @@ func (s *Flows) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.sockets.leave()
-	conn, err := websocket.Accept(w, r, nil) // which refuses pages of other sites
+	conn, err := websocket.Accept(w, r, nil) // Accept refuses pages of other sites
 	if err != nil {
 		return // Accept has answered
 	}
-	defer conn.CloseNow() //nolint:errcheck // nobody is left who could be told
+	defer conn.CloseNow() //nolint:errcheck // the other side has gone
 	conn.SetReadLimit(maxContext)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -57,11 +57,11 @@ type socket struct {
 	conn   *websocket.Conn
 	ids    turnIDs
 	cancel context.CancelFunc
-	// messages are the contexts that wait for their turn: one at most.
+	// messages are contexts that wait for their turn, at most one.
 	messages chan []byte
 }
 
-// listen reads until the client goes away; that ends the turn under way.
+// listen reads messages until the client goes away. Its end cancels the turn under way.
 func (l *socket) listen(ctx context.Context) {
 	defer l.cancel()
 	for {
@@ -82,7 +82,7 @@ func (l *socket) listen(ctx context.Context) {
 	}
 }
 
-// watch pings the client, so that one that is gone without a word is noticed.
+// watch pings the client to notice one that has silently gone.
 func (l *socket) watch(ctx context.Context) {
 	defer l.cancel()
 	tick := time.NewTicker(pingEvery)
@@ -102,7 +102,7 @@ func (l *socket) watch(ctx context.Context) {
 	}
 }
 
-// serve takes turns until the client goes away, stays silent for too long, or the server stops.
+// serve takes turns until the client goes away, is silent for too long, or the server stops.
 func (l *socket) serve(ctx context.Context) {
 	for {
 		idle := time.NewTimer(l.Idle)
@@ -139,7 +139,7 @@ func (l *socket) take(ctx context.Context, message []byte) {
 	l.send(ctx, completeEvent(body))
 }
 
-// send sends an event. A client that does not take it in is given up.
+// send sends an event. If the client does not take it in time, the connection is closed.
 func (l *socket) send(ctx context.Context, e event) {
 	data, err := encode(e)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"rehearse/internal/flow"
 )
 
-// turnFunc takes a turn and returns the body of the answer. What happens meanwhile goes to sink, which may be nil.
+// turnFunc takes a turn and returns the body of the answer. Events during the turn go to sink, which may be nil.
 type turnFunc func(ctx context.Context, sink func(flow.Event)) (any, error)
 
-// answer takes a turn and answers with what it came to: as JSON or, where the client asks for it, as events while it happens.
-// When the client goes away the turn is given up.
+// answer takes a turn and answers with its result: as JSON or, if the client asks for it, as events while the turn goes on.
+// If the client goes away, the turn is cancelled.
 func (s *Flows) answer(w http.ResponseWriter, r *http.Request, take turnFunc) {
 	if !wantsEvents(r) {
 		body, err := s.guarded(r.Context(), take, nil)
 		switch {
-		case r.Context().Err() != nil: // nobody is there to be answered
+		case r.Context().Err() != nil: // the client has gone
 		case err != nil:
 			writeProblem(w, problemOf(err))
 		default:
@@ -38,7 +38,7 @@ func (s *Flows) answer(w http.ResponseWriter, r *http.Request, take turnFunc) {
 	}
 }
 
-// guarded takes a turn when there is room for one, and survives its panic.
+// guarded takes a turn if there is room for one, and turns a panic into an error.
 func (s *Flows) guarded(ctx context.Context, take turnFunc, sink func(flow.Event)) (body any, err error) {
 	err = s.pass(ctx, func() (err error) {
 		body, err = take(ctx, sink)
@@ -47,7 +47,7 @@ func (s *Flows) guarded(ctx context.Context, take turnFunc, sink func(flow.Event
 	return body, err
 }
 
-// logTurn writes a line about a turn: its ids, where it led and how long it took, and nothing that was said.
+// logTurn logs a turn: its IDs, its transition and its duration, and nothing that was said.
 func (s *Flows) logTurn(ctx context.Context, flowID string, c *flow.Context, started time.Time, r *flow.Result, err error) {
 	fields := []any{
 		"flow", clean(flowID), "node", clean(c.CurrentNodeID), "conversation_id", clean(c.ConversationID),

@@ -13,27 +13,27 @@ import (
 	"rehearse/internal/flow"
 )
 
-// FlowsConfig is what a server of flows works with. Only Engine is needed.
+// FlowsConfig is what a server of flows uses. Only Engine is required.
 type FlowsConfig struct {
 	Engine *flow.Engine
-	// Library holds the flows that are listed, and along which the server keeps conversations; nil means the engine's own.
+	// Library holds the flows that are listed and that kept conversations use; nil means the engine's own.
 	Library *flow.Library
-	// Log gets a line per turn, with its ids and never its text; nil discards it.
+	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
 	// Now is the clock of conversations; nil means time.Now.
 	Now func() time.Time
 
-	// MaxTurns is how many turns may be under way at once (256), MaxSockets how many WebSockets may be open (256).
+	// MaxTurns is the number of concurrent turns (256), MaxSockets that of open WebSockets (256).
 	MaxTurns, MaxSockets int
-	// MaxConversations is how many the server keeps at once (10,000), MaxBytes how much their texts may take together (512 MB).
+	// MaxConversations is the number of kept conversations (10,000), MaxBytes the total size of their texts (512 MB).
 	MaxConversations, MaxBytes int
-	// Idle is after how long without a message a conversation is dropped and a WebSocket closed (1 h).
+	// Idle is the time without a message after which a conversation is dropped and a WebSocket is closed (1 h).
 	Idle time.Duration
 }
 
-// Flows serves flows as agents: POST /execute takes a turn for callers who keep the state themselves, /internal/agent/test the same for
-// tests, with the sampling parameters honoured, also over a WebSocket; /api/v1/conversations keeps the state for them, and
-// /api/v1/flows tells what flows there are. It is safe for concurrent use. Stand it behind Front, which decides who may come in.
+// Flows serves flows as agents. POST /execute takes a turn for callers that keep the state themselves. /internal/agent/test does the same
+// for tests, honours sampling parameters, and also works over a WebSocket. /api/v1/conversations keeps the state for callers, and
+// /api/v1/flows lists the flows. It is safe for concurrent use. Put it behind Front, which checks access.
 type Flows struct {
 	FlowsConfig
 	turnstile
@@ -74,7 +74,7 @@ func NewFlows(c FlowsConfig) *Flows {
 // ServeHTTP answers a request.
 func (s *Flows) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
 
-// Drain stops taking turns and waits for those under way, until ctx ends. WebSockets are closed when their turn is done.
+// Drain refuses new turns and waits for those under way, until ctx ends. WebSockets are closed after their turn.
 // Call it once.
 func (s *Flows) Drain(ctx context.Context) error {
 	s.stop()

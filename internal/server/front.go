@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// FrontConfig says who may come in.
+// FrontConfig says who may use a server.
 type FrontConfig struct {
-	// Token lets in whoever sends it as a bearer token. Without one only this machine may come in, which never needs it.
+	// Token admits requests that send it as a bearer token. Without one, only this machine is admitted. This machine never needs a token.
 	Token string
 	// Log gets panics; nil discards them.
 	Log *slog.Logger
-	// Healthy says what keeps the server from doing its work, such as a store that is away; nil means nothing ever does. It is quick.
+	// Healthy returns what keeps the server from working, such as an unreachable store; nil means nothing ever does. It must be quick.
 	Healthy func() error
 }
 
-// Front stands before all doors of a server. It answers GET /healthz for everyone, lets in programs of this machine and bearers of the
-// token, keeps web pages of other sites out, and turns panics into answers. Errors are problem documents.
+// Front wraps all handlers of a server. It answers GET /healthz for everyone, admits programs of this machine and bearers of the token,
+// refuses web pages of other sites, and turns panics into answers. Errors are problem documents.
 func Front(next http.Handler, c FrontConfig) http.Handler {
 	f := newFront(c)
 	f.inside = ownPages().Handler(next)
@@ -56,7 +56,7 @@ type front struct {
 	inside  http.Handler
 }
 
-// ServeHTTP lets a request through, or says why not.
+// ServeHTTP passes a request on, or answers with the reason why not.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.rescue(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -69,7 +69,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// health answers 200 when the server can do its work. The reason why not goes to the log: it may name machines.
+// health answers 200 when the server can work. The reason why it cannot goes to the log only: it may name machines.
 func (f *front) health(w http.ResponseWriter) {
 	if f.healthy != nil {
 		if err := f.healthy(); err != nil {
@@ -82,7 +82,7 @@ func (f *front) health(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// admits reports whether a request may come in; one that may not is answered.
+// admits reports whether a request is admitted; it answers a request that is not.
 func (f *front) admits(w http.ResponseWriter, r *http.Request) bool {
 	p := f.refuse(r)
 	if p == nil {
@@ -95,11 +95,11 @@ func (f *front) admits(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// rescue answers for a handler that panicked. Turns have a rescue of their own, which knows how far the answer has come.
+// rescue answers for a handler that panicked. Turns recover by themselves, since they know what has been sent.
 func (f *front) rescue(w http.ResponseWriter, r *http.Request) {
 	switch fault := recover(); fault {
 	case nil:
-	case http.ErrAbortHandler: // the way to drop a connection
+	case http.ErrAbortHandler: // net/http's way to drop a connection
 		panic(fault)
 	default:
 		f.log.ErrorContext(r.Context(), "panic", "at", r.Method+" "+r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
@@ -107,7 +107,7 @@ func (f *front) rescue(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse returns nil for who may come in.
+// refuse returns the problem of a request that is not admitted, or nil.
 func (f *front) refuse(r *http.Request) *Problem {
 	if fromHere(r) {
 		return nil
@@ -133,12 +133,12 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
 }
 
-// forwarded are the headers by which a proxy says that the request is not its own.
+// forwarded are the headers that a proxy adds to the request of somebody else.
 var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
 
-// fromHere reports whether a request comes from a program of this machine. Only the peer's address can say so; headers can only say
-// that it does not: a proxy on this machine speaks for others, and a page that calls itself by another name, for a site that
-// pretends to live here (DNS rebinding).
+// fromHere reports whether a request comes from a program of this machine. The peer's address must be local. Headers can only disprove it:
+// a proxy on this machine forwards for others, and a page with a foreign host name belongs to a site that resolves to this machine (DNS
+// rebinding).
 func fromHere(r *http.Request) bool {
 	for _, name := range forwarded {
 		if r.Header.Get(name) != "" {
@@ -148,13 +148,13 @@ func fromHere(r *http.Request) bool {
 	return loopback(r.RemoteAddr) && localName(r.Host)
 }
 
-// loopback reports whether an address, with a port, is one of this machine's own.
+// loopback reports whether an address with a port belongs to this machine's loopback interface.
 func loopback(hostPort string) bool {
 	at, err := netip.ParseAddrPort(hostPort)
 	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
-// localName reports whether a host's name can only mean what it says: an address, or localhost.
+// localName reports whether no DNS server can give a host's name another meaning: an address, or localhost.
 func localName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -16,13 +16,13 @@ import (
 // maxContext bounds the body of a turn: flow-engine.md 3.8.
 const maxContext = 4 << 20
 
-// How long a client may take to send a body, or to take in what it is sent. The time of a turn itself is the context's affair.
+// Time limits for sending a body and for taking an answer. The time of a turn is limited elsewhere.
 const (
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
 )
 
-// gate lets a bounded number in at a time.
+// gate admits a bounded number at a time.
 type gate chan struct{}
 
 func (g gate) enter() bool {
@@ -36,7 +36,7 @@ func (g gate) enter() bool {
 
 func (g gate) leave() { <-g }
 
-// drain waits until everyone has left, by taking every place itself.
+// drain takes every place itself and thereby waits until all have left.
 func (g gate) drain(ctx context.Context) error {
 	for range cap(g) {
 		select {
@@ -48,12 +48,12 @@ func (g gate) drain(ctx context.Context) error {
 	return nil
 }
 
-// readJSONBody reads a body of up to 4 MB that says it is JSON, or does not say what it is. The error is a *Problem.
+// readJSONBody reads a body of up to 4 MB. It accepts JSON and undeclared media types. The error is a *Problem.
 func readJSONBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readJSONUpTo(w, r, maxContext>>20, "shorten the history")
 }
 
-// readJSONUpTo reads JSON of up to so many megabytes; shorten says what to do with more.
+// readJSONUpTo reads JSON up to a size in megabytes; shorten is the hint for a larger body.
 func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
 	if !jsonMedia(r.Header.Get("Content-Type")) {
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
@@ -62,9 +62,9 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten
 	return readUpTo(w, r, megabytes, shorten)
 }
 
-// readUpTo reads a body of whatever media type.
+// readUpTo reads a body of any media type.
 func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // a recorder in a test has none
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // fails for a recorder in a test
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(megabytes)<<20))
 	switch {
 	case err == nil:
@@ -77,7 +77,7 @@ func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten str
 	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(), "send one JSON object").at("")
 }
 
-// jsonMedia reports whether a body may be JSON. A form is what curl -d says unless told otherwise.
+// jsonMedia reports whether a body may be JSON. It accepts a form's media type, because curl -d sends it by default.
 func jsonMedia(header string) bool {
 	if header == "" {
 		return true
@@ -89,7 +89,7 @@ func jsonMedia(header string) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json") || media == "application/x-www-form-urlencoded"
 }
 
-// writeBody answers with JSON, and gives up on a client that does not take it.
+// writeBody answers with JSON. It gives up on a client that does not read.
 func writeBody(w http.ResponseWriter, status int, media string, v any) {
 	body, err := encode(v)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package server opens the program's doors: any model as an OpenAI-compatible endpoint, flows as agents, and Front,
-// which stands before them and decides who may come in.
+// Package server has the program's HTTP servers: any model as an OpenAI-compatible endpoint, flows and chatbots as agents, logged events,
+// and Front, which checks access for the others.
 package server
 
 import (
@@ -19,7 +19,7 @@ import (
 // maxRequest bounds the body of one request.
 const maxRequest = 32 << 20
 
-// Options is how an endpoint behaves. The zero value answers as soon as the model does.
+// Options are the settings of an endpoint. The zero value answers as soon as the model does.
 type Options struct {
 	// Latency is added to every reply.
 	Latency time.Duration
@@ -27,11 +27,11 @@ type Options struct {
 	Models []string
 }
 
-// OpenAI returns a server of the OpenAI protocol over a model: POST /v1/chat/completions, plain or streamed as SSE,
-// GET /v1/models and GET /healthz. A model that is an llm.Cast plays the model that a request names.
-// An llm.Error is answered with its status and RetryAfter in OpenAI's error shape;
-// what a script injects (llm.Injected) happens on the wire, so that a client meets the fault itself.
-// It is safe for concurrent use and serves requests of up to 32 MB.
+// OpenAI returns a server of the OpenAI protocol for a model: POST /v1/chat/completions, plain or streamed as SSE,
+// GET /v1/models and GET /healthz. An llm.Cast plays the model that a request names.
+// An llm.Error is answered with its status and RetryAfter in OpenAI's error form.
+// A fault that a script injects (llm.Injected) happens on the wire, so that a client meets the fault itself.
+// The server is safe for concurrent use and accepts requests of up to 32 MB.
 func OpenAI(model llm.Model, o Options) http.Handler {
 	s := &openAI{model: model, options: o}
 	if named, ok := model.(interface{ Name() string }); ok && len(o.Models) == 0 {

@@ -15,7 +15,7 @@ import (
 	"rehearse/internal/llm"
 )
 
-// fail answers a call that the model failed.
+// fail answers a call for which the model failed.
 func (s *openAI) fail(w http.ResponseWriter, asked *chatRequest, err error) {
 	var injected *llm.Injected
 	var failure *llm.Error
@@ -44,7 +44,7 @@ func (s *openAI) fail(w http.ResponseWriter, asked *chatRequest, err error) {
 	message := failure.Error()
 	if injected != nil {
 		message = injected.Body
-		if json.Valid([]byte(message)) { // the script wrote the body itself
+		if json.Valid([]byte(message)) { // the script has the whole body
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(failure.Status)
 			_, _ = io.WriteString(w, message)
@@ -54,7 +54,7 @@ func (s *openAI) fail(w http.ResponseWriter, asked *chatRequest, err error) {
 	writeError(w, statusOf(failure), string(failure.Fault), message)
 }
 
-// setRetryAfter writes whole seconds, rounded up, and the exact time in milliseconds where they differ.
+// setRetryAfter sets whole seconds, rounded up, and the exact milliseconds when they differ.
 func setRetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(d.Seconds())), 10))
 	if d%time.Second != 0 {
@@ -62,7 +62,7 @@ func setRetryAfter(h http.Header, d time.Duration) {
 	}
 }
 
-// statusOf is the status that makes a client see the same fault.
+// statusOf returns the status that makes a client see the same fault.
 func statusOf(e *llm.Error) int {
 	if e.Status >= http.StatusBadRequest {
 		return e.Status
@@ -96,13 +96,13 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil, "code": code}})
 }
 
-// cut sends the first half of an answer that announces its whole length.
+// cut sends half of an answer after announcing its whole length.
 func (s *openAI) cut(w http.ResponseWriter, asked *chatRequest) {
 	contentType, body := raw(s.completion(asked.Model, chat.Reply{Text: llm.CutText}), asked.Stream)
 	hangUp(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(body), body[:len(body)/2]))
 }
 
-// hangUp takes the connection from the server, writes what is to be sent and closes it; with nothing to send, by a reset.
+// hangUp takes the connection from the server, writes last and closes it; with nothing to write, it resets the connection.
 func hangUp(w http.ResponseWriter, last string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil { // HTTP/2: the server can only end the stream

@@ -67,7 +67,7 @@ func (s *openAI) completion(model string, reply chat.Reply) *completion {
 	}
 }
 
-// chunks cuts a completion into what a stream sends one after another.
+// chunks cuts a completion into the chunks of a stream.
 func chunks(whole *completion, withUsage bool) []*completion {
 	said := whole.Choices[0].Message
 	var list []*completion
@@ -94,7 +94,7 @@ func chunks(whole *completion, withUsage bool) []*completion {
 	return list
 }
 
-// pieces yields a text a few words at a time, so that a client has several chunks to put together.
+// pieces yields a text a few words at a time, so that a stream has several chunks.
 func pieces(text string) func(yield func(string) bool) {
 	const words = 4
 	return func(yield func(string) bool) {
@@ -116,7 +116,7 @@ func pieces(text string) func(yield func(string) bool) {
 	}
 }
 
-// events returns a stream as the lines that are sent, one string per event.
+// events returns a stream as its lines, one string for each event.
 func events(whole *completion, withUsage bool) []string {
 	var list []string
 	for _, c := range chunks(whole, withUsage) {

@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/llm"
 )
 
-// chatRequest is the body of POST /v1/chat/completions as far as a model may care. The rest is ignored, as OpenAI does.
+// chatRequest has the fields of POST /v1/chat/completions that concern a model. The rest is ignored.
 type chatRequest struct {
 	Model         string        `json:"model"`
 	Messages      []chatMessage `json:"messages"`
@@ -22,7 +22,7 @@ type chatRequest struct {
 	Tools []struct {
 		Function llm.Tool `json:"function"`
 	} `json:"tools"`
-	// ToolChoice is a word, or {"function": {"name": …}} for a certain tool.
+	// ToolChoice is a word, or {"function": {"name": …}} for a particular tool.
 	ToolChoice any `json:"tool_choice"`
 	Format     struct {
 		Schema *struct {
@@ -39,7 +39,7 @@ type chatRequest struct {
 
 type chatMessage struct {
 	Role chat.Role `json:"role"`
-	// Content is a string, null, or a list of typed parts. As any it is decoded in one go, which a type of its own is not.
+	// Content is a string, null, or a list of typed parts. The type any decodes in one pass; a type of its own would not.
 	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
@@ -53,7 +53,7 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-// decodeRequest returns what was asked, and the part of it that concerns the model.
+// decodeRequest returns the request, and the part of it that concerns the model.
 func decodeRequest(body []byte) (*chatRequest, llm.Request, error) {
 	var r chatRequest
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -77,7 +77,7 @@ func (r *chatRequest) request() (llm.Request, error) {
 			return q, fmt.Errorf("messages[%d]: %w", i, err)
 		}
 		message := chat.Message{Role: m.Role, Content: content, ToolCallID: m.ToolCallID}
-		if m.Role == "developer" { // what newer models call the system
+		if m.Role == "developer" { // the system role of newer models
 			message.Role = chat.System
 		}
 		for _, c := range m.ToolCalls {
@@ -119,7 +119,7 @@ func contentOf(v any) (chat.Content, error) {
 	return chat.Content{}, bad
 }
 
-// wordOrName returns a value that may be written as text or deeper within objects; "" when it is neither.
+// wordOrName returns a text, or the text at a path within objects; "" when there is neither.
 func wordOrName(v any, path ...string) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -132,7 +132,7 @@ func wordOrName(v any, path ...string) string {
 	return text
 }
 
-// nodeOf returns which part of an agent asks, as llm clients say it.
+// nodeOf returns the part of an agent that asks, as this program's clients send it.
 func nodeOf(r *http.Request) string {
 	node, err := url.PathUnescape(r.Header.Get(llm.NodeHeader))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/llm"
 )
 
-// Problem is an error as a client gets it: a problem document (RFC 9457, application/problem+json).
+// Problem is an error as a client sees it: a problem document (RFC 9457, application/problem+json).
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -18,7 +18,7 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Code names the fault for programs: a flow.Fault, or one of the server's own codes.
 	Code string `json:"code"`
-	// Pointer is the JSON pointer of the member of the body that is at fault, "" for the whole of it; nil when the body is not at fault.
+	// Pointer is the JSON pointer of the faulty member of the body, "" for the whole body; nil when the fault is not in the body.
 	Pointer *string `json:"pointer,omitempty"`
 	// Hint says what to do; it may be empty.
 	Hint string `json:"hint,omitempty"`
@@ -48,27 +48,27 @@ const (
 	codeInternal     = "internal_error"
 )
 
-// maxDetail bounds a detail in characters, which may quote what a client sent.
+// maxDetail bounds a detail in characters, because it may quote a client's text.
 const maxDetail = 1000
 
 func newProblem(status int, code, detail, hint string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Hint: hint}
 }
 
-// at says which member of the body is at fault.
+// at sets the pointer of the faulty member.
 func (p *Problem) at(pointer string) *Problem {
 	pointer = clip(pointer, maxDetail)
 	p.Pointer = &pointer
 	return p
 }
 
-// after says when another attempt may succeed.
+// after sets the wait after which another attempt may succeed.
 func (p *Problem) after(d time.Duration) *Problem {
 	p.retryAfter = d
 	return p
 }
 
-// problemOf says what an error means to a client. What is not meant for clients is an internal error without details.
+// problemOf returns an error as a client sees it. An unexpected error is an internal one without details.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// turnstile lets a bounded number of turns in, none once it is stopped, and survives their panics.
+// turnstile admits a bounded number of turns, none after stop, and turns their panics into errors.
 type turnstile struct {
 	log      *slog.Logger
 	places   gate
@@ -20,7 +20,7 @@ func newTurnstile(log *slog.Logger, places int) turnstile {
 	return turnstile{log: log, places: make(gate, places), stopping: make(chan struct{})}
 }
 
-// pass takes a turn when there is room for one.
+// pass takes a turn if there is room for one.
 func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 	if t.stopped() {
 		return newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping", "try again when it is back").after(5 * time.Second)
@@ -38,7 +38,7 @@ func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 	return take()
 }
 
-// stop lets no more turns in. Call it once.
+// stop admits no more turns. Call it once.
 func (t *turnstile) stop() { close(t.stopping) }
 
 func (t *turnstile) stopped() bool {
