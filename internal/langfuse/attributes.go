@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// attribute is an OpenTelemetry attribute as OTLP writes it in JSON.
+// attribute is an OpenTelemetry attribute in OTLP's JSON.
 type attribute struct {
 	Key   string         `json:"key"`
 	Value map[string]any `json:"value"`
 }
 
-// attributes collects the attributes of a span; what is empty is left out.
+// attributes collects the attributes of a span. Empty values are left out.
 type attributes struct {
 	list []attribute
 	err  error
@@ -44,7 +44,7 @@ func (a *attributes) strings(key string, values []string) {
 	}
 }
 
-// raw adds JSON. A JSON text goes as its content, as Langfuse's SDKs send it.
+// raw adds JSON. It adds the content of a JSON text, like Langfuse's SDKs.
 func (a *attributes) raw(key string, value json.RawMessage) {
 	switch {
 	case len(value) == 0 || string(value) == "null":
@@ -68,7 +68,7 @@ func (a *attributes) object(key string, value any, size int) {
 	a.text(key, string(data))
 }
 
-// any adds a value of one of the types that attributes have.
+// any adds a value of one of the attribute types.
 func (a *attributes) any(key string, value any) {
 	switch v := value.(type) {
 	case string:
@@ -98,7 +98,7 @@ func (a *attributes) fail(format string, args ...any) {
 	}
 }
 
-// shared adds what Langfuse wants on every span of a trace (langfuse.com/integrations/native/opentelemetry).
+// shared adds the attributes that Langfuse wants on every span of a trace (langfuse.com/integrations/native/opentelemetry).
 func (a *attributes) shared(t Trace, root Span) {
 	a.text("langfuse.trace.name", cmp.Or(t.Name, root.Name))
 	a.text("langfuse.session.id", t.SessionID)
@@ -117,7 +117,7 @@ func (a *attributes) shared(t Trace, root Span) {
 	}
 }
 
-// own adds what belongs to one span.
+// own adds the attributes of one span.
 func (a *attributes) own(s Span) {
 	a.text("langfuse.observation.type", string(s.Kind))
 	a.raw("langfuse.observation.input", s.Input)
@@ -136,7 +136,7 @@ func (a *attributes) own(s Span) {
 	}
 }
 
-// ofRoot adds what belongs to the root alone: the trace's input and output, which Langfuse 3 reads, and what the item expects.
+// ofRoot adds the attributes of the root: the trace's input and output, which Langfuse 3 reads, and the expected output.
 func (a *attributes) ofRoot(t Trace, root Span) {
 	a.raw("langfuse.trace.input", root.Input)
 	a.raw("langfuse.trace.output", root.Output)

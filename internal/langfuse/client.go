@@ -15,8 +15,8 @@ import (
 	"rehearse/internal/retry"
 )
 
-// Client speaks to one project of a Langfuse. It is safe for concurrent use. Its methods return an *Error for what the server refused
-// or did not answer, and an error that wraps the context's when that ended first, which is at once.
+// Client is a client of one Langfuse project. It is safe for concurrent use. When the server refuses a request or does not answer, the
+// error is an *Error. When the context ends first, a method returns at once, with an error that wraps the context's.
 type Client struct {
 	// where begins every error.
 	where, base, auth string
@@ -53,7 +53,7 @@ func (c *Client) String() string { return c.where }
 // GoString returns the host.
 func (c *Client) GoString() string { return c.where }
 
-// answer is what a successful answer is decoded into. lacks names what is required but missing; "" for nothing.
+// answer is the decoded form of a successful answer. lacks names a required value that is missing; "" for none.
 type answer interface{ lacks() string }
 
 // once sends a request once.
@@ -76,7 +76,7 @@ func (c *Client) once(ctx context.Context, r request, into answer) error {
 	case res.StatusCode/100 != 2:
 		return c.refusal(r, res, data)
 	case into == nil:
-		return nil // the status says it all
+		return nil // the status is the answer
 	case err != nil:
 		return c.broken(r, err, limited.Err() != nil)
 	}
@@ -102,7 +102,7 @@ func (c *Client) decode(r request, data []byte, into answer) error {
 	return nil
 }
 
-// incomplete reports whether data stops within its JSON.
+// incomplete reports whether data ends in the middle of its JSON.
 func incomplete(data []byte) bool {
 	err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage))
 	return errors.Is(err, io.ErrUnexpectedEOF)

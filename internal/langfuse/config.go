@@ -15,13 +15,13 @@ import (
 const (
 	PublicKeyEnv = "LANGFUSE_PUBLIC_KEY"
 	SecretKeyEnv = "LANGFUSE_SECRET_KEY"
-	// HostEnv is what most deployments set, BaseURLEnv what current SDKs call it. Where both are set BaseURLEnv counts, as it does there.
+	// HostEnv is the usual variable, BaseURLEnv the one of current SDKs. If both are set, BaseURLEnv counts, as in the SDKs.
 	HostEnv        = "LANGFUSE_HOST"
 	BaseURLEnv     = "LANGFUSE_BASE_URL"
 	EnvironmentEnv = "LANGFUSE_TRACING_ENVIRONMENT"
 )
 
-// CloudHost is where Langfuse is when nothing else is said.
+// CloudHost is the default host.
 const CloudHost = "https://cloud.langfuse.com"
 
 const (
@@ -30,30 +30,30 @@ const (
 	defaultAttempts  = 4
 )
 
-// ErrNotConfigured is the error of FromEnv where none of the variables is set: Langfuse is not used.
+// ErrNotConfigured is the error of FromEnv when none of the variables is set.
 var ErrNotConfigured = errors.New("langfuse: not configured: set " + PublicKeyEnv + ", " + SecretKeyEnv + " and " + HostEnv +
 	" (the keys are in the project's settings)")
 
-// Config says how Langfuse is reached. Printing one tells the host only.
+// Config is how Langfuse is reached. Its printed form has the host only.
 type Config struct {
-	// Host is an address such as https://cloud.langfuse.com, with a path where Langfuse stands behind one; CloudHost without.
+	// Host is an address such as https://cloud.langfuse.com, with a path if Langfuse has one; empty means CloudHost.
 	Host string
-	// PublicKey and SecretKey are those of the project.
+	// PublicKey and SecretKey are the project's keys.
 	PublicKey string `json:"-"`
 	SecretKey string `json:"-"`
-	// Environment is put on traces and scores; Langfuse calls it "default" without.
+	// Environment is set on traces and scores; empty means Langfuse's "default".
 	Environment string
-	// HTTP sends the requests, but for redirects, which are never followed: the key would go along. Nil for one on http.DefaultTransport.
+	// HTTP sends the requests; nil means a client on http.DefaultTransport. Redirects are never followed, or they would take the key along.
 	HTTP *http.Client
-	// Timeout bounds each attempt of a call; 30 seconds without.
+	// Timeout bounds each attempt of a call; 0 means 30 seconds.
 	Timeout time.Duration
-	// MaxAnswer bounds what is read of an answer, in bytes; 16 MB without.
+	// MaxAnswer bounds an answer in bytes; 0 means 16 MB.
 	MaxAnswer int
-	// Attempts is how often a call is tried at most; 4 without.
+	// Attempts is the greatest number of attempts of a call; 0 means 4.
 	Attempts int
 }
 
-// String returns the host, without what else an address may hold.
+// String returns the host without the other parts of the address.
 func (c Config) String() string {
 	u, err := url.Parse(cmp.Or(c.Host, CloudHost))
 	if err != nil || u.Host == "" {
@@ -65,8 +65,8 @@ func (c Config) String() string {
 // GoString returns what String does.
 func (c Config) GoString() string { return c.String() }
 
-// FromEnv builds a Config from environment variables. The error says on one line what is missing; it is ErrNotConfigured when nothing
-// of it is set.
+// FromEnv makes a Config of environment variables. The error says in one line what is missing; it is ErrNotConfigured when no variable is
+// set.
 func FromEnv(getenv func(string) string) (Config, error) {
 	c := Config{
 		Host:      strings.TrimSpace(cmp.Or(getenv(BaseURLEnv), getenv(HostEnv))),
@@ -82,7 +82,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
-// environmentName is what Langfuse takes as an environment.
+// environmentName matches the environment names that Langfuse accepts.
 var environmentName = regexp.MustCompile(`^[a-z0-9_-]{1,40}$`)
 
 func (c Config) check() error {

@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// maxEmpty is how many pages without rows may follow one another.
+// maxEmpty is the greatest number of successive pages without rows.
 const maxEmpty = 3
 
-// stretch is a part of a list that goes on at a cursor.
+// stretch is a part of a list with a cursor for the next part.
 type stretch[T row] struct {
 	Data *[]T `json:"data"`
 	Meta *struct {
@@ -30,7 +30,7 @@ func (s stretch[T]) lacks() string {
 	return rowsLack(*s.Data)
 }
 
-// next is the cursor of what follows; "" at the end.
+// next returns the cursor of the next part; "" at the end.
 func (s stretch[T]) next() string {
 	if s.Meta.Cursor == nil {
 		return ""

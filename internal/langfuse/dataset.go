@@ -12,10 +12,10 @@ import (
 // Dataset is a set of items.
 type Dataset struct {
 	ID string `json:"id"`
-	// Name may hold slashes, which Langfuse shows as folders.
+	// Name may contain slashes, which Langfuse shows as folders.
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Metadata is any JSON; null or empty where there is none.
+	// Metadata is any JSON; null or empty when there is none.
 	Metadata  json.RawMessage `json:"metadata"`
 	CreatedAt time.Time       `json:"createdAt"`
 	UpdatedAt time.Time       `json:"updatedAt"`
@@ -24,7 +24,7 @@ type Dataset struct {
 func (d Dataset) lacks() string { return lacking("id", d.ID, "name", d.Name) }
 func (d Dataset) key() string   { return d.ID }
 
-// lacking returns the first name whose value is empty; names and values take turns.
+// lacking returns the name of the first empty value. pairs alternates names and values.
 func lacking(pairs ...string) string {
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] == "" {
@@ -48,7 +48,7 @@ func (c *Client) Datasets(ctx context.Context) iter.Seq2[Dataset, error] {
 	return pages[Dataset](ctx, c, request{what: "list the datasets", method: http.MethodGet, path: []string{"v2", "datasets"}, retry: true})
 }
 
-// CreateDataset creates a dataset of d's name, description and metadata. Where there is one of that name it is updated.
+// CreateDataset creates a dataset with d's name, description and metadata, or updates the dataset of that name.
 func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) {
 	what := "create the dataset " + quote(d.Name)
 	body, err := c.encode(what, struct {
@@ -59,7 +59,7 @@ func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) 
 	if err != nil {
 		return Dataset{}, err
 	}
-	if _, err := escape([]string{d.Name}); err != nil { // it could not be asked for again
+	if _, err := escape([]string{d.Name}); err != nil { // Langfuse could not return it
 		return Dataset{}, c.invalid(what, "%s", err)
 	}
 	var created Dataset
@@ -67,7 +67,7 @@ func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) 
 	return created, err
 }
 
-// encode writes a body. What a caller gave as JSON may not be any.
+// encode writes a body. It returns an error for a caller's JSON that is not valid.
 func (c *Client) encode(what string, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -12,29 +12,29 @@ import (
 	"rehearse/internal/retry"
 )
 
-// Sentinels that an *Error is, by errors.Is.
+// The sentinels that an *Error matches by errors.Is.
 var (
-	// ErrNotFound is that what was asked for does not exist (404).
+	// ErrNotFound says that what was asked for does not exist (404).
 	ErrNotFound = errors.New("not found")
-	// ErrUnauthorized is that the keys are refused, or may not do it (401, 403).
+	// ErrUnauthorized says that the keys are refused or lack a permission (401, 403).
 	ErrUnauthorized = errors.New("not authorized")
 )
 
-// Error is a call that failed. Its text is one line, of bounded length, and holds no key.
+// Error is a failed call. Its text is one line of bounded length without keys.
 type Error struct {
-	// Where is the host, What was to be done.
+	// Where is the host, What the operation.
 	Where, What string
-	// Status is that of the answer; 0 where there was none, or it was not sent.
+	// Status is the status of the answer; 0 without an answer, or when the request was not sent.
 	Status int
-	// Message says what happened: the server's own words where it had any.
+	// Message says what happened, in the server's own words if it gave any.
 	Message string
 	// Hint says what to do; it may be empty.
 	Hint string
-	// RetryAfter is how long the server asked to wait; 0 if it did not.
+	// RetryAfter is the wait that the server asked for; 0 when it asked for none.
 	RetryAfter time.Duration
-	// Attempts is how often it was tried.
+	// Attempts is the number of attempts.
 	Attempts int
-	// retry is that another attempt may help and does no harm, trouble that the fault is not in the request.
+	// retry is true when another attempt may help and does no harm, trouble when the fault is not in the request.
 	retry, trouble bool
 }
 
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Is makes errors.Is know ErrNotFound and ErrUnauthorized.
+// Is reports whether the error matches ErrNotFound or ErrUnauthorized.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrNotFound:
@@ -64,13 +64,13 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Absent reports whether Langfuse has said that there is no such thing. A 404 of anything else, such as a proxy, is none.
+// Absent reports whether Langfuse has said that something does not exist. A 404 of anything else, such as a proxy, does not count.
 func Absent(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == http.StatusNotFound && e.Hint == ""
 }
 
-// invalid is the error of a call that is not sent.
+// invalid returns the error of a call that is not sent.
 func (c *Client) invalid(what, format string, args ...any) error {
 	return &Error{Where: c.where, What: what, Message: fmt.Sprintf(format, args...)}
 }
@@ -83,14 +83,14 @@ func (c *Client) tooLarge(r request, status int) error {
 	return &Error{Where: c.where, What: r.what, Status: status, Message: fmt.Sprintf("the answer is larger than %d bytes", c.maxAnswer)}
 }
 
-// unreached is the error of a request that got no answer, late if its time ran out. Where no connection came about, nothing was carried out.
+// unreached returns the error of a request without an answer; late means that its time ran out. Without a connection, nothing was done.
 func (c *Client) unreached(r request, err error, late bool) error {
 	e := &Error{Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true, retry: r.retry}
 	if late {
 		e.Message = "no answer within " + c.timeout.String()
 		return e
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok { // whose own text repeats the whole address
+	if u, ok := errors.AsType[*url.Error](err); ok { // its own text repeats the whole address
 		err = u.Err
 	}
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
@@ -100,7 +100,7 @@ func (c *Client) unreached(r request, err error, late bool) error {
 	return e
 }
 
-// broken is the error of an answer that ended too early, late if its time ran out.
+// broken returns the error of an incomplete answer; late means that its time ran out.
 func (c *Client) broken(r request, err error, late bool) error {
 	e := &Error{Where: c.where, What: r.what, trouble: true, retry: r.retry}
 	e.Message = "the answer broke off: " + clip(c.secrets.scrub(err.Error()), maxMessage)
@@ -110,7 +110,7 @@ func (c *Client) broken(r request, err error, late bool) error {
 	return e
 }
 
-// refusal is the error of an answer that is no success.
+// refusal returns the error of an answer with a status of failure.
 func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 	e := &Error{Where: c.where, What: r.what, Status: res.StatusCode, Message: c.said(data)}
 	var object map[string]json.RawMessage

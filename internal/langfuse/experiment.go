@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// since is from when on experiments are asked for, which Langfuse 4 wants to know: before there was a Langfuse.
+// since is the beginning of the period for which experiments are asked, which Langfuse 4 requires: a day before Langfuse existed.
 const since = "2020-01-01T00:00:00Z"
 
-// experiment is a run as Langfuse 4 gives it.
+// experiment is a run in the form of Langfuse 4.
 type experiment struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -51,7 +51,7 @@ func (c *Client) experiments(ctx context.Context, dataset string) iter.Seq2[Run,
 	}
 }
 
-// experimentItem is a run item as Langfuse 4 gives it.
+// experimentItem is a run item in the form of Langfuse 4.
 type experimentItem struct {
 	ID        string    `json:"id"`
 	TraceID   string    `json:"traceId"`
@@ -66,7 +66,7 @@ func (i experimentItem) lacks() string {
 }
 func (i experimentItem) key() string { return i.ID }
 
-// experiment returns a run of a name from Langfuse 4, the latest if there are several; where there is none, the error is absent.
+// experiment returns the run with a name from Langfuse 4, the latest if there are several. If there is none, it returns the error absent.
 func (c *Client) experiment(ctx context.Context, dataset, name string, absent error) (Run, []RunItem, error) {
 	var found Run
 	for run, err := range c.experiments(ctx, dataset) {

@@ -7,12 +7,12 @@ import (
 	"net/http"
 )
 
-// maxBatch is how many bytes of spans go into one request, unless one trace alone has more: Langfuse's cloud takes 5 MB.
+// maxBatch bounds the bytes of spans in a request with several traces: Langfuse's cloud accepts 5 MB.
 const maxBatch = 3 << 20
 
-// Export sends traces to the OpenTelemetry endpoint (OTLP over HTTP, in JSON), many in one request. A trace that is sent again replaces
-// itself. Unless all are taken, the error is a *PushError, which has the fate of each by its id; what Langfuse could not take is not
-// sent. Langfuse takes traces at once but shows them a little later.
+// Export sends traces to the OpenTelemetry endpoint (OTLP over HTTP, in JSON), many in one request. A trace with a known ID replaces the
+// earlier one. Unless all are accepted, the error is a *PushError with the outcome of each trace by ID. Traces that Langfuse could not
+// accept are not sent. Langfuse shows a trace shortly after accepting it.
 func (c *Client) Export(ctx context.Context, traces []Trace) error {
 	seen := map[string]bool{}
 	var list []parcel
@@ -26,7 +26,7 @@ func (c *Client) Export(ctx context.Context, traces []Trace) error {
 		switch {
 		case err != nil:
 			list = append(list, parcel{[]string{t.ID}, func() error { return err }})
-			open = nil // so that the order stays
+			open = nil // keeps the order
 		case open != nil && len(open.spans)+len(spans) < maxBatch:
 			open.spans = append(append(open.spans, ','), spans...)
 			list[len(list)-1].ids = append(list[len(list)-1].ids, t.ID)
@@ -39,7 +39,7 @@ func (c *Client) Export(ctx context.Context, traces []Trace) error {
 	return push("traces", list)
 }
 
-// batch is what goes into one request.
+// batch is the content of one request.
 type batch struct {
 	// spans are JSON, with commas between.
 	spans []byte

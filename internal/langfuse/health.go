@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Health is what a Langfuse says of itself.
+// Health is Langfuse's state as it reports it.
 type Health struct {
 	// Version is the server's, such as 3.150.0.
 	Version string `json:"version"`
@@ -14,8 +14,8 @@ type Health struct {
 
 func (h *Health) lacks() string { return lacking("version", h.Version) }
 
-// Health asks whether Langfuse runs and reaches its database. It says nothing about the keys. An answer that all is not well is an
-// error at once; only a connection that does not come about is tried again.
+// Health asks whether Langfuse runs and reaches its database. It does not check the keys. An unhealthy answer is an error at once; only
+// a failure to connect is retried.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	var h Health
 	err := c.do(ctx, request{what: "ask for its health", method: http.MethodGet, path: []string{"health"}}, &h)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Status is whether an item takes part in runs.
+// Status says whether an item takes part in runs.
 type Status string
 
 // The statuses.
@@ -19,18 +19,18 @@ const (
 	Archived Status = "ARCHIVED"
 )
 
-// Item is one case of a dataset. Its JSON is as it was written; null or empty where there is none.
+// Item is one case of a dataset. JSON fields are as they were written; null or empty when there is none.
 type Item struct {
 	// ID is unique in the project, not only in the dataset, and has at most 255 characters.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Dataset is the dataset's name, DatasetID its id, which only Langfuse gives.
+	// Dataset is the dataset's name. DatasetID is its ID, which is set in answers only.
 	Dataset        string          `json:"datasetName"`
 	DatasetID      string          `json:"datasetId"`
 	Input          json.RawMessage `json:"input"`
 	ExpectedOutput json.RawMessage `json:"expectedOutput"`
 	Metadata       json.RawMessage `json:"metadata"`
-	// SourceTraceID is the trace that the item was made from; it may be empty.
+	// SourceTraceID is the trace from which the item was made; it may be empty.
 	SourceTraceID string    `json:"sourceTraceId"`
 	CreatedAt     time.Time `json:"createdAt"`
 	UpdatedAt     time.Time `json:"updatedAt"`
@@ -41,19 +41,18 @@ func (i Item) lacks() string {
 }
 func (i Item) key() string { return i.ID }
 
-// ItemsOptions say which items Items yields.
+// ItemsOptions select the items that Items yields.
 type ItemsOptions struct {
-	// Archived adds the archived ones.
+	// Archived includes archived items.
 	Archived bool
-	// At is the moment whose items are wanted, later changes left out; the zero time for the present. A Langfuse that is too old to
-	// know moments yields the present.
+	// At is the time whose items are wanted; the zero time means the present. A Langfuse too old to support it yields the present.
 	At time.Time
 }
 
-// Items yields the items of a dataset, newest first, each once, while others may add and delete some: where the total shrinks between
-// two pages, as many pages are read again; where it grows, or fewer items came than there are, the whole list is, up to three times;
-// what came before is dropped by its id. An item that is added between the same two pages as another is deleted may be missed. An error
-// ends the sequence; it is ErrNotFound for a dataset that is not there.
+// Items yields the items of a dataset, newest first, each once, also while others add and delete items. When the total shrinks between
+// two pages, as many pages are read again. When it grows, or items are missing at the end, the whole list is read again, up to three times.
+// Repeated items are dropped by ID. An item may be missed if it is added between the same two pages as another one is deleted. An error
+// ends the sequence; it is ErrNotFound for a dataset that does not exist.
 func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter.Seq2[Item, error] {
 	r := request{
 		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
@@ -63,7 +62,7 @@ func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter
 		r.query.Set("version", o.At.UTC().Format(time.RFC3339Nano))
 	}
 	return func(yield func(Item, error) bool) {
-		if dataset == "" { // it would be every item of the project
+		if dataset == "" { // without a name, Langfuse would list the whole project
 			yield(Item{}, c.invalid(r.what, "no dataset is named"))
 			return
 		}
@@ -78,15 +77,15 @@ func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter
 	}
 }
 
-// Item returns the item of an id, or ErrNotFound.
+// Item returns the item with an ID, or ErrNotFound.
 func (c *Client) Item(ctx context.Context, id string) (Item, error) {
 	var item Item
 	err := c.do(ctx, request{what: "get the item " + quote(id), method: http.MethodGet, path: []string{"dataset-items", id}, retry: true}, &item)
 	return item, err
 }
 
-// PutItem creates the item of item.ID in the dataset of item.Dataset, or updates it. Of an item that is there, what is empty in item
-// stays as it was. It is ErrNotFound where the dataset is not there, or another dataset has the id.
+// PutItem creates the item item.ID in the dataset item.Dataset, or updates it. Empty fields leave an existing item's values. The error is
+// ErrNotFound when the dataset does not exist or another dataset has the ID.
 func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 	what := "put the item " + quote(item.ID)
 	if item.ID == "" || len(item.ID) > 255 || item.Dataset == "" {
@@ -109,8 +108,8 @@ func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 	return put, err
 }
 
-// PutItems puts items one after the other and goes on where one fails. Unless all are put, the error is a *PushError, which has the
-// fate of each by its id.
+// PutItems puts items one after the other and continues after a failure. Unless all are put, the error is a *PushError with the outcome of
+// each item by ID.
 func (c *Client) PutItems(ctx context.Context, items []Item) error {
 	return push("dataset items", parcels(items, Item.key, func(item Item) error {
 		_, err := c.PutItem(ctx, item)
@@ -118,13 +117,13 @@ func (c *Client) PutItems(ctx context.Context, items []Item) error {
 	}))
 }
 
-// DeleteItem deletes the item of an id, and with it what runs have of it. It is ErrNotFound for one that is not there.
+// DeleteItem deletes the item with an ID, and its parts in runs. The error is ErrNotFound for an item that does not exist.
 func (c *Client) DeleteItem(ctx context.Context, id string) error {
 	return c.remove(ctx, request{what: "delete the item " + quote(id), path: []string{"dataset-items", id}})
 }
 
-// DeleteItems deletes items one after the other and goes on where one fails. One that is gone already is no failure. Unless all are gone,
-// the error is a *PushError, which has the fate of each by its id.
+// DeleteItems deletes items one after the other and continues after a failure. An item that does not exist is not a failure. Unless all are
+// gone, the error is a *PushError with the outcome of each item by ID.
 func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	return push("deletions", parcels(ids, func(id string) string { return id }, func(id string) error {
 		err := c.DeleteItem(ctx, id)
@@ -135,13 +134,13 @@ func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	}))
 }
 
-// CountItems returns how many items a dataset has, archived ones included, by one request. It is ErrNotFound for a dataset that is not there.
+// CountItems returns the number of items of a dataset, archived ones included, by one request. The error is ErrNotFound for no such dataset.
 func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	r := request{
 		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
 		query: url.Values{"datasetName": {dataset}, "page": {"1"}, "limit": {"1"}},
 	}
-	if dataset == "" { // it would be every item of the project
+	if dataset == "" { // without a name, Langfuse would count the whole project
 		return 0, c.invalid(r.what, "no dataset is named")
 	}
 	var p page[Item]
@@ -151,7 +150,7 @@ func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	return *p.Meta.TotalItems, nil
 }
 
-// remove deletes. When a later attempt finds nothing, an earlier one, whose answer was lost, has succeeded.
+// remove deletes. If a later attempt finds nothing, an earlier one has succeeded and its answer was lost.
 func (c *Client) remove(ctx context.Context, r request) error {
 	r.method, r.retry = http.MethodDelete, true
 	err := c.do(ctx, r, nil)

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// event is a span as Langfuse 4 gives it, with what belongs to its trace.
+// event is a span in the form of Langfuse 4, with the data of its trace.
 type event struct {
 	Observation
 	TraceID   string          `json:"traceId"`
@@ -32,7 +32,7 @@ func (e event) lacks() string {
 }
 func (e event) key() string { return e.TraceID + " " + e.ID }
 
-// observed makes traces of the spans that Langfuse 4 has, by their time. Where there are none, the error is absent.
+// observed makes traces of the spans of Langfuse 4, ordered by time. If there are no spans, it returns the error absent.
 func (c *Client) observed(ctx context.Context, what string, query url.Values, absent error) ([]Exchange, error) {
 	query.Set("fields", "core,basic,io,metadata,model,trace_context")
 	found := map[string]*Exchange{}
@@ -40,7 +40,7 @@ func (c *Client) observed(ctx context.Context, what string, query url.Values, ab
 		what: what, method: http.MethodGet, path: []string{"v2", "observations"}, retry: true, query: query,
 	}) {
 		if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 && !e.trouble {
-			return nil, absent // Langfuse 3 does not have, or does not give, the newer list
+			return nil, absent // Langfuse 3 does not have, or does not return, this list
 		}
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (c *Client) observed(ctx context.Context, what string, query url.Values, ab
 	return all, nil
 }
 
-// add adds a span. Langfuse 4 has no input and output of traces; they are those of the root.
+// add adds a span. In Langfuse 4, a trace's input and output are those of its root.
 func (e *Exchange) add(seen event) {
 	o := seen.Observation
 	o.Model, o.Input, o.Output = seen.Model, unquoted(o.Input), unquoted(o.Output)
@@ -81,7 +81,7 @@ func (e *Exchange) add(seen event) {
 	}
 }
 
-// unquoted reads JSON that Langfuse 4 gives as text; other text stays a JSON text.
+// unquoted reads JSON that Langfuse 4 returns as text. Any other text stays a JSON text.
 func unquoted(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {

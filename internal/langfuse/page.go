@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// pageSize is how many rows a page is asked to have. Langfuse's cloud answers with 5 MB at most, so that rows may have 100 KB.
+	// pageSize is the number of rows asked for in a page. Langfuse's cloud answers with 5 MB at most, so a row may have 100 KB.
 	pageSize = 50
-	// maxRows is how many rows a list may have.
+	// maxRows bounds the rows of a list.
 	maxRows = 1_000_000
-	// maxPasses is how often a list is read from its beginning because it has changed.
+	// maxPasses is how often a list that changes is read from its beginning.
 	maxPasses = 3
-	// maxBack is how often a pass goes back because rows were deleted.
+	// maxBack is how often a pass goes back because of deleted rows.
 	maxBack = 1000
 )
 
 // row is an element of a list.
 type row interface {
 	answer
-	// key tells rows apart.
+	// key identifies a row.
 	key() string
 }
 
@@ -60,10 +60,10 @@ func rowsLack[T row](rows []T) string {
 
 // pages yields the rows of a list, each once, while others may add and delete rows.
 //
-// The total that comes with every page tells of changes. When it shrinks, rows that were read before are gone and others have moved
-// to pages that were read, so as many pages are read again. When it grows, or fewer rows came than there are, the list is read again
-// from its beginning. Rows that came before are dropped by their key. After three readings a list that is still incomplete is an
-// error. What is not noticed: a row added while another one is deleted between the same two pages.
+// The total on every page shows changes. When it shrinks, rows that were read are gone and others have moved to pages that were read, so as
+// many pages are read again. When it grows, or rows are missing at the end, the list is read again from its beginning. Repeated rows are
+// dropped by key. A list that is still incomplete after three readings is an error. One change goes unnoticed: a row that is added while
+// another one is deleted between the same two pages.
 func pages[T row](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		w := reading[T]{c: c, r: r, seen: map[string]bool{}}
@@ -86,12 +86,12 @@ type reading[T row] struct {
 	c    *Client
 	r    request
 	seen map[string]bool
-	// total is that of the latest page; grew is that it rose within a pass.
+	// total is the total of the latest page; grew is true when it has risen within a pass.
 	total int
 	grew  bool
 }
 
-// pass reads a list from its beginning to its end. more is false when the reader wants no more.
+// pass reads a list from beginning to end. more is false when the reader has stopped.
 func (w *reading[T]) pass(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	w.grew = false
 	back := 0
@@ -138,7 +138,7 @@ func (w *reading[T]) get(ctx context.Context, number int) (page[T], error) {
 	return p, err
 }
 
-// limit is how many rows the server puts on a page: as many as asked, unless it has a lower limit of its own.
+// limit is the server's page size: the size asked for, unless the server has a lower limit.
 func (p page[T]) limit() int {
 	if p.Meta.Limit > 0 && p.Meta.Limit < pageSize {
 		return p.Meta.Limit

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Prompt is one version of a prompt. Variables stand in it as {{name}}.
+// Prompt is one version of a prompt. Variables are written {{name}}.
 type Prompt struct {
-	// Name may hold slashes, which Langfuse shows as folders.
+	// Name may contain slashes, which Langfuse shows as folders.
 	Name    string
 	Version int
-	// Text is that of a text prompt; Messages are those of a chat prompt, which has at least one.
+	// Text is the text of a text prompt. Messages are those of a chat prompt; it has at least one.
 	Text     string
 	Messages []PromptMessage
 	Labels   []string
@@ -25,23 +25,22 @@ type Prompt struct {
 	Config json.RawMessage
 }
 
-// PromptMessage is a message of a chat prompt: one with a role and content, or a placeholder for messages to be put in.
+// PromptMessage is a message of a chat prompt: a role and content, or a placeholder for messages.
 type PromptMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
-	// Placeholder is the name of what is to be put in; empty for a message.
+	// Placeholder is the placeholder's name; empty for a message.
 	Placeholder string `json:"name"`
 }
 
-// PromptAt says which version of a prompt is wanted: the one of a number, the one with a label, or else the one with the label
-// production.
+// PromptAt selects a version of a prompt: by number, by label, or else by the label production.
 type PromptAt struct {
 	Version int
 	Label   string
 }
 
-// Prompt returns a prompt with the prompts that it refers to filled in. It is ErrNotFound where there is no such prompt, version or
-// label, so that a caller can fall back on one of its own.
+// Prompt returns a prompt with the prompts that it refers to inserted. The error is ErrNotFound when there is no such prompt, version or
+// label; a caller can then use a prompt of its own.
 func (c *Client) Prompt(ctx context.Context, name string, at PromptAt) (Prompt, error) {
 	r := request{
 		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name}, retry: true, query: url.Values{},
@@ -88,7 +87,7 @@ func (p *promptAnswer) lacks() string {
 	return ""
 }
 
-// prompt reads the prompt by its form, since old servers do not tell the type; fault says what is wrong with it.
+// prompt reads the prompt by its form, since old servers do not send the type. fault says what is wrong with it.
 func (p *promptAnswer) prompt() (prompt Prompt, fault string) {
 	prompt = Prompt{Name: p.Name, Version: p.Version, Labels: p.Labels, Tags: p.Tags, Config: p.Config}
 	if json.Unmarshal(p.Prompt, &prompt.Text) == nil && p.Type != "chat" {
@@ -105,7 +104,7 @@ func (p *promptAnswer) prompt() (prompt Prompt, fault string) {
 	return prompt, ""
 }
 
-// PromptInfo tells of a prompt without its text.
+// PromptInfo describes a prompt without its text.
 type PromptInfo struct {
 	Name string `json:"name"`
 	// Type is text or chat.

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// PushError tells what became of each of many things when not all of them got through.
+// PushError is the outcome of a batch of which not every thing was accepted.
 type PushError struct {
-	// What names the things in the plural.
+	// What names the things, in the plural.
 	What string
-	// Done are the ids of those that got through, in their order.
+	// Done are the IDs of the accepted things, in their order.
 	Done []string
-	// Failed are those that did not.
+	// Failed are the things that were not accepted.
 	Failed []Failure
-	// Rest are the ids of those that were not tried: the keys were refused, the context had ended, or the server had failed three times
-	// without a success between.
+	// Rest are the IDs of things that were not tried: the keys were refused, the context had ended, or the server had failed three times in a
+	// row.
 	Rest []string
 }
 
-// Failure is a thing that did not get through.
+// Failure is a thing that was not accepted.
 type Failure struct {
 	ID  string
 	Err error
@@ -50,20 +50,20 @@ func (e *PushError) Unwrap() []error {
 	return errs
 }
 
-// errTwice is the fate of a thing whose id another one before it has.
+// errTwice is the error of a thing with the ID of an earlier one.
 var errTwice = errors.New("another one before it has the same id")
 
-// maxTrouble is how often a server may fail without a success between before the rest is left alone.
+// maxTrouble is the number of failures in a row after which the rest is not tried.
 const maxTrouble = 3
 
-// parcel is what is sent at once.
+// parcel is the content of one request.
 type parcel struct {
-	// ids are those of the things in it, at least one.
+	// ids are the IDs of its things, at least one.
 	ids  []string
 	send func() error
 }
 
-// push sends parcels one after the other: Langfuse counts requests, so that several at once would only be refused sooner.
+// push sends parcels one after the other. Langfuse counts requests, so concurrent ones would only be refused sooner.
 func push(what string, parcels []parcel) error {
 	result := PushError{What: what}
 	trouble := 0
@@ -94,7 +94,7 @@ func push(what string, parcels []parcel) error {
 	return &result
 }
 
-// parcels makes a parcel of each thing. Of things with the same id only the first is sent.
+// parcels makes a parcel of each thing. If things have the same ID, only the first is sent.
 func parcels[T any](things []T, id func(T) string, send func(T) error) []parcel {
 	seen := map[string]bool{}
 	var list []parcel

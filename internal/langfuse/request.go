@@ -12,7 +12,7 @@ import (
 
 // request is one call of the API.
 type request struct {
-	// what says in errors what was to be done.
+	// what names the operation in errors.
 	what   string
 	method string
 	// path has the segments below /api/public, unescaped.
@@ -20,7 +20,7 @@ type request struct {
 	query  url.Values
 	header http.Header
 	body   []byte
-	// retry allows to send it once more when the server may have carried it out.
+	// retry is true when the request may be sent again although the server may have carried it out.
 	retry bool
 }
 
@@ -47,11 +47,11 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	return req, nil
 }
 
-// maxName is the longest name or id that is asked for or taken, in bytes.
+// maxName bounds a name or ID in bytes, in requests and answers.
 const maxName = 1000
 
-// escape writes the segments of a path; names of datasets and prompts may hold slashes and blanks. Dots alone would be read as steps
-// through the path by whatever stands between.
+// escape writes the segments of a path. Names of datasets and prompts may contain slashes and blanks. A segment of dots alone is an error:
+// proxies would read it as a step through the path.
 func escape(segments []string) (string, error) {
 	var path strings.Builder
 	for _, s := range segments {

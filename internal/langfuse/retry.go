@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/retry"
 )
 
-// maxAfter is the longest that the server may ask to wait before the next attempt. Langfuse counts requests by the minute.
+// maxAfter bounds the wait that the server may ask for before the next attempt. Langfuse counts requests by the minute.
 const maxAfter = time.Minute
 
 func newPolicy(attempts int) retry.Policy {
@@ -27,7 +27,7 @@ func askedToWait(err error) time.Duration {
 	return 0
 }
 
-// do sends a request until it is answered, refused for good, or has been tried often enough.
+// do sends a request until it is answered or refused for good, or the attempts are used up.
 func (c *Client) do(ctx context.Context, r request, into answer) error {
 	_, attempts, err := retry.Do(ctx, c.policy, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.once(ctx, r, into) })
 	if err != nil && ctx.Err() != nil {

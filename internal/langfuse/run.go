@@ -11,7 +11,7 @@ import (
 
 // Run is one evaluation of a dataset: a dataset run of Langfuse 3, an experiment of Langfuse 4.
 type Run struct {
-	// ID is what Score.RunID takes.
+	// ID is the value for Score.RunID.
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -24,7 +24,7 @@ type Run struct {
 func (r Run) lacks() string { return lacking("id", r.ID, "name", r.Name) }
 func (r Run) key() string   { return r.ID }
 
-// RunItem links an item with the trace of what was done with it in a run.
+// RunItem links an item with the trace of its part in a run.
 type RunItem struct {
 	ID      string `json:"id"`
 	RunID   string `json:"datasetRunId"`
@@ -40,9 +40,9 @@ func (i RunItem) lacks() string {
 	return lacking("id", i.ID, "datasetRunId", i.RunID, "datasetItemId", i.ItemID, "traceId", i.TraceID)
 }
 
-// NewRunItem is what AddRunItem takes. Run, ItemID and TraceID are required.
+// NewRunItem is the argument of AddRunItem. Run, ItemID and TraceID are required.
 type NewRunItem struct {
-	// Run is the run's name; the first item of a name makes the run.
+	// Run is the run's name; the first item with a name creates the run.
 	Run           string
 	Description   string
 	Metadata      json.RawMessage
@@ -51,10 +51,10 @@ type NewRunItem struct {
 	ObservationID string
 }
 
-// AddRunItem adds an item to a run. It is ErrNotFound for an item that is not there, or is archived. It is not repeated when the
+// AddRunItem adds an item to a run. The error is ErrNotFound for an item that does not exist or is archived. It is not retried when the
 // connection breaks, since Langfuse would then show the item twice.
 //
-// Langfuse 4 takes it and does nothing: there the spans' Experiment makes the run, and Score.RunID is the experiment's id.
+// Langfuse 4 accepts it and does nothing: there, the spans' Experiment makes the run, and Score.RunID is the experiment's ID.
 func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) {
 	what := "add the item " + quote(i.ItemID) + " to the run " + quote(i.Run)
 	if missing := lacking("run", i.Run, "item", i.ItemID, "trace", i.TraceID); missing != "" {
@@ -76,8 +76,8 @@ func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) 
 	return added, err
 }
 
-// Runs yields the runs of a dataset, newest first, each once. An error ends the sequence; it is ErrNotFound for a dataset that is not
-// there.
+// Runs yields the runs of a dataset, newest first, each once. An error ends the sequence; it is ErrNotFound for a dataset that does not
+// exist.
 func (c *Client) Runs(ctx context.Context, dataset string) iter.Seq2[Run, error] {
 	r := request{
 		what: "list the runs of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"datasets", dataset, "runs"}, retry: true,
@@ -130,16 +130,16 @@ func (r *runWithItems) lacks() string {
 	return ""
 }
 
-// DeleteRun deletes a run of a dataset; its traces stay. It is ErrNotFound for one that is not there, and always on Langfuse 4, which
-// cannot delete a run without its traces.
+// DeleteRun deletes a run of a dataset; its traces stay. The error is ErrNotFound for a run that does not exist, and always on Langfuse 4,
+// which cannot delete a run without its traces.
 func (c *Client) DeleteRun(ctx context.Context, dataset, name string) error {
 	return c.remove(ctx, request{
 		what: "delete the run " + quote(name) + " of the dataset " + quote(dataset), path: []string{"datasets", dataset, "runs", name},
 	})
 }
 
-// gone reports whether what was asked for is not there, or the whole endpoint is not: Langfuse 4 has some of Langfuse 3's no more and
-// answers 404, or 410 in its cloud.
+// gone reports whether the thing or the whole endpoint does not exist. Langfuse 4 lacks some endpoints of Langfuse 3; it answers 404, or
+// 410 in its cloud.
 func gone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone)

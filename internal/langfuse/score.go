@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxComment is how long a comment may be, in characters; longer ones are cut.
+	// maxComment bounds a comment in characters; a longer one is cut.
 	maxComment = 5000
-	// maxCategory is how long a category may be, in characters.
+	// maxCategory bounds a category in characters.
 	maxCategory = 500
 )
 
@@ -24,10 +24,10 @@ type Value struct {
 	text   string
 }
 
-// Numeric is a number, which has to be finite.
+// Numeric returns the value of a number, which must be finite.
 func Numeric(v float64) Value { return Value{kind: "NUMERIC", number: v} }
 
-// Boolean is true or false.
+// Boolean returns the value of true or false.
 func Boolean(v bool) Value {
 	if v {
 		return Value{kind: "BOOLEAN", number: 1}
@@ -35,7 +35,7 @@ func Boolean(v bool) Value {
 	return Value{kind: "BOOLEAN"}
 }
 
-// Category is one of several texts, of 1 to 500 characters.
+// Category returns the value of a text of 1 to 500 characters.
 func Category(v string) Value { return Value{kind: "CATEGORICAL", text: v} }
 
 // MarshalJSON writes the value alone, without its kind.
@@ -46,7 +46,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.number)
 }
 
-// fault says why Langfuse could not take the value; "" if it can.
+// fault says why Langfuse would refuse the value; "" if it would not.
 func (v Value) fault() string {
 	switch {
 	case v.kind == "":
@@ -59,24 +59,24 @@ func (v Value) fault() string {
 	return ""
 }
 
-// Score grades a trace, a span of it, a run, or a session: one of TraceID, RunID and SessionID is set.
+// Score grades a trace, a span of it, a run, or a session. Exactly one of TraceID, RunID and SessionID is set.
 type Score struct {
-	// ID makes that a score that is sent again replaces itself; without, it gets a random one.
+	// ID identifies the score: sending it again replaces the score. Empty means a random ID.
 	ID    string
 	Name  string
 	Value Value
-	// TraceID is the graded trace, ObservationID a span of it. Langfuse 4 wants experiments scored at the root span.
+	// TraceID is the graded trace, ObservationID one of its spans. Langfuse 4 expects the score of an experiment at the root span.
 	TraceID       string
 	ObservationID string
 	// RunID is the id of a run, or of an experiment in Langfuse 4.
 	RunID     string
 	SessionID string
-	// Comment says why; what is longer than 5000 characters is cut.
+	// Comment gives the reason; it is cut after 5000 characters.
 	Comment  string
 	Metadata map[string]any
 }
 
-// CreateScore creates a score, or replaces the one of its id, and returns the id. What Langfuse could not take is an error before
+// CreateScore creates a score, or replaces the one with its ID, and returns the ID. A score that Langfuse would refuse is an error before
 // anything is sent.
 func (c *Client) CreateScore(ctx context.Context, s Score) (string, error) {
 	what := "create the score " + quote(s.Name)
@@ -123,8 +123,8 @@ func (s Score) fault() string {
 	return s.Value.fault()
 }
 
-// CreateScores creates scores one after the other and goes on where one fails. Unless all are created, the error is a *PushError,
-// which has the fate of each by its id. A score without an id is given one in scores, by which it can be told and sent again.
+// CreateScores creates scores one after the other and continues after a failure. Unless all are created, the error is a *PushError with
+// the outcome of each score by ID. It sets the ID of a score without one, so that the caller can identify it and send it again.
 func (c *Client) CreateScores(ctx context.Context, scores []Score) error {
 	for i := range scores {
 		scores[i].ID = cmp.Or(scores[i].ID, rand.Text())
@@ -135,7 +135,7 @@ func (c *Client) CreateScores(ctx context.Context, scores []Score) error {
 	}))
 }
 
-// identity is an answer that tells an id only.
+// identity is an answer that has an ID only.
 type identity struct {
 	ID string `json:"id"`
 }

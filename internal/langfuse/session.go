@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Exchange is a trace that was logged: what went into an application and what came out.
+// Exchange is a logged trace: an application's input and output.
 type Exchange struct {
 	TraceID   string          `json:"id"`
 	Name      string          `json:"name"`
@@ -63,7 +63,7 @@ func (o Observation) lacks() string {
 }
 func (o Observation) key() string { return o.ID }
 
-// Trace returns a trace with its spans, or ErrNotFound. One that was sent a moment ago may not be there yet.
+// Trace returns a trace with its spans, or ErrNotFound. A trace that was sent a moment ago may not exist yet.
 func (c *Client) Trace(ctx context.Context, id string) (Exchange, error) {
 	r := request{what: "get the trace " + quote(id), method: http.MethodGet, path: []string{"traces", id}, retry: true}
 	var e Exchange
@@ -84,11 +84,11 @@ func (c *Client) Trace(ctx context.Context, id string) (Exchange, error) {
 
 func byStart(a, b Observation) int { return a.Start.Compare(b.Start) }
 
-// maxExchanges is how many traces a session may have.
+// maxExchanges bounds the traces of a session.
 const maxExchanges = 10_000
 
-// Session returns the traces of a session by their time, each with its input and output, or ErrNotFound. It asks for each trace that
-// the session itself tells nothing of.
+// Session returns the traces of a session ordered by time, each with its input and output, or ErrNotFound. It asks for each trace that
+// the session itself does not include.
 func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
 	r := request{what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, retry: true}
 	var s session
@@ -114,7 +114,7 @@ func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
 	return bare(*s.Traces), nil
 }
 
-// bare drops the spans: a session may have many.
+// bare drops the spans, because a session may have many.
 func bare(all []Exchange) []Exchange {
 	for i := range all {
 		all[i].Observations = nil

@@ -8,43 +8,43 @@ import (
 	"time"
 )
 
-// Trace is what was done for one input: a tree of spans. What belongs to the trace is put on each of its spans, as Langfuse 4 wants it.
+// Trace is the work on one input: a tree of spans. The trace's own data are written on each of its spans, as Langfuse 4 expects.
 type Trace struct {
 	// ID has 32 hexadecimal digits in lower case; TraceID makes one.
 	ID string
-	// Name is that of the root span without.
+	// Name defaults to the root span's name.
 	Name      string
 	SessionID string
 	UserID    string
-	// Version is that of what was evaluated.
+	// Version is the version of the system under test.
 	Version string
 	Tags    []string
 	// Metadata are shown with the trace and can be searched.
 	Metadata map[string]string
 	// Experiment, where set, makes the trace an item of a run.
 	Experiment *Experiment
-	// Spans are the spans in any order. One of them has no parent: the root, whose input and output are those of the trace.
+	// Spans are the spans in any order. Exactly one has no parent: the root. Its input and output are the trace's.
 	Spans []Span
 }
 
-// Experiment says which item of a dataset a trace is about, and in which run. Langfuse 4 makes its experiments of it.
+// Experiment names the dataset item of a trace, and the run. Langfuse 4 makes its experiments of it.
 type Experiment struct {
-	// ID and Name are the same for all items of a run, and of no other run. On Langfuse 3 the id may be that of the dataset run.
+	// ID and Name are the same for all items of a run and differ between runs. On Langfuse 3, ID may be the ID of the dataset run.
 	ID          string
 	Name        string
 	Description string
 	Metadata    map[string]string
-	// DatasetID and ItemID are those of Langfuse, or stable ones of local data.
+	// DatasetID and ItemID are Langfuse's IDs, or stable IDs of local data.
 	DatasetID string
 	ItemID    string
-	// ExpectedOutput is the item's; it may be empty.
+	// ExpectedOutput is the item's expected output; it may be empty.
 	ExpectedOutput json.RawMessage
 }
 
 // Kind is the kind of a span.
 type Kind string
 
-// The kinds. A span without is KindSpan.
+// The kinds of span. An empty one means KindSpan.
 const (
 	KindSpan       Kind = "span"
 	KindGeneration Kind = "generation"
@@ -78,7 +78,7 @@ type Span struct {
 	Metadata map[string]string
 	// Failure is why the step failed; empty if it did not.
 	Failure string
-	// Model, Parameters, Usage in tokens and Cost in US dollars are those of a generation. Usage is called input, output, total.
+	// Model, Parameters, Usage in tokens and Cost in US dollars belong to a generation. The keys of Usage are input, output and total.
 	Model      string
 	Parameters map[string]string
 	Usage      map[string]int

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage is how much of foreign text stands in an error, in characters.
+// maxMessage bounds a server's text in an error, in characters.
 const maxMessage = 300
 
-// secrets takes keys out of texts that people will see, in the spellings in which a server may repeat them.
+// secrets removes keys from texts for people, in each spelling in which a server may repeat them.
 type secrets struct{ known *strings.Replacer }
 
 func newSecrets(values ...string) secrets {
 	var pairs []string
 	for _, v := range values {
-		if len(v) < 4 { // a placeholder; taking it out would garble every message
+		if len(v) < 4 { // a placeholder; removing it would garble every message
 			continue
 		}
 		quoted, _ := json.Marshal(v) // a string always encodes
@@ -29,14 +29,14 @@ func newSecrets(values ...string) secrets {
 	return secrets{strings.NewReplacer(pairs...)}
 }
 
-// scrub returns text as one line without keys. It comes before clip, or half a key could stay at the end.
+// scrub returns text as one line without keys. Call it before clip, or half a key could remain at the end.
 func (s secrets) scrub(text string) string {
 	text = s.known.Replace(strings.ToValidUTF8(text, "?"))
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsPrint(r): // what a terminal might act on
+		case !unicode.IsPrint(r): // a terminal might act on it
 			return -1
 		}
 		return r
@@ -55,7 +55,7 @@ func clip(text string, most int) string {
 // quote writes a name for an error.
 func quote(name string) string { return strconv.Quote(clip(name, 100)) }
 
-// said returns what the server says about a refusal.
+// said returns the server's reason for a refusal.
 func (c *Client) said(data []byte) string {
 	data = data[:min(len(data), 64<<10)]
 	var body struct {
@@ -74,8 +74,8 @@ func (c *Client) said(data []byte) string {
 	return clip(orNothing(c.secrets.scrub(text)), maxMessage)
 }
 
-// issue reads the first of the faults that Langfuse lists with "Invalid request data". The name of an error beside a message says no
-// more than the status.
+// issue reads the first fault that Langfuse lists with "Invalid request data". It ignores the name of an error beside a message: the status
+// says as much.
 func issue(raw json.RawMessage) string {
 	var list []struct {
 		Message string `json:"message"`
@@ -96,7 +96,7 @@ func issue(raw json.RawMessage) string {
 	return strings.TrimPrefix(strings.Join(path, ".")+": "+list[0].Message, ": ")
 }
 
-// plain returns a JSON text's content, and other JSON as it is written.
+// plain returns the content of a JSON text, and any other JSON as it is.
 func plain(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
