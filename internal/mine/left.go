@@ -15,7 +15,7 @@ func (f *Flow) Options() int {
 	return n
 }
 
-// Lines tells what was left out, one sentence each; none where nothing was.
+// Lines describes what was left out, in one sentence for each kind; it is nil when nothing was.
 func (l *Left) Lines() []string {
 	var lines []string
 	tell := func(n int, format string, args ...any) {

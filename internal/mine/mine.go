@@ -1,8 +1,8 @@
-// Package mine learns a node flow from logged sessions: states become nodes, the successors that were seen become options, and what users
-// said becomes the examples of the option that it took.
+// Package mine learns a node flow from logged sessions: states become nodes, observed successors become options, and users' messages become
+// the examples of the option that was taken.
 //
-// It counts in one pass over the sessions, so its memory depends on how many states and different texts there are, not on how many sessions,
-// and both are bounded. The same log gives the same flow, whatever keeps it.
+// It counts in one pass over the sessions. Its memory depends on the number of states and different texts, both of which are bounded,
+// and not on the number of sessions. The same log gives the same flow, whichever store keeps it.
 package mine
 
 import (
@@ -17,15 +17,15 @@ import (
 // All as Options.Examples keeps every example.
 const All = 0
 
-// Options say what is learned.
+// Options are the settings of Learn.
 type Options struct {
 	// ID is the id of the flow.
 	ID string
-	// MinCount is how often a state or a transition has to occur, at least 1.
+	// MinCount is the least number of occurrences of a state or a transition, at least 1.
 	MinCount int
-	// Examples is how many examples an option keeps, the most frequent first; All keeps every one.
+	// Examples is the number of examples of an option, the most frequent first; All keeps all of them.
 	Examples int
-	// MinTurns is how many messages of the user's a session has to have. One without any says nothing in any case.
+	// MinTurns is the least number of user messages of a session. A session without any is always left out.
 	MinTurns int
 }
 
@@ -36,7 +36,7 @@ type Flow struct {
 	Start string
 	// First are the nodes of the states in which sessions begin, the most frequent first.
 	First []string
-	// Nodes are in the order in which they are come to.
+	// Nodes are in the order in which they are first reached.
 	Nodes   []*Node
 	Learned Learned
 	Left    Left
@@ -47,9 +47,9 @@ type Flow struct {
 // Node is a state of the log.
 type Node struct {
 	ID string
-	// State is the state as it was logged. It differs from ID where it is no name for a node.
+	// State is the name of the state in the log. It differs from ID when it is not a valid node ID.
 	State string
-	// Prompt is what the bot said most often on entering the state.
+	// Prompt is the bot's most frequent message on entering the state.
 	Prompt string
 	// Count is how often the state was entered.
 	Count int
@@ -65,32 +65,32 @@ type Option struct {
 	Next string
 	// Count is how often the transition was seen.
 	Count int
-	// Examples are what users said who took it, the most frequent first.
+	// Examples are messages of users who took the option, the most frequent first.
 	Examples []string
 }
 
-// Learned says what a flow was learned from.
+// Learned describes the log that a flow was learned from.
 type Learned struct {
 	Sessions, Messages int
 	// First and Last are the times at which the first and the last session began.
 	First, Last time.Time
 }
 
-// Left counts what was seen and is not in the flow.
+// Left counts what is in the log and not in the flow.
 type Left struct {
-	// Short counts sessions with too few messages of the user's.
+	// Short counts sessions with too few user messages.
 	Short int
-	// States and Transitions occurred too rarely or cannot be reached; Moves is how often those transitions occurred.
+	// States and Transitions occurred too rarely or cannot be reached; Moves is the number of occurrences of those transitions.
 	States, Transitions, Moves int
 	// AfterEnd counts messages that were said after an end.
 	AfterEnd int
-	// Stateless counts messages of the user's without a state that could be counted, Jumps how often the state changed without a message of the user's.
+	// Stateless counts user messages without a countable state, Jumps the state changes without a user message.
 	Stateless, Jumps int
-	// Texts counts messages that were not compared because there were too many different ones.
+	// Texts counts messages that were left out because there were too many different ones.
 	Texts int
 }
 
-// NothingError says that a log holds nothing that a flow could be made of.
+// NothingError says that a log has nothing to learn a flow from.
 type NothingError struct {
 	// Reason says why, Hint what to do.
 	Reason, Hint string
@@ -118,7 +118,7 @@ func Learn(sessions iter.Seq2[*replay.Session, error], o Options) (*Flow, error)
 	return shape(t, o), nil
 }
 
-// enough tells why a tally is too little for a flow.
+// enough returns a *NothingError if a tally is too small for a flow.
 func (t *tally) enough(least int) error {
 	most := 0
 	for _, m := range t.moves {

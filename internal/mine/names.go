@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// startID and endID are the start node and an option that ends the flow, unless a state is called so.
+	// startID and endID are the IDs of the start node and of an option that ends the flow, unless a state has such a name.
 	startID = "start"
 	endID   = "end"
 )
@@ -32,7 +32,7 @@ func names(states []*state) map[*state]string {
 	return ids
 }
 
-// free returns an id that is not taken: the one that is asked for, or that with a number.
+// free returns an ID that is not taken: the given one, or that one with a number.
 func free(id string, taken map[string]bool) string {
 	for n, candidate := 2, id; ; n++ {
 		if !taken[candidate] {
@@ -42,7 +42,7 @@ func free(id string, taken map[string]bool) string {
 	}
 }
 
-// label makes the name of a state readable.
+// label returns a readable form of a state's name.
 func label(name string) string {
 	text := strings.Join(strings.FieldsFunc(tidy(name, maxStateName), func(r rune) bool { return unicode.IsSpace(r) || r == '_' }), " ")
 	for i, r := range text {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// shape makes a flow of what was counted.
+// shape makes a flow of the counts.
 //
-// A state is kept when it was entered often enough, a transition when it was made often enough between states that are kept. A state at which
-// completed sessions end at least every other time that it is entered is a stop, unless sessions begin there. What cannot be reached from the
-// first states is left out.
+// A state is kept when it was entered often enough, a transition when it was made often enough between kept states. A state is a stop when
+// completed sessions end there at least every other time that it is entered, unless sessions begin there. States that cannot be reached
+// from the first states are left out.
 func shape(t *tally, o Options) *Flow {
 	f := &Flow{ID: o.ID, Learned: t.learned, Left: t.left}
 	kept := t.kept(o.MinCount)
@@ -44,7 +44,7 @@ func shape(t *tally, o Options) *Flow {
 	return f
 }
 
-// kept returns the states that were entered often enough, and in any case the one in which most sessions began, which comes first.
+// kept returns the states that were entered often enough. The state in which most sessions began is always kept and comes first.
 func (t *tally) kept(least int) []*state {
 	all := slices.SortedFunc(maps.Values(t.states), func(a, b *state) int {
 		return cmp.Or(b.begun-a.begun, strings.Compare(a.name, b.name))
@@ -53,7 +53,7 @@ func (t *tally) kept(least int) []*state {
 	return slices.DeleteFunc(all, func(s *state) bool { return s.entered < least && s != mostBegun })
 }
 
-// firstStates returns those of the states kept in which sessions begin often enough, the most frequent first, and at least one.
+// firstStates returns the kept states in which sessions begin often enough, the most frequent first, and at least one.
 func firstStates(kept []*state, least int) []*state {
 	n := 1
 	for n < len(kept) && kept[n].begun >= least {
@@ -62,15 +62,15 @@ func firstStates(kept []*state, least int) []*state {
 	return kept[:n:n]
 }
 
-// step is a transition that is kept.
+// step is a kept transition.
 type step struct {
 	to    *state
 	count int
 	said  *texts
 }
 
-// movesBetween returns the transitions that are kept, by the state that they leave, the most frequent first. None leaves a stop. Where none that
-// leaves a state was made often enough, the most frequent one is kept: a state that nothing leaves would be a dead end.
+// movesBetween returns the kept transitions by the state that they leave, the most frequent first. No transition leaves a stop. If none that
+// leaves a state is frequent enough, the most frequent one is kept, or the state would be a dead end.
 func (t *tally) movesBetween(kept []*state, stops map[*state]bool, least int) map[*state][]step {
 	moves := map[*state][]step{}
 	for m, seen := range t.moves {
@@ -90,7 +90,7 @@ func (t *tally) movesBetween(kept []*state, stops map[*state]bool, least int) ma
 	return moves
 }
 
-// reachable returns the first states and those that they lead to, in the order in which they are come to.
+// reachable returns the first states and those that they lead to, in the order in which they are first reached.
 func reachable(first []*state, moves map[*state][]step) []*state {
 	reached := slices.Clone(first)
 	for i := 0; i < len(reached); i++ {
@@ -103,7 +103,7 @@ func reachable(first []*state, moves map[*state][]step) []*state {
 	return reached
 }
 
-// prompt is what the bot says at a state: most often on entering it or, where that was never logged, most often at all.
+// prompt returns the bot's most frequent message on entering a state or, if none was logged, its most frequent message there.
 func prompt(s *state) string {
 	for _, said := range []texts{s.greeted, s.spoken} {
 		if ranked := said.ranked(); len(ranked) > 0 {

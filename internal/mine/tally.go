@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxStates and maxMoves bound how many different states and transitions are counted; those that come later are not.
+	// maxStates and maxMoves bound the different states and transitions; further ones are not counted.
 	maxStates = 2_000
 	maxMoves  = 20_000
-	// maxStateName bounds the bytes of a state's name; a longer one is none.
+	// maxStateName bounds a state's name in bytes; a longer one does not count as a state.
 	maxStateName = 200
 )
 
-// tally is what was counted.
+// tally has the counts of a log.
 type tally struct {
 	states  map[string]*state
 	moves   map[move]*traffic
@@ -23,25 +23,25 @@ type tally struct {
 	room    room
 }
 
-// state is a state as it was logged.
+// state is a state of the log with its counts.
 type state struct {
 	name string
-	// entered is how often it was come to, begun how many sessions began in it, completed how many completed in it.
+	// entered is how often it was entered, begun how many sessions began in it, completed how many completed in it.
 	entered, begun, completed int
-	// stays is how often a message of the user's stayed there.
+	// stays is the number of user messages after which the session stayed there.
 	stays int
 	// stopped is how many sessions ended in it, completed or not.
 	stopped int
-	// greeted is what the bot said on entering it, spoken what it said there else.
+	// greeted has the bot's messages on entering it, spoken its other messages there.
 	greeted, spoken texts
-	// stayed is what users said who stayed there.
+	// stayed has the user messages after which the session stayed there.
 	stayed texts
 }
 
 // move leads from a state to another one.
 type move struct{ from, to string }
 
-// traffic is what was seen of a move.
+// traffic has the counts of a move.
 type traffic struct {
 	count int
 	said  texts
@@ -75,7 +75,7 @@ func (t *tally) take(s *replay.Session) {
 // walk follows one session through its states.
 type walk struct {
 	*tally
-	// at is where the session stands, nil before its first message with a state.
+	// at is the session's state, nil before its first message with a state.
 	at *state
 	// last is what the user said last, when that stayed.
 	last *phrase
@@ -93,7 +93,7 @@ func (t *tally) state(name string) *state {
 	return s
 }
 
-// user counts a message of the user's, which is where sessions begin and states change.
+// user counts a user message. Sessions begin and states change with user messages.
 func (w *walk) user(m *replay.Said) {
 	w.learned.Messages++
 	before, after := w.state(m.Before), w.state(m.After)
@@ -130,7 +130,7 @@ func (w *walk) user(m *replay.Said) {
 	w.room.add(&seen.said, m.Text, m.At, maxExampleLength)
 }
 
-// bot counts a message of the bot's: it belongs to the state that the user's message led to, and before that to its own.
+// bot counts a message of the bot. It belongs to the state that the user's message led to; before the first one, to its own state.
 func (w *walk) bot(m *replay.Said) {
 	at := w.at
 	if at == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxTexts bounds how many different texts are kept of one transition or state, maxTextBytes how much text is kept in all.
+	// maxTexts bounds the different texts of one transition or state, maxTextBytes the bytes of all texts.
 	maxTexts     = 2_000
 	maxTextBytes = 64 << 20
 	// maxExampleLength and maxPromptLength bound the bytes of one text.
@@ -18,7 +18,7 @@ const (
 	maxPromptLength  = 2_000
 )
 
-// texts are different texts with how often they were said. The zero value is empty.
+// texts are different texts with their counts. The zero value is empty.
 type texts struct {
 	byKey map[string]*phrase
 }
@@ -27,12 +27,12 @@ type texts struct {
 type phrase struct {
 	key, shown string
 	count      int
-	// ended is how often a session ended with it.
+	// ended is the number of sessions that ended with it.
 	ended int
 	first time.Time
 }
 
-// room bounds how much text is kept.
+// room bounds the kept text.
 type room struct {
 	bytes   int
 	refused int
@@ -78,7 +78,7 @@ func (t *texts) ranked() []*phrase {
 	return all
 }
 
-// count returns how often a text of that key was said.
+// count returns how often the text with a key was said.
 func (t *texts) count(key string) int {
 	if known := t.byKey[key]; known != nil {
 		return known.count
@@ -86,10 +86,10 @@ func (t *texts) count(key string) int {
 	return 0
 }
 
-// joiner and nonJoiner cannot be seen, but emoji and some scripts are not the same without them.
+// joiner and nonJoiner are invisible, but emoji and some scripts need them.
 const joiner, nonJoiner = '\u200d', '\u200c'
 
-// tidy makes one line of a text that somebody wrote, of at most so many bytes. What cannot be seen becomes a blank.
+// tidy makes one line of a text, at most length bytes long. Invisible characters become blanks.
 func tidy(said string, length int) string {
 	line := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(said, "�"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r) && r != joiner && r != nonJoiner
@@ -104,7 +104,7 @@ func tidy(said string, length int) string {
 	return line[:cut] + "…"
 }
 
-// words returns the words of a text in lower case: what two texts must share to be one. A text without words is like no other.
+// words returns the words of a text in lower case. Texts with the same words count as one; a text without words is like no other.
 func words(shown string) string {
 	found := strings.Join(strings.FieldsFunc(strings.ToLower(shown), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

@@ -14,7 +14,7 @@ import (
 	"rehearse/internal/text"
 )
 
-// Write writes a flow as YAML. Command is what learned it, for the comment at its top.
+// Write writes a flow as YAML. The comment at the top names the command that learned it.
 func (f *Flow) Write(w io.Writer, command string) error {
 	body, err := yaml.MarshalWithOptions(f.document(), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(false))
 	if err != nil {
@@ -29,10 +29,10 @@ func (f *Flow) Write(w io.Writer, command string) error {
 	return err
 }
 
-// maxFile is how large a file of flows may be that is loaded.
+// maxFile is the greatest size of a file of flows that can be loaded.
 const maxFile = 16 << 20
 
-// heading is the comment at the top: where the flow comes from.
+// heading returns the comment at the top: where the flow comes from.
 func (f *Flow) heading(command string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n", text.Plural(f.Learned.Sessions, "session"), text.Plural(f.Learned.Messages, "message"),
@@ -111,7 +111,7 @@ func (o *Option) written() option {
 	return w
 }
 
-// name is an id. It is in quotes only where YAML, old or new, could take it for something else.
+// name is an ID. It is quoted only where a YAML version could misread it.
 type name string
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
@@ -128,10 +128,10 @@ func (n name) MarshalYAML() ([]byte, error) {
 	return []byte(n), nil
 }
 
-// quoted is text that somebody else wrote. It is always in quotes, whatever it looks like.
+// quoted is text from outside. It is always quoted.
 type quoted string
 
-// MarshalYAML writes the text as JSON does, which YAML reads too.
+// MarshalYAML writes the text as JSON, which is valid YAML.
 func (q quoted) MarshalYAML() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
