@@ -35,7 +35,7 @@ func (p *plan) choose() error {
 			if spec.Selects(t) {
 				chosen = append(chosen, candidate{key, rank(key)})
 			}
-			if spec.Sample > 0 && len(chosen) > 2*spec.Sample+1000 { // keep only what can still be drawn
+			if spec.Sample > 0 && len(chosen) > 2*spec.Sample+1000 { // keep only those that can still be drawn
 				chosen = sampled(chosen, spec.Sample)
 			}
 		}

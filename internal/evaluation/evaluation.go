@@ -1,5 +1,5 @@
-// Package evaluation holds a run from what is asked to its conclusion: it plans, opens what the tests need, holds the conversations, keeps
-// every record, goes on with a run that was broken off, and writes the reports.
+// Package evaluation runs suites from a spec to a conclusion: it plans, opens what the tests need, holds the conversations, keeps
+// every record, resumes an interrupted run, and writes the reports.
 package evaluation
 
 import (
@@ -18,38 +18,38 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Config says what is evaluated, and where its results go.
+// Config says what to evaluate and where the results go.
 type Config struct {
 	Setup *setup.Setup
 	Spec  runspec.Spec
-	// Suites are suites that were made, held with the configuration of Setup; nil loads those that the spec names, each with the
-	// configuration that applies to it.
+	// Suites are suites made by the caller; they use the configuration of Setup. If it is nil, the suites that the spec names are loaded, each
+	// with the configuration of its folder.
 	Suites []*suite.Suite
-	// Out is the folder of the results; empty means one of the run's own below setup.StateDir.
+	// Out is the folder of the results; empty means a new one below setup.StateDir.
 	Out string
-	// Formats are the names of the reports to be written (report.Formats).
+	// Formats are the names of the reports to write (report.Formats).
 	Formats []string
-	// Resume is true where Out holds a run that goes on. Rerun then says what of it is run again: "failed", "errors", or nothing.
+	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
 	Resume bool
 	Rerun  string
-	// Command is what has to be typed for the same run, Version that of the program; both stand in the record of the run.
+	// Command is the command line of the run, Version the program's version. Both are written into the run's record.
 	Command []string
 	Version string
-	// Stop ends the run cleanly when it is closed: what is in flight finishes, nothing is begun. It may be nil.
+	// Stop, when closed, ends the run cleanly: conversations in flight finish, none is begun. It may be nil.
 	Stop <-chan struct{}
-	// Sink is told how the run goes on; nil tells nobody.
+	// Sink gets the progress of the run; it may be nil.
 	Sink Sink
 }
 
-// Sink is told how a run goes on. Its methods return quickly. Several goroutines call them, each one method at a time.
+// Sink gets the progress of a run. Its methods must return quickly. Several goroutines call them, but no method twice at a time.
 type Sink interface {
-	// Begin is told of the run before its first conversation, and how many tests are left to be held.
+	// Begin is called before the first conversation, with the number of tests to be held.
 	Begin(run result.Run, tests int)
-	// Observe is told where the run stands whenever a conversation begins or has ended.
+	// Observe is called whenever a conversation begins or has ended.
 	Observe(p orchestrator.Progress)
-	// Keep is told of each record that is in the log.
+	// Keep is called for each record in the log.
 	Keep(t *result.Test)
-	// End is told that the last conversation has ended.
+	// End is called after the last conversation.
 	End()
 }
 
@@ -59,9 +59,9 @@ type Evaluation struct {
 	setup  *setup.Setup
 	spec   runspec.Spec
 	suites []*suite.Suite
-	// setups has the setup of each suite, by its name.
+	// setups has the setup of each suite by its name.
 	setups map[string]*setup.Setup
-	// kinds says what assertions ask for; grading holds the assertion engines, each with its judge.
+	// kinds knows what assertions need; grading has the grader sets, each with its judge.
 	kinds    *grader.Set
 	grading  map[gradingKey]*grader.Set
 	targets  map[callKey]runner.Target
@@ -70,7 +70,7 @@ type Evaluation struct {
 	baseline string
 }
 
-// New plans a run. It opens no model and asks nothing. Its errors are mistakes of whoever asks, but for files that cannot be read.
+// New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read.
 func New(ctx context.Context, c Config) (*Evaluation, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
@@ -119,13 +119,13 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 	return e, err
 }
 
-// Describe writes what would run, test by test.
+// Describe writes the plan, test by test.
 func (e *Evaluation) Describe(w io.Writer) error { return e.planned.describe(w) }
 
 // Tests returns how many tests the run holds; a test with several targets counts once for each.
 func (e *Evaluation) Tests() int { return e.planned.tests }
 
-// unheard is the sink that tells nobody.
+// unheard is the sink that does nothing.
 type unheard struct{}
 
 func (unheard) Begin(result.Run, int)         {}
@@ -133,7 +133,7 @@ func (unheard) Observe(orchestrator.Progress) {}
 func (unheard) Keep(*result.Test)             {}
 func (unheard) End()                          {}
 
-// FindRun returns the folder of a run that was named by its folder, its id, the beginning of its id, or latest. Names are looked up in the
+// FindRun returns the folder of a run. The name is the folder, the run's ID, the beginning of its ID, or latest. IDs are looked up in the
 // configured store.
 func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
 	if isRun(name) {
@@ -150,14 +150,14 @@ func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
 	return entry.Dir, nil
 }
 
-// index enters runs in the store while they go on. Results do not depend on it: without a store the run goes on.
+// index enters runs in the store's index. Results do not depend on it: without a store, the run goes on.
 type index struct {
 	opened chan struct{}
 	store  *store.Store // nil when it could not be opened
 	warn   func(text string)
 }
 
-// openIndex opens the store beside what else is done.
+// openIndex opens the store in the background.
 func (e *Evaluation) openIndex(ctx context.Context) *index {
 	i := &index{opened: make(chan struct{}), warn: e.warn}
 	go func() {
@@ -171,13 +171,13 @@ func (e *Evaluation) openIndex(ctx context.Context) *index {
 	return i
 }
 
-// wait returns the store; nil when it could not be opened.
+// wait waits for the store and returns it; nil when it could not be opened.
 func (i *index) wait() *store.Store {
 	<-i.opened
 	return i.store
 }
 
-// enter enters a run beside what else is done. The channel is closed when that is done.
+// enter enters a run in the background. It closes the channel when that is done.
 func (i *index) enter(ctx context.Context, run result.Run, dir string) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

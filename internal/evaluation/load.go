@@ -8,8 +8,8 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Load loads the suites that are named: files, folders and globs, each file once. Problems are those of all of them; the error says that a
-// file could not be read. Suites whose names are the same are told apart by their files.
+// Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that a file could not be
+// read. Suites with the same name are distinguished by their files.
 func Load(names []string, lookupEnv func(string) (string, bool)) (suites []*suite.Suite, problems source.Problems, err error) {
 	kinds := grader.New(grader.Config{})
 	called, seen := map[string]bool{}, map[string]bool{}
@@ -21,7 +21,7 @@ func Load(names []string, lookupEnv func(string) (string, bool)) (suites []*suit
 		}
 		for _, file := range files {
 			if path, err := filepath.Abs(file); err == nil {
-				if seen[path] { // named twice, or by its folder as well
+				if seen[path] { // named twice, or also by its folder
 					continue
 				}
 				seen[path] = true

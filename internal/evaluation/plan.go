@@ -16,36 +16,36 @@ import (
 	"rehearse/internal/text"
 )
 
-// plan is what a run will do, found by reading every test once.
+// plan is what a run will do. It is made by reading every test once.
 type plan struct {
 	e *Evaluation
-	// selected is nil when every test runs; else it holds what was selected and what that depends on.
+	// selected is nil when every test runs; else it has the selected tests and their dependencies.
 	selected map[testKey]bool
-	// needed are the tests for which others wait.
+	// needed are the tests that others depend on.
 	needed map[testKey]bool
 	// conversations counts tests × targets × trials, turns the turns in them.
 	tests, conversations, turns int
 	targets                     []string
-	// judged counts the tests that need a judge, gradings says which assertion engines do.
+	// judged counts the tests that need a judge; gradings says for each grader set whether it needs one.
 	judged   int
 	gradings map[gradingKey]bool
-	// calls are the targets in the ways in which they are called.
+	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
-	// workers and budget are the largest that any suite asks for.
+	// workers and budget are the largest values of any suite.
 	workers int
 	budget  float64
 }
 
 type testKey struct{ suite, id string }
 
-// callKey is a target as tests of one suite call it.
+// callKey is a target with the call settings of a suite's tests.
 type callKey struct {
 	suite, target string
 	call          setup.Call
 }
 
-// gradingKey tells assertion engines apart whose judges are asked differently: those of different suites, and of tests of one suite
-// that want other retries, time limits or no cache.
+// gradingKey distinguishes grader sets whose judges are asked differently: those of different suites, and of tests with other retries,
+// time limits or cache settings.
 type gradingKey struct {
 	suite  string
 	call   setup.Call
@@ -58,7 +58,7 @@ func gradingOf(t *suite.Test) gradingKey {
 
 const defaultWorkers = 8
 
-// plan reads every test and says what will run.
+// plan reads every test and returns what will run.
 func (e *Evaluation) plan() (*plan, error) {
 	p := &plan{e: e, needed: map[testKey]bool{}, gradings: map[gradingKey]bool{}, calls: map[callKey]suite.Execution{}}
 	for _, s := range e.suites {
@@ -102,7 +102,7 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.calls[callKey{u.Test.Suite, u.Target, setup.CallOf(u.Test.Execution)}] = u.Test.Execution
 }
 
-// units yields the selected tests, each once for every target, with how they are executed.
+// units yields the selected tests, each once for every target, with complete execution settings.
 func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
 		for _, s := range p.e.suites {
@@ -132,7 +132,7 @@ func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 
 func (p *plan) isNeeded(suiteName, id string) bool { return p.needed[testKey{suiteName, id}] }
 
-// describe writes what would run, test by test.
+// describe writes the plan, test by test.
 func (p *plan) describe(w io.Writer) error {
 	fmt.Fprintf(w, "would run %s as %s with %s, %d at a time:\n",
 		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), text.Plural(p.turns, "turn"), p.workers)
@@ -150,7 +150,7 @@ func (p *plan) describe(w io.Writer) error {
 	return err
 }
 
-// execution returns how a test of a suite is executed: as the spec says, where it is silent as the test does.
+// execution returns the execution settings of a test. The spec's settings take precedence over the test's.
 func (e *Evaluation) execution(s *suite.Suite, of suite.Execution) suite.Execution {
 	for i, name := range of.Targets {
 		if local := e.local(s, name); local != name {
@@ -161,7 +161,7 @@ func (e *Evaluation) execution(s *suite.Suite, of suite.Execution) suite.Executi
 	return e.spec.Over(of)
 }
 
-// local makes the file that a suite names itself start from the suite's folder.
+// local resolves the file that a suite names against the suite's folder.
 func (e *Evaluation) local(s *suite.Suite, name string) string {
 	if _, configured := e.setups[s.Name].Config().Models[name]; configured {
 		return name

@@ -17,7 +17,7 @@ func isRun(dir string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// takeFolder makes the folder the run's: a run that goes on keeps its id and beginning, an earlier one in the folder is moved aside.
+// takeFolder prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
 func (e *Evaluation) takeFolder(h *Held) error {
 	if !e.Resume {
 		return e.setAside(h.Dir)
@@ -30,7 +30,7 @@ func (e *Evaluation) takeFolder(h *Held) error {
 	return nil
 }
 
-// setAside moves the results of an earlier run out of a folder that is used again: what was finished is never lost.
+// setAside moves the results of an earlier run out of a folder that is used again, so that they are not lost.
 func (e *Evaluation) setAside(dir string) error {
 	aside, err := runlog.MoveAside(dir, report.Formats().Files()...)
 	if err != nil || aside == "" {
@@ -52,7 +52,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// prior is what a resumed run has already finished.
+// prior has the outcomes of conversations that a resumed run has finished.
 type prior struct {
 	outcomes map[result.Key]orchestrator.Outcome
 	tests    int
@@ -63,29 +63,29 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 	return o, ok
 }
 
-// prior reads what need not be run again; Rerun takes out what failed, with all trials of such a test.
+// prior reads the outcomes to keep. Rerun leaves out what failed, with all trials of such a test.
 func (e *Evaluation) prior(dir string) (prior, error) {
 	p := prior{outcomes: map[result.Key]orchestrator.Outcome{}}
 	if !e.Resume {
 		return p, nil
 	}
-	again := map[result.Key]bool{}
+	rerun := map[result.Key]bool{}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return p, err
 		}
 		p.outcomes[t.Key()] = orchestrator.OutcomeOf(t)
-		// What was skipped waited for something that failed or broke, and may pass now.
+		// A skipped test depended on one that failed or broke. It may pass now.
 		failed := t.Verdict == result.Fail && e.Rerun == "failed"
 		broke := (t.Verdict == result.Error || t.Verdict == result.Skip) && e.Rerun != ""
 		if t.Trial == 0 && (failed || broke) {
-			again[t.Key()] = true
+			rerun[t.Key()] = true
 		}
 	}
 	for k := range p.outcomes {
 		whole := k
 		whole.Trial = 0
-		if again[whole] {
+		if rerun[whole] {
 			delete(p.outcomes, k)
 		} else if k.Trial == 0 {
 			p.tests++

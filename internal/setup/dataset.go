@@ -18,12 +18,12 @@ import (
 	"rehearse/internal/store"
 )
 
-// Places are where datasets are: files, stores and Langfuse. Progress is told how far something long has come.
+// Places returns the places of datasets: files, stores and Langfuse. progress is called during long operations.
 func (s *Setup) Places(progress func(what string, done int)) *dataset.Places {
 	return &dataset.Places{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
 }
 
-// datasets opens the datasets of the store at an address. A file that is missing is made only with create.
+// datasets opens the datasets of the store at an address. It creates a missing file only with create.
 func (s *Setup) datasets(ctx context.Context, address string, create bool) (dataset.Store, func() error, error) {
 	if IsPostgres(address) {
 		p, err := store.OpenPostgres(ctx, address)
@@ -39,7 +39,7 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 	case path == "":
 		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH", address)
 	}
-	if _, err := os.Stat(path); err != nil && !create { // opening would make one
+	if _, err := os.Stat(path); err != nil && !create { // opening would create one
 		return nil, nil, source.Invalid("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`",
 			err, dataset.Name{Kind: dataset.InStore, Store: address, Dataset: "NAME"})
 	}
@@ -50,7 +50,7 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 	return opened.Datasets(), func() error { return nil }, nil // Setup closes it
 }
 
-// Sessions are an opened store of chatbots' sessions. Close it.
+// Sessions is an open store of chatbots' sessions. Close it.
 type Sessions struct {
 	conversation.Sessions
 	// Where names the store without its password.
@@ -61,10 +61,10 @@ type Sessions struct {
 // Close closes the store.
 func (s *Sessions) Close() error { return s.close() }
 
-// redisURL is what begins the address of a Redis.
+// redisURL matches the scheme of a Redis address.
 var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
 
-// OpenSessions opens a store of sessions that is there already: sqlite:PATH, a bare path, or redis://HOST:PORT.
+// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path, or redis://HOST:PORT.
 func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 	if redisURL.MatchString(address) {
 		server, err := store.OpenRedis(ctx, address, store.RedisOptions{})
@@ -77,7 +77,7 @@ func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 	if path == "" || scheme != "" {
 		return nil, source.Invalid("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
 	}
-	if _, err := os.Stat(path); err != nil { // opening would make one
+	if _, err := os.Stat(path); err != nil { // opening would create one
 		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
 	}
 	opened, err := store.Open(ctx, path)
@@ -87,7 +87,7 @@ func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 	return &Sessions{opened.Checkpoints(0), path, opened.Close}, nil
 }
 
-// SessionReader returns a chatbot that only reads what sessions remember: it knows its site by name, and has no models.
+// SessionReader returns a chatbot that only reads sessions. It knows the name of its site and has no models.
 func SessionReader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
 	config, err := json.Marshal(map[string]string{"site": name})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// Embedder opens the configured embedder; nil without one.
+// Embedder opens the configured embedder; it returns nil without one.
 func (s *Setup) Embedder() (llm.Embedder, error) {
 	if s.config.Embedder == nil {
 		return nil, nil
@@ -17,7 +17,7 @@ func (s *Setup) Embedder() (llm.Embedder, error) {
 	return s.embedder(*s.config.Embedder)
 }
 
-// embedder opens an embedder, behind the recording if there is one.
+// embedder opens an embedder, wrapped in the recording if there is one.
 func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	if s.tape.playing != nil {
 		return s.tape.playing.EmbedderAs(m.String()), nil
@@ -30,7 +30,7 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 }
 
 // KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an embedder they have
-// vectors; when it fails they are searched by words only, with a warning. Setup closes the store.
+// vectors. If the embedder fails, they are searched by words only, with a warning. Setup closes the store.
 func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*knowledge.Library, error) {
 	var options []knowledge.Option
 	if embedder != "" {
@@ -59,7 +59,7 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	return opened.Knowledge(options...), nil
 }
 
-// vectors has knowledge bases searched by meaning too. When the embedder fails they are searched by words only, and failed is told.
+// vectors returns the options for search by vectors. If the embedder fails, the search is by words only, and failed is called.
 func (s *shared) vectors(m config.Model, failed func(error)) ([]knowledge.Option, error) {
 	e, err := s.embedder(m)
 	if err != nil {

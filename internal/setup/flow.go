@@ -13,8 +13,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// Flow loads the flow that a target names, with an engine that plays it. A suite, a terminal, a server and a replay all open it here: with
-// the same model, parameters and knowledge bases.
+// Flow loads the flow of a target and returns it with its engine. Suites, the terminal, servers and replays all open flows here, so the
+// model, the parameters and the knowledge bases are the same.
 func (s *Setup) Flow(c config.Target) (*flow.Engine, *flow.Flow, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -34,7 +34,7 @@ func (s *Setup) flow(c config.Target, call Call) (*flow.Engine, *flow.Flow, erro
 	return engine, f, err
 }
 
-// Engine returns an engine that plays flows with the knowledge bases of a target. What f leaves open is filled in.
+// Engine returns an engine for flows with the knowledge bases of a target. It fills in what f leaves open.
 func (s *Setup) Engine(c config.Target, f flow.Config) (*flow.Engine, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -57,7 +57,7 @@ func (s *Setup) engine(c config.Target, f flow.Config) (*flow.Engine, error) {
 	return flow.New(f), nil
 }
 
-// TargetOf returns the configured target that plays a flow, or else one of that flow with the lexical model.
+// TargetOf returns the configured target of a flow, or else a target with the lexical model.
 func (s *Setup) TargetOf(f *flow.Flow) config.Target {
 	for _, name := range Names(s.config.Targets) {
 		t := s.config.Targets[name]
@@ -72,7 +72,7 @@ func (s *Setup) TargetOf(f *flow.Flow) config.Target {
 	}
 }
 
-// names reports whether the configuration of a target means this flow.
+// names reports whether the configuration of a target names this flow.
 func names(c config.Flow, f *flow.Flow) bool {
 	library, err := flow.OpenLibrary(c.Path)
 	if err != nil {
@@ -92,7 +92,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// knowledgeBeside returns the folder of knowledge bases beside a file or folder of flows; empty where there is none.
+// knowledgeBeside returns the folder of knowledge bases beside a file or folder of flows; empty if there is none.
 func knowledgeBeside(flows string) string {
 	if flows == "" {
 		return ""
@@ -127,7 +127,7 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 	return k, nil
 }
 
-// FolderOf returns a folder, or the folder of a file.
+// FolderOf returns a folder itself, or the folder of a file.
 func FolderOf(path string) string {
 	if path == "" {
 		return "."

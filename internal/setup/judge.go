@@ -16,13 +16,13 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Judging says who judges and how they are asked.
+// Judging says which judge a suite gets.
 type Judging struct {
-	// Name is the judge that was asked for; it goes before the suite's and the configuration's.
+	// Name is the requested judge. It takes precedence over the suite's and the configuration's.
 	Name string
-	// Suite is what the suite says of its judge, with names of files as the suite's folder makes them.
+	// Suite is the suite's own choice; file names are resolved against the suite's folder.
 	Suite suite.Judge
-	// Scope tells the verdicts of one suite from those of others in the cache.
+	// Scope separates the verdicts of one suite from those of others in the cache.
 	Scope string
 	Call  Call
 	// Cache remembers verdicts; nil remembers none.
@@ -34,11 +34,11 @@ type judges struct {
 	primary   config.Model
 	secondary *config.Model
 	samples   int
-	// complexity is that of judge.Config.
+	// complexity is judge.Config's.
 	complexity int
 }
 
-// JudgeName returns the first model that judges, as PROVIDER:MODEL, or what was asked for where there is no such model.
+// JudgeName returns the first judging model as PROVIDER:MODEL, or the requested name when there is no such model.
 func (s *Setup) JudgeName(j Judging) string {
 	models, err := s.judges(j)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Setup) JudgeName(j Judging) string {
 	return models.primary.String()
 }
 
-// judges finds the models that judge: those asked for, the suite's, the configuration's, or the default pair (S1.76–S1.77).
+// judges finds the judging models: the requested one, the suite's, the configuration's, or the default pair (S1.76–S1.77).
 func (s *Setup) judges(j Judging) (found judges, err error) {
 	configured := s.config.Judge
 	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)
@@ -70,7 +70,7 @@ func (s *Setup) judges(j Judging) (found judges, err error) {
 	return found, err
 }
 
-// provided returns the name of a suite's judge, with its provider where the configuration does not know the bare name.
+// provided returns the name of a suite's judge. It adds the provider when the configuration does not know the bare name.
 func (s *Setup) provided(j suite.Judge) string {
 	if _, known := s.config.Models[j.Model]; known || j.Provider == "" || strings.Contains(j.Model, ":") {
 		return j.Model
@@ -101,7 +101,7 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	return judge.New(c), nil
 }
 
-// judging opens a model that judges. Its address, parameters and script tell its verdicts apart in the cache.
+// judging opens a judging model. Its key in the cache covers its address, parameters and script.
 func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	model, err := s.open(m, call)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	return judge.Named{Name: m.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
 }
 
-// contentHash tells versions of a script apart.
+// contentHash distinguishes versions of a script.
 func contentHash(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func contentHash(path string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Graders returns the assertion engine, with a judge or, for assertions that ask none, without.
+// Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
 	c := grader.Config{Judge: j, HTTP: s.client, Environ: redact.Environ(s.Environ)}
 	embedder, err := s.Embedder()

@@ -14,14 +14,14 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Call says how often a failed request is tried again and how long one may take. The zero value leaves both to the configuration.
+// Call has the retries and the time limit of a test's requests. The zero value leaves both to the configuration.
 type Call struct {
-	// tries is one more than the retries; 0 leaves them open. A Call is the key of what was opened, so it has no pointers.
+	// tries is the retries plus one; 0 leaves them open. A Call is part of map keys, so it has no pointers.
 	tries   int
 	timeout time.Duration
 }
 
-// CallOf returns how a test wants its requests to be made.
+// CallOf returns the retries and the time limit that a test asks for.
 func CallOf(e suite.Execution) Call {
 	c := Call{timeout: e.Timeout}
 	if e.Retries != nil {
@@ -30,13 +30,13 @@ func CallOf(e suite.Execution) Call {
 	return c
 }
 
-// of returns the model with the call's retries and time limit.
+// of returns the model configuration with the call's retries and time limit.
 func (c Call) of(m config.Model) config.Model {
 	m.Retries, m.Timeout = c.retries(m.Retries), cmp.Or(c.timeout, m.Timeout)
 	return m
 }
 
-// retries returns the call's retries, or else those of the configuration.
+// retries returns the call's retries, else the configured ones.
 func (c Call) retries(configured *int) *int {
 	if c.tries == 0 {
 		return configured
@@ -44,20 +44,20 @@ func (c Call) retries(configured *int) *int {
 	return new(c.tries - 1)
 }
 
-// modelKey names an opened model: the configuration that knows its name, the name, and how it is asked.
+// modelKey identifies an open model: its configuration, its name and its call settings.
 type modelKey struct {
 	config, name string
 	call         Call
 }
 
-// Model opens the model of that name in the configuration, or PROVIDER:MODEL. Its replies have no secrets in them.
+// Model opens the model that the configuration knows by a name, or PROVIDER:MODEL. Its replies contain no secrets.
 func (s *Setup) Model(name string) (llm.Model, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	return s.modelCalled(name, Call{})
 }
 
-// modelCalled opens a model by its name, once for every way of asking it.
+// modelCalled opens a model by its name, once for each Call.
 func (s *Setup) modelCalled(name string, call Call) (llm.Model, error) {
 	key := modelKey{s.config.Path, name, call}
 	if model, ok := s.named[key]; ok {
@@ -74,10 +74,10 @@ func (s *Setup) modelCalled(name string, call Call) (llm.Model, error) {
 	return model, err
 }
 
-// OpenModel opens a model that was looked up or made. Each call opens it anew, with the limits of its address shared.
+// OpenModel opens a configured model. Each call opens it anew; models at the same address share their limits.
 func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, Call{}) }
 
-// open opens a model, behind the recording if there is one.
+// open opens a model, wrapped in the recording if there is one.
 func (s *shared) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
 		return s.tape.playing.As(m.String()), nil
@@ -89,7 +89,7 @@ func (s *shared) open(m config.Model, call Call) (llm.Model, error) {
 	return s.taped(m.String(), model), nil
 }
 
-// taped stands for a model, or a server that is asked like one: the recording that is played, or the model behind the one that is made.
+// taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds it.
 func (s *shared) taped(name string, m llm.Model) llm.Model {
 	if s.tape.playing != nil {
 		return s.tape.playing.As(name)
@@ -97,8 +97,8 @@ func (s *shared) taped(name string, m llm.Model) llm.Model {
 	return s.tape.record(name, &redactingModel{m, s.secrets})
 }
 
-// ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. What says what it is for, known which other names
-// could have been meant.
+// ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. For the error, what names the model's purpose, and
+// known lists the names that could have been meant.
 func (s *Setup) ModelNamed(name, what string, known []string) (config.Model, error) {
 	if m, ok := s.config.Models[name]; ok {
 		return m, nil
@@ -122,5 +122,5 @@ func describe(r llm.Request) string {
 	return string(data)
 }
 
-// Names returns the names of a table in order.
+// Names returns the keys of a table in order.
 func Names[V any](table map[string]V) []string { return slices.Sorted(maps.Keys(table)) }

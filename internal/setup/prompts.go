@@ -21,13 +21,13 @@ const (
 // defaultPromptLabel marks the version of a prompt that is in use.
 const defaultPromptLabel = "production"
 
-// LangfuseOff reports whether the environment switches Langfuse off, whatever else it says.
+// LangfuseOff reports whether the environment disables Langfuse, whatever its other variables say.
 func LangfuseOff(getenv func(string) string) bool {
 	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
 }
 
-// openPrompts returns the prompts of the Langfuse that the environment names, and nil where it names none or switches it off.
-// What is wrong with the settings is a warning.
+// openPrompts returns the prompts of the Langfuse that the environment names, nil when it names none or disables it.
+// Faulty settings give a warning.
 func openPrompts(getenv func(string) string, now func() time.Time, transport http.RoundTripper, warn func(text string)) *prompt.Langfuse {
 	c, err := langfuse.FromEnv(getenv)
 	if LangfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {

@@ -11,8 +11,8 @@ import (
 	"rehearse/internal/redact"
 )
 
-// redactingModel is a model whose replies never repeat a secret, whatever the other side echoes.
-// It stands before everything that keeps or passes on what was said.
+// redactingModel is a model whose replies never repeat a secret, even when the model echoes one.
+// It wraps the model before anything keeps or passes on a reply.
 type redactingModel struct {
 	llm.Model
 	secrets *redact.Redactor
@@ -23,7 +23,7 @@ func (m *redactingModel) Generate(ctx context.Context, r llm.Request) (chat.Repl
 	return m.redacted(m.Model.Generate(ctx, r))
 }
 
-// Stream asks the model with its text given to token as it comes, without secrets.
+// Stream asks the model. It passes the text to token as it comes, without secrets.
 func (m *redactingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
 	var kept strings.Builder
 	give := func(text string) {
@@ -59,8 +59,8 @@ func (m *redactingModel) redacted(reply chat.Reply, err error) (chat.Reply, erro
 	return reply, err
 }
 
-// wholeWords cuts a text behind its last character that no secret has: a blank, or one outside ASCII.
-// What follows may be the beginning of a secret.
+// wholeWords splits a text after its last character that no secret contains: a blank, or one outside ASCII.
+// The rest may be the beginning of a secret.
 func wholeWords(text string) (whole, rest string) {
 	end := strings.LastIndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) })
 	if end < 0 {

@@ -1,5 +1,5 @@
 // Package setup is the only place that opens things: configurations, models, embedders, judges, targets, chatbots, flows, knowledge
-// bases, stores and Langfuse. Whatever is opened by one Setup shares one set of limits, one redactor, one transport and one recording.
+// bases, stores and Langfuse. Everything that one Setup opens shares one set of limits, one redactor, one transport and one recording.
 package setup
 
 import (
@@ -19,30 +19,30 @@ import (
 	"rehearse/internal/store"
 )
 
-// StateDir is where runs and the store are kept unless a configuration says otherwise.
+// StateDir is the default folder of runs and of the store.
 const StateDir = ".rehearse"
 
-// Options say where things are opened from, and how. The zero value has no environment and no configuration.
+// Options are the settings of Open. The zero value has no environment and no configuration.
 type Options struct {
-	// Environ is the environment as os.Environ gives it.
+	// Environ is the environment in the form of os.Environ.
 	Environ []string
-	// LookupEnv finds a variable of the environment.
+	// LookupEnv looks up a variable of the environment.
 	LookupEnv func(name string) (string, bool)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Log is told what chatbots and flows do; nil discards it.
+	// Log gets messages of chatbots and flows; nil discards them.
 	Log *slog.Logger
-	// Warn is told in a sentence what stops nothing; nil discards it. It gets no secrets.
+	// Warn gets a sentence about each problem that stops nothing; nil discards it. The sentences contain no secrets.
 	Warn func(text string)
-	// Config is the configuration file of everything. Without one each place has the nearest above it (At).
+	// Config is the configuration file for everything. If it is empty, each folder uses the nearest file above it (At).
 	Config string
-	// Model answers inside flows and chatbots instead of the model that they name: a name of the configuration, or PROVIDER:MODEL.
+	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
 	Model string
-	// LocalPrompt leaves Langfuse's prompts out of chatbots.
+	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
-	// Record is a file for every exchange with a model, Playback one that answers in the models' place. One of them is set, or none.
+	// Record is a file for every exchange with a model; Playback is one whose exchanges replace the models. At most one of them is set.
 	Record, Playback string
-	// Append lets a recording that exists go on.
+	// Append continues an existing recording.
 	Append bool
 }
 
@@ -52,7 +52,7 @@ type Setup struct {
 	config config.File
 }
 
-// shared is what the setups of all configurations of one process have in common.
+// shared is what the setups of all configurations have in common.
 type shared struct {
 	Options
 	secrets *redact.Redactor
@@ -60,21 +60,21 @@ type shared struct {
 	client  *http.Client
 	tape    *tape
 
-	// opening guards what follows. Exported methods hold it while they open something.
+	// opening guards the fields below. Exported methods hold it while they open something.
 	opening sync.Mutex
 	setups  map[string]*Setup
 	named   map[modelKey]llm.Model
 	targets map[targetKey]runner.Target
-	// libraries are the knowledge bases by folder, sites the chatbots by place.
+	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
 	sites     map[sitesKey]*Sites
 
-	// storing guards the stores, which are opened beside the rest, by their paths.
+	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with the rest.
 	storing sync.Mutex
 	stores  map[string]*store.Store
 }
 
-// Open reads the configuration and opens the recording. Everything else is opened when it is asked for.
+// Open reads the configuration and opens the recording. Everything else is opened on first use.
 func Open(o Options) (*Setup, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -97,10 +97,10 @@ func Open(o Options) (*Setup, error) {
 	return first, err
 }
 
-// noRedirect leaves a redirect as the answer: following one would carry keys and conversations to another host.
+// noRedirect returns a redirect as the answer: following it would send keys and conversations to another host.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// At returns the setup of the configuration that applies to a folder: that of Options.Config, or the nearest at or above the folder.
+// At returns the setup for a folder: with the configuration Options.Config, else with the nearest one at or above the folder.
 func (s *Setup) At(folder string) (*Setup, error) {
 	if s.Options.Config != "" {
 		return s, nil
@@ -110,7 +110,7 @@ func (s *Setup) At(folder string) (*Setup, error) {
 	return s.configured(config.Find(folder))
 }
 
-// configured returns the setup of a configuration file; empty stands for none.
+// configured returns the setup of a configuration file; an empty path means no configuration.
 func (s *shared) configured(path string) (*Setup, error) {
 	if known, ok := s.setups[path]; ok {
 		return known, nil
@@ -126,10 +126,10 @@ func (s *shared) configured(path string) (*Setup, error) {
 	return found, nil
 }
 
-// Config returns the configuration. The caller does not change it.
+// Config returns the configuration. Do not change it.
 func (s *Setup) Config() config.File { return s.config }
 
-// With returns a setup whose configuration has those targets besides its own.
+// With returns a setup whose configuration has additional targets.
 func (s *Setup) With(targets map[string]config.Target) *Setup {
 	own := s.config
 	own.Targets = map[string]config.Target{}
@@ -141,7 +141,7 @@ func (s *Setup) With(targets map[string]config.Target) *Setup {
 	return &Setup{shared: s.shared, config: own}
 }
 
-// Getenv returns a variable of the environment, or nothing.
+// Getenv returns a variable of the environment, empty when it is not set.
 func (s *shared) Getenv(name string) string {
 	if s.LookupEnv == nil {
 		return ""
@@ -150,20 +150,20 @@ func (s *shared) Getenv(name string) string {
 	return value
 }
 
-// Secrets keeps the secrets of the environment out of what is written.
+// Secrets returns the redactor for the secrets of the environment.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 
-// warn tells of what stops nothing.
+// warn reports a problem that stops nothing.
 func (s *shared) warn(text string) {
 	if s.Warn != nil {
 		s.Warn(s.secrets.Text(text))
 	}
 }
 
-// Recorded reports whether exchanges are recorded or played back; remembered verdicts then do not stand in for calls.
+// Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
 func (s *shared) Recorded() bool { return s.tape != nil && !s.tape.off() }
 
-// Close lets go of everything that was opened.
+// Close closes everything that was opened.
 func (s *Setup) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -184,7 +184,7 @@ func (s *Setup) Close() error {
 	return errors.Join(faults...)
 }
 
-// modelError tells a mistake, such as a provider that there is not, from a missing key, without which something cannot be done.
+// modelError marks a missing key as something that cannot be done; other errors, such as an unknown provider, are mistakes.
 func modelError(err error) error {
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Fault == llm.Unauthorized {
 		return err

@@ -9,10 +9,10 @@ import (
 	"rehearse/internal/llm"
 )
 
-// maxSiblings bounds how many models callers may open.
+// maxSiblings bounds the models that callers may open.
 const maxSiblings = 64
 
-// Siblings are a model and others of its provider, which callers may choose by name. They are safe for concurrent use.
+// Siblings are a model and other models of its provider, which callers may choose by name. They are safe for concurrent use.
 type Siblings struct {
 	setup *Setup
 	first config.Model
@@ -29,7 +29,7 @@ func (s *Setup) Siblings(first config.Model) (llm.Model, *Siblings, error) {
 	return model, &Siblings{setup: s, first: first, named: map[string]llm.Model{first.Name: model}}, nil
 }
 
-// Model returns the model of that name. A script or recording stays the file that the first model plays.
+// Model returns the model of that name. For a script or recording, the file stays that of the first model.
 func (s *Siblings) Model(name string) (llm.Model, error) {
 	m := s.first
 	if provider, rest, ok := strings.Cut(name, ":"); ok && (provider == m.Provider || isProvider(provider)) {

@@ -23,27 +23,27 @@ import (
 	"rehearse/internal/store"
 )
 
-// SitesOptions say which chatbots are opened and what keeps their sessions.
+// SitesOptions say which chatbots to open and where their sessions are kept.
 type SitesOptions struct {
-	// Dir is a folder of sites, the file of one, or a database of them; Prompts a folder of prompt files, or empty.
+	// Dir is a folder of sites, the file of one, or a database of them. Prompts is a folder of prompt files; it may be empty.
 	Dir, Prompts string
-	// Model answers for every site; empty leaves it to each site's file.
+	// Model replaces the model of every site; empty leaves it to each site's file.
 	Model string
-	// Store is the path of a database, Redis the address of a server; without either sessions are kept in memory.
+	// Store is the path of a database, Redis the address of a server. Without either, sessions are kept in memory.
 	Store, Redis string
-	// TTL is how long a session is kept after its last message; 0 keeps it.
+	// TTL is how long a session is kept after its last message; 0 keeps it for good.
 	TTL  time.Duration
 	Call Call
 }
 
-// Sites are the chatbots of a place with everything that they work with.
+// Sites are the chatbots of a place with everything that they use.
 type Sites struct {
 	// Bot takes the turns of all of them.
 	Bot     *sitebot.Bot
 	Library *site.Library
 	// Place is where the sites were found, without secrets.
 	Place string
-	// Server keeps the sessions; nil where they are kept elsewhere.
+	// Server keeps the sessions; nil when they are kept elsewhere.
 	Server *store.Redis
 
 	*Setup
@@ -56,7 +56,7 @@ type Sites struct {
 	chains   []*enrich.Chain
 }
 
-// siteParts are what one site is configured with.
+// siteParts are the open parts of one site.
 type siteParts struct {
 	models    sitebot.Models
 	retriever sitebot.Retriever
@@ -64,7 +64,7 @@ type siteParts struct {
 	leads     sitebot.Leads
 }
 
-// sitesKey names opened chatbots: the configuration, and how they were asked for.
+// sitesKey identifies open chatbots: the configuration and the options.
 type sitesKey struct {
 	config  string
 	options SitesOptions
@@ -84,7 +84,7 @@ func (s *Setup) SitesAt(c config.Site) (*Sites, error) {
 	return s.sitesAt(c, Call{})
 }
 
-// sitesAt opens the chatbots that a target names, as a test calls it. Targets of one place share what its sites work with.
+// sitesAt opens a target's chatbots with a test's call settings. Targets of one place share the parts of their sites.
 func (s *Setup) sitesAt(c config.Site, call Call) (*Sites, error) {
 	return s.openedSites(context.Background(), SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call})
 }
@@ -155,10 +155,10 @@ func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
 	}
 	s.Place = from.String() // an address may hold a password
 	library, err := from.Load(ctx)
-	return library, err // Problems of a site are the reader's to mend, an address that does not answer is not
+	return library, err // a site's Problems are for the user to fix; an unreachable address is not
 }
 
-// keeper opens what keeps sessions, and what keeps two turns of one session apart.
+// keeper opens the store of sessions, and the locks that keep two turns of one session apart.
 func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, error) {
 	var err error
 	switch {
@@ -176,7 +176,7 @@ func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 	return graph.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
 }
 
-// promptSet returns the prompts of Langfuse where there is one, over those of a folder, by default that beside the sites, over those built in.
+// promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
 func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	dir := s.options.Prompts
 	if dir == "" && !siteconfig.IsAddress(s.options.Dir) {
@@ -207,7 +207,7 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	return set
 }
 
-// partsOf opens what a site names.
+// partsOf opens the parts that a site names.
 func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error) {
 	p := &siteParts{}
 	var err error
@@ -228,7 +228,7 @@ func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error)
 	return p, err
 }
 
-// retrieverFor opens a site's knowledge. Sites whose folders lie side by side share one index.
+// retrieverFor opens a site's knowledge. Sites with folders side by side share one index.
 func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retriever, error) {
 	kb := one.KnowledgeBase
 	switch {
@@ -240,7 +240,7 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 		return client, nil
-	case kb.Folder == "" || !isFolder(kb.Folder): // the library has warned of a folder that there is not
+	case kb.Folder == "" || !isFolder(kb.Folder): // the library has warned of the missing folder
 		return nil, nil
 	}
 	library, err := s.Setup.library(filepath.Dir(kb.Folder))
@@ -250,7 +250,7 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 	return retrieve.Embedded{Knowledge: library, Base: filepath.Base(kb.Folder)}, nil
 }
 
-// modelFor opens the model of a site, each once.
+// modelFor opens the model of a site, once for each name.
 func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
 	if name == "" {
 		return nil, source.Invalid("%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site", one.File)
@@ -262,7 +262,7 @@ func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
 	return model, err
 }
 
-// Choose returns the name of a site: the one that is asked for, or the only one.
+// Choose returns the name of a site: the requested one, or the only one.
 func (s *Sites) Choose(name string) (string, error) {
 	all := s.Library.Sites()
 	if name == "" && len(all) == 1 {
@@ -290,10 +290,10 @@ func (s *Sites) delivered(d lead.Delivery) {
 	s.Log.Info("lead delivered", "to", d.To, "site", d.Site, "session", d.Session, "attempts", d.Attempts, "duplicate", d.Duplicate)
 }
 
-// closeLimit bounds how long the end waits for leads that are under way.
+// closeLimit bounds how long Close waits for leads under way.
 const closeLimit = 15 * time.Second
 
-// close lets go of everything; leads that are under way are delivered first.
+// close closes everything, after leads under way have been delivered.
 func (s *Sites) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()

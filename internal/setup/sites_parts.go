@@ -14,7 +14,7 @@ import (
 	"rehearse/internal/store"
 )
 
-// The environment variables with the access to services that find out who a visitor is.
+// The environment variables with the credentials of services that identify visitors.
 const (
 	supabaseURLEnv    = "SUPABASE_URL"
 	supabaseKeyEnv    = "SUPABASE_SERVICE_KEY"
@@ -23,14 +23,14 @@ const (
 	enrichsoKeyEnv    = "ENRICH_SO_API_KEY"
 )
 
-// enricherFor opens the sources that a site names and the environment has access to.
+// enricherFor opens the sources that a site names and for which the environment has credentials.
 func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	if len(one.Enrichment.Sources) == 0 {
 		return nil, nil
 	}
 	salt := s.Getenv(one.Enrichment.IPHashSaltEnv)
 	if salt == "" {
-		salt = rand.Text() // good for this process; what is shared with others needs a salt of its own
+		salt = rand.Text() // lasts for this process; sharing with others needs a fixed salt
 	}
 	found := map[string]enrich.Source{}
 	add := func(name string, source enrich.Source, err error) error {
@@ -76,7 +76,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	return chain, nil
 }
 
-// profileCache remembers companies: for all processes in Redis, else in this one.
+// profileCache remembers companies: in Redis for all processes, else in this one.
 func (s *Sites) profileCache() enrich.Cache {
 	if s.Server == nil {
 		return &enrich.Memory{}
@@ -107,14 +107,14 @@ func (p profilesInRedis) Set(ctx context.Context, key string, profile enrich.Pro
 	return p.cache.Set(ctx, key, data, ttl)
 }
 
-// receivers are told of the leads of one site.
+// receivers get the leads of one site.
 type receivers struct {
 	sites   *Sites
 	webhook *lead.Webhook
 	posthog *lead.PostHog
 }
 
-// leadsFor opens who is told of a site's leads; nil when nobody is.
+// leadsFor opens the receivers of a site's leads; it returns nil when there are none.
 func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 	r := &receivers{sites: s}
 	var err error
@@ -134,7 +134,7 @@ func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 	return r, nil
 }
 
-// Capture has a lead delivered to everyone who is to know.
+// Capture delivers a lead to every receiver.
 func (r *receivers) Capture(c lead.Capture) {
 	c.At = r.sites.Now()
 	var faults []error

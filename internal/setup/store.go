@@ -14,7 +14,7 @@ import (
 	"rehearse/internal/store"
 )
 
-// Store opens the store of the configuration, or the one beside the runs, once. Setup closes it.
+// Store opens the configured store, by default the one beside the runs, once. Setup closes it.
 func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
 	return s.StoreAt(ctx, s.StorePath())
 }
@@ -39,12 +39,12 @@ func (s *Setup) StorePath() string {
 	return cmp.Or(s.config.Store, filepath.Join(StateDir, "rehearse.db"))
 }
 
-// IsPostgres reports whether an address is one of a PostgreSQL database.
+// IsPostgres reports whether an address is that of a PostgreSQL database.
 func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// SQLitePath returns the file of an address sqlite:PATH, or of a bare path. The scheme is that of another kind of store, or empty.
+// SQLitePath returns the file of an address sqlite:PATH, or of a bare path. scheme is that of another kind of store, else empty.
 func SQLitePath(address string) (path, scheme string) {
 	path, named := strings.CutPrefix(address, "sqlite:")
 	if before, _, ok := strings.Cut(path, "://"); ok && !named {
@@ -53,7 +53,7 @@ func SQLitePath(address string) (path, scheme string) {
 	return path, ""
 }
 
-// History is a store of logged events, of variants and of what their evaluations found. Close it.
+// History is a store of logged events, of variants and of their evaluations. Close it.
 type History struct {
 	*store.Events
 	Variants *store.Variants
@@ -94,7 +94,7 @@ func FindHistory(ctx context.Context, address string) (*History, error) {
 // Close closes the store.
 func (h *History) Close() error { return h.close() }
 
-// Langfuse returns the Langfuse that the environment names. The error says in one line which variables are missing.
+// Langfuse returns the client of the Langfuse that the environment names. The error says in one line which variables are missing.
 func (s *Setup) Langfuse() (*langfuse.Client, error) {
 	if LangfuseOff(s.Getenv) {
 		return nil, errors.New(LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")

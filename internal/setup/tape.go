@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/source"
 )
 
-// tape is the recording that is made or played, if any.
+// tape is the recording that is being made or played, if any.
 type tape struct {
 	file     *os.File
 	recorder *llm.Recorder

@@ -14,13 +14,13 @@ import (
 	"rehearse/internal/target"
 )
 
-// targetKey tells targets apart that are asked differently by different tests.
+// targetKey distinguishes targets that tests call with different settings.
 type targetKey struct {
 	config, name string
 	call         Call
 }
 
-// Target opens the target of that name as a test calls it, once for every way of calling it. The name is one of the configuration,
+// Target opens a target with the settings of a test, once for each setting. The name is one of the configuration,
 // PROVIDER:MODEL, flow:FILE or site:FOLDER.
 func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
@@ -40,7 +40,7 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	return t, err
 }
 
-// targetNamed finds a target by its name in the configuration, or by what a short form says.
+// targetNamed finds a target by its name in the configuration, or reads a short form.
 func (s *Setup) targetNamed(name string) (config.Target, error) {
 	if t, ok := s.config.Targets[name]; ok {
 		return t, nil
@@ -59,7 +59,7 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 	return config.Target{Kind: config.ModelTarget, Model: m}, err
 }
 
-// parts are what a target is made of when a test calls it.
+// parts returns what opens the parts of a target, with the settings of a test.
 func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
@@ -82,7 +82,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 	}
 }
 
-// token returns the bearer token of a variable. While a recording is played no server is asked, and none is needed.
+// token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
 func (s *Setup) token(variable string) (string, error) {
 	token := s.Getenv(variable)
 	if token == "" && s.tape.playing == nil {
@@ -91,7 +91,7 @@ func (s *Setup) token(variable string) (string, error) {
 	return token, nil
 }
 
-// LoadFlow loads the flow that a target names.
+// LoadFlow loads the flow of a target.
 func LoadFlow(c config.Flow) (*flow.Flow, error) {
 	library, err := flow.OpenLibrary(c.Path)
 	if err != nil {
