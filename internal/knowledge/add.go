@@ -16,15 +16,15 @@ type Added struct {
 	Files, Passages int
 	// Replaced is how many passages the files had before.
 	Replaced int
-	// Embedded is how many passages of the base got a vector, also those of earlier files, and Unembedded how many still have none.
+	// Embedded is how many passages of the base got a vector, those of earlier files included; Unembedded is how many still have none.
 	Embedded, Unembedded int
-	// EmbedError is why some have none. All is filed nevertheless; to add the same again goes on where this ended.
+	// EmbedError is why some have none. All passages are kept nevertheless; adding the same files again continues the embedding.
 	EmbedError error
 }
 
-// Add puts files into a base, and of folders all files that have passages. A file that is there already is replaced.
-// A file is known by its path below the working folder, or else by its whole path; ids begin with that.
-// An error leaves everything as it was; a source.Problems names every fault of the files.
+// Add puts files into a base, and all files with passages of folders. A file that is there already is replaced.
+// A file is identified by its path below the working folder, else by its whole path; ids begin with that path.
+// After an error, the base is unchanged; a source.Problems has every fault of the files.
 func (k *Library) Add(ctx context.Context, base string, paths ...string) (Added, error) {
 	into := baseFiles{name: base}
 	var problems source.Problems
@@ -93,7 +93,7 @@ type baseFiles struct {
 	files []textFile
 }
 
-// takeIn files everything or nothing. What authors can mend is a source.Problems with the faults of all files.
+// takeIn takes in all files or none. Faults that authors can fix are a source.Problems with the faults of all files.
 func (k *Library) takeIn(ctx context.Context, bases []baseFiles) (Added, error) {
 	t := taking{limits: k.limits}
 	err := k.db.Write(ctx, func(tx *sql.Tx) (err error) {

@@ -43,7 +43,7 @@ func splitterFor(name string) splitter {
 	return nil
 }
 
-// passages reads a file. What its author can mend is a source.Problems, all of it as far as it was found.
+// passages reads a file. A fault that its author can fix is in a source.Problems, with every fault found.
 func (f textFile) passages(limit int64) ([]passage, error) {
 	split := splitterFor(f.name)
 	if split == nil {

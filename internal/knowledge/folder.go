@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Open reads the knowledge bases of a folder into memory: each folder in it is a base of the .md, .txt and .jsonl files
-// that it holds at any depth, and each such file beside them goes into the base called like the file without its end.
-// Ids begin with the path below the folder. Other files, hidden ones and links that lead out of the folder are passed over.
-// Faults of files are a source.Problems; an embedder's are told to Vectors.Failed. Release the bases with Close.
+// Open reads the knowledge bases of a folder into memory. Each folder in it is a base of the .md, .txt and .jsonl files at any depth; each
+// such file beside them belongs to the base with its name without the extension.
+// Ids begin with the path below the folder. Other files, hidden ones and links that lead out of the folder are skipped.
+// Faults of files are a source.Problems; faults of an embedder go to Vectors.Failed. Release the bases with Close.
 func Open(ctx context.Context, dir string, options ...Option) (*Library, error) {
 	bases, err := basesIn(ctx, dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// fuseDepth is how far down both rankings are read. What is further down in one cannot rise far by it.
+	// fuseDepth is how far down both rankings are read. A passage further down cannot rise far.
 	fuseDepth = 50
 	// fuseK keeps the first few ranks from deciding alone; 60 is the value of Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
 	// outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
@@ -96,8 +96,8 @@ func (k *Library) passagesOf(ctx context.Context, nearest []near) ([]flow.Passag
 	return found, err
 }
 
-// fuse joins rankings by reciprocal rank: a passage counts for 1 / (fuseK + rank) in each. The sum is stretched so that a passage
-// that is first in all of them has the score 1. Passages of one score share a rank.
+// fuse joins rankings by reciprocal rank: a passage counts 1 / (fuseK + rank) in each. The sum is scaled so that a passage that is first in
+// every ranking scores 1. Passages with the same score share a rank.
 func fuse(topK int, rankings ...[]flow.Passage) []flow.Passage {
 	type key struct{ base, id string }
 	at := map[key]int{}

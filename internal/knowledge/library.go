@@ -1,6 +1,6 @@
-// Package knowledge finds passages of documents: it cuts files into passages, indexes their words and their meanings, and ranks what a
-// question has in common with them. Words are ranked by bm25, meanings by the cosine of vectors, and both rankings are joined by
-// reciprocal rank. Libraries are in a SQLite database, of a folder in memory or of a store.
+// Package knowledge finds passages of documents. It cuts files into passages, indexes their words and vectors, and ranks passages by what
+// they share with a question: words by bm25, vectors by cosine, and both rankings joined by reciprocal rank. Libraries are in memory, made
+// from a folder, or in the SQLite database of a store.
 package knowledge
 
 import (
@@ -17,8 +17,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// Library is a set of knowledge bases with a full-text index and, if there is an embedder, vectors. It is safe for concurrent use.
-// Open reads those of a folder; New works on those of a database that keeps them.
+// Library is a set of knowledge bases with a full-text index and, with an embedder, vectors. It is safe for concurrent use.
+// Open reads the bases of a folder; New uses those of a database.
 type Library struct {
 	db     Database
 	limits limits

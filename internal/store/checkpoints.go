@@ -10,9 +10,9 @@ import (
 	"rehearse/internal/graph"
 )
 
-// Checkpoints keeps the records of sessions in a store's file, one row each, never rewritten: a session grows by what a turn adds.
+// Checkpoints keeps the records of sessions in a store's file, one row each. Rows are never rewritten: a turn only adds to a session.
 // It is a graph.Checkpointer, safe for concurrent use and for several processes on one file.
-// Store.Checkpoints gives it.
+// Store.Checkpoints returns it.
 type Checkpoints struct {
 	store *Store
 	ttl   time.Duration
@@ -27,8 +27,8 @@ type Checkpoints struct {
 
 var _ graph.Checkpointer = (*Checkpoints)(nil)
 
-// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl is as good as deleted,
-// and leaves the file when others come; a ttl of 0 keeps all. They end with the store; closing them is not needed.
+// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted and is removed from
+// the file when others come; a ttl of 0 keeps all. They end with the store; closing them is not needed.
 func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	prepare := func(query string) statement { return statement{db: s.db, query: query} }
 	return &Checkpoints{
@@ -38,7 +38,7 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	}
 }
 
-// idleBefore is the time, in milliseconds, before which a thread was last written that has expired.
+// idleBefore is the time in milliseconds: a thread last written before it has expired.
 func (c *Checkpoints) idleBefore() int64 {
 	if c.ttl <= 0 {
 		return 0
@@ -107,8 +107,8 @@ const (
 		INSERT INTO checkpoint_threads (name, last, newest, used) VALUES (?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET last = excluded.last, newest = excluded.newest, used = excluded.used`
 
-	// goalNewest and goalNamed find the checkpoint to which a chain leads. One that is not the newest is looked for along
-	// its thread: that is rare, and an index would cost every Save.
+	// goalNewest and goalNamed find the checkpoint to which a chain leads. goalNamed searches the thread for a checkpoint that is not the
+	// newest. That is rare, and an index would slow every Save down.
 	goalNewest = `SELECT last FROM checkpoint_threads WHERE name = ?1 AND used >= ?2 AND ?3 = ''`
 	goalNamed  = `
 		WITH RECURSIVE thread (id, previous, name) AS (
@@ -155,10 +155,10 @@ func chainQuery(goal string) string {
 		FROM chain JOIN checkpoints USING (id) ORDER BY id`
 }
 
-// threadsEndingQuery looks at every thread; it is asked by people, not in turns.
+// threadsEndingQuery reads every thread; people ask it, not turns.
 const threadsEndingQuery = `SELECT name FROM checkpoint_threads WHERE used >= ?2 AND substr(name, -length(?1)) = ?1 ORDER BY name`
 
-// ThreadsEnding returns the threads whose names end so, in order of name.
+// ThreadsEnding returns the threads whose names have the given end, in order of name.
 func (c *Checkpoints) ThreadsEnding(ctx context.Context, end string) (names []string, err error) {
 	err = c.store.each(ctx, threadsEndingQuery, []any{end, c.idleBefore()}, func(rows *sql.Rows) error {
 		var name string

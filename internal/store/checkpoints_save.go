@@ -21,8 +21,8 @@ type saving struct {
 	err    error
 }
 
-// savings are Saves that wait for the file. Those that come while it is written share the next transaction:
-// most of what a transaction costs it costs once, however much is in it.
+// savings are Saves that wait for the file. Those that come while it is written share the next transaction, because the cost of a
+// transaction hardly depends on its size.
 type savings struct {
 	turn    sync.Mutex // held while writing; guards what is in a saving
 	mu      sync.Mutex
@@ -64,9 +64,9 @@ func (w *savings) take() []*saving {
 	return batch
 }
 
-// saveAll saves what it can in one transaction. When that fails as a whole, nobody has saved.
+// saveAll saves what it can in one transaction. If the transaction fails, none of the records is saved.
 func (c *Checkpoints) saveAll(batch []*saving) {
-	// Not the context of one of them: it may end while the others' does not.
+	// Without cancellation: one caller's context may end while the others' do not.
 	ctx := context.WithoutCancel(batch[0].ctx)
 	err := c.store.write(ctx, func(tx *sql.Tx) error {
 		for _, s := range batch {
@@ -141,7 +141,7 @@ func (c *Checkpoints) forked(ctx context.Context, tx *sql.Tx, thread, name strin
 	return id, err
 }
 
-// begin makes room for a thread: others that have expired go, and so does the one that had its name.
+// begin makes room for a thread. It deletes expired threads, and the one that had its name.
 func (c *Checkpoints) begin(ctx context.Context, tx *sql.Tx, thread string, expired bool) error {
 	if expired {
 		return forget(ctx, tx, thread)
@@ -155,15 +155,15 @@ func (c *Checkpoints) begin(ctx context.Context, tx *sql.Tx, thread string, expi
 }
 
 const (
-	// pruneTimes is how many expired threads leave the file, at most, for each one that comes: more than one,
-	// so that a file that is full of them gets smaller.
+	// pruneTimes is the greatest number of expired threads that are deleted for each new one. It is more than one, so that a file full of
+	// them shrinks.
 	pruneTimes = 2
 	// pruneRecords is how many records of a thread are deleted at once.
 	pruneRecords = 256
 )
 
-// prune looks at the next few threads and deletes the first that has expired, or a part of it, so little that no turn notices.
-// The look goes round and round, which needs no index by time, that every Save would pay for.
+// prune looks at the next few threads and deletes the first expired one, or so small a part of it that no turn notices.
+// It goes round the threads in turn. An index by time would slow every Save down.
 func (c *Checkpoints) prune(ctx context.Context, tx *sql.Tx) error {
 	if c.ttl <= 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // Bounds of what a dataset keeps.
 const (
-	// maxItemID bounds the ids of items, and maxItem all parts of one, in bytes: what a file may have.
+	// maxItemID bounds the IDs of items, maxItem the sum of an item's parts, in bytes. A file has the same bounds.
 	maxItemID = 1000
 	maxItem   = 16 << 20
 	// maxDescription bounds descriptions, in bytes.
@@ -21,8 +21,8 @@ const (
 // Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent
 // use and for several processes. Store.Datasets and Postgres.Datasets give it.
 //
-// Items come in the order in which they were added; one that is replaced keeps its place. Text and JSON come back as Events says of them,
-// but for JSON that was no trouble, which comes back as it was written. Parts that are null come back as nil.
+// Items come in the order in which they were added; a replaced item keeps its place. Text and JSON come back as described at Events, except
+// that JSON which needs no change comes back as it was written. Parts that are null come back as nil.
 type Datasets struct {
 	table datasetTable
 }
@@ -35,8 +35,8 @@ type datasetTable interface {
 	list(ctx context.Context, name string) ([]dataset.Entry, error)
 	// create adds a dataset unless it is there.
 	create(ctx context.Context, name, description string, now time.Time) error
-	// change calls do within a transaction, all or nothing, and notes when the dataset was changed. No two change one dataset at a time.
-	// It reports whether there is such a dataset; without one it does not call do, unless the dataset is to be made.
+	// change calls do within a transaction and records the time of the change. No two calls change one dataset at a time.
+	// It reports whether the dataset exists. It does not call do for a missing dataset, unless the options create it.
 	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
 	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
@@ -95,9 +95,9 @@ func checkDataset(name string) rowCheck {
 	return check
 }
 
-// Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it needs no connection while the
-// caller is busy; items that are added meanwhile may be among them or not. Without such a dataset the error wraps dataset.ErrUnknown. After an
-// error it yields nothing more.
+// Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it holds no connection while
+// the caller works. Items that are added meanwhile may be missing. Without such a dataset the error wraps dataset.ErrUnknown. After an error
+// it yields nothing more.
 func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error] {
 	return func(yield func(dataset.Record, error) bool) {
 		if _, err := d.Dataset(ctx, name); err != nil {
@@ -119,8 +119,8 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 	}
 }
 
-// Put adds items to a dataset, all or none; one whose id is there already is replaced, and of several with one id the last counts. What is
-// there already as it is, is not written. Without such a dataset the error wraps dataset.ErrUnknown.
+// Put adds items to a dataset, all or none. An item with a known ID replaces the earlier one; of several with the same ID, the last counts.
+// Unchanged items are not written. Without such a dataset the error wraps dataset.ErrUnknown.
 func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o dataset.PutOptions) (change dataset.Change, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
@@ -176,8 +176,8 @@ func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change dat
 	return change, tx.put(ctx, different)
 }
 
-// Update puts the item that change returns. change gets the item that has the id already, or nil. Nobody else changes the dataset in between.
-// An error of change comes back as it is, and nothing is changed.
+// Update puts the item that change returns. change gets the item that has the ID already, or nil. No other caller changes the dataset in
+// between. An error of change is returned as it is, and nothing is changed.
 func (d *Datasets) Update(
 	ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error),
 ) error {

@@ -48,7 +48,7 @@ type server struct {
 // String names the server.
 func (s server) String() string { return s.kind + " " + s.url }
 
-// hide takes the password out of an error: servers quote a command that they do not know, also that of logging in.
+// hide removes the password from an error: servers quote an unknown command, and that may be the login.
 func (s server) hide(err error) error {
 	if text := err.Error(); scrub(text, s.password) != scrub(text) {
 		return errors.New(scrub(text, s.password))

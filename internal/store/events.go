@@ -11,10 +11,10 @@ import (
 // Events keeps logged events, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent use
 // and for several processes. Store.Events and Postgres.Events give it.
 //
-// Text comes back as it was put, but for bytes that are no UTF-8 and NUL, which PostgreSQL cannot keep: U+FFFD stands in for them, also for
-// half a surrogate pair in JSON. Numbers of more than 1,000 digits or with an exponent beyond ±1,000 come back as strings. JSON that is null
+// Text comes back as it was put, except that U+FFFD replaces what PostgreSQL cannot keep: bytes that are not UTF-8, NUL, and half a
+// surrogate pair in JSON. Numbers of more than 1,000 digits or with an exponent beyond ±1,000 come back as strings. JSON that is null
 // comes back as nil. Times come back in UTC, cut to the microsecond. JSON is the same value, not the same text.
-// Context holds session_id and flow_id as the event has them.
+// Context has session_id and flow_id as the event has them.
 type Events struct {
 	table eventTable
 }
@@ -32,8 +32,8 @@ type eventTable interface {
 // addedEvent is an event that was new.
 type addedEvent struct{ id, session string }
 
-// Each yields events ordered by session, time and ID, each in byte order. It reads them in pages, so that it needs no connection while the
-// caller is busy; events that are added meanwhile may be among them or not. After an error it yields nothing more.
+// Each yields events ordered by session, time and ID, each in byte order. It reads them in pages, so that it holds no connection while the
+// caller works. Events that are added meanwhile may be missing. After an error it yields nothing more.
 func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		query, after := newEventQuery(f), firstPlace
@@ -78,7 +78,7 @@ func newEventQuery(f replay.Filter) eventQuery {
 	return q
 }
 
-// boundMicro rounds up: whole microseconds are before t exactly if they are before what this returns.
+// boundMicro rounds up: an event in whole microseconds is before t exactly if it is before the result.
 func boundMicro(t time.Time) int64 {
 	if y := t.Year(); y < -4000 || y >= 200_000 { // UnixMicro would overflow somewhere beyond
 		if y < 0 {

@@ -19,8 +19,8 @@ func (p *Postgres) Events() *Events { return &Events{table: postgresEvents{p}} }
 // postgresEvents is the table exp.events. It may be an application's: nothing is known of it but the documented columns.
 type postgresEvents struct{ db *Postgres }
 
-// copyFrom is from how many rows on they are copied into a temporary table. Below, making one costs more than it saves, and would
-// fill the server's catalogue with tables when events come one by one.
+// copyFrom is the number of rows from which they are copied into a temporary table. For fewer rows, making a table costs more than it saves,
+// and would fill the server's catalogue when events come one by one.
 const copyFrom = 500
 
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 func (t postgresEvents) insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error) {
-	// Who inserts the same events at the same time does so in the same order, else each could wait for the other.
+	// Every writer inserts in the same order. Otherwise two with the same events could wait for each other.
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i

@@ -16,10 +16,10 @@ const (
 	batchBytes     = 8 << 20
 )
 
-// Put adds events as they come and returns how many were new, and among how many sessions. It writes in batches, one while the next is being
-// filled; a batch is added as a whole or not. An event without a session is passed over.
-// An error of the input is returned as it is. An event without an ID, with an ID, session or flow of more than 512 bytes, with something that is
-// no JSON, or from outside the years 0 to 9999 is an error, too.
+// Put adds events as they come and returns how many were new, and among how many sessions. It writes one batch while it fills the next; a
+// batch is added as a whole or not at all. An event without a session is skipped.
+// An error of the input is returned as it is. An event is an error if it has no ID, an ID, session or flow of more than 512 bytes, invalid
+// JSON, or a time outside the years 0 to 9999.
 func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error]) (added, sessions int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	batches := make(chan []eventRow)

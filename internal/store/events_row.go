@@ -72,8 +72,8 @@ func (r *eventRow) size() int {
 		len(r.experiments) + len(r.context) + len(r.metrics) + len(r.payload)
 }
 
-// placeInContext makes sure that session and flow stand in the context as they stand beside it, since PostgreSQL reads them there.
-// Where only one place has them, it is right; else the one beside the context is.
+// placeInContext makes session and flow the same in the context as beside it, because PostgreSQL reads them in the context.
+// If only one place has a value, it counts; if both have one, that beside the context counts.
 func (r *eventRow) placeInContext() error {
 	if r.standsInContext("session_id", r.session) && r.standsInContext("flow_id", r.flow) {
 		return nil
@@ -95,7 +95,7 @@ func (r *eventRow) placeInContext() error {
 	return err
 }
 
-// standsInContext is a quick look: true is certain, false is not. It wants an object without another one within and without escapes.
+// standsInContext is a quick check: true is certain, false is not. It needs an object without nested objects and without escapes.
 func (r *eventRow) standsInContext(key, value string) bool {
 	quoted := `"` + key + `"`
 	return strings.HasPrefix(r.context, "{") && strings.LastIndexByte(r.context, '{') == 0 && strings.IndexByte(r.context, '\\') < 0 &&

@@ -15,9 +15,9 @@ type Locks struct {
 	held map[string]struct{}
 }
 
-// Lock takes the lock of that name, without waiting; ok is false while another holds it.
-// The holder calls unlock, as often as it likes; unlock is never nil. There is no need for the ttl, as a lock ends with
-// the process that holds it. The error is that of a context that has ended.
+// Lock takes the lock with a name without waiting; ok is false while another caller holds it.
+// The holder calls unlock, as often as it likes; unlock is never nil. The ttl is ignored, since a lock ends with its process.
+// The error is that of a context that has ended.
 func (l *Locks) Lock(ctx context.Context, name string, _ time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return func() {}, false, err
@@ -40,8 +40,8 @@ func (l *Locks) free(name string) {
 	delete(l.held, name)
 }
 
-// takeLock sets the key to the token unless another token is there. A second try whose first one arrived, only its answer
-// being lost, finds its own token and has the lock; plain SET NX would lock the caller out of what it holds.
+// takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an answer
+// finds its own token and has the lock; plain SET NX would lock the caller out.
 var takeLock = redis.NewScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
@@ -52,10 +52,10 @@ var freeLock = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
-// Lock takes the lock of that name, without waiting; ok is false while another holds it, in this or another process.
-// The holder calls unlock, at any time and as often as it likes. It does not need the context, which may have ended, and takes seconds at
-// most: while the server is away, the lock is given up in the background as soon as the server is back, or ends after the ttl.
-// A holder that takes longer than the ttl loses the lock unawares, so choose a ttl above the longest turn. unlock is never nil.
+// Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds it.
+// The holder calls unlock, at any time and as often as it likes; unlock is never nil. unlock ignores the context and takes seconds at most:
+// while the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl.
+// A holder that takes longer than the ttl loses the lock without notice, so choose a ttl above the longest turn.
 func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	key, token := r.key("lock", name), rand.Text()
 	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token, ttl) })
@@ -70,10 +70,10 @@ func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unloc
 	return free, true, nil
 }
 
-// freeAgain is how long a lock waits that could not be given up before that is tried again.
+// freeAgain is the wait before another attempt to release a lock.
 const freeAgain = 200 * time.Millisecond
 
-// free gives up a lock. Nobody waits for its error: it goes on in the background until the lock has ended by itself.
+// free releases a lock. Its errors are not reported: it retries in the background until the lock has expired.
 func (r *Redis) free(ctx context.Context, key, token string, ttl time.Duration) {
 	if r.freed(ctx, key, token) {
 		return

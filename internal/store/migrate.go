@@ -61,7 +61,7 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 				Hint:    "use the newer program or name another store",
 			}
 		}
-		// Another process may migrate the same new file at the same time; whoever loses looks again.
+		// Another process may migrate the same new file at the same time; the one that fails looks again.
 		if err := up(ctx, db, known); err != nil && try == tries {
 			return explain("prepare", path, err)
 		}
@@ -101,7 +101,7 @@ func up(ctx context.Context, db *sql.DB, known int) error {
 	return tx.Commit()
 }
 
-// sqliteMigrations are those of the folder and, under numbers that the folder leaves out, those that make the tables of knowledge.
+// sqliteMigrations are those of the folder, and those that make the tables of knowledge under numbers that the folder leaves out.
 func sqliteMigrations(db *sql.DB) (*goose.Provider, error) {
 	return provider("sqlite", goose.DialectSQLite3, db, goose.WithGoMigrations(
 		goose.NewGoMigration(2, &goose.GoFunc{RunTx: knowledge.CreatePassages}, nil),
@@ -152,11 +152,11 @@ func (p *Postgres) version(ctx context.Context) (version int, err error) {
 	return version, err
 }
 
-// tryMigrate migrates, unless another process does, for which it waits a moment.
+// tryMigrate migrates. If another process does so, it waits a moment instead.
 //
-// The lock is that of a transaction, as a pooler may give every transaction another connection. Nobody waits for the lock within a
-// statement, as an index that is being built concurrently waits for statements that run; and the statement is a simple query, as others
-// go on until the next one.
+// The lock is a transaction's, since a pooler may give every transaction another connection. Nobody waits for the lock within a
+// statement, because building an index concurrently waits for running statements. The statement is a simple query, since others stay open
+// until the next one.
 func (p *Postgres) tryMigrate(ctx context.Context) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {

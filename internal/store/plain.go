@@ -12,11 +12,11 @@ import (
 	"rehearse/internal/replay"
 )
 
-// maxDigits bounds numbers: what PostgreSQL writes out of a short one with a large exponent is as long as the exponent is large.
+// maxDigits bounds numbers: PostgreSQL writes a short number with a large exponent in full length.
 const maxDigits = 1_000
 
-// plainJSON is JSON that PostgreSQL can keep as JSONB, as text; "" for null and for nothing. It is false for what is no JSON.
-// JSONB has no NUL and no half surrogate pairs in strings, for which U+FFFD stands in, and no numbers beyond a bound, which become strings.
+// plainJSON returns JSON that PostgreSQL can keep as JSONB, as text; "" for null and for nothing. ok is false for invalid JSON.
+// JSONB allows no NUL and no half surrogate pairs in strings, which U+FFFD replaces, and no numbers beyond a bound, which become strings.
 func plainJSON(raw []byte) (text string, ok bool) {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {

@@ -17,8 +17,8 @@ import (
 // postgresTimeout bounds connecting, where the URL does not.
 const postgresTimeout = 10 * time.Second
 
-// Postgres is a PostgreSQL database that several processes share. What it keeps is in the schema exp. It is safe for concurrent use.
-// After the server was away nothing has to be done: the next call connects again.
+// Postgres is a PostgreSQL database that several processes share. Its tables are in the schema exp. It is safe for concurrent use.
+// After the server was away, the next call connects again.
 // Make it with OpenPostgres and release it with Close.
 type Postgres struct {
 	pool   *pgxpool.Pool
@@ -92,7 +92,7 @@ func databaseName(c *pgx.ConnConfig) string {
 // page reads a page of a long list whose order is that of an index, row by row until scan wants no more.
 func (p *Postgres) page(ctx context.Context, query string, args []any, scan func(pgx.Rows) (goOn bool, err error)) (err error) {
 	var batch pgx.Batch
-	// Without statistics of a table that was just filled the server would rather read all that is left of it and sort that, for every page.
+	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every page.
 	// The setting ends with the batch, which is one transaction.
 	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
 	batch.Queue(query, args...)
@@ -114,15 +114,15 @@ func (p *Postgres) page(ctx context.Context, query string, args []any, scan func
 	return rows.Err()
 }
 
-// cell is a value for a column of a table. Cast names a type that PostgreSQL makes the column's own of; without one the value is text that is
-// read as whatever the column is.
+// cell is a value for a column of a table. Cast names a type from which PostgreSQL converts to the column's own. Without one, the value is
+// text, which is read as the column's type.
 type cell struct {
 	column, cast string
 	value        any
 }
 
-// upsert replaces the row with an id, or adds one. It asks nothing of the table but the columns, since an application's has its own types, and
-// perhaps no key. So writers wait for one another instead.
+// upsert replaces the row with an id, or adds one. It requires nothing of the table but the columns, since an application's table has its own
+// types and perhaps no key. A lock therefore makes writers wait for each other.
 func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {
 	var sets, columns, places []string
 	args := []any{id}

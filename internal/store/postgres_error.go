@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Refused reports whether the server is well, but will not have what it was given, now or later: values that its table cannot keep.
+// Refused reports whether the server works but its table cannot keep the given values, now or later.
 func (e *Error) Refused() bool {
 	const data, integrity, limits = "22", "23", "54" // classes of codes
 	refused, ok := errors.AsType[*pgconn.PgError](e.Err)

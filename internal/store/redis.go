@@ -41,8 +41,8 @@ type RedisOptions struct {
 	HealthEvery time.Duration
 }
 
-// Redis is a server that several processes share: sessions, locks and a cache. It is safe for concurrent use.
-// It is a graph.Checkpointer. While the server is away every call fails within seconds; nothing has to be done when it is back.
+// Redis is a server that several processes share: sessions, locks and a cache. It is safe for concurrent use and is a graph.Checkpointer.
+// While the server is away, every call fails within seconds; when it is back, calls work again.
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
 	client *redis.Client
@@ -88,7 +88,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 func readRedisURL(url string) (*redis.Options, server, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		// Not the cause: it quotes the URL, and where that is misread, the password.
+		// Not the cause: it quotes the URL, and the password with it.
 		return nil, server{}, &Error{
 			Op: "connect to", Store: "Redis (its URL cannot be read)",
 			Problem: "the URL is not one of a Redis server",
@@ -120,7 +120,7 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// wholeMillis rounds up what is below a millisecond, as 0 would mean for ever.
+// wholeMillis rounds a duration below a millisecond up, because 0 would mean for ever.
 func wholeMillis(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -200,8 +200,8 @@ func (r *Redis) ping(ctx context.Context) {
 	_ = r.explain(ctx, "ping", r.client.Ping(ctx).Err())
 }
 
-// Healthy returns nil while the server answers, else what was wrong when it was last asked: by a call, or by a look
-// every 30 s. It does not ask itself and so returns at once.
+// Healthy returns nil while the server answers, else the latest error: of a call, or of the check every 30 s. It does not ask the server and
+// returns at once.
 func (r *Redis) Healthy() error {
 	if failed := r.health.failed.Load(); failed != nil {
 		return failed

@@ -27,8 +27,7 @@ import (
 // A Save adds its fields and rewrites none but the first three. Fields, unlike the entries of a list or a stream, can be
 // picked: reading a session leaves the Values of all but the last record on the server.
 
-// saveRecord checks the parent and adds a record. A repeated Save whose first try arrived, only its answer being lost, finds
-// its own mark and is done.
+// saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done.
 var saveRecord = redis.NewScript(`
 local key, id, parent, fork, mark, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local newest = redis.call('HGET', key, 'newest') or ''
@@ -112,7 +111,7 @@ end
 if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 return found`)
 
-// listRecords returns of each record, oldest first: id, meta, nothing.
+// listRecords returns three values for each record, oldest first: id, meta, and an empty one.
 var listRecords = redis.NewScript(`
 local key = KEYS[1]
 local found = {}

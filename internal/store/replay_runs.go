@@ -27,8 +27,8 @@ type replayRunTable interface {
 	putRun(ctx context.Context, r replayRunRow) error
 	// sweep ends runs that were seen last before a time.
 	sweep(ctx context.Context, before time.Time) (int, error)
-	// putOutcomes writes rows, of which no two are of one session and which are ordered by it, and notes when the run was seen. It reports
-	// whether there is such a run; without one it writes nothing.
+	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports whether the run exists;
+	// for a missing run it writes nothing.
 	putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error)
 	// page hands the sessions of a run after one, in the byte order of their ids, until take returns false.
 	page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error
@@ -72,15 +72,15 @@ func (r *ReplayRuns) Runs(ctx context.Context, limit int) ([]replay.Run, error) 
 	return r.table.runs(ctx, "", limit)
 }
 
-// Sweep ends the runs that are Running and have been silent for longer than replay.StaleAfter, since whatever ran them was killed: they become
-// Partially, with an Error, ended when they were last seen. It returns how many.
+// Sweep ends the runs that are Running and have been silent for longer than replay.StaleAfter, because their process was killed. They become
+// Partially, with an Error, and end at the time when they were last seen. It returns how many.
 func (r *ReplayRuns) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return r.table.sweep(ctx, now.Add(-replay.StaleAfter))
 }
 
-// PutOutcomes adds sessions of a run, all or none; one that is there already is replaced, and of several with one id the last counts. The run
-// is seen now, also without any outcomes. Without such a run the error wraps replay.ErrUnknown. Metrics and Detail are JSON objects of at most
-// 32 MB each, or none.
+// PutOutcomes adds sessions of a run, all or none. A known session is replaced; of several with the same id, the last counts. The run counts
+// as seen now, even without any outcomes. Without such a run the error wraps replay.ErrUnknown. Metrics and Detail are JSON objects of at
+// most 32 MB each, or none.
 func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []replay.Outcome, now time.Time) error {
 	rows, err := newOutcomeRows(outcomes)
 	if err != nil {

@@ -35,7 +35,7 @@ type RunEntry struct {
 	Dir string
 }
 
-// PutRun files a run of suites in the index, or files it anew when its id is known. Runs of replay are in ReplayRuns.
+// PutRun enters a run of suites in the index, or replaces the entry with its ID. Runs of replay are in ReplayRuns.
 // The folder is kept as given, so give an absolute path.
 func (s *Store) PutRun(ctx context.Context, run result.Run, dir string) error {
 	record, err := json.Marshal(run)

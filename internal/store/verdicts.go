@@ -29,9 +29,9 @@ func (s *Store) Verdict(ctx context.Context, key string) ([]byte, bool, error) {
 }
 
 // PutVerdict keeps a verdict under key, in place of an earlier one.
-// It returns before the verdict is on disk, which happens within a tenth of a second or by Close; the bytes are copied.
-// When far more is put than the disk takes, it waits. An error says that earlier verdicts could not be written;
-// they and this one are still seen by Verdict and tried again, up to a bound beyond which this one is let go.
+// It copies the bytes and returns before the verdict is on disk, which takes a tenth of a second, or until Close.
+// It waits when the disk cannot keep up. An error says that earlier verdicts could not be written. Verdict still returns them and this one,
+// and writing is retried, up to a bound beyond which this verdict is dropped.
 func (s *Store) PutVerdict(ctx context.Context, key string, verdict []byte) error {
 	// Not nil, which SQLite would take for NULL.
 	return s.verdicts.put(ctx, key, append([]byte{}, verdict...))
