@@ -18,7 +18,7 @@ func ReadExamples(flag string) (int, error) {
 	return n, nil
 }
 
-// choose returns the examples of each transition that leaves a state, at most so many each, or All: the most frequent first.
+// choose returns the examples of each transition that leaves a state, the most frequent first: at most most of them, or All.
 //
 // A text that users said on several transitions becomes an example of the most frequent one, and of none when the session stayed more often
 // after it. The same example at two options would be a tie, which the lexical model does not break. On the STAR corpus this gives 393
