@@ -104,7 +104,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestAdjust(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		minScore float64
@@ -122,7 +122,7 @@ func TestSettle(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := runner.Check{Assertion: suite.Assertion{MinScore: tc.minScore, Negate: tc.negate}}
 			if got := c.Adjust(result.Grade{Score: tc.scored}).Score; math.Abs(got-tc.want) > 1e-12 {
-				t.Errorf("Settle = %v, want %v", got, tc.want)
+				t.Errorf("Adjust = %v, want %v", got, tc.want)
 			}
 		})
 	}
