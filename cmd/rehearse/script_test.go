@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each call of the program ends with a second's sleep under -race
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rehearse/internal/graph"
+	"rehearse/internal/race"
 )
 
 // plan is a random graph: from every node edges and perhaps a branch, ahead or, with loops, back.
@@ -129,12 +130,12 @@ func choose(choices []string, by uint32) []string {
 	return chosen
 }
 
-// TestRandomGraphs runs 10,000 random graphs, each with several schedules: the result is the same byte for byte, or an error every time.
+// TestRandomGraphs runs 10,000 random graphs, 1,000 under the race detector, each with several schedules: the result is the same byte for byte, or an error every time.
 // Without loops, it is what a model says that knows nothing of scheduling.
 func TestRandomGraphs(t *testing.T) {
 	graphs := 10_000
-	if testing.Short() {
-		graphs = 500
+	if race.Enabled || testing.Short() {
+		graphs = 1_000
 	}
 	const parts = 20
 	for part := range parts {

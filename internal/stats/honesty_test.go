@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"rehearse/internal/race"
 	"rehearse/internal/stats"
 )
 
@@ -20,7 +21,7 @@ func complete() bool { return os.Getenv("REHEARSE_TEST_COMPLETE") != "" && !test
 
 // runs returns how many of full evaluations to simulate.
 func runs(full int) int {
-	if !complete() || raceEnabled {
+	if !complete() || race.Enabled {
 		return full / 10
 	}
 	return full
@@ -33,7 +34,7 @@ const few = 999
 func within(t *testing.T, what string, happened, n int, low, high float64) {
 	t.Helper()
 	share, chance := 100*float64(happened)/float64(n), 0.0
-	if !complete() || raceEnabled {
+	if !complete() || race.Enabled {
 		chance = 300 * math.Sqrt((low+high)/200*(1-(low+high)/200)/float64(n))
 	}
 	if share < low-chance || share > high+chance {
@@ -48,7 +49,7 @@ func decided(v stats.Verdict) bool { return v == stats.Better || v == stats.Wors
 // takes turns for independent finds it in 47 %: with a design effect of 1 + 9·0.7 that is 2·(1 − Φ(1.96/√7.3)).
 func TestNullVerdicts(t *testing.T) {
 	r, n, resamples := random(31), runs(2_000), 0
-	if raceEnabled && complete() {
+	if race.Enabled && complete() {
 		n, resamples = 2_000, few
 	}
 	wrong, naive := 0, 0

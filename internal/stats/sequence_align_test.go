@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rehearse/internal/race"
 	"rehearse/internal/stats"
 )
 
@@ -107,7 +108,7 @@ func TestSequenceLaws(t *testing.T) {
 
 func TestLongSequences(t *testing.T) {
 	n := 10_000
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		n = 2_000
 	}
 	a, b := longSequences(n)
