@@ -15,7 +15,7 @@ import (
 // floors lists the rooms from the ground up; a room inside another is a room of its own. A room imports from lower floors, or from those to
 // its left on its own floor.
 var floors = [][]string{
-	{"race", "source", "marker", "chat", "suite", "result", "runspec"},
+	{"race", "golden", "source", "marker", "chat", "suite", "result", "runspec"},
 	{"stats", "text", "retry", "redact", "draw", "config"},
 	{
 		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rehearse/internal/draw"
+	"rehearse/internal/golden"
 )
 
 // support is a flow with everything in it: all shapes, tones and styles, long edges, edges that go back, a loop, parallel edges, an
@@ -79,28 +76,8 @@ func TestGolden(t *testing.T) {
 		"one":     {Nodes: []draw.Node{{ID: "only"}}},
 	} {
 		for format := range formats {
-			golden(t, name+"."+format, drawn(t, format, g))
+			golden.Compare(t, name+"."+format, drawn(t, format, g))
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s mismatch (-want +got), UPDATE_GOLDEN=1 rewrites it:\n%s", path, diff)
 	}
 }
 

@@ -3,11 +3,8 @@ package mine_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/golden"
 	"rehearse/internal/mine"
 	"rehearse/internal/replay"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // session writes a session down as "state: message > next state", one message of the user's a line; "bot: message" is the bot's.
 // "completed" and "dropped" end it.
@@ -284,19 +280,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, loaded := written(t, f)
-	golden := filepath.Join("testdata", "odd.yaml")
-	if *update {
-		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), text); d != "" {
-		t.Errorf("%s (-want +got, -update writes it):\n%s", golden, d)
-	}
+	golden.Compare(t, "odd.yaml", text)
 	same(t, f, loaded)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"rehearse/internal/golden"
 	"rehearse/internal/report"
 	"rehearse/internal/report/reporttest"
 	"rehearse/internal/result"
@@ -68,7 +69,7 @@ func TestGolden(t *testing.T) {
 		{"diff.md", diff.Markdown},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			reporttest.Golden(t, tc.file, []byte(reporttest.Rendered(t, tc.render)))
+			golden.Compare(t, tc.file, reporttest.Rendered(t, tc.render))
 		})
 	}
 }

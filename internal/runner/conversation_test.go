@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/golden"
 	"rehearse/internal/grader"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -153,33 +154,18 @@ assertions: [Remembers everything, Never contradicts itself, Each turn builds on
 	if math.Abs(got.Score-49.0/60) > 1e-12 || got.ExecutionStatus != result.OK || got.Verdict != result.Pass {
 		t.Errorf("score = %v %v %v, want 0.8167 ok pass", got.Score, got.ExecutionStatus, got.Verdict)
 	}
-	golden(t, "sample.json", got)
+	compare(t, "sample.json", got)
 }
 
-// golden compares a record with a file; times and ids are left out.
-func golden(t *testing.T, name string, r *result.Test) {
+// compare compares a record with a file; times and ids are left out.
+func compare(t *testing.T, name string, r *result.Test) {
 	t.Helper()
 	r.StartedAt, r.DurationMS, r.Suite = time.Time{}, 0, "travel"
 	got, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(got, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
-		t.Errorf("%s mismatch (-want +got), UPDATE_GOLDEN=1 rewrites it:\n%s", path, diff)
-	}
+	golden.Compare(t, name, string(got)+"\n")
 }
 
 func TestActualRepliesAreCarriedForward(t *testing.T) { // S2.15

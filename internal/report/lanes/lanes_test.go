@@ -11,6 +11,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"rehearse/internal/golden"
 	"rehearse/internal/replay"
 	"rehearse/internal/report/lanes"
 	"rehearse/internal/report/reporttest"
@@ -42,7 +43,7 @@ func replayText(t *testing.T, kind string, r *replay.Report) string {
 
 func TestReplayGolden(t *testing.T) {
 	for kind := range replayWriters {
-		reporttest.Golden(t, "report"+kind, []byte(replayText(t, kind, replayed(t))))
+		golden.Compare(t, "report"+kind, replayText(t, kind, replayed(t)))
 	}
 }
 

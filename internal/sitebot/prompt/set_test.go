@@ -3,21 +3,15 @@ package prompt_test
 import (
 	"context"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rehearse/internal/golden"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
 )
-
-// update rewrites the golden files: go test ./internal/sitebot/prompt -update, then read the difference.
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const siteFile = `
 site: acme.example
@@ -84,19 +78,7 @@ func TestRenderGolden(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		path := filepath.Join("testdata", node+".golden")
-		if *update {
-			if err := os.WriteFile(path, []byte(got+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got+"\n"); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", node, diff)
-		}
+		golden.Compare(t, node+".golden", got+"\n")
 		if strings.Contains(got, "{{") {
 			t.Errorf("%s: a variable is left over", node)
 		}
