@@ -29,9 +29,9 @@ if [ ${#missing[@]} -gt 0 ]; then
   install "${missing[@]}"
 fi
 
-# Without tests that are skipped; those of heavy simulations that the race detector holds back have all their rounds in `make simulate`.
+# No test is skipped. Heavy simulations hold fewer rounds under the race detector; `make simulate` holds all of them.
 export REHEARSE_TEST_COMPLETE=1 CGO_ENABLED=1
-# A program with the race detector sleeps for a second before it ends; there are a hundred of them.
+# A program with the race detector sleeps for a second before it ends; there are hundreds of them.
 export GORACE=atexit_sleep_ms=0
 go vet ./... && go vet -C bench ./...
 # The longest packages go first. Three at once keep two processors busy while one waits for a server.

@@ -11,6 +11,7 @@ import (
 
 	"rehearse/internal/flow"
 	"rehearse/internal/knowledge"
+	"rehearse/internal/race"
 )
 
 func TestVectorsOfModelsAreNotMixed(t *testing.T) {
@@ -116,7 +117,11 @@ func TestEmbeddingGoesOn(t *testing.T) {
 }
 
 func TestSearchWhileEmbedding(t *testing.T) {
-	t.Chdir(write(t, t.TempDir(), lines(500)))
+	passages := 500
+	if race.Enabled {
+		passages = 100
+	}
+	t.Chdir(write(t, t.TempDir(), lines(passages)))
 	var said told
 	k := keptStore(t).Knowledge(withVectors(&meanings{}, &said))
 	add(t, k, "b", "b.jsonl")
