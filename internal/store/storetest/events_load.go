@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rehearse/internal/race"
 	"rehearse/internal/replay"
 )
 
@@ -43,9 +44,13 @@ func eventsLarge(t *testing.T, events replay.Events) {
 // heapLimit bounds what may be live while many events go in and out: several batches and pages, and far less than the events.
 const heapLimit = 40 << 20
 
-// eventsMany has 48 MB of events, which never may be in memory at once. They are few and large, as rows take most of the time.
+// eventsMany has 48 MB of events (a tenth under the race detector), which never may be in memory at once. They are few and large, as rows take most of the time.
 func eventsMany(t *testing.T, events replay.Events) {
-	const n, sessions, size = 10_000, 400, 4_800
+	const sessions, size = 400, 4_800
+	n := 10_000
+	if race.Enabled {
+		n = 1_000
+	}
 	message := withMessage(size).Payload
 	before := liveHeap()
 	var most uint64

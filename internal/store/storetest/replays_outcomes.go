@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"rehearse/internal/race"
 	"rehearse/internal/replay"
 	"rehearse/internal/store"
 )
@@ -92,9 +93,13 @@ func outcomesLarge(t *testing.T, r *store.ReplayRuns) {
 	wantOutcomes(t, r, "r1", want...)
 }
 
-// outcomesMany has 48 MB of sessions, which never may be in memory at once.
+// outcomesMany has 48 MB of sessions (a tenth under the race detector), which never may be in memory at once.
 func outcomesMany(t *testing.T, r *store.ReplayRuns) {
-	const n, each, size = 2_000, 100, 24_000
+	const each, size = 100, 24_000
+	n := 2_000
+	if race.Enabled {
+		n = 200
+	}
 	putReplay(t, r, sampleReplay("r1"))
 	detail := withMessage(size).Payload
 	before := liveHeap()
