@@ -84,19 +84,24 @@ func TestDatasetInterrupted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := filled(t, 120)
-			signals := make(chan os.Signal)
+			signals, ended := make(chan os.Signal), make(chan struct{})
 			s.OnAnswer(func(r *http.Request) {
 				if strings.Contains(r.Method+" "+r.URL.RequestURI(), c.at) {
 					select {
 					case signals <- os.Interrupt:
-						<-r.Context().Done() // it is heeded: whoever asked is gone
+						select { // it is heeded: whoever asked is gone
+						case <-r.Context().Done():
+						case <-ended: // a server may not notice that
+						}
 					default: // it was heeded before
 					}
 				}
 			})
 			env, stdout, stderr := datasetEnv(s, time.Millisecond)
 			env.Signals = signals
-			if code := Main(t.Context(), env, c.args); code != result.ExitInterrupted {
+			code := Main(t.Context(), env, c.args)
+			close(ended)
+			if code != result.ExitInterrupted {
 				t.Errorf("exit code %d", code)
 			}
 			if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.want) {
