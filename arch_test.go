@@ -26,7 +26,7 @@ var floors = [][]string{
 	},
 	{
 		"orchestrator", "queue", "runlog", "store/servertest", "store", "store/storetest",
-		"report/terminal", "report/page", "report/lanes", "report", "report/reporttest",
+		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
 	{"evaluation"},

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/langfuse/experiment"
+	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 )
 
@@ -71,7 +74,7 @@ func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
 	case e2eAPI:
 		return f.runE2E(ctx, env)
 	}
-	r, err := f.classify(ctx, env, name, func(r *classification) error { return r.write(env.Stdout, f.format) })
+	r, err := f.classify(ctx, env, name, func(r *classification.Report) error { return writeClassification(env.Stdout, r, f.format) })
 	if err == nil && !r.Passed {
 		return &exitError{code: result.ExitFailed}
 	}
@@ -79,7 +82,7 @@ func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
 }
 
 // classify scores one classifier, shows its report, and writes and logs what else is wanted.
-func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, show func(*classification) error) (*classification, error) {
+func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, show func(*classification.Report) error) (*classification.Report, error) {
 	items, err := f.read(ctx, env, name)
 	if f.asked.setup != nil {
 		defer env.closed(f.asked.setup)
@@ -98,31 +101,31 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, sho
 			return nil, err
 		}
 	}
-	r := newClassification(items.set, items.predictions, f)
+	r := classification.New(items.set, items.predictions, f.options())
 	if f.out != "" {
-		if err := r.writeFolder(f.out, items.set, items.predictions); err != nil {
+		if err := r.Write(f.out, items.set, items.predictions); err != nil {
 			return nil, outcome(err)
 		}
-		r.tellFolder(env.Stderr, f.out)
+		fmt.Fprintf(env.Stderr, "report: %s\n", filepath.Join(f.out, classification.Page))
 	}
 	if err := show(r); err != nil {
 		return nil, outcome(err)
 	}
 	if live != nil {
-		interruptibly(ctx, env, func(ctx context.Context) { live.Finish(ctx, items.allLogged(env), r.scores()) })
+		interruptibly(ctx, env, func(ctx context.Context) { live.Finish(ctx, items.allLogged(env), runScores(r)) })
 	}
 	return r, nil
 }
 
-// write renders the classification in one of the formats of --format.
-func (r *classification) write(w io.Writer, format string) error {
+// writeClassification renders a report in one of the formats of --format.
+func writeClassification(w io.Writer, r *classification.Report, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(w, r)
+		return r.JSON(w)
 	case "md":
-		return r.markdown(w)
+		return r.Markdown(w)
 	}
-	return r.text(w)
+	return r.Text(w)
 }
 
 // classified are items with what was predicted of them.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/redact"
+	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 	"rehearse/internal/source"
 )
@@ -20,8 +21,8 @@ type classifyPart struct {
 	Name   string `json:"target"`
 	Passed bool   `json:"passed"`
 	// Summary is the verdict, or why there is none.
-	Summary string          `json:"summary"`
-	Report  *classification `json:"classification,omitempty"` // not of e2e-api, whose report has a form of its own
+	Summary string                 `json:"summary"`
+	Report  *classification.Report `json:"classification,omitempty"` // not of e2e-api, whose report has a form of its own
 	err     error
 }
 
@@ -67,15 +68,15 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 	if name == e2eAPI {
 		part.err = own.runE2E(ctx, env)
 	} else if part.err = own.check(name); part.err == nil {
-		part.Report, part.err = own.classify(ctx, env, name, func(r *classification) error {
+		part.Report, part.err = own.classify(ctx, env, name, func(r *classification.Report) error {
 			if f.format == "json" {
 				return nil // it stands in the summary
 			}
-			return r.write(env.Stdout, f.format)
+			return writeClassification(env.Stdout, r, f.format)
 		})
 	}
 	if part.Report != nil {
-		part.Summary = part.Report.verdict()
+		part.Summary = part.Report.Verdict()
 		if !part.Report.Passed {
 			part.err = &exitError{code: result.ExitFailed}
 		}
@@ -149,7 +150,7 @@ func (s *classifySummary) write(w io.Writer, format string) error {
 		for _, part := range s.Parts {
 			rows = append(rows, []string{part.Name, part.Summary})
 		}
-		markdownTable(w, []string{"target", "result"}, rows)
+		classification.MarkdownTable(w, []string{"target", "result"}, rows)
 		return nil
 	}
 	fmt.Fprintln(w, "== summary ==")

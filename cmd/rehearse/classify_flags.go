@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/config"
+	"rehearse/internal/report/classification"
 )
 
 // classifyFlags is what can be said on the command line of classify.
@@ -25,6 +26,20 @@ type classifyFlags struct {
 
 // classifyLeast is the least that each metric has to reach.
 type classifyLeast struct{ macroF1, minClassF1, recall, accuracy float64 }
+
+// options say what decides, and how much is shown.
+func (f *classifyFlags) options() classification.Options {
+	least := func(flag string, value float64) classification.Least {
+		return classification.Least{Value: value, Always: slices.Contains(f.said, flag)}
+	}
+	return classification.Options{
+		TrueLabels: f.labels == "true", Rows: f.classes,
+		Thresholds: classification.Thresholds{
+			MacroF1: least("macro-f1", f.least.macroF1), MinClassF1: least("min-class-f1", f.least.minClassF1),
+			Recall: least("recall", f.least.recall), Accuracy: least("accuracy", f.least.accuracy),
+		},
+	}
+}
 
 func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.items, "items", "", "with a classifier of the chatbot: other items than the dataset of its name, a file or a dataset")

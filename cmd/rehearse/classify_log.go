@@ -2,14 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/langfuse/experiment"
+	"rehearse/internal/report/classification"
+	"rehearse/internal/stats"
 )
 
 // loggedInput is the input of an item as it is logged.
@@ -62,8 +62,8 @@ func (c *classified) allLogged(env *Env) []experiment.Item {
 	return all
 }
 
-// scores are those of the whole: what decides (S3.41).
-func (r *classification) scores() map[string]float64 {
+// runScores are the scores of the whole: what decides (S3.41).
+func runScores(r *classification.Report) map[string]float64 {
 	scores := map[string]float64{"macro_f1": r.MacroF1, "weighted_f1": r.WeightedF1, "accuracy": r.Accuracy, "passed": 0}
 	if r.Passed {
 		scores["passed"] = 1
@@ -89,7 +89,10 @@ func labelList(labels []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// tellFolder says where the report is that people look at.
-func (r *classification) tellFolder(w io.Writer, dir string) {
-	fmt.Fprintf(w, "report: %s\n", filepath.Join(dir, "report.html"))
+// labelsOf returns the classes that a prediction counts as.
+func labelsOf(p *dataset.Prediction) []string {
+	if p.Null {
+		return []string{stats.NullLabel}
+	}
+	return p.Labels
 }

@@ -22,14 +22,14 @@ var frameStyle string
 
 // Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own.
 // The policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
-// loaded or run, whatever a transcript manages to put there.
-func Parse(style, source string) *template.Template {
+// loaded or run, whatever a transcript manages to put there. More are functions that the page uses beside the frame's own.
+func Parse(style, source string, more ...template.FuncMap) *template.Template {
 	style = regexp.MustCompile(`(?s)/\*.*?\*/\s*`).ReplaceAllString(frameStyle+style, "")
 	hash := sha256.Sum256([]byte(style))
 	source = strings.NewReplacer(
 		"[style]", style, "[style hash]", "sha256-"+base64.StdEncoding.EncodeToString(hash[:]),
 	).Replace(frameSource + source)
-	return template.Must(template.New("page").Funcs(template.FuncMap{
+	pieces := template.New("page").Funcs(template.FuncMap{
 		"count": text.Count, "many": text.Plural, "percent": text.Percent, "between": text.PercentRange,
 		"score": func(x float64) string { return text.Score(x, 2) }, "took": text.Milliseconds, "capital": text.Capital, "line": text.OneLine,
 		"word": VerdictWord,
@@ -39,7 +39,11 @@ func Parse(style, source string) *template.Template {
 			}
 			return result.Fail
 		},
-	}).Parse(source))
+	})
+	for _, functions := range more {
+		pieces.Funcs(functions)
+	}
+	return template.Must(pieces.Parse(source))
 }
 
 // VerdictWord is a verdict as a word on the page.

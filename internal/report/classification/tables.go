@@ -1,4 +1,4 @@
-package main
+package classification
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func (r *classification) classTable(b *strings.Builder) {
+func (r *Report) classTable(b *strings.Builder) {
 	fmt.Fprintf(b, "\nClasses%s\n", r.shown(len(r.classes)))
 	rows := [][]string{{"label", "F1", "precision", "recall", "support"}}
 	for _, c := range r.classes[:r.most(len(r.classes))] {
@@ -15,7 +15,7 @@ func (r *classification) classTable(b *strings.Builder) {
 	writeTable(b, rows)
 }
 
-func (r *classification) confusionList(b *strings.Builder) {
+func (r *Report) confusionList(b *strings.Builder) {
 	if len(r.confused) == 0 {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *classification) confusionList(b *strings.Builder) {
 	writeTable(b, rows)
 }
 
-func (r *classification) calibrationTable(b *strings.Builder) {
+func (r *Report) calibrationTable(b *strings.Builder) {
 	if r.Calibration == nil {
 		return
 	}
@@ -45,14 +45,14 @@ func (r *classification) calibrationTable(b *strings.Builder) {
 }
 
 // most returns how many of n rows are shown.
-func (r *classification) most(n int) int {
+func (r *Report) most(n int) int {
 	if r.show == 0 {
 		return n
 	}
 	return min(n, r.show)
 }
 
-func (r *classification) shown(n int) string {
+func (r *Report) shown(n int) string {
 	if m := r.most(n); m < n {
 		return fmt.Sprintf(", the %d worst of %d (--classes 0 shows all)", m, n)
 	}

@@ -1,4 +1,4 @@
-package main
+package classification
 
 import (
 	"slices"
@@ -7,13 +7,14 @@ import (
 	"rehearse/internal/stats"
 )
 
-// classifyConfusion is a pair of labels that were taken for each other, with items to look at.
-type classifyConfusion struct {
+// Confusion is a pair of labels that were taken for each other, with items to look at.
+type Confusion struct {
 	stats.Confused
-	Examples []classifyExample `json:"examples"`
+	Examples []Example `json:"examples"`
 }
 
-type classifyExample struct {
+// Example is an item that was confused.
+type Example struct {
 	ID      string `json:"id"`
 	Message string `json:"message"`
 }
@@ -24,11 +25,11 @@ const (
 )
 
 // examples adds to the worst confusions the first items that show them.
-func (r *classification) examples(set dataset.Set, predictions []dataset.Prediction) {
-	r.Confusions = []classifyConfusion{}
+func (r *Report) examples(set dataset.Set, predictions []dataset.Prediction) {
+	r.Confusions = []Confusion{}
 	at := map[[2]string]int{}
 	for i, c := range r.confused[:min(len(r.confused), maxConfusions)] {
-		r.Confusions = append(r.Confusions, classifyConfusion{c, []classifyExample{}})
+		r.Confusions = append(r.Confusions, Confusion{c, []Example{}})
 		at[[2]string{c.Truth, c.Predicted}] = i
 	}
 	for i := range predictions {
@@ -44,7 +45,7 @@ func (r *classification) examples(set dataset.Set, predictions []dataset.Predict
 					continue
 				}
 				if c := &r.Confusions[index]; len(c.Examples) < maxExamples {
-					c.Examples = append(c.Examples, classifyExample{item.ID, item.Message})
+					c.Examples = append(c.Examples, Example{item.ID, item.Message})
 				}
 			}
 		}
@@ -52,7 +53,7 @@ func (r *classification) examples(set dataset.Set, predictions []dataset.Predict
 }
 
 // calibrate compares confidence with truth, where predictions have a confidence.
-func (r *classification) calibrate(set dataset.Set, predictions []dataset.Prediction) {
+func (r *Report) calibrate(set dataset.Set, predictions []dataset.Prediction) {
 	var confidence []float64
 	var correct []bool
 	for i := range predictions {

@@ -1,4 +1,4 @@
-package main
+package classification
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// markdown writes the report for a pull request. Texts from files stand in code spans, where they can do nothing.
-func (r *classification) markdown(w io.Writer) error {
+// Markdown writes the report for a pull request. Texts from files stand in code spans, where they can do nothing.
+func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Classification: %s\n\n", r.verdict())
+	fmt.Fprintf(&b, "## Classification: %s\n\n", r.Verdict())
 	rows := make([][]string, 0, 8)
 	for _, row := range r.summary() {
 		about := row[2]
@@ -19,7 +19,7 @@ func (r *classification) markdown(w io.Writer) error {
 		}
 		rows = append(rows, []string{row[0], row[1], about})
 	}
-	markdownTable(&b, []string{"metric", "value", ""}, rows)
+	MarkdownTable(&b, []string{"metric", "value", ""}, rows)
 	if r.Null > 0 {
 		fmt.Fprintf(&b, "\n%s no prediction.\n", has(r.Null, "item"))
 	}
@@ -31,13 +31,13 @@ func (r *classification) markdown(w io.Writer) error {
 	for _, c := range r.classes[:r.most(len(r.classes))] {
 		rows = append(rows, []string{code(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), strconv.Itoa(c.Support)})
 	}
-	markdownTable(&b, []string{"label", "F1", "precision", "recall", "support"}, rows)
+	MarkdownTable(&b, []string{"label", "F1", "precision", "recall", "support"}, rows)
 	r.markdownConfusions(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (r *classification) markdownConfusions(w io.Writer) {
+func (r *Report) markdownConfusions(w io.Writer) {
 	if len(r.confused) == 0 {
 		return
 	}
@@ -50,10 +50,11 @@ func (r *classification) markdownConfusions(w io.Writer) {
 		}
 		rows = append(rows, []string{strconv.Itoa(c.Count), code(c.Truth), code(c.Predicted), example})
 	}
-	markdownTable(w, []string{"count", "true", "predicted", "for example"}, rows)
+	MarkdownTable(w, []string{"count", "true", "predicted", "for example"}, rows)
 }
 
-func markdownTable(w io.Writer, header []string, rows [][]string) {
+// MarkdownTable writes a table. The texts of its cells have to fit into one.
+func MarkdownTable(w io.Writer, header []string, rows [][]string) {
 	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
 	for _, row := range rows {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))

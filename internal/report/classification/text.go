@@ -1,4 +1,4 @@
-package main
+package classification
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"rehearse/internal/text"
 )
 
-// text writes the report for a terminal.
-func (r *classification) text(w io.Writer) error {
+// Text writes the report for a terminal.
+func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	var rows [][]string
 	for _, row := range r.summary() {
@@ -24,7 +24,7 @@ func (r *classification) text(w io.Writer) error {
 	r.classTable(&b)
 	r.confusionList(&b)
 	r.calibrationTable(&b)
-	fmt.Fprintln(&b, "\n"+r.verdict())
+	fmt.Fprintln(&b, "\n"+r.Verdict())
 	_, err := io.WriteString(w, text.NoCommand(b.String()))
 	return err
 }
@@ -41,7 +41,7 @@ func metricName(metric string) string {
 }
 
 // summary returns the rows metric, value, and what the value is to be read with.
-func (r *classification) summary() (rows [][3]string) {
+func (r *Report) summary() (rows [][3]string) {
 	known := map[string]string{}
 	for _, t := range r.Thresholds {
 		verdict := "reached"
@@ -79,7 +79,7 @@ func (r *classification) summary() (rows [][3]string) {
 }
 
 // notes says what no number shows.
-func (r *classification) notes() (notes []string) {
+func (r *Report) notes() (notes []string) {
 	if r.Null > 0 {
 		notes = append(notes, fmt.Sprintf("%s no prediction (the class %s).", has(r.Null, "item"), stats.NullLabel))
 	}
@@ -93,15 +93,19 @@ func (r *classification) notes() (notes []string) {
 	return notes
 }
 
-// verdict says in a line whether the classifier passed and, if not, why.
-func (r *classification) verdict() string {
-	var missed []string
+// missed says which thresholds were missed.
+func (r *Report) missed() (missed []string) {
 	for _, t := range r.Thresholds {
 		if !t.Passed {
 			missed = append(missed, fmt.Sprintf("%s %s is below %s", metricName(t.Metric), score3(t.Value), short(t.Least)))
 		}
 	}
-	if len(missed) > 0 {
+	return missed
+}
+
+// Verdict says in a line whether the classifier passed and, if not, why.
+func (r *Report) Verdict() string {
+	if missed := r.missed(); len(missed) > 0 {
 		return "FAILED: " + strings.Join(missed, ", ")
 	}
 	return "passed"
@@ -116,6 +120,13 @@ func rounded(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 // short writes a number as it was given, with two digits at least.
 func short(x float64) string {
 	return strconv.FormatFloat(x, 'f', max(2, len(strconv.FormatFloat(x, 'f', -1, 64))-2), 64)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func has(n int, noun string) string {

@@ -1,0 +1,60 @@
+package classification
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/runlog"
+)
+
+// row is what is written of an item: 1 for a correct prediction and 0 for another.
+type row struct {
+	ID         string   `json:"id"`
+	Expected   []string `json:"expected"`
+	Predicted  []string `json:"predicted"` // null when there was none
+	Correct    float64  `json:"correct"`
+	Confidence *float64 `json:"confidence,omitempty"`
+}
+
+// Page is the name of the page among the files that Write writes.
+const Page = "report.html"
+
+// Write writes the report in every form into a folder, each file whole or not at all, and a row for each item.
+func (r *Report) Write(dir string, set dataset.Set, predictions []dataset.Prediction) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	rows := func(w io.Writer) error {
+		lines := linesTo(w)
+		for i := range predictions {
+			p, item := &predictions[i], &set.Items[i]
+			line := row{ID: item.ID, Expected: item.Labels, Predicted: p.Labels, Confidence: p.Confidence}
+			if p.Correct(item) {
+				line.Correct = 1
+			}
+			if err := lines.Encode(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return errors.Join(
+		runlog.WriteFile(filepath.Join(dir, "classification.json"), r.JSON),
+		runlog.WriteFile(filepath.Join(dir, "report.md"), r.Markdown),
+		runlog.WriteFile(filepath.Join(dir, Page), r.HTML),
+		runlog.WriteFile(filepath.Join(dir, "items.jsonl"), rows),
+	)
+}
+
+// JSON writes the report as one line.
+func (r *Report) JSON(w io.Writer) error { return linesTo(w).Encode(r) }
+
+func linesTo(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
