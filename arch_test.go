@@ -22,14 +22,14 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"runner", "grader", "judge", "target/targettest", "target", "dataset", "dataset/importer", "dataset/conversation", "replay", "mine",
+		"dataset", "runner", "grader", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine",
 	},
 	{
 		"orchestrator", "queue", "runlog", "store/servertest", "store", "store/storetest",
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
-	{"evaluation"},
+	{"evaluation", "classify"},
 	{"server"},
 	{"cmd/rehearse"},
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/langfuse/experiment"
+	"rehearse/internal/classify"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 )
@@ -47,7 +44,10 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 				return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.CommandPath())
 			}
 			c.Flags().Visit(func(flag *pflag.Flag) { f.said = append(f.said, flag.Name) })
-			return f.run(c.Context(), env, args[0])
+			f.run.noteChanged(c.Flags())
+			f.run.commandLine = commandLine(c, args)
+			f.run.commandLine[0] = "classify"
+			return f.evaluate(c.Context(), env, args[0])
 		},
 	}
 	f.register(c.Flags())
@@ -56,15 +56,15 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 
 // What the argument may be besides items: nodes of the chatbot, and the evaluations that they belong to (S3.34, S3.35).
 const (
-	intentClassifier = "intent-classifier"
-	skillSelector    = "skill-selector"
+	intentClassifier = classify.IntentClassifier
+	skillSelector    = classify.SkillSelector
 	e2eAPI           = "e2e-api"
 	allTargets       = "all"
 	e2eDataset       = "main-dataset"
 )
 
-// run evaluates what the argument names.
-func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
+// evaluate evaluates what the argument names.
+func (f *classifyFlags) evaluate(ctx context.Context, env *Env, name string) error {
 	if err := f.check(name); err != nil {
 		return err
 	}
@@ -81,42 +81,6 @@ func (f *classifyFlags) run(ctx context.Context, env *Env, name string) error {
 	return err
 }
 
-// classify scores one classifier, shows its report, and writes and logs what else is wanted.
-func (f *classifyFlags) classify(ctx context.Context, env *Env, name string, show func(*classification.Report) error) (*classification.Report, error) {
-	items, err := f.read(ctx, env, name)
-	if f.asked.setup != nil {
-		defer env.closed(f.asked.setup)
-	}
-	if err != nil {
-		return nil, err
-	}
-	log, err := openLangfuseLog(env, f.log, items.remote)
-	if err != nil {
-		return nil, err
-	}
-	live := experiment.Begin(log, items.loggedRun(env))
-	defer interruptibly(ctx, env, live.BreakOff) // unless it is finished
-	if f.predictions == "" {
-		if err := f.asked.predict(ctx, env, items, func(i int) { live.Add(items.logged(env, i)) }); err != nil {
-			return nil, err
-		}
-	}
-	r := classification.New(items.set, items.predictions, f.options())
-	if f.out != "" {
-		if err := r.Write(f.out, items.set, items.predictions); err != nil {
-			return nil, outcome(err)
-		}
-		fmt.Fprintf(env.Stderr, "report: %s\n", filepath.Join(f.out, classification.Page))
-	}
-	if err := show(r); err != nil {
-		return nil, outcome(err)
-	}
-	if live != nil {
-		interruptibly(ctx, env, func(ctx context.Context) { live.Finish(ctx, items.allLogged(env), runScores(r)) })
-	}
-	return r, nil
-}
-
 // writeClassification renders a report in one of the formats of --format.
 func writeClassification(w io.Writer, r *classification.Report, format string) error {
 	switch format {
@@ -126,17 +90,4 @@ func writeClassification(w io.Writer, r *classification.Report, format string) e
 		return r.Markdown(w)
 	}
 	return r.Text(w)
-}
-
-// classified are items with what was predicted of them.
-type classified struct {
-	set dataset.Set
-	// dataset is their name in Langfuse, or the one that they would have there; remote is true when they come from there.
-	dataset string
-	remote  bool
-	// target is the classifier in words.
-	target string
-	// predictions and times are in the order of the items; without a time they come from a file.
-	predictions []dataset.Prediction
-	times       []interval
 }

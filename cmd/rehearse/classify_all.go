@@ -58,8 +58,8 @@ func (f *classifyFlags) runAll(ctx context.Context, env *Env) error {
 func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part classifyPart, code int) {
 	part = classifyPart{Name: name, Summary: "passed", Passed: true}
 	own := *f
-	if f.out != "" {
-		own.out = filepath.Join(f.out, name)
+	if f.run.out != "" {
+		own.run.out = filepath.Join(f.run.out, name)
 	}
 	heading := map[string]string{"text": "== %s ==\n", "md": "# %s\n\n"}[f.format]
 	if heading != "" {
@@ -117,17 +117,18 @@ func (*classifyFlags) tellFault(env *Env, name string, err error) {
 
 // runE2E evaluates answers as `rehearse e2e` does, with the sites and the model that were named here, and its own report.
 func (f *classifyFlags) runE2E(ctx context.Context, env *Env) error {
-	if err := f.configure(env, e2eAPI); err != nil {
+	s, err := f.configure(env, e2eAPI)
+	if err != nil {
 		return err
 	}
-	defer env.closed(f.asked.setup)
-	items, sites := f.itemsOf(e2eAPI), &f.asked.sites
+	defer env.closed(s)
+	items, asked := f.itemsOf(e2eAPI), &f.asked
 	e := &e2eFlags{}
 	e.register(pflag.NewFlagSet("e2e", pflag.ContinueOnError)) // its defaults
 	e.sitesFlags = sitesFlags{
-		sites: sites.dir, site: sites.site, prompts: sites.prompts, model: f.asked.model, config: f.asked.config.Path, localPrompt: sites.localPrompt,
+		sites: asked.Sites, site: asked.Site, prompts: asked.Prompts, model: asked.Model, config: s.Config().Path, localPrompt: asked.LocalPrompt,
 	}
-	e.workers, e.out = f.asked.workers, f.out
+	e.workers, e.out = f.run.workers, f.run.out
 	e.commandLine = []string{"classify", e2eAPI}
 	if f.log == logNone {
 		e.trace = "no"

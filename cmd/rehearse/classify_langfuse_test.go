@@ -30,6 +30,7 @@ type program struct {
 
 func (p *program) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	defer elsewhere(t)()
 	var out, err bytes.Buffer
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	env := &Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Now: func() time.Time { return now }, Signals: p.signals}
@@ -42,6 +43,26 @@ func (p *program) run(t *testing.T, args ...string) (code int, stdout, stderr st
 	}
 	code = Main(t.Context(), env, args)
 	return code, out.String(), err.String()
+}
+
+// elsewhere leaves the folder of the sources for an empty one, so that no run is kept there; the returned function goes back.
+func elsewhere(t *testing.T) func() {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("main.go"); err != nil {
+		return func() {} // the test has chosen a folder
+	}
+	if err := os.Chdir(t.TempDir()); err != nil { //nolint:usetesting // it goes back
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Chdir(here); err != nil { //nolint:usetesting // as above
+			t.Fatal(err)
+		}
+	}
 }
 
 // posts returns the requests that change something, and how often each came.

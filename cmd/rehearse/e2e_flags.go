@@ -40,6 +40,9 @@ type sitesFlags struct {
 	localPrompt                         bool
 }
 
+// siteUsage is what --site means, of classify and of e2e alike.
+const siteUsage = "the site of items without metadata.site_name; what an item says goes before it (default: the only site)"
+
 func (f *sitesFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
 	flags.StringVar(&f.site, "site", "", siteUsage)

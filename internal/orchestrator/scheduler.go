@@ -83,6 +83,9 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
 		}
 		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {
+			if ctx.Err() != nil {
+				return ErrStopped
+			}
 			return err
 		}
 		s.ready = s.ready[1:]

@@ -17,6 +17,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
+	"rehearse/internal/target"
 )
 
 // StateDir is the default folder of runs and of the store.
@@ -50,7 +51,12 @@ type Options struct {
 type Setup struct {
 	*shared
 	config config.File
+	// made are targets that no configuration describes, by name.
+	made map[string]Maker
 }
+
+// Maker makes a target of the parts that a test's call asks for.
+type Maker func(p target.Parts) (runner.Target, error)
 
 // shared is what the setups of all configurations have in common.
 type shared struct {
@@ -138,7 +144,12 @@ func (s *Setup) With(targets map[string]config.Target) *Setup {
 			own.Targets[name] = t
 		}
 	}
-	return &Setup{shared: s.shared, config: own}
+	return &Setup{shared: s.shared, config: own, made: s.made}
+}
+
+// Making returns a setup with those targets besides the ones that its configuration describes. A name that both have is the made one's.
+func (s *Setup) Making(made map[string]Maker) *Setup {
+	return &Setup{shared: s.shared, config: s.config, made: made}
 }
 
 // Getenv returns a variable of the environment, empty when it is not set.

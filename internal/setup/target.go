@@ -25,6 +25,9 @@ type targetKey struct {
 func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
+	if made, ok := s.made[name]; ok {
+		return made(s.parts(e))
+	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
 		return t, nil

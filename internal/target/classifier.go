@@ -71,33 +71,51 @@ func ClassificationOf(c *sitebot.Classified) Classification {
 }
 
 // Open begins a conversation with what was said before it.
-func (c *Classifier) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+func (c *Classifier) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	if o.Test.Start.Fields != nil || o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
 		return nil, fmt.Errorf("test %s begins with a state: a classifier has only what was said before, so give a history instead", o.Test.ID)
 	}
-	said, err := before(o.Test)
-	return &classifierSession{c, said, said}, err
+	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
+		found, err := c.Node.Classify(ctx, c.Site, a.message, a.history)
+		return ClassificationOf(&found), used(found.Use), err
+	}).Open(ctx, o)
 }
 
-type classifierSession struct {
-	*Classifier
+// labels is a target that says what each message is.
+type labels func(context.Context, asked) (Classification, chat.Reply, error)
+
+// asked is a message to be classified, with what was said before it. test is the id of the test.
+type asked struct {
+	test, message string
+	history       []chat.Message
+}
+
+// Open begins a conversation with what was said before it.
+func (l labels) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
+	said, err := before(o.Test)
+	return &labelSession{l, said, o.Test.ID, said}, err
+}
+
+type labelSession struct {
+	classify labels
 	earlier
+	test    string
 	history []chat.Message
 }
 
 // Send classifies one message. After an error the reply says what the call has used.
-func (s *classifierSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	found, err := s.Node.Classify(ctx, s.Site, message.String(), s.history)
-	reply := used(found.Use)
+func (s *labelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	found, reply, err := s.classify(ctx, asked{s.test, message.String(), s.history})
 	if err != nil {
 		return reply, err
 	}
 	s.history = append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message})
-	c := ClassificationOf(&found)
-	reply.Text = strings.Join(c.Labels, ", ")
-	reply.State, err = json.Marshal(c)
+	if found.Labels != nil { // else what a model has said instead stays in the record
+		reply.Text = strings.Join(found.Labels, ", ")
+	}
+	reply.State, err = json.Marshal(found)
 	return reply, err
 }
 
-// Close does nothing: a node keeps nothing.
-func (s *classifierSession) Close() error { return nil }
+// Close does nothing: a classifier keeps nothing.
+func (s *labelSession) Close() error { return nil }

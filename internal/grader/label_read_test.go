@@ -1,4 +1,4 @@
-package main
+package grader
 
 import (
 	"strings"
@@ -6,12 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/dataset"
 )
 
-// TestReplyReader reads predictions from what targets say.
-func TestReplyReader(t *testing.T) {
+// TestLabels reads predictions from what targets say.
+func TestLabels(t *testing.T) {
 	none := dataset.Prediction{Null: true}
 	one := func(labels ...string) dataset.Prediction { return dataset.Prediction{Labels: labels} }
 	sure := one("refund")
@@ -47,15 +46,15 @@ func TestReplyReader(t *testing.T) {
 		{`}{`, "", false, none},
 		{`{"label": "refund"`, "", false, none},
 	} {
-		r := &replyReader{labels: []string{"refund", "delivery"}, several: tc.several}
-		if d := cmp.Diff(tc.want, r.prediction(&chat.Reply{Text: tc.text, Node: tc.node})); d != "" {
+		r := Labels{Known: []string{"refund", "delivery"}, Several: tc.several}
+		if d := cmp.Diff(tc.want, r.Prediction(tc.text, tc.node, []byte(`{"next_node_id": "x"}`))); d != "" {
 			t.Errorf("%s (node %q): prediction mismatch (-want +got):\n%s", tc.text, tc.node, d)
 		}
 	}
 }
 
-// TestReplyReaderOfSite reads what a turn of a chatbot has found; its text is for people.
-func TestReplyReaderOfSite(t *testing.T) {
+// TestLabelsOfChatbots reads what a turn of a chatbot has found; its text is for people.
+func TestLabelsOfChatbots(t *testing.T) {
 	none := dataset.Prediction{Null: true}
 	for _, tc := range []struct {
 		state   string
@@ -67,11 +66,29 @@ func TestReplyReaderOfSite(t *testing.T) {
 		{`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true, dataset.Prediction{Labels: []string{}}},
 		{`{"skill_selection_state": {"applied": ["ask_email"]}}`, true, dataset.Prediction{Labels: []string{"ask_email"}}},
 		{`{"skill_selection_state": null}`, true, none},
-		{`[]`, false, none},
+		// What a classifier says.
+		{`{"label": "BOOKING", "labels": ["BOOKING"], "confidence": 0.5}`, false, dataset.Prediction{Labels: []string{"BOOKING"}, Confidence: new(0.5)}},
+		{`{"label": null, "labels": [], "confidence": null}`, true, dataset.Prediction{Labels: []string{}}},
+		{`{"label": null, "labels": null, "confidence": null}`, false, none},
+		// Neither.
+		{`[]`, false, dataset.Prediction{Labels: []string{"LEARN"}}},
 	} {
-		r := &replyReader{labels: []string{"LEARN", "BOOKING"}, several: tc.several, site: true}
-		if d := cmp.Diff(tc.want, r.prediction(&chat.Reply{Text: "LEARN", Node: "BOOKING", State: []byte(tc.state)})); d != "" {
+		r := Labels{Known: []string{"LEARN", "BOOKING"}, Several: tc.several}
+		if d := cmp.Diff(tc.want, r.Prediction("LEARN", "BOOKING", []byte(tc.state))); d != "" {
 			t.Errorf("%s: prediction mismatch (-want +got):\n%s", tc.state, d)
 		}
 	}
+}
+
+func TestLabel(t *testing.T) {
+	runCases(t, []gradeCase{
+		{"{type: label, value: refund}", "Refund", 1, `the label "refund"`},
+		{"{type: label, value: refund}", `{"label": "delivery"}`, 0, `wanted: the label "refund"; got: the label "delivery"`},
+		{"{type: label, value: refund}", "delivery", 0, "got: no prediction"},
+		{"{type: label, value: refund, labels: [delivery]}", "delivery", 0, `got: the label "delivery"`},
+		{"{type: label, value: [a, b]}", "b, a", 1, ""},
+		{"{type: label, value: [a, b]}", "a", 0, `wanted: the label "a", "b"; got: the label "a"`},
+		{"{type: label, value: []}", `{"labels": []}`, 1, "the label none"},
+	})
+	runProblems(t, []problemCase{{"type: label", 1, 3, `label needs "value"`}})
 }

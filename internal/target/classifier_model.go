@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"context"
@@ -8,37 +8,34 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
 	"rehearse/internal/llm"
-	"rehearse/internal/text"
+	"rehearse/internal/runner"
+	words "rehearse/internal/text"
 )
 
 // maxShots is how many examples of each label a model is shown.
 const maxShots = 3
 
-// modelClassifier asks a language model for JSON with the label, or the labels. A reply that is none of them is no answer, which counts
-// against the classifier; only a call that fails is an error.
-func modelClassifier(model llm.Model, options []llm.Option, several bool) (classifier, error) {
-	labels := make([]string, 0, len(options))
-	for _, o := range options {
-		labels = append(labels, o.ID)
-	}
-	schema, err := labelSchema(labels, several)
+// modelChoice asks a language model for JSON with the label, or the labels. A reply that is none of them is no answer, which counts against the
+// classifier; only a call that fails is an error.
+func modelChoice(model llm.Model, c Choice) (runner.Target, error) {
+	known := c.Labels()
+	schema, err := labelSchema(known, c.Several)
 	if err != nil {
 		return nil, err
 	}
-	system := classifyPrompt(options, several)
-	return func(ctx context.Context, item *dataset.Item) (dataset.Prediction, error) {
+	system := choicePrompt(c.options(), c.Several)
+	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
 		reply, err := model.Generate(ctx, llm.Request{
-			Messages: []chat.Message{chat.Say(chat.System, system), chat.Say(chat.User, classifyQuestion(item))},
+			Messages: []chat.Message{chat.Say(chat.System, system), chat.Say(chat.User, choiceQuestion(a))},
 			Schema:   &llm.Schema{Name: "classification", JSON: schema},
 			Node:     "classifier",
 		})
 		if err != nil {
-			return dataset.Prediction{}, err
+			return Classification{}, chat.Reply{}, err
 		}
-		return readAnswer(reply.Text, labels, several), nil
-	}, nil
+		return readAnswer(reply.Text, known, c.Several), reply, nil
+	}), nil
 }
 
 // labelSchema allows {"label": one of them}, or {"labels": some of them}.
@@ -52,7 +49,7 @@ func labelSchema(labels []string, several bool) (json.RawMessage, error) {
 	})
 }
 
-func classifyPrompt(options []llm.Option, several bool) string {
+func choicePrompt(options []llm.Option, several bool) string {
 	var b strings.Builder
 	if several {
 		b.WriteString("Say which of these labels fit the last message of a conversation; any number may fit, also none. " +
@@ -75,40 +72,40 @@ func classifyPrompt(options []llm.Option, several bool) string {
 	return b.String()
 }
 
-func classifyQuestion(item *dataset.Item) string {
+func choiceQuestion(a asked) string {
 	var b strings.Builder
-	for _, m := range item.History {
+	for _, m := range a.history {
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Content.Text)
 	}
-	if len(item.History) > 0 {
+	if len(a.history) > 0 {
 		b.WriteString("\nThe last message:\n")
 	}
-	return b.String() + item.Message
+	return b.String() + a.message
 }
 
 // readAnswer reads the JSON of a reply, which may stand in a fence.
-func readAnswer(reply string, labels []string, several bool) dataset.Prediction {
+func readAnswer(reply string, known []string, several bool) Classification {
 	var answer struct {
 		Label  *string  `json:"label"`
 		Labels []string `json:"labels"`
 	}
-	object, ok := text.JSONIn(reply)
+	object, ok := words.JSONIn(reply)
 	if !ok || json.Unmarshal(object, &answer) != nil {
-		return dataset.Prediction{Null: true}
+		return Classification{}
 	}
-	chosen := answer.Labels
+	found := Classification{Labels: answer.Labels}
 	if !several {
 		if answer.Label == nil {
-			return dataset.Prediction{Null: true}
+			return Classification{}
 		}
-		chosen = []string{*answer.Label}
+		found = Classification{Label: answer.Label, Labels: []string{*answer.Label}}
 	}
-	for _, label := range chosen {
-		if !slices.Contains(labels, label) {
-			return dataset.Prediction{Null: true}
+	for _, label := range found.Labels {
+		if !slices.Contains(known, label) {
+			return Classification{}
 		}
 	}
-	slices.Sort(chosen)
-	chosen = slices.Compact(chosen)
-	return dataset.Prediction{Labels: chosen, Null: chosen == nil}
+	slices.Sort(found.Labels)
+	found.Labels = slices.Compact(found.Labels)
+	return found
 }

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"testing"
@@ -6,28 +6,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
 )
 
 // TestReadAnswer reads what a model said; whatever is none of the labels is no answer.
 func TestReadAnswer(t *testing.T) {
 	labels := []string{"a", "b"}
-	none := dataset.Prediction{Null: true}
+	none := Classification{}
+	one := func(label string) Classification { return Classification{Label: &label, Labels: []string{label}} }
 	for _, tc := range []struct {
 		text    string
 		several bool
-		want    dataset.Prediction
+		want    Classification
 	}{
-		{`{"label": "a"}`, false, dataset.Prediction{Labels: []string{"a"}}},
-		{"```json\n{\"label\": \"b\"}\n```", false, dataset.Prediction{Labels: []string{"b"}}},
+		{`{"label": "a"}`, false, one("a")},
+		{"```json\n{\"label\": \"b\"}\n```", false, one("b")},
 		{`{"label": "c"}`, false, none},
 		{`{"label": null}`, false, none},
 		{`{"label": ["a"]}`, false, none},
 		{`}{`, false, none},
 		{`a`, false, none},
 		{``, false, none},
-		{`{"labels": ["b", "a", "b"]}`, true, dataset.Prediction{Labels: []string{"a", "b"}}},
-		{`{"labels": []}`, true, dataset.Prediction{Labels: []string{}}},
+		{`{"labels": ["b", "a", "b"]}`, true, Classification{Labels: []string{"a", "b"}}},
+		{`{"labels": []}`, true, Classification{Labels: []string{}}},
 		{`{"labels": ["a", "c"]}`, true, none},
 		{`{"label": "a"}`, true, none},
 	} {
@@ -37,9 +37,9 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-func TestClassifyQuestion(t *testing.T) {
-	item := &dataset.Item{Message: "yes", History: []chat.Message{chat.Say(chat.Assistant, "Are you sure?")}}
-	if got, want := classifyQuestion(item), "assistant: Are you sure?\n\nThe last message:\nyes"; got != want {
+func TestChoiceQuestion(t *testing.T) {
+	a := asked{message: "yes", history: []chat.Message{chat.Say(chat.Assistant, "Are you sure?")}}
+	if got, want := choiceQuestion(a), "assistant: Are you sure?\n\nThe last message:\nyes"; got != want {
 		t.Errorf("question %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,160 @@
+package classify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// Asked is what somebody says of the classifier. Names are those of flags.
+type Asked struct {
+	// Target is a node of a chatbot, a target of the configuration or in its short form, or a model; Model is a model that classifies or, with a
+	// Target, the model inside it.
+	Target, Model string
+	// Examples is a file of labelled items that a model learns from.
+	Examples string
+	// Sites is the folder of a chatbot's sites, Site the one of items that name none, Prompts the folder of prompts.
+	Sites, Site, Prompts string
+	LocalPrompt          bool
+}
+
+// Inside returns the model that answers inside a chatbot or a flow; without a target, Model is the classifier itself.
+func (a *Asked) Inside() string {
+	if a.Target == "" {
+		return ""
+	}
+	return a.Model
+}
+
+// Classifier is what was asked for. Either model or target is set.
+type Classifier struct {
+	name  string
+	setup *setup.Setup
+	asked Asked
+	// model chooses from labels.
+	model *config.Model
+	// target is anything else that answers messages: a node of a chatbot, a whole chatbot, a flow or a server.
+	target *config.Target
+	// places are where the sites of a chatbot or its node are; site is that of items that name none.
+	places []config.Site
+	site   string
+}
+
+// String returns the classifier in words.
+func (c *Classifier) String() string {
+	if c.model != nil {
+		return c.model.String()
+	}
+	return c.name
+}
+
+// Lists reports whether the classifier answers with lists of labels, whatever the items have.
+func (c *Classifier) Lists() bool { return c.target != nil && c.target.Node == SkillSelector }
+
+// The nodes of a chatbot that classify.
+const (
+	IntentClassifier = "intent-classifier"
+	SkillSelector    = "skill-selector"
+)
+
+// Choose finds out what classifies. It opens nothing.
+func Choose(s *setup.Setup, a Asked) (*Classifier, error) {
+	c := &Classifier{name: a.Target, setup: s, asked: a}
+	configuration := s.Config()
+	t, ok := configuration.Targets[a.Target]
+	if !ok {
+		t, ok = config.ShortTarget(a.Target, "")
+	}
+	switch {
+	case a.Target == "":
+		m, err := s.ModelNamed(a.Model, "model", setup.Names(configuration.Models))
+		c.model = &m
+		return c, cmp.Or(err, c.refuse("sites", "site", "prompts", "local-prompt"))
+	case slices.Contains(config.ClassifierNodes(), a.Target):
+		c.target, c.site, c.places = &config.Target{Kind: config.ClassifierTarget, Node: a.Target}, a.Site, a.places(configuration)
+		if err := c.refuse("examples"); err != nil || len(c.places) > 0 {
+			return c, err
+		}
+		return nil, source.Invalid("it is not said whose %s is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", a.Target, config.Name)
+	case !ok:
+		m, err := c.modelOfTarget()
+		c.model = &m
+		return c, cmp.Or(err, c.refuse("model", "sites", "site", "prompts", "local-prompt"))
+	}
+	return c, c.take(t)
+}
+
+// take takes a target of the configuration, or one in a short form.
+func (c *Classifier) take(t config.Target) error {
+	switch t.Kind {
+	case config.ModelTarget:
+		c.model = &t.Model
+		return c.refuse("model", "sites", "site", "prompts", "local-prompt")
+	case config.ClassifierTarget, config.SiteTarget:
+		c.target, c.site, c.places = &t, cmp.Or(c.asked.Site, t.Site.Name), []config.Site{t.Site}
+		return c.refuse("sites", "prompts", "examples")
+	case config.HTTPTarget:
+		c.target = &t
+		return c.refuse("model", "sites", "site", "prompts", "local-prompt", "examples")
+	}
+	if c.asked.Model != "" {
+		m, err := c.setup.ModelNamed(c.asked.Model, "model", setup.Names(c.setup.Config().Models))
+		if err != nil {
+			return err
+		}
+		t.Model = m
+	}
+	c.target = &t
+	return c.refuse("sites", "site", "prompts", "local-prompt", "examples")
+}
+
+// modelOfTarget reads a target that is none of the configuration's as the name of a model.
+func (c *Classifier) modelOfTarget() (config.Model, error) {
+	targets, models := c.setup.Config().Targets, c.setup.Config().Models
+	if _, named := models[c.name]; !named && c.name != config.Lexical && !strings.Contains(c.name, ":") {
+		known := slices.Concat(setup.Names(targets), setup.Names(models), config.ClassifierNodes(), []string{config.Lexical})
+		return config.Model{}, source.Invalid("there is no target called %q: %s; or write PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME",
+			c.name, source.Suggest(c.name, known))
+	}
+	return c.setup.ModelNamed(c.name, "target", setup.Names(targets))
+}
+
+// refuse refuses flags that have no effect on what was chosen.
+func (c *Classifier) refuse(without ...string) error {
+	a := &c.asked
+	given := map[string]bool{
+		"model": a.Target != "" && a.Model != "", "examples": a.Examples != "", "sites": a.Sites != "", "site": a.Site != "",
+		"prompts": a.Prompts != "", "local-prompt": a.LocalPrompt,
+	}
+	for _, flag := range without {
+		switch {
+		case !given[flag]:
+		case flag == "model":
+			return source.Invalid("--target %s and --model exclude each other: --model is for what has a model inside, such as a chatbot or a flow", a.Target)
+		case flag == "examples":
+			return source.Invalid("--examples is for lexical and for models: %s has its own prompt", a.Target)
+		default:
+			return source.Invalid("--%s is for a node of the chatbot: it has no effect on %s; add --target intent-classifier or skill-selector", flag,
+				cmp.Or(a.Target, a.Model))
+		}
+	}
+	return nil
+}
+
+// places returns where the sites are: the folder that was named, or those of the configuration's targets.
+func (a *Asked) places(c config.File) []config.Site {
+	if a.Sites != "" {
+		return []config.Site{{Dir: a.Sites, Prompts: a.Prompts}}
+	}
+	var places []config.Site
+	for _, name := range setup.Names(c.Targets) {
+		if t := c.Targets[name]; t.Kind == config.SiteTarget {
+			places = append(places, config.Site{Dir: t.Site.Dir, Prompts: cmp.Or(a.Prompts, t.Site.Prompts), Model: t.Site.Model})
+		}
+	}
+	return places
+}

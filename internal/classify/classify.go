@@ -1,0 +1,191 @@
+// Package classify scores a classifier against labelled items: each item is a test of one turn with the assertion `label`, held by an
+// evaluation like any other; what comes of it is a view of the run's records.
+package classify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/report/classification"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/runspec"
+	"rehearse/internal/setup"
+	"rehearse/internal/suite"
+)
+
+// Config says what is classified, by what, and where the results go.
+type Config struct {
+	Setup *setup.Setup
+	Set   dataset.Set
+	// Dataset is what the items are called.
+	Dataset string
+	// Classifier predicts here; nil takes Predictions, which come from the file From and are in the order of the items.
+	Classifier  *Classifier
+	Predictions []dataset.Prediction
+	From        string
+	// View says what decides, and how much is shown.
+	View classification.Options
+	// Spec says how the items are asked about: workers, trials, retries, time limits.
+	Spec runspec.Spec
+	// Out is the folder of the results; empty means one of the run's own below setup.StateDir. Resume goes on with the run that is there.
+	Out     string
+	Resume  bool
+	Command []string
+	Version string
+	// Stop ends the run cleanly when it is closed. It may be nil.
+	Stop <-chan struct{}
+	// Sink is told how the run goes on. It is required.
+	Sink evaluation.Sink
+	// Log logs the items as they are finished; nil logs none.
+	Log *Log
+}
+
+// Outcome is what a run came to.
+type Outcome struct {
+	// Dir is the folder of its results.
+	Dir     string
+	Records *classification.Records
+	// Predictions are in the order of the items; one without an ID was not made.
+	Predictions []dataset.Prediction
+	// Report is nil unless every item is classified.
+	Report *classification.Report
+}
+
+// ErrInterrupted says that a run was stopped before every item was classified.
+var ErrInterrupted = errors.New("interrupted before every item was classified")
+
+// Title returns the classifier in words.
+func (c *Config) Title() string {
+	if c.Classifier == nil {
+		return "the predictions of " + c.From
+	}
+	return c.Classifier.String()
+}
+
+// Run classifies the items and writes every report. It ends at the first item that cannot be asked about. With an error, an outcome that is
+// not nil has what was predicted.
+func Run(ctx context.Context, c Config) (*Outcome, error) {
+	tests, err := c.tests()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := c.watch(tests, cancel)
+	go w.until(ctx, c.Stop)
+	e, err := evaluation.New(ctx, evaluation.Config{
+		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out, Formats: []string{"junit"}, Resume: c.Resume,
+		Rerun: c.rerun(), Command: c.Command, Version: c.Version, Stop: w.stop, Sink: w,
+	})
+	if err != nil {
+		return nil, err
+	}
+	held, err := e.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.conclude(e, held, w.failed, tests.labels)
+}
+
+// rerun asks again about items of a resumed run that could not be asked about.
+func (c *Config) rerun() string {
+	if c.Resume {
+		return "errors"
+	}
+	return ""
+}
+
+// conclude writes the reports from the records, and how the run ended.
+func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, failed *result.Test, labels []string) (*Outcome, error) {
+	o := &Outcome{Dir: held.Dir, Records: classification.NewRecords(c.Set, labels)}
+	for t, err := range runlog.Read(held.Dir) {
+		if err != nil {
+			return nil, err
+		}
+		o.Records.Add(t)
+	}
+	o.Predictions = o.Records.Predictions()
+	end := &held.Run
+	var ended error
+	switch {
+	case failed != nil:
+		end.ExitCode, end.ExitReason = result.ExitNotRun, "errors"
+		ended = fmt.Errorf("classify the item %q: %s", failed.TestID, why(failed))
+	case end.ExitCode == result.ExitInterrupted:
+		ended = ErrInterrupted
+	default:
+		o.Report = classification.New(c.Set, o.Predictions, c.View)
+		end.ExitCode, end.ExitReason = result.ExitPassed, "passed"
+		if !o.Report.Passed {
+			end.ExitCode, end.ExitReason = result.ExitFailed, "failed"
+		}
+	}
+	_, err := e.Conclude(held)
+	if o.Report != nil {
+		err = errors.Join(err, o.Report.Write(held.Dir, c.Set, o.Predictions))
+	}
+	return o, errors.Join(ended, err)
+}
+
+// why returns why an item could not be asked about.
+func why(t *result.Test) string {
+	if len(t.Failures) > 0 {
+		return t.Failures[0].Message
+	}
+	for _, s := range t.Scores {
+		if len(s.Failures) > 0 {
+			return s.Failures[0].Message
+		}
+	}
+	return string(t.Verdict)
+}
+
+// watch tells of each item that is finished, and ends the run at the first that cannot be asked about.
+type watch struct {
+	evaluation.Sink
+	config  *Config
+	records *classification.Records
+	failed  *result.Test
+	stop    chan struct{}
+	end     func()
+	cancel  func()
+}
+
+func (c *Config) watch(a *asked, cancel func()) *watch {
+	w := &watch{Sink: c.Sink, config: c, records: classification.NewRecords(c.Set, a.labels), stop: make(chan struct{}), cancel: cancel}
+	w.end = sync.OnceFunc(func() { close(w.stop) })
+	return w
+}
+
+// until passes a stop on, until ctx ends.
+func (w *watch) until(ctx context.Context, stop <-chan struct{}) {
+	select {
+	case <-stop:
+		w.end()
+	case <-ctx.Done():
+	}
+}
+
+// Begin implements evaluation.Sink.
+func (w *watch) Begin(run result.Run, tests int) {
+	w.config.Log.begin(w.config, run.ID)
+	w.Sink.Begin(run, tests)
+}
+
+// Keep implements evaluation.Sink.
+func (w *watch) Keep(t *result.Test) {
+	if t.Verdict == result.Error && w.failed == nil {
+		w.failed = t
+		w.end()
+		w.cancel()
+	}
+	if i, ok := w.records.Add(t); ok {
+		w.config.Log.add(w.config, w.records, i)
+	}
+	w.Sink.Keep(t)
+}

@@ -1,0 +1,152 @@
+package classify
+
+import (
+	"maps"
+	"slices"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+	"rehearse/internal/dataset"
+	"rehearse/internal/runner"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+	"rehearse/internal/target"
+)
+
+// asked are the items as tests, and the targets that they name.
+type asked struct {
+	suite  *suite.Suite
+	makers map[string]setup.Maker
+	// labels are all that there are: those of the items and of the examples.
+	labels []string
+}
+
+// tests makes a test of each item: its message after its history, with its labels as the assertion.
+func (c *Config) tests() (*asked, error) {
+	examples, err := c.examples()
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{makers: map[string]setup.Maker{}, labels: slices.Sorted(maps.Keys(examples))}
+	var known *source.Value // what a reply in words may say
+	if c.Classifier != nil && c.Classifier.target != nil && len(c.Classifier.places) == 0 {
+		known = new(listOf(a.labels))
+	}
+	tests := make([]*suite.Test, 0, len(c.Set.Items))
+	for i := range c.Set.Items {
+		item := &c.Set.Items[i]
+		name, err := c.targetOf(item, examples, a.makers)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, &suite.Test{
+			Suite: c.Dataset, ID: item.ID, Aggregation: suite.Mean, Input: item.History, Metadata: item.Metadata,
+			Turns:     []suite.Turn{{Input: chat.Content{Text: item.Message}, Assertions: []suite.Assertion{c.expects(item, known)}}},
+			Execution: suite.Execution{Targets: []string{name}},
+		})
+	}
+	a.suite = suite.Of(c.Dataset, c.Set.File, tests)
+	return a, nil
+}
+
+// expects is the assertion that a reply has the item's labels.
+func (c *Config) expects(item *dataset.Item, known *source.Value) suite.Assertion {
+	value := listOf(item.Labels)
+	if !c.Set.Several {
+		value = source.Text(item.Labels[0])
+	}
+	fields := []source.Field{{Name: "type", Value: source.Text("label")}, {Name: "value", Value: value}}
+	if known != nil {
+		fields = append(fields, source.Field{Name: "labels", Value: *known})
+	}
+	node := (&source.Reader{File: c.Set.File}).Node(source.Value{Kind: source.Map, Line: item.Line, Fields: fields}, item.ID)
+	return suite.Assertion{Type: "label", Weight: 1, Threshold: -1, Params: node}
+}
+
+func listOf(texts []string) source.Value {
+	list := source.Value{Kind: source.List}
+	for _, t := range texts {
+		list.Items = append(list.Items, source.Text(t))
+	}
+	return list
+}
+
+// examples returns the labels of the items, and those of the examples with the messages that have them.
+func (c *Config) examples() (map[string][]string, error) {
+	said := map[string][]string{}
+	for i := range c.Set.Items {
+		for _, label := range c.Set.Items[i].Labels {
+			said[label] = nil
+		}
+	}
+	if c.Classifier == nil || c.Classifier.asked.Examples == "" {
+		return said, nil
+	}
+	learnt, err := dataset.Load(c.Classifier.asked.Examples)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	for i := range learnt.Items {
+		for _, label := range learnt.Items[i].Labels {
+			said[label] = append(said[label], learnt.Items[i].Message)
+		}
+	}
+	return said, nil
+}
+
+// targetOf returns the name of the target that is asked about an item, and sees to it that there is one of that name.
+func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, makers map[string]setup.Maker) (string, error) {
+	name, made := c.Title(), setup.Maker(nil)
+	switch k := c.Classifier; {
+	case k == nil:
+		made = func(target.Parts) (runner.Target, error) { return predicted(c.Predictions), nil }
+	case k.model != nil:
+		made = func(p target.Parts) (runner.Target, error) {
+			return target.OpenChoice(*k.model, target.Choice{Examples: examples, Several: c.Set.Several}, p)
+		}
+	default:
+		t := *k.target
+		if len(k.places) > 0 {
+			place, err := k.siteOf(item)
+			if err != nil {
+				return "", err
+			}
+			place.Language = t.Site.Language
+			t.Site = place
+			name = siteTarget(t)
+		}
+		made = func(p target.Parts) (runner.Target, error) {
+			opened, err := target.Open(t, p)
+			return target.UnlessBlank(opened), err
+		}
+	}
+	if makers[name] == nil {
+		makers[name] = made
+	}
+	return name, nil
+}
+
+// siteTarget is what a chatbot, or a node of it, is called on a site.
+func siteTarget(t config.Target) string {
+	if t.Kind == config.SiteTarget {
+		return "sitebot:" + t.Site.Name
+	}
+	return t.Node + ":" + t.Site.Name
+}
+
+// predicted is the target that answers with the predictions of a file.
+func predicted(all []dataset.Prediction) runner.Target {
+	known := make(map[string]target.Classification, len(all))
+	for i := range all {
+		p := &all[i]
+		found := target.Classification{Labels: p.Labels, Confidence: p.Confidence}
+		if p.Null {
+			found.Labels = nil
+		} else if p.Labels == nil {
+			found.Labels = []string{}
+		}
+		known[p.ID] = found
+	}
+	return target.Predictions(known)
+}

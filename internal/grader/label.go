@@ -1,0 +1,42 @@
+package grader
+
+import (
+	"context"
+	"strings"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+)
+
+func newLabel(a *Args) runner.Grader {
+	expected := dataset.Item{}
+	read := Labels{}
+	const doc = "the label of the message; of a list, all of its labels in any order, with [] for none"
+	if n, ok := a.Node("value", "text or list of texts", doc, true); ok {
+		read.Several = n.Kind == source.List
+		expected.Labels = n.Texts()
+	}
+	read.Known = append(a.TextsOr("labels", "every label that there is; a reply in words is a prediction only if it is one of these (default: value)"), expected.Labels...)
+	want := "the label " + labelText(expected.Labels)
+	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
+		p := read.Prediction(x.Output, x.Reply.Node, x.Reply.State)
+		got := "no prediction"
+		if !p.Null {
+			got = "the label " + labelText(p.Labels)
+		}
+		return coded(result.AssistantContent, want, p.Correct(&expected), got), nil
+	})
+}
+
+func labelText(labels []string) string {
+	if len(labels) == 0 {
+		return "none"
+	}
+	quoted := make([]string, len(labels))
+	for i, label := range labels {
+		quoted[i] = quote(label)
+	}
+	return strings.Join(quoted, ", ")
+}

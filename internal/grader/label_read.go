@@ -1,0 +1,131 @@
+package grader
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/text"
+)
+
+// Labels reads from a reply what an agent takes a message for. All that it reads stands in the record of a turn (output, node and state), so
+// that a report reads the same prediction afterwards. The first of these that there is, is the prediction:
+//
+//  1. the state of a classifier: its labels and its confidence
+//  2. the state of a site's chatbot: the intent that the turn found or, of several labels, the skills that were applied
+//  3. a JSON object in the text with one of intent, label, skill, intents, labels, skills, and a confidence where there is one
+//  4. the text, if it is one of the known labels or, of several, some with commas or line breaks between them
+//  5. the node to which a flow has gone, if it is one of the known labels
+//
+// Upper and lower case do not matter in 3 to 5. Anything else is no prediction.
+type Labels struct {
+	// Known are the labels that there are.
+	Known []string
+	// Several is true where a message has any number of labels.
+	Several bool
+}
+
+// labelState is what the states of classifiers and chatbots say of a message.
+type labelState struct {
+	// Labels are those of a classifier; nil where it has no answer.
+	Labels     []string `json:"labels"`
+	Confidence *float64 `json:"confidence"`
+	// Intents and Skills are what a chatbot's turn found.
+	Intents sitebot.Intents `json:"intent_classification_state"`
+	Skills  *sitebot.Skills `json:"skill_selection_state"`
+}
+
+// Prediction reads the prediction from a reply's text, node and state.
+func (l Labels) Prediction(said, node string, state json.RawMessage) dataset.Prediction {
+	if p, ok := l.ofState(state); ok {
+		return p
+	}
+	if p, ok := l.ofJSON(said); ok {
+		return p
+	}
+	for _, word := range []string{said, node} {
+		if labels := l.known(word); labels != nil {
+			return dataset.Prediction{Labels: labels}
+		}
+	}
+	return dataset.Prediction{Null: true}
+}
+
+// ofState reads a state; ok is false for one of neither a classifier nor a chatbot.
+func (l Labels) ofState(state json.RawMessage) (p dataset.Prediction, ok bool) {
+	var s labelState
+	var keys map[string]json.RawMessage
+	if len(state) == 0 || json.Unmarshal(state, &keys) != nil || json.Unmarshal(state, &s) != nil {
+		return p, false
+	}
+	_, labels := keys["labels"]
+	_, label := keys["label"]
+	_, intents := keys["intent_classification_state"]
+	_, skills := keys["skill_selection_state"]
+	switch {
+	case labels && label:
+		return dataset.Prediction{Labels: s.Labels, Null: s.Labels == nil, Confidence: s.Confidence}, true
+	case !intents && !skills:
+		return p, false
+	case l.Several && s.Skills != nil:
+		p.Labels = []string{}
+		for _, skill := range s.Skills.Applied {
+			p.Labels = append(p.Labels, string(skill))
+		}
+		return p, true
+	case !l.Several && s.Intents.Intent != "":
+		return dataset.Prediction{Labels: []string{string(s.Intents.Intent)}, Confidence: &s.Intents.Confidence}, true
+	}
+	return dataset.Prediction{Null: true}, true
+}
+
+// ofJSON reads an object in the text, which may stand in a fence; ok is false where there is none that is a prediction.
+func (l Labels) ofJSON(said string) (p dataset.Prediction, ok bool) {
+	object, ok := text.JSONIn(said)
+	if !ok {
+		return p, false
+	}
+	p, ok = dataset.ReadOutput(object, l.Several)
+	for i, label := range p.Labels {
+		p.Labels[i] = l.canonical(label)
+	}
+	if len(p.Labels) > 1 { // two that differ in their case only are one
+		slices.Sort(p.Labels)
+		p.Labels = slices.Compact(p.Labels)
+	}
+	return p, ok
+}
+
+// known returns the labels that a text consists of, nil where it says anything else.
+func (l Labels) known(said string) []string {
+	parts := []string{said}
+	if l.Several {
+		parts = strings.FieldsFunc(said, func(c rune) bool { return c == ',' || c == '\n' })
+	}
+	var labels []string
+	for _, part := range parts {
+		label := l.canonical(strings.TrimSpace(part))
+		if !slices.Contains(l.Known, label) {
+			return nil
+		}
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// canonical returns a label as it is known, where upper and lower case are the only difference.
+func (l Labels) canonical(label string) string {
+	if slices.Contains(l.Known, label) {
+		return label
+	}
+	for _, known := range l.Known {
+		if strings.EqualFold(known, label) {
+			return known
+		}
+	}
+	return label
+}
