@@ -89,7 +89,16 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.conclude(e, held, w.failed, tests.labels)
+	if c.Resume { // its log has more than what was held now
+		w.records = classification.NewRecords(c.Set, tests.labels)
+		for t, err := range runlog.Read(held.Dir) {
+			if err != nil {
+				return nil, err
+			}
+			w.records.Add(t)
+		}
+	}
+	return c.conclude(e, held, w)
 }
 
 // rerun asks again about items of a resumed run that could not be asked about.
@@ -101,21 +110,14 @@ func (c *Config) rerun() string {
 }
 
 // conclude writes the reports from the records, and how the run ended.
-func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, failed *result.Test, labels []string) (*Outcome, error) {
-	o := &Outcome{Dir: held.Dir, Records: classification.NewRecords(c.Set, labels)}
-	for t, err := range runlog.Read(held.Dir) {
-		if err != nil {
-			return nil, err
-		}
-		o.Records.Add(t)
-	}
-	o.Predictions = o.Records.Predictions()
+func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *watch) (*Outcome, error) {
+	o := &Outcome{Dir: held.Dir, Records: w.records, Predictions: w.records.Predictions()}
 	end := &held.Run
 	var ended error
 	switch {
-	case failed != nil:
+	case w.failed != nil:
 		end.ExitCode, end.ExitReason = result.ExitNotRun, "errors"
-		ended = fmt.Errorf("classify the item %q: %s", failed.TestID, why(failed))
+		ended = fmt.Errorf("classify the item %q: %s", w.failed.TestID, why(w.failed))
 	case end.ExitCode == result.ExitInterrupted:
 		ended = ErrInterrupted
 	default:

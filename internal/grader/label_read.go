@@ -27,14 +27,15 @@ type Labels struct {
 	Several bool
 }
 
-// labelState is what the states of classifiers and chatbots say of a message.
+// labelState is what the states of classifiers and chatbots say of a message. A part that is absent is nil.
 type labelState struct {
-	// Labels are those of a classifier; nil where it has no answer.
-	Labels     []string `json:"labels"`
-	Confidence *float64 `json:"confidence"`
+	// Labels are those of a classifier; null where it has no answer.
+	Label      json.RawMessage `json:"label"`
+	Labels     json.RawMessage `json:"labels"`
+	Confidence json.RawMessage `json:"confidence"`
 	// Intents and Skills are what a chatbot's turn found.
-	Intents sitebot.Intents `json:"intent_classification_state"`
-	Skills  *sitebot.Skills `json:"skill_selection_state"`
+	Intents json.RawMessage `json:"intent_classification_state"`
+	Skills  json.RawMessage `json:"skill_selection_state"`
 }
 
 // Prediction reads the prediction from a reply's text, node and state.
@@ -56,29 +57,36 @@ func (l Labels) Prediction(said, node string, state json.RawMessage) dataset.Pre
 // ofState reads a state; ok is false for one of neither a classifier nor a chatbot.
 func (l Labels) ofState(state json.RawMessage) (p dataset.Prediction, ok bool) {
 	var s labelState
-	var keys map[string]json.RawMessage
-	if len(state) == 0 || json.Unmarshal(state, &keys) != nil || json.Unmarshal(state, &s) != nil {
-		return p, false
-	}
-	_, labels := keys["labels"]
-	_, label := keys["label"]
-	_, intents := keys["intent_classification_state"]
-	_, skills := keys["skill_selection_state"]
 	switch {
-	case labels && label:
-		return dataset.Prediction{Labels: s.Labels, Null: s.Labels == nil, Confidence: s.Confidence}, true
-	case !intents && !skills:
+	case len(state) == 0 || json.Unmarshal(state, &s) != nil:
 		return p, false
-	case l.Several && s.Skills != nil:
-		p.Labels = []string{}
-		for _, skill := range s.Skills.Applied {
-			p.Labels = append(p.Labels, string(skill))
+	case s.Labels != nil && s.Label != nil:
+		if json.Unmarshal(s.Labels, &p.Labels) != nil || s.Confidence != nil && json.Unmarshal(s.Confidence, &p.Confidence) != nil {
+			return dataset.Prediction{}, false
 		}
+		p.Null = p.Labels == nil
 		return p, true
-	case !l.Several && s.Intents.Intent != "":
-		return dataset.Prediction{Labels: []string{string(s.Intents.Intent)}, Confidence: &s.Intents.Confidence}, true
+	case s.Intents == nil && s.Skills == nil:
+		return p, false
 	}
-	return dataset.Prediction{Null: true}, true
+	return l.ofChatbot(&s), true
+}
+
+// ofChatbot reads what a turn of a chatbot has found.
+func (l Labels) ofChatbot(s *labelState) dataset.Prediction {
+	var intents sitebot.Intents
+	var skills *sitebot.Skills
+	switch {
+	case l.Several && s.Skills != nil && json.Unmarshal(s.Skills, &skills) == nil && skills != nil:
+		labels := []string{}
+		for _, skill := range skills.Applied {
+			labels = append(labels, string(skill))
+		}
+		return dataset.Prediction{Labels: labels}
+	case !l.Several && s.Intents != nil && json.Unmarshal(s.Intents, &intents) == nil && intents.Intent != "":
+		return dataset.Prediction{Labels: []string{string(intents.Intent)}, Confidence: &intents.Confidence}
+	}
+	return dataset.Prediction{Null: true}
 }
 
 // ofJSON reads an object in the text, which may stand in a fence; ok is false where there is none that is a prediction.
