@@ -89,13 +89,15 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Resume { // its log has more than what was held now
+	if c.Resume { // its log has more than what was held now, perhaps of other targets
 		w.records = classification.NewRecords(c.Set, tests.labels)
 		for t, err := range runlog.Read(held.Dir) {
 			if err != nil {
 				return nil, err
 			}
-			w.records.Add(t)
+			if tests.targets[t.TestID] == t.Target {
+				w.records.Add(t)
+			}
 		}
 	}
 	return c.conclude(e, held, w)

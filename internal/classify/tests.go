@@ -18,6 +18,8 @@ import (
 type asked struct {
 	suite  *suite.Suite
 	makers map[string]setup.Maker
+	// targets are the names of the targets by the items' ids.
+	targets map[string]string
 	// labels are all that there are: those of the items and of the examples.
 	labels []string
 }
@@ -28,7 +30,7 @@ func (c *Config) tests() (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{makers: map[string]setup.Maker{}, labels: slices.Sorted(maps.Keys(examples))}
+	a := &asked{makers: map[string]setup.Maker{}, targets: map[string]string{}, labels: slices.Sorted(maps.Keys(examples))}
 	var known *source.Value // what a reply in words may say
 	if c.Classifier != nil && c.Classifier.target != nil && len(c.Classifier.places) == 0 {
 		known = new(listOf(a.labels))
@@ -40,6 +42,7 @@ func (c *Config) tests() (*asked, error) {
 		if err != nil {
 			return nil, err
 		}
+		a.targets[item.ID] = name
 		tests = append(tests, &suite.Test{
 			Suite: c.Dataset, ID: item.ID, Aggregation: suite.Mean, Input: item.History, Metadata: item.Metadata,
 			Turns:     []suite.Turn{{Input: chat.Content{Text: item.Message}, Assertions: []suite.Assertion{c.expects(item, known)}}},
