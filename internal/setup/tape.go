@@ -3,6 +3,7 @@ package setup
 import (
 	"errors"
 	"os"
+	"sync/atomic"
 
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
@@ -13,6 +14,9 @@ type tape struct {
 	file     *os.File
 	recorder *llm.Recorder
 	playing  *llm.Cassette
+	// created is true of a recording that was not there before, used when something was opened that is recorded.
+	created bool
+	used    atomic.Bool
 }
 
 func openTape(o Options) (*tape, error) {
@@ -38,7 +42,7 @@ func openTape(o Options) (*tape, error) {
 		if err != nil {
 			return nil, source.Invalid("cannot record: %w", err)
 		}
-		t.file, t.recorder = file, llm.NewRecorder(file)
+		t.file, t.recorder, t.created = file, llm.NewRecorder(file), !o.Append
 	}
 	return t, nil
 }
@@ -50,6 +54,7 @@ func (t *tape) record(name string, m llm.Model) llm.Model {
 	if t.file == nil {
 		return m
 	}
+	t.used.Store(true)
 	return t.recorder.Record(name, m)
 }
 
@@ -57,12 +62,18 @@ func (t *tape) recordEmbedder(name string, e llm.Embedder) llm.Embedder {
 	if t.file == nil {
 		return e
 	}
+	t.used.Store(true)
 	return t.recorder.RecordEmbedder(name, e)
 }
 
+// close closes the recording. A new one for which nothing was opened is removed: a mistake was found, and its author types the command again.
 func (t *tape) close() error {
 	if t == nil || t.file == nil {
 		return nil
 	}
-	return t.file.Close()
+	err := t.file.Close()
+	if t.created && !t.used.Load() {
+		err = errors.Join(err, os.Remove(t.file.Name()))
+	}
+	return err
 }
