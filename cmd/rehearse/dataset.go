@@ -106,7 +106,7 @@ func openDataset(ctx context.Context, env *Env, text string) (records []dataset.
 func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Places) error) error {
 	ctx, release := untilSignal(ctx, env)
 	defer release()
-	s, err := env.here(setup.Options{})
+	s, err := env.open(setup.Options{})
 	if err != nil {
 		return outcome(err)
 	}

@@ -75,8 +75,10 @@ func withKnowledge(ctx context.Context, env *Env, location, embedder string, do 
 		return outcome(err)
 	}
 	defer env.closed(s)
-	if s, err = s.At("."); err != nil {
-		return outcome(err)
+	if location == "" || embedder != "" { // else nothing is asked of a configuration
+		if s, err = s.At("."); err != nil {
+			return outcome(err)
+		}
 	}
 	k, err := s.KnowledgeIn(ctx, location, embedder)
 	if err == nil {

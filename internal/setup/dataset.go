@@ -18,7 +18,8 @@ import (
 	"rehearse/internal/store"
 )
 
-// Places returns the places of datasets: files, stores and Langfuse. progress is called during long operations.
+// Places returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A store without a path is
+// that of the configuration for this folder, which is read when such a store is opened.
 func (s *Setup) Places(progress func(what string, done int)) *dataset.Places {
 	return &dataset.Places{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
 }
@@ -35,9 +36,13 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 	path, named := strings.CutPrefix(address, "sqlite:")
 	switch {
 	case !named:
-		path = s.StorePath()
+		here, err := s.At(".")
+		if err != nil {
+			return nil, nil, err
+		}
+		path = here.StorePath()
 	case path == "":
-		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH", address)
+		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH#NAME", address)
 	}
 	if _, err := os.Stat(path); err != nil && !create { // opening would create one
 		return nil, nil, source.Invalid("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`",
