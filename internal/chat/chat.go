@@ -126,6 +126,8 @@ type Reply struct {
 	Usage   Usage           `json:"usage"`
 	// CostUSD is in US dollars; 0 when no price is configured.
 	CostUSD float64 `json:"cost_usd,omitempty"`
+	// CostPart is true where CostUSD is only a part: a call behind an agent's reply came without a count of tokens, or its model has no price.
+	CostPart bool `json:"cost_part,omitempty"`
 	// NoModel is true for an agent's reply that no model was asked for; then a usage and a cost of 0 are correct.
 	NoModel bool `json:"no_model,omitempty"`
 	// Latency is the time of the successful attempt.

@@ -57,6 +57,8 @@ func newCost(a *Args) runner.Grader {
 			return false, "", errNoUsage
 		case x.Reply.CostUSD == 0 && !x.Reply.NoModel:
 			return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
+		case x.Reply.CostPart && x.Reply.CostUSD <= most:
+			return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(x.Reply.CostUSD))
 		}
 		return x.Reply.CostUSD <= most, "$" + amount(x.Reply.CostUSD), nil
 	})

@@ -301,6 +301,7 @@ func (h *held) wholeExchange() *Exchange {
 		x.Reply.ToolCalls = append(x.Reply.ToolCalls, r.ToolCalls...)
 		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
 		x.Reply.CostUSD += r.CostUSD
+		x.Reply.CostPart = x.Reply.CostPart || r.CostPart || r.CostUSD == 0 && !r.NoModel
 		x.Reply.NoModel = x.Reply.NoModel && r.NoModel
 		known = known && r.UsageKnown()
 		x.Reply.Latency += r.Latency

@@ -17,6 +17,8 @@ type Use struct {
 	Usage chat.Usage
 	// CostUSD sums what is known of the costs, in US dollars; a model without a price adds nothing.
 	CostUSD float64
+	// CostPart is true when a model has replied whose cost is not known.
+	CostPart bool
 }
 
 // meter adds up the model calls of a turn, which run side by side. The zero value is ready to use.
@@ -41,6 +43,7 @@ func (m *meter) count(reply chat.Reply, err error) {
 	if err == nil {
 		m.replied = true
 		m.uncounted = m.uncounted || reply.Usage.Total() == 0
+		m.use.CostPart = m.use.CostPart || reply.CostUSD == 0
 	}
 }
 

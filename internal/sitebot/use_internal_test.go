@@ -21,11 +21,11 @@ func TestMeter(t *testing.T) {
 	}
 	m.count(counted, nil)
 	m.count(counted, errors.New("the reader has left")) // what came is paid for
-	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, 1}); !m.hasReply() || m.total() != want {
+	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, 1, false}); !m.hasReply() || m.total() != want {
 		t.Errorf("after two replies: %+v, want %+v", m.total(), want)
 	}
 	m.count(chat.Reply{Text: "hi"}, nil)
-	if want := (Use{9, chat.Usage{}, 1}); m.total() != want {
+	if want := (Use{9, chat.Usage{}, 1, true}); m.total() != want {
 		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
 	}
 }
