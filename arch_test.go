@@ -51,7 +51,7 @@ var forbidden = map[string]struct {
 // openers are the functions that open something. Only the room setup calls them, and the rooms that they belong to: what is opened in one
 // place shares limits, secrets and recordings.
 var openers = map[string][]string{
-	"llm": {"Open", "NewEmbedder", "NewLimits"}, "config": {"Find", "Load"}, "flow": {"New"}, "sitebot": {"New"},
+	"llm": {"Open", "NewEmbedder", "NewLimits"}, "redact": {"New"}, "config": {"Find", "Load"}, "flow": {"New"}, "sitebot": {"New"},
 	"store": {"Open", "OpenPostgres", "OpenRedis"}, "langfuse": {"New"}, "knowledge": {"Open"},
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/redact"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -106,7 +106,7 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 
 // tellFault says on stderr why something could not be evaluated.
 func (*classifyFlags) tellFault(env *Env, name string, err error) {
-	secrets := redact.New(env.Environ)
+	secrets := setup.Secrets(env.Environ)
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		printProblems(env.Stderr, problems, secrets)
