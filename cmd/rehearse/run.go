@@ -199,7 +199,8 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	return then, args, nil
 }
 
-// findRun returns the folder of a run that was named, looked up with a configuration file or, without one, that which applies near a folder.
+// findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the configuration file or,
+// without one, of the configuration nearest to a folder.
 func (e *Env) findRun(ctx context.Context, name, configFile, near string) (string, error) {
 	s, err := e.open(setup.Options{Config: configFile})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/evaluation"
 )
 
-// TestSnapshotAtRest looks again and again at suites in several folders, of which nothing changes.
+// TestSnapshotAtRest takes snapshots of suites in several folders. Nothing changes, so all snapshots are equal.
 func TestSnapshotAtRest(t *testing.T) {
 	var suites []string
 	for _, name := range []string{"a", "b", "c", "d"} {
