@@ -15,8 +15,8 @@ import (
 // floors lists the rooms from the ground up; a room inside another is a room of its own. A room imports from lower floors, or from those to
 // its left on its own floor.
 var floors = [][]string{
-	{"race", "golden", "source", "marker", "chat", "suite", "result", "runspec"},
-	{"stats", "text", "retry", "redact", "draw", "config"},
+	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec"},
+	{"text", "retry", "redact", "draw", "config"},
 	{
 		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",

@@ -118,15 +118,15 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
-	if held.Run.ExitCode == result.ExitInterrupted {
+	if held.Run.Code() == result.ExitInterrupted {
 		again := ""
 		if f.rerun != "" {
 			again = " --rerun " + f.rerun
 		}
 		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s%s\n", shellQuote(held.Dir), again)
 	}
-	if held.Run.ExitCode != result.ExitPassed {
-		return &exitError{code: held.Run.ExitCode}
+	if held.Run.Code() != result.ExitPassed {
+		return &exitError{code: held.Run.Code()}
 	}
 	return nil
 }

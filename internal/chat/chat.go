@@ -101,20 +101,6 @@ type ToolCall struct {
 	LatencyMS float64         `json:"latency_ms,omitempty"`
 }
 
-// Usage counts tokens. The zero value means that no count was reported.
-type Usage struct {
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"`
-}
-
-// Add returns the sum of two usages.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens}
-}
-
-// Total returns input and output tokens together.
-func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
-
 // Reply is the answer of an agent or a model to one message, with its tool calls, usage, cost and timing.
 type Reply struct {
 	Text      string     `json:"text"`
@@ -123,21 +109,14 @@ type Reply struct {
 	Node    string          `json:"node,omitempty"`
 	State   json.RawMessage `json:"state,omitempty"`
 	TraceID string          `json:"trace_id,omitempty"`
-	Usage   Usage           `json:"usage"`
-	// CostUSD is in US dollars; 0 when no price is configured.
-	CostUSD float64 `json:"cost_usd,omitempty"`
-	// CostPart is true where CostUSD is only a part: a call behind an agent's reply came without a count of tokens, or its model has no price.
-	CostPart bool `json:"cost_part,omitempty"`
-	// NoModel is true for an agent's reply that no model was asked for; then a usage and a cost of 0 are correct.
-	NoModel bool `json:"no_model,omitempty"`
+	// Usage and Cost are 0 for a reply that no model was asked for.
+	Usage Usage `json:"usage"`
+	Cost  Cost  `json:"cost_usd"`
 	// Latency is the time of the successful attempt.
 	Latency time.Duration `json:"latency_ns"`
 	// Attempts counts attempts from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
 }
-
-// UsageKnown reports whether Usage is the real usage of the reply.
-func (r Reply) UsageKnown() bool { return r.NoModel || r.Usage.Total() > 0 }
 
 // Message returns the reply as an assistant's message, with its tool calls but without their results.
 func (r Reply) Message() Message {

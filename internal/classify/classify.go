@@ -118,15 +118,15 @@ func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *wa
 	var ended error
 	switch {
 	case w.failed != nil:
-		end.ExitCode, end.ExitReason = result.ExitNotRun, "errors"
+		end.Ended(result.ExitNotRun, "errors")
 		ended = fmt.Errorf("classify the item %q: %s", w.failed.TestID, why(w.failed))
-	case end.ExitCode == result.ExitInterrupted:
+	case end.Code() == result.ExitInterrupted:
 		ended = ErrInterrupted
 	default:
 		o.Report = classification.New(c.Set, o.Predictions, c.View)
-		end.ExitCode, end.ExitReason = result.ExitPassed, "passed"
+		end.Ended(result.ExitPassed, "passed")
 		if !o.Report.Passed {
-			end.ExitCode, end.ExitReason = result.ExitFailed, "failed"
+			end.Ended(result.ExitFailed, "failed")
 		}
 	}
 	_, err := e.Conclude(held)

@@ -48,7 +48,7 @@ func (l *AnswerLog) Keep(t *result.Test) {
 
 // Finish logs what is left and what the whole came to, but for an interrupted run: BreakOff ends that. The end of ctx gives up what is left.
 func (l *AnswerLog) Finish(ctx context.Context, h *Held, a Answers) error {
-	if l.live == nil || h.Run.ExitCode == result.ExitInterrupted {
+	if l.live == nil || h.Run.Code() == result.ExitInterrupted {
 		return nil
 	}
 	var items []experiment.Item
@@ -61,7 +61,7 @@ func (l *AnswerLog) Finish(ctx context.Context, h *Held, a Answers) error {
 		}
 	}
 	scores := map[string]float64{"accuracy": a.Share(), "passed": 0}
-	if h.Run.ExitCode == result.ExitPassed {
+	if h.Run.Code() == result.ExitPassed {
 		scores["passed"] = 1
 	}
 	for dimension, mean := range a.Dimensions {

@@ -79,10 +79,10 @@ func (a Answers) Interval() [2]float64 { return stats.Wilson(a.Good, a.Graded) }
 // interrupted stays as it is.
 func (h *Held) RequireShare(a Answers, least float64) {
 	switch {
-	case h.Run.ExitCode != result.ExitFailed && h.Run.ExitCode != result.ExitPassed:
+	case h.Run.Code() != result.ExitFailed && h.Run.Code() != result.ExitPassed:
 	case a.Share() < least:
-		h.Run.ExitCode, h.Run.ExitReason = result.ExitFailed, "failed"
+		h.Run.Ended(result.ExitFailed, "failed")
 	default:
-		h.Run.ExitCode, h.Run.ExitReason = result.ExitPassed, "passed"
+		h.Run.Ended(result.ExitPassed, "passed")
 	}
 }

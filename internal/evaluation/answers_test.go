@@ -51,10 +51,10 @@ func TestRequireShare(t *testing.T) {
 		{10, 10, result.ExitNotRun, result.ExitNotRun},
 		{10, 10, result.ExitInterrupted, result.ExitInterrupted},
 	} {
-		h := &evaluation.Held{Run: result.Run{ExitCode: c.code}}
+		h := &evaluation.Held{Run: result.Run{ExitCode: &c.code}}
 		h.RequireShare(evaluation.Answers{Good: c.good, Graded: c.graded}, 0.7)
-		if h.Run.ExitCode != c.want {
-			t.Errorf("%d of %d good answers make %d of exit code %d, want %d", c.good, c.graded, h.Run.ExitCode, c.code, c.want)
+		if h.Run.Code() != c.want {
+			t.Errorf("%d of %d good answers make %d of exit code %d, want %d", c.good, c.graded, h.Run.Code(), c.code, c.want)
 		}
 	}
 }

@@ -100,11 +100,11 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"begin", "keep sells pass", "keep coffee fail", "end"}, sink.calls); diff != "" || len(warned) > 0 {
 		t.Errorf("%s; warned %q", diff, warned)
 	}
-	if r := held.Run; r.ExitCode != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 || r.PassRate != 0.5 {
+	if r := held.Run; r.Code() != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 || *r.PassRate != 0.5 {
 		t.Errorf("run %+v", r)
 	}
 	written, err := runlog.ReadRun(held.Dir)
-	if err != nil || written.ID != held.Run.ID || written.ExitCode != result.ExitFailed {
+	if err != nil || written.ID != held.Run.ID || written.Code() != result.ExitFailed {
 		t.Errorf("run.json: %+v, %v", written, err)
 	}
 	report, err := os.ReadFile(filepath.Join(held.Dir, "report.md"))
@@ -132,7 +132,7 @@ func TestResume(t *testing.T) {
 	if diff := cmp.Diff([]string{"begin", "keep coffee pass", "end"}, sink.calls); diff != "" || sink.left != 1 {
 		t.Errorf("%d left, %s", sink.left, diff)
 	}
-	if again.Run.ID != first.Run.ID || again.Run.Totals.Passed != 2 || again.Run.ExitCode != result.ExitPassed {
+	if again.Run.ID != first.Run.ID || again.Run.Totals.Passed != 2 || again.Run.Code() != result.ExitPassed {
 		t.Errorf("run %+v", again.Run)
 	}
 	// A new run in the same folder moves the earlier one aside.
@@ -148,7 +148,7 @@ func TestStopped(t *testing.T) {
 	stop := make(chan struct{})
 	close(stop)
 	held, _, _ := run(t, folder(t), func(c *evaluation.Config) { c.Stop = stop })
-	if held.Run.ExitCode != result.ExitInterrupted || held.Run.ExitReason != "interrupted" || held.Run.Totals.Tests == 2 {
+	if held.Run.Code() != result.ExitInterrupted || held.Run.ExitReason != "interrupted" || held.Run.Totals.Tests == 2 {
 		t.Errorf("run %+v", held.Run)
 	}
 }

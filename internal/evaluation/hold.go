@@ -18,7 +18,6 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
-	"rehearse/internal/stats"
 	"rehearse/internal/suite"
 )
 
@@ -239,17 +238,14 @@ func (h *Held) end(now time.Time, totals result.Totals) {
 	h.Run.Totals = totals
 	h.Run.EndedAt = now.UTC()
 	h.Run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
-	h.Run.ExitCode, h.Run.ExitReason = totals.Exit()
+	h.Run.Ended(totals.Exit())
 	if h.spent {
-		h.Run.ExitCode, h.Run.ExitReason = max(h.Run.ExitCode, result.ExitFailed), "budget"
+		h.Run.Ended(max(h.Run.Code(), result.ExitFailed), "budget")
 	}
 	if h.interrupted {
-		h.Run.ExitCode, h.Run.ExitReason = result.ExitInterrupted, "interrupted"
+		h.Run.Ended(result.ExitInterrupted, "interrupted")
 	}
-	if graded := totals.Passed + totals.Failed; graded > 0 {
-		h.Run.PassRate = float64(totals.Passed) / float64(graded)
-		h.Run.Interval = stats.Wilson(totals.Passed, graded)
-	}
+	h.Run.Graded()
 }
 
 // RunID names a run by its time, with a suffix against two in one second.

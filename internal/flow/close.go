@@ -66,9 +66,7 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	r.MemoryDelta.FactsUpdated = slices.Insert(r.MemoryDelta.FactsUpdated, 0, collected.FactsUpdated...)
 	r.MemoryDelta.FactsDeleted = slices.Insert(r.MemoryDelta.FactsDeleted, 0, collected.FactsDeleted...)
 	t.usage.LLMCalls += took.Calls
-	t.usage.PromptTokens += took.Usage.InputTokens
-	t.usage.CompletionTokens += took.Usage.OutputTokens
-	t.usage.CostUSD += took.CostUSD
+	t.usage.add(took.Usage, took.Cost)
 	if t.in.DryRun && t.in.MemoryPipeline == nil {
 		for stage := range r.MemoryDelta.Stages {
 			r.MemoryDelta.Stages[stage] = StageSkipped

@@ -172,10 +172,18 @@ type Usage struct {
 	CompletionTokens int     `json:"completion_tokens"`
 	LLMCalls         int     `json:"llm_calls"`
 	LatencyMS        float64 `json:"latency_ms"`
-	// CostUSD is 0 when no price is configured.
-	CostUSD float64 `json:"-"`
+	// Unknown is true when a model's reply came without a count of tokens.
+	Unknown bool      `json:"-"`
+	Cost    chat.Cost `json:"-"`
 	// Attempts is the greatest number of attempts of one call.
 	Attempts int `json:"-"`
+}
+
+func (u *Usage) add(tokens chat.Usage, cost chat.Cost) {
+	u.PromptTokens += tokens.InputTokens
+	u.CompletionTokens += tokens.OutputTokens
+	u.Unknown = u.Unknown || tokens.Unknown
+	u.Cost = u.Cost.Add(cost)
 }
 
 // Warning is a short code for something that went wrong without failing the turn.

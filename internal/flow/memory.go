@@ -25,9 +25,9 @@ type rememberInput struct {
 
 // memoryUsage is the usage of the pipeline's model calls, failed ones included.
 type memoryUsage struct {
-	Calls   int
-	Usage   chat.Usage
-	CostUSD float64
+	Calls int
+	Usage chat.Usage
+	Cost  chat.Cost
 }
 
 // remember runs the memory pipeline after a turn (flow-engine.md 3.7). It returns the new memory, its change, the usage, and errors for the
@@ -103,6 +103,6 @@ func (p *pipeline) ask(ctx context.Context, instructions string, data any, schem
 		return "", err
 	}
 	p.usage.Usage = p.usage.Usage.Add(reply.Usage)
-	p.usage.CostUSD += reply.CostUSD
+	p.usage.Cost = p.usage.Cost.Add(reply.Cost)
 	return reply.Text, nil
 }

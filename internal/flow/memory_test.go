@@ -32,7 +32,7 @@ func (m *memoryModel) Generate(_ context.Context, r llm.Request) (chat.Reply, er
 		return chat.Reply{}, errors.New("the model is down")
 	}
 	text, err := answer()
-	return chat.Reply{Text: text, Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.5}, err
+	return chat.Reply{Text: text, Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5}}, err
 }
 
 func replying(text string) func() (string, error) {
@@ -123,7 +123,7 @@ func TestRememberSumsUsageAndCopiesParameters(t *testing.T) {
 		Model: model, History: numberedHistory(6), Memory: Memory{TurnIndex: 6},
 		Parameters: llm.Request{Temperature: &temperature, Seed: &seed, ToolChoice: "x", Tools: []llm.Tool{{Name: "x"}}},
 	})
-	if want := (memoryUsage{2, chat.Usage{InputTokens: 20, OutputTokens: 4}, 1}); usage != want {
+	if want := (memoryUsage{2, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}}); usage != want {
 		t.Errorf("usage %+v, want %+v", usage, want)
 	}
 	for _, r := range model.asked {

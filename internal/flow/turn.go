@@ -201,9 +201,7 @@ func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.R
 		return chat.Reply{}, err
 	}
 	t.usage.LLMCalls++
-	t.usage.PromptTokens += reply.Usage.InputTokens
-	t.usage.CompletionTokens += reply.Usage.OutputTokens
-	t.usage.CostUSD += reply.CostUSD
+	t.usage.add(reply.Usage, reply.Cost)
 	t.usage.Attempts = max(t.usage.Attempts, reply.Attempts)
 	return reply, nil
 }

@@ -52,15 +52,16 @@ func newCost(a *Args) runner.Grader {
 		most = n.Number(0, unbounded)
 	}
 	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) {
+		cost := x.Reply.Cost
 		switch {
-		case !x.Reply.UsageKnown() && x.Reply.CostUSD == 0:
+		case !cost.Unknown || cost.USD > most:
+			return cost.USD <= most, "$" + amount(cost.USD), nil
+		case x.Reply.Usage.Unknown && cost.USD == 0:
 			return false, "", errNoUsage
-		case x.Reply.CostUSD == 0 && !x.Reply.NoModel:
+		case cost.USD == 0:
 			return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
-		case x.Reply.CostPart && x.Reply.CostUSD <= most:
-			return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(x.Reply.CostUSD))
 		}
-		return x.Reply.CostUSD <= most, "$" + amount(x.Reply.CostUSD), nil
+		return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(cost.USD))
 	})
 }
 
@@ -72,7 +73,7 @@ func newTokenUsage(a *Args) runner.Grader {
 		a.node.Report("add `max_total:`, `max_input:` or `max_output:`", "token_usage needs a bound")
 	}
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
-		if !x.Reply.UsageKnown() {
+		if x.Reply.Usage.Unknown {
 			return result.Grade{}, errNoUsage
 		}
 		used := x.Reply.Usage

@@ -14,7 +14,7 @@ import (
 func TestBudgets(t *testing.T) {
 	x := reply("hi")
 	x.TurnCount = 3
-	x.Reply = chat.Reply{Latency: 1500 * time.Millisecond, CostUSD: 0.02, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20}}
+	x.Reply = chat.Reply{Latency: 1500 * time.Millisecond, Cost: chat.Cost{USD: 0.02}, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20}}
 	s := New(Config{})
 	for _, tc := range []struct {
 		yaml  string
@@ -61,7 +61,7 @@ func TestBudgets(t *testing.T) {
 func TestCostWithoutPrice(t *testing.T) {
 	check := one(t, New(Config{}), "{type: cost, max_usd: 1}")
 	x := reply("hi")
-	x.Reply.Usage.OutputTokens = 5
+	x.Reply.Usage.OutputTokens, x.Reply.Cost.Unknown = 5, true
 	if _, err := check.Grader.Grade(context.Background(), x); err == nil || !strings.Contains(err.Error(), "no price is configured") {
 		t.Errorf("tokens without a price: error %v", err)
 	}
@@ -72,10 +72,11 @@ func TestBudgetsWithoutUsage(t *testing.T) {
 	for _, yaml := range []string{"{type: cost, max_usd: 1}", "{type: token_usage, max_total: 100}", "{type: token_usage, max_input: 0}"} {
 		check := one(t, New(Config{}), yaml)
 		x := reply("hi")
+		x.Reply.Usage.Unknown, x.Reply.Cost.Unknown = true, true
 		if _, err := check.Grader.Grade(context.Background(), x); !errors.Is(err, errNoUsage) {
 			t.Errorf("%s of a reply without usage: error %v", yaml, err)
 		}
-		x.Reply.NoModel = true
+		x.Reply.Usage, x.Reply.Cost = chat.Usage{}, chat.Cost{}
 		if g := grade(t, check, x); g.Score != 1 {
 			t.Errorf("%s of a reply without a model: %s", yaml, g.Reason)
 		}

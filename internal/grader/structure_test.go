@@ -244,7 +244,7 @@ func TestExpressionEnvironment(t *testing.T) {
 	x.Input = []chat.Message{chat.Say(chat.System, "be nice"), chat.Say(chat.User, "hi")}
 	x.Reply = chat.Reply{
 		ToolCalls: []chat.ToolCall{{Name: "book", Args: []byte(`{"n": 2}`)}, {Name: "bad", Args: []byte(`{`)}},
-		Node:      "menu", State: []byte(`{"cart": [{"id": 7}]}`), Usage: chat.Usage{InputTokens: 3, OutputTokens: 4}, CostUSD: 0.5, Latency: 1500000,
+		Node:      "menu", State: []byte(`{"cart": [{"id": 7}]}`), Usage: chat.Usage{InputTokens: 3, OutputTokens: 4}, Cost: chat.Cost{USD: 0.5}, Latency: 1500000,
 	}
 	x.Test = &suite.Test{Vars: map[string]any{"city": "Rome"}, Metadata: map[string]any{"tier": 1}}
 	for _, code := range []string{

@@ -56,7 +56,7 @@ func viewOf(x *runner.Exchange) view {
 		Node:           x.Reply.Node,
 		Usage:          viewUsage{x.Reply.Usage.InputTokens, x.Reply.Usage.OutputTokens, x.Reply.Usage.Total()},
 		LatencyMS:      milliseconds(x.Reply.Latency),
-		CostUSD:        x.Reply.CostUSD,
+		CostUSD:        x.Reply.Cost.USD,
 		Vars:           map[string]any{},
 		Metadata:       map[string]any{},
 	}

@@ -177,7 +177,7 @@ func converse(ctx context.Context, m Named, q grader.Question, request llm.Reque
 	var use result.JudgeUse
 	for repaired := false; ; repaired = true {
 		reply, err := m.Model.Generate(ctx, request)
-		use = use.Add(result.JudgeUse{Calls: 1, Usage: reply.Usage, CostUSD: reply.CostUSD})
+		use = use.Add(result.JudgeUse{Calls: 1, Usage: reply.Usage, Cost: reply.Cost})
 		if err != nil {
 			return grader.Verdict{Use: use}, err
 		}

@@ -157,6 +157,8 @@ func (p *priced) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 
 func (p *priced) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	reply, err := ask(ctx, p.model, r, token)
-	reply.CostUSD = cost(p.of, reply.Usage)
+	if reply.Cost = cost(p.of, reply.Usage); !reply.Usage.Unknown {
+		reply.Cost.Unknown = false // without a price a script costs nothing
+	}
 	return reply, err
 }

@@ -21,7 +21,7 @@ func TestCassette(t *testing.T) {
 	replies := modelFunc(func(_ context.Context, r Request) (chat.Reply, error) {
 		count++
 		return chat.Reply{
-			Text: fmt.Sprintf("<%s> %d", r.Messages[0].Content.Text, count), Latency: time.Second, Attempts: 2, CostUSD: 0.25,
+			Text: fmt.Sprintf("<%s> %d", r.Messages[0].Content.Text, count), Latency: time.Second, Attempts: 2, Cost: chat.Cost{USD: 0.25},
 			ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: json.RawMessage(`{"x": [1, 2]}`)}, {Name: "g"}},
 			Usage:     chat.Usage{InputTokens: 3, OutputTokens: 4},
 		}, nil

@@ -109,7 +109,7 @@ func (c *OpenAI) ask(
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply.Latency, reply.Attempts, reply.CostUSD = time.Since(start), 1, cost(m, reply.Usage)
+	reply.Latency, reply.Attempts, reply.Cost = time.Since(start), 1, cost(m, reply.Usage)
 	return reply, nil
 }
 
@@ -142,7 +142,8 @@ func withDefaults(r Request, m config.Model) Request {
 	return r
 }
 
-// cost returns the price of a reply in US dollars; 0 when no price is configured.
-func cost(m config.Model, u chat.Usage) float64 {
-	return (float64(u.InputTokens)*m.InputPrice + float64(u.OutputTokens)*m.OutputPrice) / 1e6
+// cost returns the price of a reply. It is unknown without a price or a count of tokens.
+func cost(m config.Model, u chat.Usage) chat.Cost {
+	usd := (float64(u.InputTokens)*m.InputPrice + float64(u.OutputTokens)*m.OutputPrice) / 1e6
+	return chat.Cost{USD: usd, Unknown: u.Unknown || m.InputPrice == 0 && m.OutputPrice == 0}
 }

@@ -15,7 +15,7 @@ type assembly struct {
 	token         func(string)
 	text, refusal strings.Builder
 	calls         []*partialCall
-	usage         chat.Usage
+	usage         *answerUsage
 	// finished says that the reply has ended, done that the stream has: some servers leave the second out.
 	finished, done bool
 }
@@ -46,7 +46,7 @@ func (a *assembly) add(data []byte) error {
 		return c.Error.fault()
 	}
 	if c.Usage != nil {
-		a.usage = chat.Usage{InputTokens: c.Usage.Input, OutputTokens: c.Usage.Output}
+		a.usage = c.Usage
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
@@ -104,7 +104,7 @@ func (a *assembly) find(d *callDelta) *partialCall {
 
 // reply returns the whole. A refusal is given out as text only now, when it is clear that there is nothing else.
 func (a *assembly) reply() chat.Reply {
-	reply := chat.Reply{Text: a.text.String(), Usage: a.usage}
+	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count()}
 	for _, call := range a.calls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
 	}

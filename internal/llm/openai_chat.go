@@ -109,6 +109,19 @@ func chatParts(blocks []chat.Block) ([]object, error) {
 	return parts, nil
 }
 
+// answerUsage is the count of tokens in an answer; nil when there is none. Servers that do not count send zeros.
+type answerUsage struct {
+	Input  int `json:"prompt_tokens"`
+	Output int `json:"completion_tokens"`
+}
+
+func (u *answerUsage) count() chat.Usage {
+	if u == nil || u.Input+u.Output == 0 {
+		return chat.Usage{Unknown: true}
+	}
+	return chat.Usage{InputTokens: u.Input, OutputTokens: u.Output}
+}
+
 func decodeChat(body []byte) (chat.Reply, error) {
 	var answer struct {
 		Choices []struct {
@@ -118,10 +131,7 @@ func decodeChat(body []byte) (chat.Reply, error) {
 				ToolCalls []answerCall `json:"tool_calls"`
 			} `json:"message"`
 		} `json:"choices"`
-		Usage struct {
-			Input  int `json:"prompt_tokens"`
-			Output int `json:"completion_tokens"`
-		} `json:"usage"`
+		Usage *answerUsage `json:"usage"`
 		Error *answerError `json:"error"`
 	}
 	if err := decodeJSON(body, &answer); err != nil {
@@ -138,7 +148,7 @@ func decodeChat(body []byte) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply := chat.Reply{Text: text, Usage: chat.Usage{InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}}
+	reply := chat.Reply{Text: text, Usage: answer.Usage.count()}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

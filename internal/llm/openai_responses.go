@@ -95,7 +95,7 @@ func decodeResponses(body []byte) (chat.Reply, error) {
 			Name      string `json:"name"`
 			Arguments string `json:"arguments"`
 		} `json:"output"`
-		Usage chat.Usage `json:"usage"`
+		Usage *chat.Usage `json:"usage"`
 	}
 	if err := decodeJSON(body, &answer); err != nil {
 		return chat.Reply{}, err
@@ -106,7 +106,10 @@ func decodeResponses(body []byte) (chat.Reply, error) {
 	if len(answer.Output) == 0 {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
-	reply := chat.Reply{Usage: answer.Usage}
+	reply := chat.Reply{Usage: chat.Usage{Unknown: true}}
+	if answer.Usage != nil && answer.Usage.Total() > 0 {
+		reply.Usage = *answer.Usage
+	}
 	var refusal strings.Builder
 	for _, item := range answer.Output {
 		switch item.Type {

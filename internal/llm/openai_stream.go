@@ -95,10 +95,7 @@ type chunk struct {
 		} `json:"delta"`
 		Finish string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *struct {
-		Input  int `json:"prompt_tokens"`
-		Output int `json:"completion_tokens"`
-	} `json:"usage"`
+	Usage *answerUsage `json:"usage"`
 	Error *answerError `json:"error"`
 }
 

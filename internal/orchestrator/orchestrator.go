@@ -66,7 +66,7 @@ type Outcome struct {
 	Failures   []result.Failure
 	StartedAt  time.Time
 	Usage      chat.Usage
-	CostUSD    float64
+	Cost       chat.Cost
 	DurationMS float64
 	Judge      result.JudgeUse
 }
@@ -75,7 +75,7 @@ type Outcome struct {
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
 		Verdict: t.Verdict, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
-		Usage: t.Usage, CostUSD: t.CostUSD, DurationMS: t.DurationMS, Judge: t.Judge,
+		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge,
 	}
 }
 

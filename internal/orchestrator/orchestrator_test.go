@@ -63,7 +63,7 @@ func verdicts(of map[string]result.Verdict) func(context.Context, orchestrator.J
 		if j.Trial > 0 {
 			name = fmt.Sprintf("%s#%d", j.Test.ID, j.Trial)
 		}
-		r := &result.Test{TestID: j.Test.ID, Trial: j.Trial, Verdict: result.Pass, Score: 1, CostUSD: 1}
+		r := &result.Test{TestID: j.Test.ID, Trial: j.Trial, Verdict: result.Pass, Score: 1, Cost: chat.Cost{USD: 1}}
 		if v, ok := of[name]; ok {
 			r.Verdict, r.Score = v, 0.25
 		}
@@ -145,7 +145,7 @@ func TestTrials(t *testing.T) {
 				t.Errorf("records mismatch (-want +got):\n%s", diff)
 			}
 			last := l.records[len(l.records)-1]
-			if last.Trials.Class != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 || math.Abs(totals.CostUSD-float64(len(tc.want)-1)) > 1e-9 {
+			if last.Trials.Class != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 || math.Abs(totals.Cost.USD-float64(len(tc.want)-1)) > 1e-9 {
 				t.Errorf("class %s, totals %+v", last.Trials.Class, totals)
 			}
 		})

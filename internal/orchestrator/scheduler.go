@@ -79,7 +79,7 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 			}
 			continue
 		}
-		if spent := s.tally.Totals().CostUSD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
+		if spent := s.tally.Totals().Cost.USD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
 			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
 		}
 		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {
@@ -164,7 +164,7 @@ func (s *scheduler) issueTrial(n *unit) error {
 		if outcome, ok := s.plan.Prior(j.Key()); ok {
 			return s.trialEnded(n, &result.Test{
 				Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
-				Usage: outcome.Usage, CostUSD: outcome.CostUSD, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
+				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
 			})
 		}
 	}

@@ -28,7 +28,7 @@ func aggregate(n *unit) *result.Test {
 			t.Failures = addCodes(t.Failures, trial.Failures)
 		}
 		t.Usage = t.Usage.Add(trial.Usage)
-		t.CostUSD += trial.CostUSD
+		t.Cost = t.Cost.Add(trial.Cost)
 		t.DurationMS += trial.DurationMS
 		t.Judge = t.Judge.Add(trial.Judge)
 		if t.StartedAt.IsZero() || trial.StartedAt.Before(t.StartedAt) {

@@ -27,17 +27,17 @@ func paid(j orchestrator.Job) *result.Test {
 	return &result.Test{
 		TestID: j.Test.ID, Trial: n, Verdict: result.Fail, Score: 0.25,
 		Failures:  []result.Failure{{Code: result.FactDrift, Source: "memory", Message: fmt.Sprint("trial ", n)}},
-		StartedAt: morning.Add(time.Duration(1+(n+1)%3) * time.Minute), DurationMS: float64(100 * n), CostUSD: float64(n) / 4,
+		StartedAt: morning.Add(time.Duration(1+(n+1)%3) * time.Minute), DurationMS: float64(100 * n), Cost: chat.Cost{USD: float64(n) / 4},
 		Usage: chat.Usage{InputTokens: 10 * n, OutputTokens: n},
-		Judge: result.JudgeUse{Calls: n, CacheHits: 1, Usage: chat.Usage{InputTokens: 7 * n, OutputTokens: 1}, CostUSD: float64(n) / 8},
+		Judge: result.JudgeUse{Calls: n, CacheHits: 1, Usage: chat.Usage{InputTokens: 7 * n, OutputTokens: 1}, Cost: chat.Cost{USD: float64(n) / 8}},
 	}
 }
 
 // TestTrialSums holds that a test over trials has taken what all of its trials took, whether they were held now or in an earlier run.
 func TestTrialSums(t *testing.T) {
 	want := &result.Test{
-		StartedAt: morning.Add(time.Minute), DurationMS: 600, CostUSD: 1.5, Usage: chat.Usage{InputTokens: 60, OutputTokens: 6},
-		Judge: result.JudgeUse{Calls: 6, CacheHits: 3, Usage: chat.Usage{InputTokens: 42, OutputTokens: 3}, CostUSD: 0.75},
+		StartedAt: morning.Add(time.Minute), DurationMS: 600, Cost: chat.Cost{USD: 1.5}, Usage: chat.Usage{InputTokens: 60, OutputTokens: 6},
+		Judge: result.JudgeUse{Calls: 6, CacheHits: 3, Usage: chat.Usage{InputTokens: 42, OutputTokens: 3}, Cost: chat.Cost{USD: 0.75}},
 	}
 	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll} {
 		for _, earlier := range [][]int{nil, {1}, {1, 2}, {2, 3}, {1, 2, 3}} {
@@ -56,7 +56,7 @@ func TestTrialSums(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := l.records[len(l.records)-1]
-			got := &result.Test{StartedAt: sum.StartedAt, DurationMS: sum.DurationMS, CostUSD: sum.CostUSD, Usage: sum.Usage, Judge: sum.Judge}
+			got := &result.Test{StartedAt: sum.StartedAt, DurationMS: sum.DurationMS, Cost: sum.Cost, Usage: sum.Usage, Judge: sum.Judge}
 			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 				t.Errorf("%s, of an earlier run %v (-want +got):\n%s", strategy, earlier, diff)
 			}

@@ -47,9 +47,9 @@ type Answer struct {
 	State     string
 	Completed bool
 	// Data is all that the agent has collected so far; nil when it keeps nothing.
-	Data    map[string]any
-	Tokens  int
-	CostUSD float64
+	Data   map[string]any
+	Tokens int
+	Cost   chat.Cost
 }
 
 // NotThereError says that an agent cannot be put into a state, as its flow has no such state or ends there.
@@ -167,7 +167,7 @@ func (c *flowConversation) Say(ctx context.Context, text string) (Answer, error)
 	}
 	return Answer{
 		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Data: collected(r.Memory),
-		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, CostUSD: r.Usage.CostUSD,
+		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, Cost: r.Usage.Cost,
 	}, nil
 }
 

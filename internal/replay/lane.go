@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/stats"
 )
 
@@ -54,7 +55,7 @@ type LaneTurn struct {
 	Invented  bool      `json:"simulated,omitempty"`
 	LatencyMS *float64  `json:"latency_ms"`
 	Tokens    int       `json:"tokens,omitempty"`
-	CostUSD   float64   `json:"cost_usd,omitempty"`
+	Cost      chat.Cost `json:"cost_usd,omitzero"`
 	Started   time.Time `json:"started_at"`
 	Ended     time.Time `json:"ended_at"`
 }

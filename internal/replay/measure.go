@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"rehearse/internal/chat"
 	"rehearse/internal/stats"
 )
 
@@ -148,11 +149,15 @@ func (l *Lane) measure(
 		m.NormalAccuracy = new(float64(d.Equal) / float64(max(1, d.Equal+d.Wrong+d.Missing)))
 	}
 	m.UserSeconds = thinking(s)
-	m.Tokens, m.CostUSD = new(0.0), new(0.0)
+	m.Tokens = new(0.0)
+	var cost chat.Cost
 	for i := range l.Turns {
 		t := &l.Turns[i]
 		*m.Tokens += float64(t.Tokens)
-		*m.CostUSD += t.CostUSD
+		cost = cost.Add(t.Cost)
+	}
+	if !cost.Unknown {
+		m.CostUSD = &cost.USD
 	}
 	m.OnSupport = l.onSupport(&m, was, common, similarity)
 	l.Metrics = &m

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/replay"
 )
 
@@ -77,9 +78,9 @@ func TestLaneSums(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	observed := replay.Lane{Name: replay.Observed, Turns: []replay.LaneTurn{{Supported: true}, {Supported: true}, {Supported: true}}}
 	pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{observed, {Name: replay.Candidate, Turns: []replay.LaneTurn{
-		{State: "where", Supported: true, Tokens: 3, CostUSD: 0.25, LatencyMS: new(10.0)},
-		{State: "when", Supported: true, Tokens: 4, CostUSD: 0.5, LatencyMS: new(30.0)},
-		{State: "when", Tokens: 5, CostUSD: 1, LatencyMS: new(80.0)},
+		{State: "where", Supported: true, Tokens: 3, Cost: chat.Cost{USD: 0.25}, LatencyMS: new(10.0)},
+		{State: "when", Supported: true, Tokens: 4, Cost: chat.Cost{USD: 0.5}, LatencyMS: new(30.0)},
+		{State: "when", Tokens: 5, Cost: chat.Cost{USD: 1}, LatencyMS: new(80.0)},
 	}}}}
 	replay.Measure(s, pair, replay.After)
 	m := pair.Lane(replay.Candidate).Metrics

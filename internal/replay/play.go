@@ -200,7 +200,7 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	}
 	t.Ended = p.replayer.now()
 	t.LatencyMS = new(float64(t.Ended.Sub(t.Started).Microseconds()) / 1000)
-	t.Bot, t.State, t.Tokens, t.CostUSD = answer.Text, p.named(answer.State), answer.Tokens, answer.CostUSD
+	t.Bot, t.State, t.Tokens, t.Cost = answer.Text, p.named(answer.State), answer.Tokens, answer.Cost
 	t.Transition = t.State != t.Before
 	p.asked = answer.Text
 	p.lane.Turns = append(p.lane.Turns, t)

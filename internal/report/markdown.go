@@ -45,10 +45,10 @@ func mdHead(b *strings.Builder, run result.Run) {
 	t := run.Totals
 	fmt.Fprintf(b, "## %s %s\n\n", page.Emoji(verdict(run)), text.Capital(headline(run)))
 	facts := []string{}
-	if t.Passed+t.Failed > 0 {
+	if run.PassRate != nil {
 		facts = append(facts,
-			fmt.Sprintf("pass rate **%s** (95%% interval %s)", text.Percent(run.PassRate), text.PercentRange(run.Interval)),
-			fmt.Sprintf("mean score **%s**", score(t.MeanScore)))
+			fmt.Sprintf("pass rate **%s** (95%% interval %s)", text.Percent(*run.PassRate), text.PercentRange(*run.Interval)),
+			fmt.Sprintf("mean score **%s**", score(*t.MeanScore)))
 	}
 	facts = append(facts, text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn"))
 	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", judged(t)}} {

@@ -42,7 +42,7 @@ type codeCount struct {
 func topOf(run result.Run, s *survey, against *Diff) top {
 	t := top{
 		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
-		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: page.BarOf(run.PassRate, run.Interval), Rule: ruleOfThree(run),
+		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
 		Against: comparisonOf(against),
 	}
 	totals := s.totals
@@ -63,23 +63,35 @@ func topOf(run result.Run, s *survey, against *Diff) top {
 	return t
 }
 
+// barOf returns the bar of the pass rate; an empty one where nothing was graded.
+func barOf(run result.Run) page.Bar {
+	if run.PassRate == nil {
+		return page.Bar{}
+	}
+	return page.BarOf(*run.PassRate, *run.Interval)
+}
+
 func factsOf(run result.Run) []page.Fact {
 	t := run.Totals
 	facts := []page.Fact{
 		{Name: "Tests", Value: text.Count(t.Tests), Note: text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn")},
 	}
-	if t.Passed+t.Failed > 0 {
-		facts = append(facts, page.Fact{Name: "Mean score", Value: score(t.MeanScore), Note: "over the tests that could be graded"})
+	if t.MeanScore != nil {
+		facts = append(facts, page.Fact{Name: "Mean score", Value: score(*t.MeanScore), Note: "over the tests that could be graded"})
 	}
-	if n := t.Usage.Total() + t.Judge.Usage.Total(); n > 0 {
-		facts = append(facts, page.Fact{Name: "Tokens", Value: text.Count(n), Note: tokens(t)})
+	all := t.Usage.Add(t.Judge.Usage)
+	switch {
+	case all.Unknown:
+		facts = append(facts, page.Fact{Name: "Tokens", Value: "unknown", Note: tokens(t)})
+	case all.Total() > 0:
+		facts = append(facts, page.Fact{Name: "Tokens", Value: text.Count(all.Total()), Note: tokens(t)})
 	}
-	if t.CostUSD > 0 {
-		note := ""
-		if t.Judge.CostUSD > 0 {
-			note = "of which the judge " + text.Dollars(t.Judge.CostUSD)
+	if value := dollars(t.Cost); value != "" {
+		note := dollars(t.Judge.Cost)
+		if note != "" {
+			note = "of which the judge " + note
 		}
-		facts = append(facts, page.Fact{Name: "Cost", Value: text.Dollars(t.CostUSD), Note: note})
+		facts = append(facts, page.Fact{Name: "Cost", Value: value, Note: note})
 	}
 	if t.Judge.Calls+t.Judge.CacheHits > 0 {
 		facts = append(facts, page.Fact{Name: "Judge calls", Value: text.Count(t.Judge.Calls), Note: text.Plural(t.Judge.CacheHits, "verdict") + " from the cache"})

@@ -44,10 +44,7 @@ func (r *Report) summary() (result.Run, *survey, error) {
 	run := r.run
 	if run.Totals.Tests == 0 && s.totals.Tests > 0 {
 		run.Totals = s.totals
-		graded := run.Totals.Passed + run.Totals.Failed
-		if run.Interval = stats.Wilson(run.Totals.Passed, graded); graded > 0 {
-			run.PassRate = float64(run.Totals.Passed) / float64(graded)
-		}
+		run.Graded()
 	}
 	return run, s, nil
 }

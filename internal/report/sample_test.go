@@ -92,16 +92,14 @@ func sample() (result.Run, []*result.Test) {
 		Schema: result.Schema, ID: "20260714-093000-k3x9", Version: "0.3.0",
 		Command: []string{"run", "suites/support.yaml", "suites/travel.yaml", "--target", target, "--trials", "4"},
 		Suites:  []string{"suites/support.yaml", "suites/travel.yaml"}, Targets: []string{target}, Judge: "openai:gpt-5",
-		StartedAt: begin(), EndedAt: begin().Add(72 * time.Second), DurationMS: 72_340, ExitReason: "failed", ExitCode: 1,
+		StartedAt: begin(), EndedAt: begin().Add(72 * time.Second), DurationMS: 72_340, ExitReason: "failed", ExitCode: new(1),
 	}
 	var tally result.Tally
 	for _, t := range tests {
 		tally.Add(t)
 	}
 	run.Totals = tally.Totals()
-	graded := run.Totals.Passed + run.Totals.Failed
-	run.PassRate = float64(run.Totals.Passed) / float64(graded)
-	run.Interval = stats.Wilson(run.Totals.Passed, graded)
+	run.Graded()
 	return run, tests
 }
 
@@ -116,8 +114,8 @@ func refund() *result.Test {
 		"You're right, and I apologise: our 30-day guarantee applies. I have started your refund; it takes five working days.",
 	), 0.55)
 	t.Tags, t.Metadata = []string{"billing", "priority"}, map[string]any{"owner": "support", "ticket": 4312}
-	t.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140, OutputTokens: 310}, CostUSD: 0.0041}
-	t.CostUSD = 0.0067
+	t.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140, OutputTokens: 310}, Cost: chat.Cost{USD: 0.0041}}
+	t.Cost.USD = 0.0067
 	assert(t, 1, 1, met("asks for the account's email address", "rubrics", "The reply asks for the address on the account."))
 	s := assert(t, 2, 0.2,
 		met(`not: contains "cannot help"`, "not_contains", ""),

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/report/terminal"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
@@ -206,9 +207,9 @@ func (p paint) totals(run result.Run, dir string) {
 			p.Wrap(fmt.Sprintf("  %-12s ", name), "", value)
 		}
 	}
-	if t.Passed+t.Failed > 0 {
-		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", text.Percent(run.PassRate), text.PercentRange(run.Interval)))
-		row("mean score", score(t.MeanScore))
+	if run.PassRate != nil {
+		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", text.Percent(*run.PassRate), text.PercentRange(*run.Interval)))
+		row("mean score", score(*t.MeanScore))
 	}
 	row("failures", strings.Join(codeCounts(t), ", "))
 	row("tests", fmt.Sprintf("%s (%s, %s)", text.Count(t.Tests), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))
@@ -231,23 +232,46 @@ func codeCounts(t result.Totals) []string {
 }
 
 func tokens(t result.Totals) string {
-	if t.Usage.Total()+t.Judge.Usage.Total() == 0 {
-		return ""
-	}
-	s := fmt.Sprintf("%s in, %s out", text.Count(t.Usage.InputTokens), text.Count(t.Usage.OutputTokens))
-	if t.Judge.Usage.Total() > 0 {
-		s += fmt.Sprintf("; judge %s in, %s out", text.Count(t.Judge.Usage.InputTokens), text.Count(t.Judge.Usage.OutputTokens))
+	s := inAndOut(t.Usage)
+	if judge := inAndOut(t.Judge.Usage); judge != "" {
+		s = strings.TrimPrefix(s+"; judge "+judge, "; ")
 	}
 	return s
 }
 
-func cost(t result.Totals) string {
-	if t.CostUSD == 0 {
-		return ""
+// inAndOut writes a usage; nothing where there is none.
+func inAndOut(u chat.Usage) string {
+	s := ""
+	if u.Total() > 0 {
+		s = fmt.Sprintf("%s in, %s out", text.Count(u.InputTokens), text.Count(u.OutputTokens))
 	}
-	s := text.Dollars(t.CostUSD)
-	if t.Judge.CostUSD > 0 {
-		s += ", of which the judge " + text.Dollars(t.Judge.CostUSD)
+	return atLeast(s, u.Unknown)
+}
+
+// atLeast writes an amount of which a part is not known.
+func atLeast(known string, unknown bool) string {
+	switch {
+	case !unknown:
+		return known
+	case known == "":
+		return "unknown"
+	}
+	return "unknown (at least " + known + ")"
+}
+
+// dollars writes a cost; nothing where there is none.
+func dollars(c chat.Cost) string {
+	s := ""
+	if c.USD > 0 {
+		s = text.Dollars(c.USD)
+	}
+	return atLeast(s, c.Unknown)
+}
+
+func cost(t result.Totals) string {
+	s := dollars(t.Cost)
+	if judge := dollars(t.Judge.Cost); judge != "" {
+		s += ", of which the judge " + judge
 	}
 	return s
 }

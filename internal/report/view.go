@@ -188,8 +188,8 @@ func (t *turn) hold(x result.Turn) {
 	if n := x.Usage.Total(); n > 0 {
 		t.Facts = append(t.Facts, text.Plural(n, "token"))
 	}
-	if x.CostUSD > 0 {
-		t.Facts = append(t.Facts, text.Dollars(x.CostUSD))
+	if cost := dollars(x.Cost); cost != "" && !x.Cost.Unknown {
+		t.Facts = append(t.Facts, cost)
 	}
 	if x.Node != "" {
 		t.Facts = append(t.Facts, "node "+text.OneLine(x.Node, 100))
@@ -238,12 +238,8 @@ func conversationFacts(t *result.Test) []page.Fact {
 	if t.DurationMS > 0 {
 		add("took", text.Milliseconds(t.DurationMS))
 	}
-	if n := t.Usage.Total(); n > 0 {
-		add("tokens", fmt.Sprintf("%s in, %s out", text.Count(t.Usage.InputTokens), text.Count(t.Usage.OutputTokens)))
-	}
-	if t.CostUSD > 0 {
-		add("cost", text.Dollars(t.CostUSD))
-	}
+	add("tokens", inAndOut(t.Usage))
+	add("cost", dollars(t.Cost))
 	add("judge", judged(result.Totals{Judge: t.Judge}))
 	add("threshold", score(t.Threshold))
 	add("sampling", sampling(t.Sampling))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/stats"
 )
 
 // Schema is the version of the JSON record.
@@ -15,7 +16,7 @@ const Schema = 1
 // Verdict is the outcome of a turn or test.
 type Verdict string
 
-// The verdicts. A score item is never Error: what could not be decided is a failure of the test.
+// The verdicts. Error is what could not be run or decided.
 const (
 	Pass  Verdict = "pass"
 	Fail  Verdict = "fail"
@@ -48,12 +49,12 @@ type JudgeUse struct {
 	Calls     int        `json:"calls"`
 	CacheHits int        `json:"cache_hits"`
 	Usage     chat.Usage `json:"usage"`
-	CostUSD   float64    `json:"cost_usd,omitempty"`
+	Cost      chat.Cost  `json:"cost_usd"`
 }
 
 // Add returns the sum of two uses.
 func (j JudgeUse) Add(k JudgeUse) JudgeUse {
-	return JudgeUse{j.Calls + k.Calls, j.CacheHits + k.CacheHits, j.Usage.Add(k.Usage), j.CostUSD + k.CostUSD}
+	return JudgeUse{j.Calls + k.Calls, j.CacheHits + k.CacheHits, j.Usage.Add(k.Usage), j.Cost.Add(k.Cost)}
 }
 
 // Grade is what one grader found. Score is between 0 and 1.
@@ -69,8 +70,9 @@ type Grade struct {
 
 // Score is one scored item of a test: a turn, or the conversation's own assertions.
 type Score struct {
-	Name       string      `json:"name"`
-	Type       string      `json:"type"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Score is between 0 and 1. An item with the verdict Error has none: its JSON has null.
 	Score      float64     `json:"score"`
 	Verdict    Verdict     `json:"verdict"`
 	Weight     float64     `json:"weight,omitempty"`
@@ -78,6 +80,18 @@ type Score struct {
 	Failures   []Failure   `json:"failures,omitempty"`
 	// PartialTranscript is true when conversation assertions saw a conversation that on_turn_failure: stop had cut short.
 	PartialTranscript bool `json:"partial_transcript,omitempty"`
+}
+
+// MarshalJSON writes null for the score of an item that was not graded.
+func (s Score) MarshalJSON() ([]byte, error) {
+	type plain Score
+	if s.Verdict != Error {
+		return json.Marshal(plain(s))
+	}
+	return json.Marshal(struct {
+		plain
+		Score *float64 `json:"score"`
+	}{plain: plain(s)})
 }
 
 // Turn is what happened in one exchange. Index counts from 1.
@@ -93,7 +107,7 @@ type Turn struct {
 	Node      string          `json:"node,omitempty"`
 	State     json.RawMessage `json:"state,omitempty"`
 	Usage     chat.Usage      `json:"usage"`
-	CostUSD   float64         `json:"cost_usd,omitempty"`
+	Cost      chat.Cost       `json:"cost_usd"`
 	TraceID   string          `json:"trace_id,omitempty"`
 }
 
@@ -123,7 +137,7 @@ type Test struct {
 	Turns           []Turn         `json:"turns"`
 	Failures        []Failure      `json:"failures"`
 	Usage           chat.Usage     `json:"usage"`
-	CostUSD         float64        `json:"cost_usd"`
+	Cost            chat.Cost      `json:"cost_usd"`
 	DurationMS      float64        `json:"duration_ms"`
 	StartedAt       time.Time      `json:"started_at"`
 	Judge           JudgeUse       `json:"judge"`
@@ -159,17 +173,18 @@ func (t *Test) Key() Key { return Key{t.Suite, t.TestID, t.Target, t.Trial} }
 
 // Totals counts a run's tests. A test with trials counts once.
 type Totals struct {
-	Tests         int        `json:"tests"`
-	Passed        int        `json:"passed"`
-	Failed        int        `json:"failed"`
-	Errors        int        `json:"errors"`
-	Skipped       int        `json:"skipped"`
-	Conversations int        `json:"conversations"`
-	Turns         int        `json:"turns"`
-	MeanScore     float64    `json:"mean_score"`
-	Usage         chat.Usage `json:"usage"`
-	CostUSD       float64    `json:"cost_usd"`
-	Judge         JudgeUse   `json:"judge"`
+	Tests         int `json:"tests"`
+	Passed        int `json:"passed"`
+	Failed        int `json:"failed"`
+	Errors        int `json:"errors"`
+	Skipped       int `json:"skipped"`
+	Conversations int `json:"conversations"`
+	Turns         int `json:"turns"`
+	// MeanScore is over the tests that could be graded; nil when there is none.
+	MeanScore *float64   `json:"mean_score"`
+	Usage     chat.Usage `json:"usage"`
+	Cost      chat.Cost  `json:"cost_usd"`
+	Judge     JudgeUse   `json:"judge"`
 	// Failures counts failure codes over all tests.
 	Failures map[Code]int `json:"failures,omitempty"`
 }
@@ -189,10 +204,30 @@ type Run struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	DurationMS float64   `json:"duration_ms"`
 	Totals     Totals    `json:"totals"`
-	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded.
-	PassRate float64    `json:"pass_rate"`
-	Interval [2]float64 `json:"pass_rate_interval"`
-	// ExitReason is running, passed, failed, errors or interrupted.
+	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded; nil when there is none.
+	PassRate *float64    `json:"pass_rate"`
+	Interval *[2]float64 `json:"pass_rate_interval"`
+	// ExitReason is running, passed, failed, errors, budget, interrupted or aborted.
 	ExitReason string `json:"exit_reason"`
-	ExitCode   int    `json:"exit_code"`
+	// ExitCode is nil while the run goes on.
+	ExitCode *int `json:"exit_code"`
+}
+
+// Code returns the run's exit code; a run that has none yet did not finish.
+func (r *Run) Code() int {
+	if r.ExitCode == nil {
+		return ExitNotRun
+	}
+	return *r.ExitCode
+}
+
+// Ended notes how the run ended.
+func (r *Run) Ended(code int, reason string) { r.ExitCode, r.ExitReason = &code, reason }
+
+// Graded fills in the pass rate from the totals.
+func (r *Run) Graded() {
+	r.PassRate, r.Interval = nil, nil
+	if n := r.Totals.Passed + r.Totals.Failed; n > 0 {
+		r.PassRate, r.Interval = new(float64(r.Totals.Passed)/float64(n)), new(stats.Wilson(r.Totals.Passed, n))
+	}
 }

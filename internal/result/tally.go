@@ -13,7 +13,7 @@ func (y *Tally) Add(t *Test) {
 		y.totals.Conversations++
 		y.totals.Turns += len(t.Turns)
 		y.totals.Usage = y.totals.Usage.Add(t.Usage)
-		y.totals.CostUSD += t.CostUSD
+		y.totals.Cost = y.totals.Cost.Add(t.Cost)
 		y.totals.Judge = y.totals.Judge.Add(t.Judge)
 	}
 	if t.Trial > 0 {
@@ -49,7 +49,7 @@ func (y *Tally) Add(t *Test) {
 func (y *Tally) Totals() Totals {
 	t := y.totals
 	if y.graded > 0 {
-		t.MeanScore = y.scores / float64(y.graded)
+		t.MeanScore = new(y.scores / float64(y.graded))
 	}
 	return t
 }

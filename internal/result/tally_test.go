@@ -1,6 +1,8 @@
 package result_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +22,7 @@ func TestTally(t *testing.T) {
 	var y result.Tally
 	for _, r := range []*result.Test{
 		{TestID: "a", Verdict: result.Pass, Score: 1, Usage: use, Turns: make([]result.Turn, 2)},
-		{TestID: "b", Verdict: result.Fail, Score: 0.5, Usage: use, Failures: failures(result.AssistantContent, result.Budget), CostUSD: 2},
+		{TestID: "b", Verdict: result.Fail, Score: 0.5, Usage: use, Failures: failures(result.AssistantContent, result.Budget), Cost: chat.Cost{USD: 2}},
 		{TestID: "c", Verdict: result.Error, Usage: use, Failures: failures(result.EngineError)},
 		{TestID: "d", Verdict: result.Skip, Failures: failures(result.EngineError)},
 		{TestID: "e", Trial: 1, Verdict: result.Fail, Score: 0, Usage: use, Failures: failures(result.Budget)},
@@ -31,8 +33,8 @@ func TestTally(t *testing.T) {
 	}
 	got := y.Totals()
 	want := result.Totals{
-		Tests: 5, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScore: 0.75,
-		Usage: chat.Usage{InputTokens: 50, OutputTokens: 5}, CostUSD: 2,
+		Tests: 5, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScore: new(0.75),
+		Usage: chat.Usage{InputTokens: 50, OutputTokens: 5}, Cost: chat.Cost{USD: 2},
 		Failures: map[result.Code]int{result.AssistantContent: 1, result.Budget: 1, result.EngineError: 1, result.Flaky: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -46,5 +48,28 @@ func TestSortFailures(t *testing.T) {
 	want := []result.Failure{{Code: result.NodeMismatch}, {Code: result.Timeout, Turn: 2}, {Code: result.Timeout, Turn: 1}, {Code: result.Budget}}
 	if diff := cmp.Diff(want, fs); diff != "" {
 		t.Errorf("SortFailures mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// An item that was not graded has no score, a run that goes on no exit code, and nothing graded no rate.
+func TestUnknownIsNull(t *testing.T) {
+	for _, tc := range []struct {
+		value any
+		want  string
+	}{
+		{result.Score{Name: "turn-1", Verdict: result.Error}, `"score":null`},
+		{result.Score{Name: "turn-1", Verdict: result.Fail}, `"score":0,`},
+		{result.Run{ExitReason: "running"}, `"exit_code":null`},
+		{result.Run{}, `"pass_rate":null,"pass_rate_interval":null`},
+		{result.Totals{}, `"mean_score":null`},
+		{result.Test{Cost: chat.Cost{Unknown: true}, Usage: chat.Usage{Unknown: true}}, `"usage":null,"cost_usd":null`},
+	} {
+		data, err := json.Marshal(tc.value)
+		if err != nil || !strings.Contains(string(data), tc.want) {
+			t.Errorf("%+v as JSON is %s, %v; want %s in it", tc.value, data, err, tc.want)
+		}
+	}
+	if code := (&result.Run{}).Code(); code != result.ExitNotRun {
+		t.Errorf("a run without an exit code has the code %d", code)
 	}
 }

@@ -76,7 +76,7 @@ func wantIDs(t *testing.T, dir string, want ...string) {
 func sample() []*result.Test {
 	rich := test("s", "rich", "Hi <b> & \u2028", "I call a tool.", "And?", "Done \U0001f469\u200d\U0001f467.")
 	rich.Tags, rich.Metadata = []string{"billing"}, map[string]any{"owner": "support", "ticket": 4312.0}
-	rich.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140}, CostUSD: 0.0041}
+	rich.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140}, Cost: chat.Cost{USD: 0.0041}}
 	rich.Turns[0].ToolCalls = []chat.ToolCall{{ID: "c1", Name: "search", Args: json.RawMessage(`{"from":"LIS","n":1.50}`), LatencyMS: 412}}
 	rich.Turns[1].State = json.RawMessage(`{"node":"end"}`)
 	rich.Turns[1].Input = chat.Content{Blocks: []chat.Block{{Type: "text", Value: "And?"}, {Type: "image", Value: "data:image/png;base64,AA=="}}}

@@ -201,9 +201,12 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 		reply.Latency = h.Now().Sub(asked)
 	}
 	reply.Attempts = max(1, reply.Attempts)
+	if err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		reply.Usage.Unknown, reply.Cost.Unknown = true, true // the model may have worked for nobody
+	}
 	h.log = append(h.log, result.Turn{
 		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
-		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, CostUSD: reply.CostUSD, TraceID: reply.TraceID,
+		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID,
 	})
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
 	if err != nil {
@@ -258,7 +261,7 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 	}
 	h.failed = &f
 	if i < len(h.scores) {
-		h.scores[i].Verdict = result.Fail
+		h.scores[i].Verdict = result.Error
 		h.scores[i].Failures = []result.Failure{f}
 	}
 }
@@ -293,22 +296,14 @@ func (h *held) gradeWhole(ctx context.Context) {
 func (h *held) wholeExchange() *Exchange {
 	x := &Exchange{Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies), Partial: h.stopped}
 	var said []string
-	known := true
-	x.Reply.NoModel = len(h.replies) > 0
 	for _, r := range h.replies {
 		said = append(said, r.Text)
 		x.Output = r.Text
 		x.Reply.ToolCalls = append(x.Reply.ToolCalls, r.ToolCalls...)
 		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
-		x.Reply.CostUSD += r.CostUSD
-		x.Reply.CostPart = x.Reply.CostPart || r.CostPart || r.CostUSD == 0 && !r.NoModel
-		x.Reply.NoModel = x.Reply.NoModel && r.NoModel
-		known = known && r.UsageKnown()
+		x.Reply.Cost = x.Reply.Cost.Add(r.Cost)
 		x.Reply.Latency += r.Latency
 		x.Reply.Node, x.Reply.State = r.Node, r.State
-	}
-	if !known {
-		x.Reply.Usage = chat.Usage{}
 	}
 	x.Text = strings.Join(said, "\n\n")
 	x.Reply.Text = x.Text

@@ -63,7 +63,7 @@ func (s *session) Close() error { return nil }
 // echo answers every turn with "answer N".
 func echo() *agent {
 	return &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
-		return chat.Reply{Text: fmt.Sprintf("answer %d", turn), Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.01, Latency: 5 * time.Millisecond}, nil
+		return chat.Reply{Text: fmt.Sprintf("answer %d", turn), Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.01}, Latency: 5 * time.Millisecond}, nil
 	}}
 }
 
@@ -194,7 +194,7 @@ turns:
 	if diff := cmp.Diff(append(want[1:], "assistant answer 3"), said); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	if got.Usage.InputTokens != 30 || math.Abs(got.CostUSD-0.03) > 1e-12 || got.Turns[1].LatencyMS != 5 || got.Turns[1].Usage.OutputTokens != 2 {
+	if got.Usage.InputTokens != 30 || math.Abs(got.Cost.USD-0.03) > 1e-12 || got.Turns[1].LatencyMS != 5 || got.Turns[1].Usage.OutputTokens != 2 {
 		t.Errorf("cost, usage or latency of turns is lost: %+v", got)
 	}
 }
@@ -399,7 +399,7 @@ func TestEngineErrorIsNoQualityScore(t *testing.T) {
 	}}
 	j := denying()
 	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}, {input: c}]\nassertions: [whole]", a, j)
-	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions skip 0"}, brief(got)); diff != "" {
+	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 error 0", "turn-3 skip 0", "assertions skip 0"}, brief(got)); diff != "" {
 		t.Errorf("scores mismatch (-want +got):\n%s", diff)
 	}
 	want := []result.Failure{{Code: result.EngineError, Source: "transport", Turn: 2, Message: "connection refused"}}
@@ -502,7 +502,7 @@ func (s sleeper) Send(ctx context.Context, _ chat.Content) (chat.Reply, error) {
 
 // What a failed turn has used is recorded, and one turn without a report leaves the usage of the whole unknown.
 func TestUsageOfTurns(t *testing.T) {
-	used := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.5, Attempts: 3}
+	used := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5}, Attempts: 3}
 	for _, tc := range []struct {
 		name    string
 		replies []chat.Reply
@@ -512,14 +512,14 @@ func TestUsageOfTurns(t *testing.T) {
 		tries   int
 	}{
 		{"all report", []chat.Reply{used, used}, []error{nil, nil}, result.Pass, 1, 3},
-		{"one needs no model", []chat.Reply{used, {NoModel: true}}, []error{nil, nil}, result.Pass, 0.5, 1},
-		{"one does not report", []chat.Reply{used, {}}, []error{nil, nil}, result.Error, 0.5, 1},
+		{"one needs no model", []chat.Reply{used, {}}, []error{nil, nil}, result.Pass, 0.5, 1},
+		{"one does not report", []chat.Reply{used, {Usage: chat.Usage{Unknown: true}}}, []error{nil, nil}, result.Error, 0.5, 1},
 		{"the last one fails", []chat.Reply{used, used}, []error{nil, errors.New("down")}, result.Error, 1, 3},
 	} {
 		a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) { return tc.replies[turn-1], tc.errs[turn-1] }}
 		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: token_usage, max_total: 24}]", a, denying())
-		if got.Verdict != tc.verdict || got.CostUSD != tc.cost || got.Turns[1].Attempts != tc.tries {
-			t.Errorf("%s: %s, $%g, %d attempts", tc.name, got.Verdict, got.CostUSD, got.Turns[1].Attempts)
+		if got.Verdict != tc.verdict || got.Cost.USD != tc.cost || got.Turns[1].Attempts != tc.tries {
+			t.Errorf("%s: %s, $%g, %d attempts", tc.name, got.Verdict, got.Cost.USD, got.Turns[1].Attempts)
 		}
 	}
 }

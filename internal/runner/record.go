@@ -16,15 +16,15 @@ func (h *held) record() *result.Test {
 	if t.Turns == nil {
 		t.Turns = []result.Turn{}
 	}
-	t.CostUSD = h.judge.CostUSD
+	t.Cost = h.judge.Cost
 	for _, turn := range h.log {
 		t.Usage = t.Usage.Add(turn.Usage)
-		t.CostUSD += turn.CostUSD
+		t.Cost = t.Cost.Add(turn.Cost)
 	}
 	scores := make([]float64, 0, len(h.scores))
 	for _, s := range h.scores {
 		scores = append(scores, s.Score)
-		if s.Verdict == result.Fail {
+		if s.Verdict == result.Fail || s.Verdict == result.Error {
 			t.Failures = append(t.Failures, s.Failures...)
 		}
 	}

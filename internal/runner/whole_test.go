@@ -34,7 +34,7 @@ func TestWholeSeesSums(t *testing.T) {
 	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
 		return chat.Reply{
 			Text: fmt.Sprintf("answer %d", turn), ToolCalls: []chat.ToolCall{{Name: fmt.Sprintf("tool-%d", turn)}},
-			Usage: chat.Usage{InputTokens: 10, OutputTokens: turn}, CostUSD: 0.25, Latency: time.Duration(turn) * time.Second,
+			Usage: chat.Usage{InputTokens: 10, OutputTokens: turn}, Cost: chat.Cost{USD: 0.25}, Latency: time.Duration(turn) * time.Second,
 			Node: fmt.Sprintf("node-%d", turn), State: json.RawMessage(fmt.Sprint(turn)),
 		}, nil
 	}}
@@ -48,7 +48,7 @@ func TestWholeSeesSums(t *testing.T) {
 	}
 	want := chat.Reply{
 		Text: "answer 1\n\nanswer 2\n\nanswer 3", ToolCalls: []chat.ToolCall{{Name: "tool-1"}, {Name: "tool-2"}, {Name: "tool-3"}},
-		Usage: chat.Usage{InputTokens: 30, OutputTokens: 6}, CostUSD: 0.75, Latency: 6 * time.Second, Node: "node-3", State: json.RawMessage("3"),
+		Usage: chat.Usage{InputTokens: 30, OutputTokens: 6}, Cost: chat.Cost{USD: 0.75}, Latency: 6 * time.Second, Node: "node-3", State: json.RawMessage("3"),
 	}
 	if diff := cmp.Diff(want, whole.Reply); diff != "" {
 		t.Errorf("reply (-want +got):\n%s", diff)
@@ -105,14 +105,14 @@ func TestCostHasTheJudge(t *testing.T) {
 	free := j.answer
 	j.answer = func(q grader.Question) (grader.Verdict, error) {
 		v, err := free(q)
-		v.Use.CostUSD, v.Use.Usage = 0.5, chat.Usage{InputTokens: 100, OutputTokens: 7}
+		v.Use.Cost.USD, v.Use.Usage = 0.5, chat.Usage{InputTokens: 100, OutputTokens: 7}
 		return v, err
 	}
 	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]", echo(), j)
-	if math.Abs(got.CostUSD-1.52) > 1e-12 {
-		t.Errorf("cost %v, want 2 × 0.01 of the agent and 3 × 0.50 of the judge", got.CostUSD)
+	if math.Abs(got.Cost.USD-1.52) > 1e-12 {
+		t.Errorf("cost %v, want 2 × 0.01 of the agent and 3 × 0.50 of the judge", got.Cost.USD)
 	}
-	want := result.JudgeUse{Calls: 3, Usage: chat.Usage{InputTokens: 300, OutputTokens: 21}, CostUSD: 1.5}
+	want := result.JudgeUse{Calls: 3, Usage: chat.Usage{InputTokens: 300, OutputTokens: 21}, Cost: chat.Cost{USD: 1.5}}
 	if diff := cmp.Diff(want, got.Judge); diff != "" {
 		t.Errorf("judge (-want +got):\n%s", diff)
 	}

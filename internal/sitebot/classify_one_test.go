@@ -90,7 +90,7 @@ func TestClassifier(t *testing.T) {
 		th := openTheater(t, shop)
 		th.says(tc.node, tc.reply)
 		if strings.TrimSpace(tc.message) != "" {
-			tc.want.Use = sitebot.Use{Attempts: 1, CostPart: true} // the theatre's model reports no usage
+			tc.want.Use = sitebot.Use{Attempts: 1} // the theatre's model reports no usage
 		}
 		if d := cmp.Diff(tc.want, classify(t, th, tc.node, tc.message, before)); d != "" {
 			t.Errorf("%s: mismatch (-want +got):\n%s", tc.name, d)

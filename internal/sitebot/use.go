@@ -13,20 +13,16 @@ import (
 type Use struct {
 	// Attempts counts the tries of all calls, retries included.
 	Attempts int
-	// Usage sums the tokens of all replies. It is zero when a reply came without a count: then the sum is not known.
-	Usage chat.Usage
-	// CostUSD sums what is known of the costs, in US dollars; a model without a price adds nothing.
-	CostUSD float64
-	// CostPart is true when a model has replied whose cost is not known.
-	CostPart bool
+	Usage    chat.Usage
+	Cost     chat.Cost
 }
 
 // meter adds up the model calls of a turn, which run side by side. The zero value is ready to use.
 type meter struct {
 	mu  sync.Mutex
 	use Use
-	// replied is true once a model has replied, uncounted once one did so without a count of tokens.
-	replied, uncounted bool
+	// replied is true once a model has replied.
+	replied bool
 }
 
 // count adds one call, which has ended with a reply or an error.
@@ -39,12 +35,8 @@ func (m *meter) count(reply chat.Reply, err error) {
 	defer m.mu.Unlock()
 	m.use.Attempts += max(1, attempts)
 	m.use.Usage = m.use.Usage.Add(reply.Usage)
-	m.use.CostUSD += reply.CostUSD
-	if err == nil {
-		m.replied = true
-		m.uncounted = m.uncounted || reply.Usage.Total() == 0
-		m.use.CostPart = m.use.CostPart || reply.CostUSD == 0
-	}
+	m.use.Cost = m.use.Cost.Add(reply.Cost)
+	m.replied = m.replied || err == nil
 }
 
 // hasReply reports whether a model has replied.
@@ -58,9 +50,5 @@ func (m *meter) hasReply() bool {
 func (m *meter) total() Use {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	use := m.use
-	if m.uncounted {
-		use.Usage = chat.Usage{}
-	}
-	return use
+	return m.use
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMeter(t *testing.T) {
-	counted := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, CostUSD: 0.5, Attempts: 2}
+	counted := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5}, Attempts: 2}
 	m := meter{}
 	if m.hasReply() || m.total() != (Use{}) {
 		t.Errorf("at the start: %+v", m.total())
@@ -21,11 +21,11 @@ func TestMeter(t *testing.T) {
 	}
 	m.count(counted, nil)
 	m.count(counted, errors.New("the reader has left")) // what came is paid for
-	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, 1, false}); !m.hasReply() || m.total() != want {
+	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}}); !m.hasReply() || m.total() != want {
 		t.Errorf("after two replies: %+v, want %+v", m.total(), want)
 	}
-	m.count(chat.Reply{Text: "hi"}, nil)
-	if want := (Use{9, chat.Usage{}, 1, true}); m.total() != want {
+	m.count(chat.Reply{Text: "hi", Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}, nil)
+	if want := (Use{9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}}); m.total() != want {
 		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
 	}
 }

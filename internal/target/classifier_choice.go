@@ -47,7 +47,7 @@ func OpenChoice(m config.Model, c Choice, p Parts) (runner.Target, error) {
 // answer. No time passes: a prediction costs nothing.
 func Predictions(predicted map[string]Classification) runner.Target {
 	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
-		return predicted[a.test], chat.Reply{NoModel: true}, nil
+		return predicted[a.test], chat.Reply{}, nil
 	})
 }
 

@@ -16,7 +16,7 @@ const lexicalLeast, lexicalNear = 0.15, 0.9
 func lexicalChoice(c Choice) runner.Target {
 	menu := llm.NewMenu("label", c.options(), "")
 	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
-		return choose(menu, c.Several, a.message), chat.Reply{NoModel: true}, nil
+		return choose(menu, c.Several, a.message), chat.Reply{}, nil
 	})
 }
 

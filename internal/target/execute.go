@@ -154,13 +154,14 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	if err != nil {
 		return chat.Reply{}, err
 	}
+	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}
 	answer, err := s.exchange(ctx, body)
 	if err != nil {
-		return chat.Reply{}, err
+		return unknown, err
 	}
 	reply, err := s.keep([]byte(answer.Text))
 	if err != nil {
-		return chat.Reply{}, &executeError{err, answer.Attempts}
+		return unknown, &executeError{err, answer.Attempts}
 	}
 	reply.Latency, reply.Attempts = answer.Latency, answer.Attempts
 	return reply, nil
@@ -172,6 +173,7 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	var state struct {
 		History json.RawMessage `json:"history"`
 		Memory  json.RawMessage `json:"memory"`
+		Usage   *struct{}       `json:"usage"`
 	}
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
 		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.URL, err)
@@ -183,6 +185,8 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
+	reply.Usage.Unknown = state.Usage == nil
+	reply.Cost.Unknown = state.Usage == nil || r.Usage.LLMCalls > 0 // a result bears no cost
 	s.next.History, s.next.Memory, s.done = state.History, state.Memory, r.FlowCompleted
 	if r.CurrentNodeID != nil {
 		s.next.CurrentNodeID = *r.CurrentNodeID

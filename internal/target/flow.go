@@ -153,8 +153,8 @@ type flowState struct {
 // flowReply returns a turn of a flow as a target's reply.
 func flowReply(r *flow.Result) (chat.Reply, error) {
 	reply := chat.Reply{
-		Text: r.AssistantMessage, TraceID: r.TraceID, CostUSD: r.Usage.CostUSD, Attempts: r.Usage.Attempts, NoModel: r.Usage.LLMCalls == 0,
-		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens},
+		Text: r.AssistantMessage, TraceID: r.TraceID, Cost: r.Usage.Cost, Attempts: r.Usage.Attempts,
+		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens, Unknown: r.Usage.Unknown},
 	}
 	if r.NextNodeID != nil {
 		reply.Node = *r.NextNodeID

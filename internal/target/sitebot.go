@@ -186,7 +186,7 @@ func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.R
 
 // used returns a reply that has nothing but the usage of a chatbot's turn.
 func used(u sitebot.Use) chat.Reply {
-	return chat.Reply{Usage: u.Usage, CostUSD: u.CostUSD, CostPart: u.CostPart, Attempts: u.Attempts, NoModel: u == sitebot.Use{}}
+	return chat.Reply{Usage: u.Usage, Cost: u.Cost, Attempts: u.Attempts}
 }
 
 // state returns the session's state without its messages, which the transcript has.

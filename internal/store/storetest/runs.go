@@ -20,10 +20,10 @@ func sampleRun(id string, day int) result.Run {
 		Command: []string{"run", "suites/ä b.yaml"}, Suites: []string{"billing"}, Targets: []string{"openai:gpt-5"},
 		StartedAt: start, EndedAt: start.Add(time.Minute), DurationMS: 60_000,
 		Totals: result.Totals{
-			Tests: 3, Passed: 2, Failed: 1, MeanScore: 0.8, Usage: chat.Usage{InputTokens: 7, OutputTokens: 5},
+			Tests: 3, Passed: 2, Failed: 1, MeanScore: new(0.8), Usage: chat.Usage{InputTokens: 7, OutputTokens: 5},
 			Failures: map[result.Code]int{result.AssistantContent: 1},
 		},
-		PassRate: 2. / 3, Interval: [2]float64{0.2, 0.9}, ExitReason: "failed", ExitCode: 1,
+		PassRate: new(2. / 3), Interval: &[2]float64{0.2, 0.9}, ExitReason: "failed", ExitCode: new(1),
 	}
 }
 
