@@ -122,6 +122,8 @@ func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *wa
 		ended = fmt.Errorf("classify the item %q: %s", w.failed.TestID, why(w.failed))
 	case end.Code() == result.ExitInterrupted:
 		ended = ErrInterrupted
+	case end.Stopped():
+		ended = errors.New(end.ExitMessage)
 	default:
 		o.Report = classification.New(c.Set, o.Predictions, c.View)
 		end.Ended(result.ExitPassed, "passed")

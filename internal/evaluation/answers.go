@@ -79,7 +79,7 @@ func (a Answers) Interval() [2]float64 { return stats.Wilson(a.Good, a.Graded) }
 // interrupted stays as it is.
 func (h *Held) RequireShare(a Answers, least float64) {
 	switch {
-	case h.Run.Code() != result.ExitFailed && h.Run.Code() != result.ExitPassed:
+	case h.Run.Stopped() || h.Run.Code() != result.ExitFailed && h.Run.Code() != result.ExitPassed:
 	case a.Share() < least:
 		h.Run.Ended(result.ExitFailed, "failed")
 	default:

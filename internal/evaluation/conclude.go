@@ -1,17 +1,20 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 
 	"rehearse/internal/report"
+	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 )
 
-// Conclude writes how the run ended and its reports, and returns the report for whoever shows it. An error beside a report says that a file of
-// it could not be written.
+// Conclude writes how the run ended and its reports, and returns the report for whoever shows it. A report that cannot be written is a warning
+// and makes the run's exit code result.ExitNotRun; the others are written.
 func (e *Evaluation) Conclude(h *Held) (*report.Report, error) {
+	h.Run.Warnings = e.warnings()
 	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
-		return nil, err
+		return h.made.Report(h.Run), err
 	}
 	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
 	defer func() { <-indexed }()
@@ -23,5 +26,15 @@ func (e *Evaluation) Conclude(h *Held) (*report.Report, error) {
 		}
 		r.Against = against
 	}
-	return r, r.Write(h.Dir, report.Formats().Choose(e.Formats))
+	err := r.Write(h.Dir, report.Formats().Choose(e.Formats))
+	if err == nil {
+		return r, nil
+	}
+	e.warn(err.Error())
+	if h.Run.Code() != result.ExitInterrupted {
+		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+	}
+	h.Run.ExitMessage = cmp.Or(h.Run.ExitMessage, e.setup.Secrets().Text(err.Error()))
+	h.Run.Warnings = e.warnings()
+	return r, runlog.WriteRun(h.Dir, h.Run)
 }

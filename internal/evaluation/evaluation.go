@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"rehearse/internal/grader"
 	"rehearse/internal/orchestrator"
@@ -68,6 +69,9 @@ type Evaluation struct {
 	planned  *plan
 	index    *index
 	baseline string
+
+	mu     sync.Mutex
+	warned []string
 }
 
 // New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,8 @@ type Held struct {
 	made *report.Builder
 	// began is when this part of the run began; a resumed run started earlier.
 	began time.Time
-	// spent is true when the budget ended the run, interrupted when somebody stopped it.
-	spent, interrupted bool
+	// stop is why the run ended before its end, with a sentence; empty when nothing stopped it.
+	stop, message string
 }
 
 // Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
@@ -52,11 +53,12 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
+	kept := &keeper{log: log, sink: e.Sink, ended: map[result.Key]bool{}}
 	o := &orchestrator.Orchestrator{
-		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: &keeper{log, e.Sink}, Observe: e.Sink.Observe,
+		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: kept, Observe: e.Sink.Observe,
 		Hold: e.hold,
 	}
-	totals, err := o.Run(ctx, orchestrator.Plan{
+	_, err = o.Run(ctx, orchestrator.Plan{
 		Tests: e.planned.units(), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
 	}, e.Stop)
 	e.Sink.End()
@@ -66,30 +68,41 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	switch {
 	case errors.Is(err, orchestrator.ErrStopped):
-		h.interrupted = true
+		h.stop = result.ReasonInterrupted
 	case errors.Is(err, orchestrator.ErrBudget):
-		h.spent = true
+		h.stop, h.message = result.ReasonBudget, err.Error()
 		e.warn(err.Error() + "; the rest was not run")
 	case err != nil:
-		e.warn("what was finished is in " + h.Dir)
-		return nil, err
+		e.abort(h, err)
 	}
+	records := &kept.records
 	if e.Resume {
-		if err := runlog.Compact(h.Dir); err != nil {
-			return nil, err
-		}
-		if totals, err = recount(h.Dir); err != nil {
-			return nil, err
+		if records, err = e.recount(h.Dir, func(key result.Key) bool { return prior.again[key] && !kept.ended[key] }); err != nil {
+			e.abort(h, err)
 		}
 	}
-	h.end(e.setup.Now(), totals)
+	e.end(h, records, func(key result.Key) bool {
+		_, before := prior.outcomes[key]
+		return before || kept.ended[key]
+	})
 	return h, nil
 }
 
-// keeper keeps records in the log and tells the sink of them.
+// abort notes that the run cannot go on.
+func (e *Evaluation) abort(h *Held, err error) {
+	if h.stop = result.ReasonAborted; h.message == "" {
+		h.message = e.setup.Secrets().Text(err.Error())
+	}
+	e.warn(err.Error() + "; what was finished is in " + h.Dir)
+}
+
+// keeper keeps records in the log, counts them and tells the sink of them.
 type keeper struct {
-	log  *runlog.Log
-	sink Sink
+	log     *runlog.Log
+	sink    Sink
+	records result.Tallies
+	// ended are the tests that have a record now.
+	ended map[result.Key]bool
 }
 
 // Append implements orchestrator.Results.
@@ -97,15 +110,30 @@ func (k *keeper) Append(t *result.Test) error {
 	if err := k.log.Append(t); err != nil {
 		return err
 	}
+	k.records.Add(t)
+	if t.Trial == 0 {
+		k.ended[t.Key()] = true
+	}
 	k.sink.Keep(t)
 	return nil
 }
 
-// warn tells of what stops nothing.
+// warn tells of what stops nothing, and keeps it for the run's record. It is safe for concurrent use.
 func (e *Evaluation) warn(text string) {
+	text = e.setup.Secrets().Text(text)
+	e.mu.Lock()
+	e.warned = append(e.warned, text)
+	e.mu.Unlock()
 	if e.setup.Warn != nil {
-		e.setup.Warn(e.setup.Secrets().Text(text))
+		e.setup.Warn(text)
 	}
+}
+
+// warnings returns what was told so far.
+func (e *Evaluation) warnings() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.warned)
 }
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
@@ -201,8 +229,9 @@ func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
 	now := e.setup.Now()
 	h := &Held{Dir: e.Out, began: now, Run: result.Run{
 		Schema: result.Schema, ID: RunID(now), Version: e.Version, Command: e.Command, StartedAt: now.UTC(),
-		Targets: e.planned.targets, ExitReason: "running",
+		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
 	}}
+	h.Run.Count(&result.Tallies{}, e.planned.byTarget)
 	for _, s := range e.suites {
 		h.Run.Suites = append(h.Run.Suites, s.File)
 	}
@@ -233,19 +262,43 @@ func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
 	return h, log, nil
 }
 
-// end fills in how the run ended.
-func (h *Held) end(now time.Time, totals result.Totals) {
-	h.Run.Totals = totals
+// end fills in how the run ended. A stop after which nothing was left to run changes nothing.
+func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key) bool) {
+	now := e.setup.Now()
+	h.Run.Count(records, e.planned.byTarget)
 	h.Run.EndedAt = now.UTC()
 	h.Run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
-	h.Run.Ended(totals.Exit())
-	if h.spent {
-		h.Run.Ended(max(h.Run.Code(), result.ExitFailed), "budget")
+	h.Run.Ended(h.Run.Totals.Exit())
+	switch {
+	case h.stop == result.ReasonAborted:
+		h.Run.Ended(result.ExitNotRun, h.stop)
+	case h.Run.Totals.NotRun == 0:
+		return
+	case h.stop == result.ReasonBudget:
+		h.Run.Ended(max(h.Run.Code(), result.ExitFailed), h.stop)
+	case h.stop == result.ReasonInterrupted:
+		h.Run.Ended(result.ExitInterrupted, h.stop)
+	default: // nobody stopped it: it broke
+		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+		h.message = "the run ended before all of its tests were held"
 	}
-	if h.interrupted {
-		h.Run.Ended(result.ExitInterrupted, "interrupted")
+	h.Run.ExitMessage = h.message
+	h.Run.NotRun = e.notRun(held)
+}
+
+// notRun returns the keys of tests that were planned and not held, as many as are written down.
+func (e *Evaluation) notRun(held func(result.Key) bool) []result.Key {
+	var keys []result.Key
+	for u, err := range e.planned.units() {
+		key := result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
+		if err != nil || len(keys) == result.MaxNotRun {
+			break
+		}
+		if !held(key) {
+			keys = append(keys, key)
+		}
 	}
-	h.Run.Graded()
+	return keys
 }
 
 // RunID names a run by its time, with a suffix against two in one second.

@@ -26,6 +26,8 @@ type plan struct {
 	// conversations counts tests × targets × trials, turns the turns in them.
 	tests, conversations, turns int
 	targets                     []string
+	// byTarget counts the tests with each target.
+	byTarget map[string]int
 	// judged counts the tests that need a judge; gradings says for each grader set whether it needs one.
 	judged   int
 	gradings map[gradingKey]bool
@@ -60,7 +62,7 @@ const defaultWorkers = 8
 
 // plan reads every test and returns what will run.
 func (e *Evaluation) plan() (*plan, error) {
-	p := &plan{e: e, needed: map[testKey]bool{}, gradings: map[gradingKey]bool{}, calls: map[callKey]suite.Execution{}}
+	p := &plan{e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{}, calls: map[callKey]suite.Execution{}}
 	for _, s := range e.suites {
 		for id := range s.Needed {
 			p.needed[testKey{s.Name, id}] = true
@@ -91,6 +93,7 @@ func (p *plan) count(u orchestrator.Unit) {
 	}
 	trials := max(1, u.Test.Execution.Trials.Count)
 	p.tests++
+	p.byTarget[u.Target]++
 	p.conversations += trials
 	p.turns += trials * len(u.Test.Turns)
 	asks := p.e.asksJudge(u.Test)

@@ -56,6 +56,8 @@ func sameFolder(a, b string) bool {
 type prior struct {
 	outcomes map[result.Key]orchestrator.Outcome
 	tests    int
+	// again are the tests that have a record and are run again.
+	again map[result.Key]bool
 }
 
 func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
@@ -65,11 +67,10 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 
 // prior reads the outcomes to keep. Rerun leaves out what failed, with all trials of such a test.
 func (e *Evaluation) prior(dir string) (prior, error) {
-	p := prior{outcomes: map[result.Key]orchestrator.Outcome{}}
+	p := prior{outcomes: map[result.Key]orchestrator.Outcome{}, again: map[result.Key]bool{}}
 	if !e.Resume {
 		return p, nil
 	}
-	rerun := map[result.Key]bool{}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return p, err
@@ -79,13 +80,13 @@ func (e *Evaluation) prior(dir string) (prior, error) {
 		failed := t.Verdict == result.Fail && e.Rerun == "failed"
 		broke := (t.Verdict == result.Error || t.Verdict == result.Skip) && e.Rerun != ""
 		if t.Trial == 0 && (failed || broke) {
-			rerun[t.Key()] = true
+			p.again[t.Key()] = true
 		}
 	}
 	for k := range p.outcomes {
 		whole := k
 		whole.Trial = 0
-		if rerun[whole] {
+		if p.again[whole] {
 			delete(p.outcomes, k)
 		} else if k.Trial == 0 {
 			p.tests++
@@ -94,14 +95,29 @@ func (e *Evaluation) prior(dir string) (prior, error) {
 	return p, nil
 }
 
-// recount returns the totals of all records in the log.
-func recount(dir string) (result.Totals, error) {
-	var y result.Tally
+// recount leaves one record of each test in the log of a resumed run, and counts those of the plan. The old record of a test that was to run
+// again and did not counts as not run.
+func (e *Evaluation) recount(dir string, stale func(result.Key) bool) (*result.Tallies, error) {
+	records := &result.Tallies{}
+	if err := runlog.Compact(dir); err != nil {
+		return records, err
+	}
+	planned := map[result.Key]bool{}
+	for u, err := range e.planned.units() {
+		if err != nil {
+			return records, err
+		}
+		planned[result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}] = true
+	}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
-			return result.Totals{}, err
+			return records, err
 		}
-		y.Add(t)
+		key := t.Key()
+		key.Trial = 0
+		if planned[key] && !stale(key) {
+			records.Add(t)
+		}
 	}
-	return y.Totals(), nil
+	return records, nil
 }

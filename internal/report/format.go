@@ -1,13 +1,13 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"rehearse/internal/runlog"
 )
@@ -77,15 +77,16 @@ func (t FormatTable) Choose(names []string) FormatTable {
 
 // Write renders the report in each of the formats into its file in dir, whole or not at all, all at the same time.
 func (r *Report) Write(dir string, formats FormatTable) error {
-	var all errgroup.Group
-	for _, f := range formats {
-		all.Go(func() error {
+	var all sync.WaitGroup
+	failed := make([]error, len(formats))
+	for i, f := range formats {
+		all.Go(func() {
 			path := filepath.Join(dir, f.File)
 			if err := runlog.WriteFile(path, func(w io.Writer) error { return f.render(r, w) }); err != nil {
-				return fmt.Errorf("write %s: %w", path, err)
+				failed[i] = fmt.Errorf("write %s: %w", path, err)
 			}
-			return nil
 		})
 	}
-	return all.Wait()
+	all.Wait()
+	return errors.Join(failed...)
 }

@@ -40,7 +40,7 @@ func (r *Report) HTML(w io.Writer) error {
 	}
 	lines = append(lines, h.rest...)
 	lines = lines[:min(len(lines), maxRows)]
-	if left := run.Totals.Tests - len(h.pieces) - len(lines); len(lines)+left > 0 {
+	if left := run.Totals.Tests + run.Totals.NotRun - len(h.pieces) - len(lines); len(lines)+left > 0 {
 		h.write("rows-open", len(lines))
 		for _, e := range lines {
 			h.write("row", headOf(e))

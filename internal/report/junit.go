@@ -27,7 +27,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	j := &junit{w: w, run: run, manyTargets: manyTargets(run, s)}
 	t := run.Totals
 	j.printf("%s<testsuites name=\"rehearse\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
-		xml.Header, t.Tests, t.Failed, t.Errors, t.Skipped, run.DurationMS/1000, j.timestamp())
+		xml.Header, t.Tests+len(s.notRun), t.Failed, t.Errors, t.Skipped+len(s.notRun), run.DurationMS/1000, j.timestamp())
 	todo := s.suites
 	for len(todo) > 0 && j.err == nil {
 		if todo, err = r.junitPass(j, s, todo); err != nil {
@@ -123,7 +123,7 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 			return nil, j.err
 		}
 	}
-	for _, e := range s.unfinished {
+	for _, e := range s.notRun {
 		if e.suite == direct.name || held[e.suite] != nil {
 			write(e.suite, j.testcase(e, nil, trialCase{}))
 		}
@@ -180,7 +180,7 @@ func failuresOf(t *result.Test) []result.Failure {
 	return failures
 }
 
-// testcase returns the case of a test; t is nil when an interrupted run has only trials of it.
+// testcase returns the case of a test; t is nil for a test that was not run.
 func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	name := text.Visible(e.test)
 	if j.manyTargets && e.target != "" {

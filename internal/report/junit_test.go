@@ -143,13 +143,22 @@ func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
 	}
 }
 
+func withoutTrial(t *result.Test) result.Key {
+	key := t.Key()
+	key.Trial = 0
+	return key
+}
+
 func TestJUnitOfAnInterruptedRun(t *testing.T) {
 	all := trials()
-	got := junit(t, report.New(result.Run{ExitReason: "interrupted"}, each(all[:2]...)))
-	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 1 || got.Suites[0].Skipped != 1 {
+	run := result.Run{ExitReason: result.ReasonInterrupted, NotRun: []result.Key{{Suite: all[0].Suite, TestID: "another", Target: all[0].Target}, withoutTrial(all[0])}}
+	got := junit(t, report.New(run, each(all[:2]...)))
+	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 2 || got.Suites[0].Skipped != 2 || got.Tests != 2 {
 		t.Fatalf("%+v", got)
 	}
-	if c := got.Suites[0].Cases[0]; c.Skipped == nil || c.Skipped.Message != "not finished: the run ended after 2 trials" {
-		t.Errorf("case %+v", c)
+	for i, want := range []string{"not run: the run was interrupted", "not run: the run was interrupted after 2 trials"} {
+		if c := got.Suites[0].Cases[i]; c.Skipped == nil || c.Skipped.Message != want {
+			t.Errorf("case %+v, want it skipped: %s", c, want)
+		}
 	}
 }

@@ -32,6 +32,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	if r.Against != nil {
 		r.Against.markdown(b)
 	}
+	if m := matrixOf(run, s); m != nil {
+		m.markdown(b, run)
+	}
 	mdTable(b, run, s)
 	if err := r.mdDetails(b, run, s); err != nil {
 		return err
@@ -43,7 +46,12 @@ func (r *Report) Markdown(w io.Writer) error {
 
 func mdHead(b *strings.Builder, run result.Run) {
 	t := run.Totals
-	fmt.Fprintf(b, "## %s %s\n\n", page.Emoji(verdict(run)), text.Capital(headline(run)))
+	if run.Stopped() {
+		// The underline makes it a heading that begins with its first word.
+		fmt.Fprintf(b, "%s\n---\n\n", text.Capital(headline(run)))
+	} else {
+		fmt.Fprintf(b, "## %s %s\n\n", page.Emoji(verdict(run)), text.Capital(headline(run)))
+	}
 	facts := []string{}
 	if run.PassRate != nil {
 		facts = append(facts,
@@ -68,7 +76,7 @@ func mdHead(b *strings.Builder, run result.Run) {
 
 // mdTable writes a row per test, the failing ones first.
 func mdTable(b *strings.Builder, run result.Run, s *survey) {
-	if run.Totals.Tests == 0 {
+	if run.Totals.Tests+len(s.notRun) == 0 {
 		return
 	}
 	b.WriteString("| | Test | Score | Failure | Time |\n|---|---|---|---|---|\n")
@@ -81,7 +89,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			rows++
 			scored, time := score(e.score), ""
 			if !graded(e.verdict) {
-				scored = page.VerdictWord(e.verdict)
+				scored = word(e)
 			}
 			if e.durationMS > 0 {
 				time = text.Milliseconds(e.durationMS)
@@ -93,7 +101,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 		}
 	}
 	b.WriteString("\n")
-	if left := run.Totals.Tests - rows; left > 0 {
+	if left := run.Totals.Tests + run.Totals.NotRun - rows; left > 0 {
 		fmt.Fprintf(b, "… and %s, not listed here: see report.html or %s.\n\n", text.Plural(left, "more test"), runlog.LogFile)
 	}
 }

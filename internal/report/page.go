@@ -29,6 +29,7 @@ type top struct {
 	Rule     string
 	Filters  []page.Filter
 	Against  *comparison
+	Targets  []targetRow
 }
 
 // codeCount is a failure code with a bar as long as its share of the most frequent one.
@@ -43,15 +44,15 @@ func topOf(run result.Run, s *survey, against *Diff) top {
 	t := top{
 		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
 		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
-		Against: comparisonOf(against),
+		Against: comparisonOf(against), Targets: targetRows(run),
 	}
-	totals := s.totals
-	t.Filters = append(t.Filters, page.Filter{ID: "all", Label: "All", Count: totals.Tests})
+	totals := s.records.Totals()
+	t.Filters = append(t.Filters, page.Filter{ID: "all", Label: "All", Count: totals.Tests + len(s.notRun)})
 	for _, f := range []page.Filter{
 		{ID: "fail", Label: "Failed", Count: totals.Failed},
 		{ID: "error", Label: "Errors", Count: totals.Errors},
 		{ID: "pass", Label: "Passed", Count: totals.Passed},
-		{ID: "skip", Label: "Skipped", Count: totals.Skipped},
+		{ID: "skip", Label: "Skipped", Count: totals.Skipped + len(s.notRun)},
 	} {
 		if f.Count > 0 {
 			t.Filters = append(t.Filters, f)
@@ -74,7 +75,7 @@ func barOf(run result.Run) page.Bar {
 func factsOf(run result.Run) []page.Fact {
 	t := run.Totals
 	facts := []page.Fact{
-		{Name: "Tests", Value: text.Count(t.Tests), Note: text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn")},
+		{Name: "Tests", Value: testsHeld(t), Note: text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn")},
 	}
 	if t.MeanScore != nil {
 		facts = append(facts, page.Fact{Name: "Mean score", Value: score(*t.MeanScore), Note: "over the tests that could be graded"})

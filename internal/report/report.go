@@ -28,7 +28,7 @@ type Report struct {
 // What such a run's totals do not say yet is counted from the tests. Nothing is read before something is rendered.
 func New(run result.Run, tests runlog.Tests) *Report {
 	r := &Report{run: run, tests: tests}
-	r.survey = sync.OnceValues(func() (*survey, error) { return look(tests) })
+	r.survey = sync.OnceValues(func() (*survey, error) { return look(run, tests) })
 	return r
 }
 
@@ -42,9 +42,8 @@ func (r *Report) summary() (result.Run, *survey, error) {
 		return r.run, nil, err
 	}
 	run := r.run
-	if run.Totals.Tests == 0 && s.totals.Tests > 0 {
-		run.Totals = s.totals
-		run.Graded()
+	if run.Totals.Tests == 0 {
+		run.Count(&s.records, run.Planned())
 	}
 	return run, s, nil
 }
@@ -54,6 +53,8 @@ func headline(run result.Run) string {
 	t := run.Totals
 	var s string
 	switch {
+	case run.Stopped():
+		return stopped(run)
 	case t.Tests == 0:
 		s = "no tests were run"
 	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0:
@@ -74,23 +75,30 @@ func headline(run result.Run) string {
 	if t.Skipped > 0 {
 		s += fmt.Sprintf(", %s skipped", text.Count(t.Skipped))
 	}
-	switch run.ExitReason {
-	case "interrupted":
-		s += " before the run was interrupted"
-	case "running":
-		s += " so far"
-	}
 	return s
+}
+
+// stopped says that a run ended, or died, before its end, and how far it came.
+func stopped(run result.Run) string {
+	t := run.Totals
+	far := fmt.Sprintf("%s of %s held", text.Count(t.Held), text.Plural(t.Planned, "test"))
+	switch run.ExitReason {
+	case result.ReasonRunning:
+		return "the run is under way: " + far
+	case result.ReasonDied:
+		return "the run died: " + far
+	}
+	return fmt.Sprintf("Stopped (%s): %s, %s not run", run.ExitReason, far, text.Count(t.NotRun))
 }
 
 // verdict returns the run's verdict in the words of a test's.
 func verdict(run result.Run) result.Verdict {
 	switch t := run.Totals; {
-	case t.Failed > 0 || run.ExitReason == "failed":
+	case t.Failed > 0 || run.ExitReason == result.ReasonFailed:
 		return result.Fail
-	case t.Errors > 0 || run.ExitReason == "errors":
+	case t.Errors > 0 || run.ExitReason == result.ReasonErrors || run.ExitReason == result.ReasonAborted:
 		return result.Error
-	case t.Passed == 0 || run.ExitReason == "interrupted" || run.ExitReason == "running":
+	case t.Passed == 0 || run.Stopped():
 		return result.Skip
 	}
 	return result.Pass
@@ -99,7 +107,7 @@ func verdict(run result.Run) result.Verdict {
 // ruleOfThree returns the sentence about a run without failures, or "".
 func ruleOfThree(run result.Run) string {
 	t := run.Totals
-	if t.Failed > 0 || t.Passed < 4 {
+	if t.Failed > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))

@@ -94,12 +94,11 @@ func sample() (result.Run, []*result.Test) {
 		Suites:  []string{"suites/support.yaml", "suites/travel.yaml"}, Targets: []string{target}, Judge: "openai:gpt-5",
 		StartedAt: begin(), EndedAt: begin().Add(72 * time.Second), DurationMS: 72_340, ExitReason: "failed", ExitCode: new(1),
 	}
-	var tally result.Tally
+	var records result.Tallies
 	for _, t := range tests {
-		tally.Add(t)
+		records.Add(t)
 	}
-	run.Totals = tally.Totals()
-	run.Graded()
+	run.Count(&records, nil)
 	return run, tests
 }
 

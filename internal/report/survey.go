@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"rehearse/internal/result"
@@ -32,11 +31,11 @@ type entry struct {
 	turns      int
 	codes      []result.Code
 	// Of a test with trials: what the aggregate says, and how many of their records there are.
-	// Without an aggregate, in an interrupted run, the test counts as skipped.
-	trials     *result.Trials
-	failures   []result.Failure
-	held       int
-	unfinished bool
+	trials   *result.Trials
+	failures []result.Failure
+	held     int
+	// notRun is true of a test that was planned and has no record, or only trials.
+	notRun bool
 }
 
 // failing tells a test that needs a look from one that does not.
@@ -53,23 +52,22 @@ type suiteTally struct {
 // It remembers a bounded number of tests, the counts of each suite, and the names of the tests with trials.
 type survey struct {
 	failing, others []*entry
-	unfinished      []*entry      // tests with trials but no aggregate, all of them
+	notRun          []*entry      // all that are known by name
 	suites          []*suiteTally // in the order of their first test
 	bySuite         map[string]*suiteTally
-	totals          result.Totals
+	records         result.Tallies
 }
 
 // look makes the survey.
-func look(tests runlog.Tests) (*survey, error) {
+func look(run result.Run, tests runlog.Tests) (*survey, error) {
 	s := &survey{bySuite: map[string]*suiteTally{}}
-	var tally result.Tally
 	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet
 	ended := map[id]struct{}{} // with trials, whose aggregate has come
 	for t, err := range tests {
 		if err != nil {
 			return nil, err
 		}
-		tally.Add(t)
+		s.records.Add(t)
 		key := idOf(t)
 		if t.Trial > 0 {
 			if _, ok := ended[key]; !ok {
@@ -87,18 +85,43 @@ func look(tests runlog.Tests) (*survey, error) {
 		}
 		s.add(e)
 	}
-	s.unfinished = inOrder(begun)
-	for _, e := range s.unfinished {
-		e.unfinished = true
-		e.failures = []result.Failure{{
-			Source:  "orchestrator",
-			Message: fmt.Sprintf("not finished: the run ended after %s", text.Plural(e.held, "trial")),
-		}}
-		tally.Add(&result.Test{Verdict: e.verdict, Trials: e.trials})
+	s.addNotRun(run, begun)
+	return s, nil
+}
+
+// addNotRun adds the tests that were planned and not run: those that the run names, and those of which there are only trials.
+func (s *survey) addNotRun(run result.Run, begun map[id]*entry) {
+	why := "not run: " + whyStopped(run)
+	for _, key := range run.NotRun {
+		of := id{key.Suite, key.TestID, key.Target}
+		e := begun[of]
+		if delete(begun, of); e == nil {
+			e = &entry{id: of, verdict: result.Skip}
+		}
+		s.notRun = append(s.notRun, e)
+	}
+	s.notRun = append(s.notRun, inOrder(begun)...)
+	for _, e := range s.notRun {
+		message := why
+		if e.held > 0 {
+			message += " after " + text.Plural(e.held, "trial")
+		}
+		e.notRun, e.failures = true, []result.Failure{{Source: "orchestrator", Message: message}}
 		s.add(e)
 	}
-	s.totals = tally.Totals()
-	return s, nil
+}
+
+// whyStopped says why a run held less than it set out to hold.
+func whyStopped(run result.Run) string {
+	switch run.ExitReason {
+	case result.ReasonBudget:
+		return "the budget was spent"
+	case result.ReasonInterrupted:
+		return "the run was interrupted"
+	case result.ReasonAborted:
+		return "the run was aborted"
+	}
+	return "the run ended"
 }
 
 // glance returns the entry of a test, without what would keep its conversation in memory.

@@ -39,7 +39,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	switch {
 	case o.Quiet:
 	case o.Verbose:
-		err = r.textAll(p)
+		err = r.textAll(p, s)
 	default:
 		err = r.textFailing(p, s, run.Totals.Failed+run.Totals.Errors)
 	}
@@ -49,6 +49,9 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	if r.Against != nil && !o.Quiet {
 		r.Against.text(p, false)
 		p.Line()
+	}
+	if m := matrixOf(run, s); m != nil {
+		m.text(p, run, !o.Quiet)
 	}
 	p.totals(run, o.Dir)
 	return p.Flush()
@@ -73,7 +76,7 @@ func (r *Report) textFailing(p paint, s *survey, failing int) error {
 }
 
 // textAll writes a line for each record as it comes, and below the failing ones why.
-func (r *Report) textAll(p paint) error {
+func (r *Report) textAll(p paint, s *survey) error {
 	for t, err := range r.tests {
 		if err != nil {
 			return err
@@ -87,6 +90,13 @@ func (r *Report) textAll(p paint) error {
 			p.explain(explained{entry: e, Test: t})
 		}
 	}
+	for i, e := range s.notRun {
+		if i == maxMatrix {
+			p.Line("… and ", text.Plural(len(s.notRun)-i, "more test"), " not run")
+			break
+		}
+		p.test(e)
+	}
 	p.Line()
 	return nil
 }
@@ -99,7 +109,7 @@ func (p paint) test(e *entry) {
 	case e.verdict == result.Error:
 		about = append(about, "could not be run or graded")
 	case e.verdict == result.Skip:
-		about = append(about, "skipped")
+		about = append(about, word(e))
 	case e.verdict == result.Fail:
 		about = append(about, fmt.Sprintf("score %s, needs %s", score(e.score), score(e.threshold)))
 	default:
@@ -212,7 +222,7 @@ func (p paint) totals(run result.Run, dir string) {
 		row("mean score", score(*t.MeanScore))
 	}
 	row("failures", strings.Join(codeCounts(t), ", "))
-	row("tests", fmt.Sprintf("%s (%s, %s)", text.Count(t.Tests), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))
+	row("tests", fmt.Sprintf("%s (%s, %s)", testsHeld(t), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))
 	row("tokens", tokens(t))
 	row("cost", cost(t))
 	row("judge", judged(t))
@@ -274,6 +284,14 @@ func cost(t result.Totals) string {
 		s += ", of which the judge " + judge
 	}
 	return s
+}
+
+// testsHeld counts the tests; where some were not run, with what was planned.
+func testsHeld(t result.Totals) string {
+	if t.NotRun == 0 {
+		return text.Count(t.Tests)
+	}
+	return fmt.Sprintf("%s of %s, %s not run", text.Count(t.Tests), text.Count(t.Planned), text.Count(t.NotRun))
 }
 
 func judged(t result.Totals) string {

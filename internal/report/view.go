@@ -47,8 +47,11 @@ func headOf(e *entry) head {
 			h.From = append(h.From, text.OneLine(part, 300))
 		}
 	}
-	if graded(e.verdict) {
+	switch {
+	case graded(e.verdict):
 		h.Score = score(e.score)
+	case e.notRun:
+		h.Score = word(e)
 	}
 	if e.durationMS > 0 {
 		h.Took = text.Milliseconds(e.durationMS)

@@ -11,10 +11,10 @@ func (r *Report) visit(chosen []*entry, f func(*entry, *result.Test) error) erro
 	for _, e := range chosen {
 		n := 1
 		if e.trials != nil {
+			n = e.held + 1
+		}
+		if e.notRun {
 			n = e.held
-			if !e.unfinished {
-				n++
-			}
 		}
 		entries[e.id] = e
 		left[e.id] = n

@@ -13,9 +13,9 @@ const (
 func (t Totals) Exit() (code int, reason string) {
 	switch {
 	case t.Errors > 0:
-		return ExitNotRun, "errors"
+		return ExitNotRun, ReasonErrors
 	case t.Failed > 0:
-		return ExitFailed, "failed"
+		return ExitFailed, ReasonFailed
 	}
-	return ExitPassed, "passed"
+	return ExitPassed, ReasonPassed
 }

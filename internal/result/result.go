@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/stats"
 )
 
 // Schema is the version of the JSON record.
@@ -164,70 +163,11 @@ type Trials struct {
 
 // Key identifies a record within a run. A later record with the same key replaces it.
 type Key struct {
-	Suite, TestID, Target string
-	Trial                 int
+	Suite  string `json:"suite"`
+	TestID string `json:"test_id"`
+	Target string `json:"target"`
+	Trial  int    `json:"trial,omitempty"`
 }
 
 // Key returns the record's key.
 func (t *Test) Key() Key { return Key{t.Suite, t.TestID, t.Target, t.Trial} }
-
-// Totals counts a run's tests. A test with trials counts once.
-type Totals struct {
-	Tests         int `json:"tests"`
-	Passed        int `json:"passed"`
-	Failed        int `json:"failed"`
-	Errors        int `json:"errors"`
-	Skipped       int `json:"skipped"`
-	Conversations int `json:"conversations"`
-	Turns         int `json:"turns"`
-	// MeanScore is over the tests that could be graded; nil when there is none.
-	MeanScore *float64   `json:"mean_score"`
-	Usage     chat.Usage `json:"usage"`
-	Cost      chat.Cost  `json:"cost_usd"`
-	Judge     JudgeUse   `json:"judge"`
-	// Failures counts failure codes over all tests.
-	Failures map[Code]int `json:"failures,omitempty"`
-}
-
-// Run is the record of a whole run, written as run.json.
-type Run struct {
-	Schema  int    `json:"schema"`
-	ID      string `json:"run_id"`
-	Version string `json:"version"`
-	// Command is the command line without secrets.
-	Command    []string  `json:"command"`
-	Suites     []string  `json:"suites"`
-	Targets    []string  `json:"targets"`
-	Judge      string    `json:"judge,omitempty"`
-	Config     any       `json:"config,omitempty"`
-	StartedAt  time.Time `json:"started_at"`
-	EndedAt    time.Time `json:"ended_at,omitzero"`
-	DurationMS float64   `json:"duration_ms"`
-	Totals     Totals    `json:"totals"`
-	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded; nil when there is none.
-	PassRate *float64    `json:"pass_rate"`
-	Interval *[2]float64 `json:"pass_rate_interval"`
-	// ExitReason is running, passed, failed, errors, budget, interrupted or aborted.
-	ExitReason string `json:"exit_reason"`
-	// ExitCode is nil while the run goes on.
-	ExitCode *int `json:"exit_code"`
-}
-
-// Code returns the run's exit code; a run that has none yet did not finish.
-func (r *Run) Code() int {
-	if r.ExitCode == nil {
-		return ExitNotRun
-	}
-	return *r.ExitCode
-}
-
-// Ended notes how the run ended.
-func (r *Run) Ended(code int, reason string) { r.ExitCode, r.ExitReason = &code, reason }
-
-// Graded fills in the pass rate from the totals.
-func (r *Run) Graded() {
-	r.PassRate, r.Interval = nil, nil
-	if n := r.Totals.Passed + r.Totals.Failed; n > 0 {
-		r.PassRate, r.Interval = new(float64(r.Totals.Passed)/float64(n)), new(stats.Wilson(r.Totals.Passed, n))
-	}
-}

@@ -20,6 +20,9 @@ func (y *Tally) Add(t *Test) {
 		return
 	}
 	y.totals.Tests++
+	if t.Verdict != Skip {
+		y.totals.Held++
+	}
 	switch t.Verdict {
 	case Pass:
 		y.totals.Passed++
@@ -52,4 +55,33 @@ func (y *Tally) Totals() Totals {
 		t.MeanScore = new(y.scores / float64(y.graded))
 	}
 	return t
+}
+
+// Tallies adds up the records of a run, as a whole and for each target. The zero value is ready to use.
+type Tallies struct {
+	all  Tally
+	each map[string]*Tally
+}
+
+// Add counts one record.
+func (y *Tallies) Add(t *Test) {
+	if y.each == nil {
+		y.each = map[string]*Tally{}
+	}
+	if y.each[t.Target] == nil {
+		y.each[t.Target] = &Tally{}
+	}
+	y.each[t.Target].Add(t)
+	y.all.Add(t)
+}
+
+// Totals returns what was counted over all targets.
+func (y *Tallies) Totals() Totals { return y.all.Totals() }
+
+// Of returns what was counted of a target.
+func (y *Tallies) Of(target string) Totals {
+	if y.each[target] == nil {
+		return Totals{}
+	}
+	return y.each[target].Totals()
 }

@@ -33,7 +33,7 @@ func TestTally(t *testing.T) {
 	}
 	got := y.Totals()
 	want := result.Totals{
-		Tests: 5, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScore: new(0.75),
+		Tests: 5, Held: 4, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScore: new(0.75),
 		Usage: chat.Usage{InputTokens: 50, OutputTokens: 5}, Cost: chat.Cost{USD: 2},
 		Failures: map[result.Code]int{result.AssistantContent: 1, result.Budget: 1, result.EngineError: 1, result.Flaky: 1},
 	}
