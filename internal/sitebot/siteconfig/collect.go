@@ -1,12 +1,8 @@
 package siteconfig
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -35,15 +31,9 @@ type collection struct {
 	where, table string
 	rows         []row
 	bytes        int
-	// digest is of all rows.
-	digest hash.Hash
 }
 
-func newCollection(where, table string) *collection {
-	return &collection{where: where, table: table, digest: sha256.New()}
-}
-
-// add keeps a row. Nothing is parsed before all rows are there: most tables that are read again have not changed.
+// add keeps a row, to be parsed when all rows are there.
 func (c *collection) add(r row) error {
 	if len(c.rows) == maxRows {
 		return fmt.Errorf("%s: the table holds more than %d rows: keep sites only in it", c.where, maxRows)
@@ -52,29 +42,7 @@ func (c *collection) add(r row) error {
 		return fmt.Errorf("%s: the table holds more than %d MB: keep long texts in prompts and in the knowledge base", c.where, maxTotal>>20)
 	}
 	c.rows = append(c.rows, r)
-	c.note([]byte(r.site), r.config, []byte(strconv.Itoa(r.size)))
 	return nil
-}
-
-// parse returns the sites of the rows that have no faults, and the faults of the others.
-func (c *collection) parse() (sites []*site.Site, problems source.Problems) {
-	for _, r := range c.rows {
-		s, faults := readRow(label(c.table, r.site), r)
-		if len(faults) > 0 {
-			problems = append(problems, faults...)
-			continue
-		}
-		sites = append(sites, s)
-	}
-	return sites, problems
-}
-
-// note adds values to the digest, each behind its length so that no two rows read the same.
-func (c *collection) note(values ...[]byte) {
-	for _, value := range values {
-		_ = binary.Write(c.digest, binary.BigEndian, int64(len(value)))
-		_, _ = c.digest.Write(value)
-	}
 }
 
 // label names a row as problems name files.
@@ -96,7 +64,16 @@ func clip(text string, most int) string {
 
 // library returns the sites, or the problems of all rows.
 func (c *collection) library() (*site.Library, error) {
-	sites, problems := c.parse()
+	var sites []*site.Site
+	var problems source.Problems
+	for _, r := range c.rows {
+		s, faults := readRow(label(c.table, r.site), r)
+		if len(faults) > 0 {
+			problems = append(problems, faults...)
+			continue
+		}
+		sites = append(sites, s)
+	}
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

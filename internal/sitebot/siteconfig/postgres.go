@@ -75,33 +75,24 @@ func (t *target) where() string {
 
 // Load reads all sites.
 func (p Postgres) Load(ctx context.Context) (*site.Library, error) {
-	c, err := p.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.library()
-}
-
-func (p Postgres) read(ctx context.Context) (*collection, error) {
 	t, err := p.target()
 	if err != nil {
 		return nil, err
 	}
-	var c *collection
-	err = t.transact(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(ctx context.Context, tx pgx.Tx) error {
-		c, err = t.scan(ctx, tx)
-		return err
-	})
-	return c, err
+	c, err := t.read(ctx)
+	if err != nil {
+		return nil, t.fault(err)
+	}
+	return c.library()
 }
 
-// transact runs f in a transaction on a connection of its own. Errors of the database are told by fault.
-func (t *target) transact(ctx context.Context, options pgx.TxOptions, f func(context.Context, pgx.Tx) error) error {
+// read reads the table in a transaction on a connection of its own.
+func (t *target) read(ctx context.Context) (c *collection, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, t.config)
 	if err != nil {
-		return t.fault(err)
+		return nil, err
 	}
 	defer func() {
 		// Closing says goodbye, for which a context that has ended leaves no time.
@@ -109,7 +100,11 @@ func (t *target) transact(ctx context.Context, options pgx.TxOptions, f func(con
 		defer cancel()
 		_ = conn.Close(closing)
 	}()
-	return t.fault(pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error { return f(ctx, tx) }))
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		c, err = t.scan(ctx, tx)
+		return err
+	})
+	return c, err
 }
 
 // scan reads the table. What is larger than a configuration may be is not even sent.
@@ -121,7 +116,7 @@ func (t *target) scan(ctx context.Context, tx pgx.Tx) (*collection, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	c := newCollection(t.where(), t.plain)
+	c := &collection{where: t.where(), table: t.plain}
 	for rows.Next() {
 		var r row
 		var config *string

@@ -3,10 +3,10 @@ package siteconfig_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,13 +21,11 @@ import (
 
 const example = "../site/testdata/example.site.yaml"
 
-// table returns a table of the test's own, created by Migrate.
+// table returns a table of the test's own, created as the package's comment has it.
 func table(t testing.TB) siteconfig.Postgres {
 	t.Helper()
 	p := siteconfig.Postgres{URL: servertest.Postgres(t).String(), Table: "sites_" + strings.ToLower(rand.Text())}
-	if err := p.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, "create table "+p.Table+" (site text primary key, config jsonb not null, updated_at timestamptz not null default now())")
 	t.Cleanup(func() { execute(t, "drop table if exists "+p.Table) })
 	return p
 }
@@ -49,13 +47,6 @@ func execute(t testing.TB, sql string, args ...any) {
 func insert(t testing.TB, p siteconfig.Postgres, name, config string) {
 	t.Helper()
 	execute(t, "insert into "+p.Table+" (site, config) values ($1, $2::text::jsonb)", name, config)
-}
-
-func put(t testing.TB, p siteconfig.Postgres, name, file string) {
-	t.Helper()
-	if err := p.Put(t.Context(), name, []byte(file)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // names loads a table and returns the names of its sites.
@@ -83,7 +74,15 @@ func TestPostgresSameAsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, p, "", string(file))
+	value, err := source.ParseYAML(example, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(value.Any())
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(t, p, "acme.example", string(config))
 	library, err := p.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -193,27 +192,5 @@ func TestPostgresTotalLimit(t *testing.T) {
 		from generate_series(1, 70) n`)
 	if _, err := p.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 64 MB") {
 		t.Errorf("%.300v", err)
-	}
-}
-
-// TestMigrate creates a table from many programs at once, and leaves one alone that is there.
-func TestMigrate(t *testing.T) {
-	p := siteconfig.Postgres{URL: servertest.Postgres(t).String(), Table: "Sites_" + rand.Text()} // capitals need quotes
-	t.Cleanup(func() { execute(t, `drop table if exists "`+p.Table+`"`) })
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			if err := p.Migrate(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	put(t, p, "acme.example", "language: fr")
-	if err := p.Migrate(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got := names(t, p); len(got) != 1 {
-		t.Errorf("sites %v", got)
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"rehearse/internal/sitebot/siteconfig"
 )
@@ -62,20 +60,6 @@ func (p *postgrest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_ = json.NewEncoder(w).Encode(sent)
-}
-
-// awaitPages waits until so many more pages were asked for.
-func (p *postgrest) awaitPages(n int) {
-	p.t.Helper()
-	began, pages := time.Now(), func() (seen int) {
-		p.set(func() { seen = p.pages })
-		return seen
-	}
-	for from := pages(); pages() < from+n; runtime.Gosched() {
-		if time.Since(began) > time.Minute {
-			p.t.Fatalf("%d pages were asked for in a minute, want %d", pages()-from, n)
-		}
-	}
 }
 
 func sortedNames(rows map[string]string) []string {

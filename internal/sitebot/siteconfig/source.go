@@ -34,8 +34,6 @@ type Source interface {
 	Load(ctx context.Context) (*site.Library, error)
 	// String says where the table is, without passwords and keys.
 	String() string
-
-	read(ctx context.Context) (*collection, error)
 }
 
 const supabasePrefix = "supabase+"

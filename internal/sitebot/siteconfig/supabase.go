@@ -55,7 +55,7 @@ func (s Supabase) read(ctx context.Context) (*collection, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	all := newCollection(client.where, cmp.Or(s.Table, DefaultTable))
+	all := &collection{where: client.where, table: cmp.Or(s.Table, DefaultTable)}
 	for last := ""; ; {
 		rows, err := client.page(ctx, last)
 		if err != nil || len(rows) == 0 {
