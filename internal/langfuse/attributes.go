@@ -88,7 +88,7 @@ func (a *attributes) any(key string, value any) {
 		}
 		a.list = append(a.list, attribute{key, map[string]any{"doubleValue": v}})
 	default:
-		a.fail("the attribute %s is of the type %T, which none has", quote(key), value)
+		a.fail("the attribute %s has the type %T, which no attribute can have", quote(key), value)
 	}
 }
 

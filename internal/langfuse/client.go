@@ -88,7 +88,7 @@ func (c *Client) decode(r request, data []byte, into answer) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return c.malformed(r, "in the answer "+clip(c.secrets.scrub(cmp.Or(wrong.Field, "the whole")), 100)+" is of another type than Langfuse documents")
+		return c.malformed(r, "in the answer "+clip(c.secrets.scrub(cmp.Or(wrong.Field, "the whole")), 100)+" is of a type that Langfuse does not document")
 	case err != nil && incomplete(data):
 		return c.broken(r, io.ErrUnexpectedEOF, false)
 	case err != nil && json.Valid(data):
@@ -106,4 +106,21 @@ func (c *Client) decode(r request, data []byte, into answer) error {
 func incomplete(data []byte) bool {
 	err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage))
 	return errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// Health is Langfuse's state as it reports it.
+type Health struct {
+	// Version is the server's, such as 3.150.0.
+	Version string `json:"version"`
+	Status  string `json:"status"`
+}
+
+func (h *Health) lacks() string { return lacking("version", h.Version) }
+
+// Health asks whether Langfuse runs and reaches its database. It does not check the keys. An unhealthy answer is an error at once; only
+// a failure to connect is retried.
+func (c *Client) Health(ctx context.Context) (Health, error) {
+	var h Health
+	err := c.do(ctx, request{what: "ask for its health", method: http.MethodGet, path: []string{"health"}}, &h)
+	return h, err
 }

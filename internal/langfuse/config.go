@@ -102,7 +102,7 @@ func (c Config) check() error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("langfuse: %s is not an http address: write one such as %s", HostEnv, CloudHost)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("langfuse: %s has more than host and path: the keys go into %s and %s", HostEnv, PublicKeyEnv, SecretKeyEnv)
+		return fmt.Errorf("langfuse: %s has more than a host and a path: the keys go into %s and %s", HostEnv, PublicKeyEnv, SecretKeyEnv)
 	case c.Environment != "" && (!environmentName.MatchString(c.Environment) || strings.HasPrefix(c.Environment, "langfuse")):
 		return fmt.Errorf("langfuse: %s: write lower-case letters, digits, - and _, not beginning with langfuse", EnvironmentEnv)
 	case c.Timeout < 0 || c.MaxAnswer < 0 || c.Attempts < 0:

@@ -30,7 +30,7 @@ func TestFromEnv(t *testing.T) {
 		{"two lines", "is not a key", map[string]string{"LANGFUSE_SECRET_KEY": "sk\nlf"}, ""},
 		{"no scheme", "LANGFUSE_HOST is not an http address", map[string]string{"LANGFUSE_HOST": "localhost:3000"}, ""},
 		{"a file", "not an http address", map[string]string{"LANGFUSE_HOST": "file:///etc/passwd"}, ""},
-		{"a key in it", "more than host and path", map[string]string{"LANGFUSE_HOST": "https://pk:sk-secret@a.example"}, ""},
+		{"a key in it", "more than a host and a path", map[string]string{"LANGFUSE_HOST": "https://pk:sk-secret@a.example"}, ""},
 		{"an environment", "LANGFUSE_TRACING_ENVIRONMENT: write", map[string]string{"LANGFUSE_TRACING_ENVIRONMENT": "Prod uction"}, ""},
 		{"a reserved one", "not beginning with langfuse", map[string]string{"LANGFUSE_TRACING_ENVIRONMENT": "langfuse-x"}, ""},
 	} {

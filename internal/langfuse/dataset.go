@@ -34,7 +34,7 @@ func lacking(pairs ...string) string {
 	return ""
 }
 
-// Dataset returns the dataset of a name, or ErrNotFound.
+// Dataset returns the dataset with a name, or ErrNotFound.
 func (c *Client) Dataset(ctx context.Context, name string) (Dataset, error) {
 	var d Dataset
 	err := c.do(ctx, request{
@@ -48,7 +48,7 @@ func (c *Client) Datasets(ctx context.Context) iter.Seq2[Dataset, error] {
 	return pages[Dataset](ctx, c, request{what: "list the datasets", method: http.MethodGet, path: []string{"v2", "datasets"}, retry: true})
 }
 
-// CreateDataset creates a dataset with d's name, description and metadata, or updates the dataset of that name.
+// CreateDataset creates a dataset with d's name, description and metadata, or updates the one with that name.
 func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) {
 	what := "create the dataset " + quote(d.Name)
 	body, err := c.encode(what, struct {
@@ -71,7 +71,7 @@ func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) 
 func (c *Client) encode(what string, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		return nil, c.invalid(what, "not to be written as JSON: %s", clip(c.secrets.scrub(err.Error()), maxMessage))
+		return nil, c.invalid(what, "cannot be written as JSON: %s", clip(c.secrets.scrub(err.Error()), maxMessage))
 	}
 	return data, nil
 }

@@ -40,7 +40,7 @@ func TestDatasets(t *testing.T) {
 		wants(t, err, "give another one")
 	}
 	_, err = c.CreateDataset(t.Context(), langfuse.Dataset{Name: "x", Metadata: raw(`{`)})
-	wants(t, err, "not to be written as JSON")
+	wants(t, err, "cannot be written as JSON")
 	for i := range 120 {
 		s.AddDataset(fmt.Sprint("number ", i))
 	}

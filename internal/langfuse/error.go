@@ -64,7 +64,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Absent reports whether Langfuse has said that something does not exist. A 404 of anything else, such as a proxy, does not count.
+// Absent reports whether Langfuse itself said that something does not exist. A 404 of a proxy does not count.
 func Absent(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == http.StatusNotFound && e.Hint == ""
@@ -117,7 +117,7 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 	foreign := json.Unmarshal(data, &object) != nil
 	switch status := res.StatusCode; {
 	case status/100 == 3:
-		e.Hint = "it redirects; set " + HostEnv + " to the address that it redirects to"
+		e.Hint = "it redirects: set " + HostEnv + " to the address that it redirects to"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Hint = "check " + PublicKeyEnv + " and " + SecretKeyEnv + ", and that they belong to " + HostEnv
 	case status == http.StatusNotFound && foreign:
@@ -130,7 +130,7 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 		e.retry, e.trouble = r.retry, true
 	}
 	if e.RetryAfter = retry.After(res.Header, time.Now()); e.trouble && e.RetryAfter > maxAfter {
-		e.retry, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+"; try again then, or send less at a time"
+		e.retry, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+": try again then, or send less at a time"
 	}
 	return e
 }

@@ -93,7 +93,7 @@ func TestExportRefuses(t *testing.T) {
 	s, c := inside(t)
 	for want, change := range map[string]func(*langfuse.Trace){
 		`"XYZ" is no trace id`:              func(t *langfuse.Trace) { t.ID = "XYZ" },
-		`is no trace id: 32`:                func(t *langfuse.Trace) { t.ID = strings.Repeat("0", 32) },
+		`is no trace id: it`:                func(t *langfuse.Trace) { t.ID = strings.Repeat("0", 32) },
 		`is no span id`:                     func(t *langfuse.Trace) { t.Spans[0].ID = strings.ToUpper(spanOne) },
 		`which is no span id`:               func(t *langfuse.Trace) { t.Spans[0].ParentID = "x" },
 		`two spans have the id`:             func(t *langfuse.Trace) { t.Spans[0].ID = spanOne },
@@ -107,7 +107,7 @@ func TestExportRefuses(t *testing.T) {
 		`observation.input is not JSON`:     func(t *langfuse.Trace) { t.Spans[1].Input = raw(`{`) },
 		`expected_output is not JSON`:       func(t *langfuse.Trace) { t.Experiment.ExpectedOutput = raw(`{`) },
 		`"x" is not a finite number`:        func(t *langfuse.Trace) { t.Spans[1].Attributes = map[string]any{"x": math.NaN()} },
-		`"x" is of the type chan int`:       func(t *langfuse.Trace) { t.Spans[1].Attributes = map[string]any{"x": make(chan int)} },
+		`"x" has the type chan int`:         func(t *langfuse.Trace) { t.Spans[1].Attributes = map[string]any{"x": make(chan int)} },
 		`cost_details cannot be written as`: func(t *langfuse.Trace) { t.Spans[1].Cost = map[string]float64{"x": math.Inf(1)} },
 	} {
 		trace := conversation()

@@ -49,10 +49,8 @@ type ItemsOptions struct {
 	At time.Time
 }
 
-// Items yields the items of a dataset, newest first, each once, also while others add and delete items. When the total shrinks between
-// two pages, as many pages are read again. When it grows, or items are missing at the end, the whole list is read again, up to three times.
-// Repeated items are dropped by ID. An item may be missed if it is added between the same two pages as another one is deleted. An error
-// ends the sequence; it is ErrNotFound for a dataset that does not exist.
+// Items yields the items of a dataset, newest first, each once, also while others add and delete items (see pages). An error ends the
+// sequence; it is ErrNotFound for a dataset that does not exist.
 func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter.Seq2[Item, error] {
 	r := request{
 		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
@@ -134,7 +132,8 @@ func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	}))
 }
 
-// CountItems returns the number of items of a dataset, archived ones included, by one request. The error is ErrNotFound for no such dataset.
+// CountItems returns the number of items of a dataset, archived ones included, by one request. The error is ErrNotFound when there
+// is no such dataset.
 func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	r := request{
 		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
@@ -150,7 +149,7 @@ func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	return *p.Meta.TotalItems, nil
 }
 
-// remove deletes. If a later attempt finds nothing, an earlier one has succeeded and its answer was lost.
+// remove sends the request of a deletion. When a later attempt finds nothing, an earlier one has deleted the thing and its answer was lost.
 func (c *Client) remove(ctx context.Context, r request) error {
 	r.method, r.retry = http.MethodDelete, true
 	err := c.do(ctx, r, nil)

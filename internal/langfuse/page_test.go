@@ -147,8 +147,8 @@ func TestHostileLists(t *testing.T) {
 		{"no meta", "lacks meta.totalItems", 0, 1, func() string { return `{"data":[],"meta":null}` }},
 		{"no data", "lacks data", 0, 1, func() string { return `{"data":null,"meta":{"totalItems":0}}` }},
 		{"null", "lacks data", 0, 1, func() string { return `null` }},
-		{"a list", "of another type than", 0, 1, func() string { return `[]` }},
-		{"a total as text", "meta.totalItems is of another type", 0, 1, func() string { return page("", `"12"`) }},
+		{"a list", "of a type that Langfuse does not document", 0, 1, func() string { return `[]` }},
+		{"a total as text", "meta.totalItems is of a type that", 0, 1, func() string { return page("", `"12"`) }},
 		{"an item without id", "lacks data[1].id", 0, 1, func() string { return page(item("a")+","+item(""), 2) }},
 		{"an item of null", "lacks data[0].id", 0, 1, func() string { return page("null", 1) }},
 		{"an item without status", "lacks data[0].status", 0, 1, func() string { return page(`{"id":"a","status":null,"datasetName":"d"}`, 1) }},
@@ -197,11 +197,11 @@ func TestLowerLimit(t *testing.T) {
 		number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		var rows []string
 		for i := range 10 {
-			rows = append(rows, fmt.Sprintf(`{"name":"p%d"}`, (number-1)*10+i))
+			rows = append(rows, fmt.Sprintf(`{"id":"%[1]d","name":"p%[1]d"}`, (number-1)*10+i))
 		}
 		says(200, fmt.Sprintf(`{"data":[%s],"meta":{"limit":10,"totalItems":30}}`, strings.Join(rows, ",")))(w, r)
 	})
-	if got := collect(t, client.Prompts(t.Context())); len(got) != 30 || got[29].Name != "p29" {
+	if got := collect(t, client.Datasets(t.Context())); len(got) != 30 || got[29].Name != "p29" {
 		t.Errorf("got %d", len(got))
 	}
 }

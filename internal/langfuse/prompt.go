@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 )
 
 // Prompt is one version of a prompt. Variables are written {{name}}.
@@ -102,23 +100,4 @@ func (p *promptAnswer) prompt() (prompt Prompt, fault string) {
 		}
 	}
 	return prompt, ""
-}
-
-// PromptInfo describes a prompt without its text.
-type PromptInfo struct {
-	Name string `json:"name"`
-	// Type is text or chat.
-	Type      string    `json:"type"`
-	Versions  []int     `json:"versions"`
-	Labels    []string  `json:"labels"`
-	Tags      []string  `json:"tags"`
-	UpdatedAt time.Time `json:"lastUpdatedAt"`
-}
-
-func (p PromptInfo) lacks() string { return lacking("name", p.Name) }
-func (p PromptInfo) key() string   { return p.Name }
-
-// Prompts yields the prompts of the project, each once. An error ends the sequence.
-func (c *Client) Prompts(ctx context.Context) iter.Seq2[PromptInfo, error] {
-	return pages[PromptInfo](ctx, c, request{what: "list the prompts", method: http.MethodGet, path: []string{"v2", "prompts"}, retry: true})
 }

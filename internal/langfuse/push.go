@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PushError is the outcome of a batch of which not every thing was accepted.
+// PushError is the outcome of a batch that Langfuse did not accept as a whole.
 type PushError struct {
 	// What names the things, in the plural.
 	What string
@@ -14,8 +14,8 @@ type PushError struct {
 	Done []string
 	// Failed are the things that were not accepted.
 	Failed []Failure
-	// Rest are the IDs of things that were not tried: the keys were refused, the context had ended, or the server had failed three times in a
-	// row.
+	// Rest are the IDs of the things that were not tried. A batch stops when the keys are refused, when the context ends, and when the
+	// server has failed three times in a row.
 	Rest []string
 }
 
@@ -51,7 +51,7 @@ func (e *PushError) Unwrap() []error {
 }
 
 // errTwice is the error of a thing with the ID of an earlier one.
-var errTwice = errors.New("another one before it has the same id")
+var errTwice = errors.New("an earlier one has the same id")
 
 // maxTrouble is the number of failures in a row after which the rest is not tried.
 const maxTrouble = 3

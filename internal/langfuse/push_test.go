@@ -55,7 +55,7 @@ func TestPush(t *testing.T) {
 		{"the same id twice", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			list[2].ID = "item-1"
 			return list
-		}, fate{[]string{"item-0", "item-1", "item-3", "item-4"}, []string{"item-1"}, nil}, `another one before it has the same id`},
+		}, fate{[]string{"item-0", "item-1", "item-3", "item-4"}, []string{"item-1"}, nil}, `an earlier one has the same id`},
 		{"server down", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			s.Fail(down...)
 			return list

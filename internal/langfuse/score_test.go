@@ -16,34 +16,34 @@ func TestScores(t *testing.T) {
 	s := langfusetest.New(t)
 	c := connect(t, s, s.Transport(), langfuse.Config{Environment: "evaluation"})
 	for _, score := range []langfuse.Score{
-		{ID: "s1", Name: "correct", Value: langfuse.Boolean(true), TraceID: "t", ObservationID: "o", Comment: strings.Repeat("é", 5001)},
-		{ID: "s2", Name: "macro_f1", Value: langfuse.Numeric(0.75), RunID: "run", Metadata: map[string]any{"threshold": 0.8}},
-		{ID: "s3", Name: "verdict", Value: langfuse.Category("pass"), SessionID: "session"},
-		{ID: "s1", Name: "correct", Value: langfuse.Boolean(false), TraceID: "t"},
+		{ID: "s1", Name: "correct", Value: 1, TraceID: "t", ObservationID: "o", Comment: strings.Repeat("é", 5001)},
+		{ID: "s2", Name: "macro_f1", Value: 0.75, RunID: "run", Metadata: map[string]any{"threshold": 0.8}},
+		{ID: "s3", Name: "verdict", Value: 0.5, SessionID: "session"},
+		{ID: "s1", Name: "correct", Value: 0, TraceID: "t"},
 	} {
 		if id, err := c.CreateScore(t.Context(), score); err != nil || id != score.ID {
 			t.Errorf("%s: %q, %v", score.Name, id, err)
 		}
 	}
 	want := []map[string]any{
-		{"id": "s1", "name": "correct", "value": 0.0, "dataType": "BOOLEAN", "traceId": "t", "environment": "evaluation"},
+		{"id": "s1", "name": "correct", "value": 0.0, "dataType": "NUMERIC", "traceId": "t", "environment": "evaluation"},
 		{
 			"id": "s2", "name": "macro_f1", "value": 0.75, "dataType": "NUMERIC", "datasetRunId": "run",
 			"metadata": map[string]any{"threshold": 0.8}, "environment": "evaluation",
 		},
-		{"id": "s3", "name": "verdict", "value": "pass", "dataType": "CATEGORICAL", "sessionId": "session", "environment": "evaluation"},
+		{"id": "s3", "name": "verdict", "value": 0.5, "dataType": "NUMERIC", "sessionId": "session", "environment": "evaluation"},
 	}
 	if d := cmp.Diff(want, s.Scores()); d != "" {
 		t.Error(d)
 	}
-	if id, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: langfuse.Numeric(-0.5), TraceID: "t"}); err != nil || len(id) < 20 {
+	if id, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: -0.5, TraceID: "t"}); err != nil || len(id) < 20 {
 		t.Errorf("without an id: %q, %v", id, err)
 	}
 }
 
 func TestComment(t *testing.T) {
 	s, c := inside(t)
-	_, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: langfuse.Numeric(1), TraceID: "t", Comment: strings.Repeat("é", 5001)})
+	_, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: 1, TraceID: "t", Comment: strings.Repeat("é", 5001)})
 	if got, _ := s.Scores()[0]["comment"].(string); err != nil || got != strings.Repeat("é", 4999)+"…" {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -51,21 +51,18 @@ func TestComment(t *testing.T) {
 
 func TestScoresRefused(t *testing.T) {
 	s, c := inside(t)
-	one := langfuse.Numeric(1)
+	const one = 1
 	for _, score := range []struct {
 		langfuse.Score
 		want string
 	}{
-		{langfuse.Score{Name: "n", Value: langfuse.Numeric(math.NaN()), TraceID: "t"}, "not a finite number"},
-		{langfuse.Score{Name: "n", Value: langfuse.Numeric(math.Inf(-1)), TraceID: "t"}, "not a finite number"},
-		{langfuse.Score{Name: "n", TraceID: "t"}, "it has no value"},
-		{langfuse.Score{Name: "n", Value: langfuse.Category(""), TraceID: "t"}, "its category is empty"},
-		{langfuse.Score{Name: "n", Value: langfuse.Category(strings.Repeat("x", 501)), TraceID: "t"}, "longer than 500"},
+		{langfuse.Score{Name: "n", Value: math.NaN(), TraceID: "t"}, "not a finite number"},
+		{langfuse.Score{Name: "n", Value: math.Inf(-1), TraceID: "t"}, "not a finite number"},
 		{langfuse.Score{Value: one, TraceID: "t"}, "it has no name"},
 		{langfuse.Score{Name: "n", Value: one}, "one of a trace, a run and a session"},
 		{langfuse.Score{Name: "n", Value: one, TraceID: "t", RunID: "r"}, "one of a trace, a run and a session"},
 		{langfuse.Score{Name: "n", Value: one, RunID: "r", ObservationID: "o"}, "a span but no trace"},
-		{langfuse.Score{Name: "n", Value: one, TraceID: "t", Metadata: map[string]any{"x": math.NaN()}}, "not to be written as JSON"},
+		{langfuse.Score{Name: "n", Value: one, TraceID: "t", Metadata: map[string]any{"x": math.NaN()}}, "cannot be written as JSON"},
 	} {
 		wants(t, second(c.CreateScore(t.Context(), score.Score)), score.want)
 	}
@@ -73,7 +70,7 @@ func TestScoresRefused(t *testing.T) {
 		t.Errorf("%d were sent", n)
 	}
 	scores := []langfuse.Score{
-		{Name: "a", Value: one, TraceID: "t"}, {Name: "b", Value: langfuse.Numeric(math.NaN()), TraceID: "t"}, {ID: "c", Name: "c", Value: one, RunID: "r"},
+		{Name: "a", Value: one, TraceID: "t"}, {Name: "b", Value: math.NaN(), TraceID: "t"}, {ID: "c", Name: "c", Value: one, RunID: "r"},
 	}
 	err := c.CreateScores(t.Context(), scores)
 	if d := cmp.Diff(fate{[]string{scores[0].ID, "c"}, []string{scores[1].ID}, nil}, fateOf(t, err)); d != "" || scores[1].ID == "" {

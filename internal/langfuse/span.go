@@ -1,6 +1,9 @@
 package langfuse
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -96,7 +99,7 @@ var (
 // root returns the span without a parent, or why the trace cannot be sent.
 func (t Trace) root() (Span, error) {
 	if !traceID.MatchString(t.ID) || zeros.MatchString(t.ID) {
-		return Span{}, fmt.Errorf("%s is no trace id: 32 hexadecimal digits, not all 0", quote(t.ID))
+		return Span{}, fmt.Errorf("%s is no trace id: it needs 32 hexadecimal digits, not all 0", quote(t.ID))
 	}
 	if e := t.Experiment; e != nil {
 		if missing := lacking("id", e.ID, "name", e.Name, "dataset", e.DatasetID, "item", e.ItemID); missing != "" {
@@ -117,7 +120,7 @@ func (t Trace) root() (Span, error) {
 		}
 	}
 	if len(roots) != 1 {
-		return Span{}, fmt.Errorf("%d of its spans have no parent; one has to", len(roots))
+		return Span{}, fmt.Errorf("%d of its spans have no parent: exactly one must have none", len(roots))
 	}
 	return roots[0], nil
 }
@@ -125,7 +128,7 @@ func (t Trace) root() (Span, error) {
 func (s Span) check() error {
 	switch {
 	case !spanID.MatchString(s.ID) || zeros.MatchString(s.ID):
-		return fmt.Errorf("%s is no span id: 16 hexadecimal digits, not all 0", quote(s.ID))
+		return fmt.Errorf("%s is no span id: it needs 16 hexadecimal digits, not all 0", quote(s.ID))
 	case s.ParentID != "" && !spanID.MatchString(s.ParentID):
 		return fmt.Errorf("the span %s has the parent %s, which is no span id", s.ID, quote(s.ParentID))
 	case s.Name == "":
@@ -136,4 +139,21 @@ func (s Span) check() error {
 		return fmt.Errorf("the span %s has no start, or ends before it", s.ID)
 	}
 	return nil
+}
+
+// TraceID makes a trace ID of texts, such as a run's and an item's name. The same texts always make the same ID, so a trace that is sent
+// again replaces the earlier one.
+func TraceID(parts ...string) string { return digest("trace", parts)[:32] }
+
+// SpanID makes a span ID of texts, best those of the trace and the step.
+func SpanID(parts ...string) string { return digest("span", parts)[:16] }
+
+// digest hashes texts. The length before each text keeps different lists apart.
+func digest(kind string, parts []string) string {
+	hash := sha256.New()
+	for _, part := range append([]string{kind}, parts...) {
+		_ = binary.Write(hash, binary.BigEndian, int64(len(part))) // a hash never fails
+		_, _ = hash.Write([]byte(part))
+	}
+	return hex.EncodeToString(hash.Sum(nil))
 }

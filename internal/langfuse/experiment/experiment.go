@@ -1,5 +1,5 @@
 // Package experiment logs evaluations of datasets to Langfuse while they go on: a trace for each item with its scores, and at the end the
-// scores of the whole. Langfuse 3 shows them as dataset runs, Langfuse 4 as experiments.
+// scores of the run. Langfuse 3 shows them as dataset runs, Langfuse 4 as experiments.
 package experiment
 
 import (
@@ -12,7 +12,7 @@ import (
 type Run struct {
 	// Kind is what the traces are called, such as classify.
 	Kind string
-	// Dataset is the name of the dataset in Langfuse, Name that of the run, which no other run of the dataset has.
+	// Dataset is the name of the dataset in Langfuse. Name is the name of the run, unique among the runs of the dataset.
 	Dataset, Name string
 	// Description says in a line what was evaluated; Metadata can be searched.
 	Description string
@@ -35,9 +35,9 @@ type Item struct {
 	// Input, Output and Expected are anything that is written as JSON; nil for none.
 	Input, Output, Expected any
 	Start, End              time.Time
-	// Failure is why there is no output; empty if there is one.
+	// Failure says why there is no output; it is empty when there is one.
 	Failure string
-	// Scores are those of the item. Comment says why, and stands with each.
+	// Scores are the scores of the item. Comment is their reason; it is written to each score.
 	Scores  map[string]float64
 	Comment string
 }
@@ -52,7 +52,7 @@ type Redactor interface {
 type Config struct {
 	Client  *langfuse.Client
 	Secrets Redactor
-	// Say is told in sentences what became of a run. It is called by Log.Finish and Log.BreakOff only.
+	// Say prints what became of a run, in sentences. Only Log.Finish and Log.BreakOff call it.
 	Say  func(text string)
 	Pace Pace
 }
@@ -62,9 +62,9 @@ type Pace struct {
 	// Every is how long items gather before they are sent, unless there are Batch of them first.
 	Every time.Duration
 	Batch int
-	// Waiting is how many items may wait; those above are sent at the end.
+	// Waiting bounds the items that wait; further ones are sent at the end.
 	Waiting int
-	// Finish bounds the logging that is left at the end of a run, with Each more for every item. BrokenOff bounds it after an interruption.
+	// Finish bounds the logging at the end of a run, plus Each for every item that still waits. BrokenOff bounds it after an interruption.
 	Finish, Each, BrokenOff time.Duration
 }
 

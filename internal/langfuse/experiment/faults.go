@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/langfuse"
 )
 
-// because is a text of an error; of requests that were given up it says why.
+// because returns the text of an error. For requests that were given up it says why.
 func because(ctx context.Context, text string) string {
 	if cause := context.Cause(ctx); cause != nil {
 		return strings.ReplaceAll(text, context.Canceled.Error(), cause.Error())
@@ -17,7 +17,7 @@ func because(ctx context.Context, text string) string {
 	return text
 }
 
-// listed returns what an error of many things tells, one line for all that have failed alike; names are what the things are called.
+// listed returns the lines of an error, one line for all things that failed for the same reason. names gives the name of a thing by its id.
 func listed(err error, names map[string]string) []string {
 	partly, ok := errors.AsType[*langfuse.PushError](err)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 )
 
 // Log logs a run while it goes on, so that what was finished is there when the run breaks off. Items wait in memory until the one goroutine
-// of the log sends them, some at once. Adding an item never waits for Langfuse. What cannot be logged changes nothing but what is said at the
-// end. It is safe for concurrent use. A nil log logs nothing.
+// of the log sends them, some at once. Adding an item never waits for Langfuse. What cannot be logged is said
+// at the end and changes nothing else. It is safe for concurrent use. A nil log logs nothing.
 type Log struct {
 	config Config
 	sender *sender
@@ -20,13 +20,13 @@ type Log struct {
 
 	mu      sync.Mutex
 	waiting []Item
-	// taken are the ids of the items that wait or were sent.
+	// taken has the ids of the items that wait or were sent.
 	taken map[string]bool
-	// ending is set once nothing more comes; scores are then those of the run, nil for none.
+	// ending is set once no more items come; scores are then those of the run, nil for none.
 	ending bool
 	scores map[string]float64
 
-	// some tells that an item waits, enough that a batch does or that nothing more comes.
+	// some says that an item waits. enough says that a batch waits, or that no more items come.
 	some, enough chan struct{}
 	sent         chan struct{} // closed when the goroutine has ended
 }
@@ -62,7 +62,7 @@ func (l *Log) Add(item Item) {
 	}
 }
 
-// queue has an item wait; the lock is held.
+// queue lets an item wait for the goroutine. The lock is held.
 func (l *Log) queue(item Item) {
 	if !l.taken[item.ID] {
 		l.taken[item.ID] = true
@@ -113,8 +113,8 @@ func (l *Log) over() bool {
 	return l.ending && len(l.waiting) == 0
 }
 
-// Finish logs what is left of the items and the scores of the run, and says what became of all. The end of the context or the bound of the
-// pace ends it.
+// Finish logs what is left of the items and the scores of the run, and says what became of them. It stops when the context ends or
+// when the time of the pace is up.
 func (l *Log) Finish(ctx context.Context, items []Item, scores map[string]float64) {
 	if l == nil {
 		return
@@ -128,14 +128,14 @@ func (l *Log) Finish(ctx context.Context, items []Item, scores map[string]float6
 	l.close(ctx, scores, l.config.Pace.Finish+time.Duration(left)*l.config.Pace.Each)
 }
 
-// BreakOff logs what waits of a run that did not come to its end, and leaves the run without scores of its own. It does nothing after Finish.
+// BreakOff logs the waiting items of a run that was interrupted. The run gets no scores of its own. It does nothing after Finish.
 func (l *Log) BreakOff(ctx context.Context) {
 	if l != nil {
 		l.close(ctx, nil, l.config.Pace.BrokenOff)
 	}
 }
 
-// many is how many items take long enough to be told of: each is three requests or more, one after the other.
+// many is the number of items from which the wait is announced: each item takes three requests or more, one after the other.
 const many = 200
 
 // errTime and errInterrupted say why the rest was not logged.

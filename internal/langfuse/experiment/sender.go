@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,18 +21,18 @@ type sender struct {
 	run     *Run
 	// datasetID is empty until the dataset was found, runID until an item is in the run.
 	datasetID, runID string
-	// faults are what did not get through, one line each; tried counts the items that came.
+	// faults are the lines on what was not logged; tried counts the items that came.
 	faults []string
 	tried  int
 	// parked are items for which the dataset could not be looked up yet.
 	parked []Item
-	// trouble is how often in a row Langfuse has failed; from maxTrouble on the rest is left alone, which gaveUp says.
+	// trouble is how often in a row Langfuse has failed. From maxTrouble on gaveUp is set, and the rest is not tried.
 	trouble int
 	gaveUp  bool
 	untried int
 }
 
-// maxTrouble is how often in a row adding an item may fail before the rest is left alone.
+// maxTrouble is how often in a row adding an item may fail before the rest is not tried.
 const maxTrouble = 3
 
 func (s *sender) fault(text string) { s.faults = append(s.faults, text) }
@@ -55,7 +56,7 @@ func (s *sender) items(ctx context.Context, items []Item) {
 	}
 }
 
-// end sends the scores of the run; nil is a run that broke off and has none.
+// end sends the scores of the run; nil means that the run broke off and has none.
 func (s *sender) end(ctx context.Context, scores map[string]float64) {
 	for len(s.parked) > 0 {
 		s.items(ctx, nil)
@@ -78,7 +79,7 @@ func (s *sender) end(ctx context.Context, scores map[string]float64) {
 	s.pushed(ctx, s.client.CreateScores(ctx, all), names)
 }
 
-// ready looks the dataset up, once it can be. Without it nothing can be logged; what may pass is tried again with the next items.
+// ready looks the dataset up, without which nothing can be logged. After a failure that may pass, it tries again with the next items.
 func (s *sender) ready(ctx context.Context) bool {
 	if s.gaveUp || s.datasetID != "" {
 		return !s.gaveUp
@@ -110,7 +111,7 @@ func (s *sender) experiments(ctx context.Context) bool {
 	return err == nil && version >= 4
 }
 
-// pushed notes what did not get through of what was sent together.
+// pushed notes which of the things that were sent together were not accepted.
 func (s *sender) pushed(ctx context.Context, err error, names map[string]string) {
 	for _, line := range listed(err, names) {
 		s.fault(because(ctx, line))
@@ -195,4 +196,32 @@ func (s *sender) add(ctx context.Context, sent []*Item) {
 			return
 		}
 	}
+}
+
+// itemScores returns the scores of items, and the name of each by its id. A score that is logged again replaces the earlier one.
+func (s *sender) itemScores(sent []*Item) (all []langfuse.Score, names map[string]string) {
+	r := s.run
+	names = map[string]string{}
+	for _, item := range sent {
+		for _, name := range slices.Sorted(maps.Keys(item.Scores)) {
+			id := langfuse.TraceID("score", r.Dataset, r.Name, item.ID, name)
+			names[id] = fmt.Sprintf("the score %s of %s", name, item.ID)
+			all = append(all, langfuse.Score{
+				ID: id, Name: name, Value: item.Scores[name],
+				TraceID: r.trace(item.ID), ObservationID: r.span(item.ID), Comment: s.secrets.Text(item.Comment),
+			})
+		}
+	}
+	return all, names
+}
+
+// runScores returns the scores of the run, and the name of each by its id.
+func (r *Run) runScores(scores map[string]float64, runID string) (all []langfuse.Score, names map[string]string) {
+	names = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(scores)) {
+		id := langfuse.TraceID("score", r.Dataset, r.Name, name)
+		names[id] = "the score " + name + " of the run"
+		all = append(all, langfuse.Score{ID: id, Name: name, Value: scores[name], RunID: runID})
+	}
+	return all, names
 }

@@ -44,18 +44,3 @@ func (s *Server) getPrompt(in input) (int, any) {
 	}
 	return missing("Prompt")
 }
-
-func (s *Server) listPrompts(in input) (int, any) {
-	var list []object
-	for _, o := range s.prompts {
-		info := find(list, "name", o["name"])
-		if info == nil {
-			info = object{"name": o["name"], "type": o["type"], "versions": []int{}, "labels": []string{}, "tags": []string{}}
-			list = append(list, info)
-		}
-		info["versions"] = append(info["versions"].([]int), o["version"].(int))
-		info["labels"] = append(info["labels"].([]string), o["labels"].([]string)...)
-		info["lastUpdatedAt"], info["lastConfig"] = o["updatedAt"], o["config"]
-	}
-	return paged(in, list)
-}

@@ -3,7 +3,6 @@ package langfusetest
 import (
 	"fmt"
 	"net/http"
-	"slices"
 )
 
 // RunItem is an item of a run.
@@ -38,63 +37,6 @@ func (s *Server) addRunItem(in input) (int, any) {
 	if s.four() { // an answer for old clients, and no more
 		return http.StatusOK, added
 	}
-	run := find(s.runs, "id", id)
-	if run == nil {
-		run = object{
-			"id": id, "name": in.body["runName"], "description": nil, "metadata": nil, "datasetId": item["datasetId"],
-			"datasetName": item["datasetName"], "createdAt": at, "updatedAt": at,
-		}
-		s.runs = append(s.runs, run)
-	}
-	if description := in.body["runDescription"]; description != nil {
-		run["description"] = description
-	}
-	overwrite(run, in.body, "metadata")
 	s.runItems = append(s.runItems, added)
 	return http.StatusOK, added
-}
-
-func (s *Server) listRuns(in input) (int, any) {
-	name := in.path("datasetName")
-	if find(s.datasets, "name", name) == nil {
-		return missing("Dataset")
-	}
-	return paged(in, newest(slices.DeleteFunc(slices.Clone(s.runs), func(o object) bool { return o["datasetName"] != name })))
-}
-
-// run returns the run that a path names, or nil.
-func (s *Server) run(in input) object {
-	for _, o := range s.runs {
-		if o["datasetName"] == in.path("datasetName") && o["name"] == in.path("runName") {
-			return o
-		}
-	}
-	return nil
-}
-
-func (s *Server) getRun(in input) (int, any) {
-	run := s.run(in)
-	if run == nil {
-		return missing("Dataset run")
-	}
-	items := []object{}
-	for _, o := range s.runItems {
-		if o["datasetRunId"] == run["id"] {
-			items = append(items, o)
-		}
-	}
-	answer := object{"datasetRunItems": items}
-	overwrite(answer, run, "id", "name", "datasetId", "datasetName", "createdAt", "updatedAt")
-	answer["description"], answer["metadata"] = run["description"], run["metadata"]
-	return http.StatusOK, answer
-}
-
-func (s *Server) deleteRun(in input) (int, any) {
-	run := s.run(in)
-	if run == nil {
-		return missing("Dataset run")
-	}
-	s.runs = slices.DeleteFunc(s.runs, func(o object) bool { return o["id"] == run["id"] })
-	s.runItems = slices.DeleteFunc(s.runItems, func(o object) bool { return o["datasetRunId"] == run["id"] })
-	return http.StatusOK, object{"message": "Dataset run successfully deleted"}
 }

@@ -42,7 +42,6 @@ type Server struct {
 	datasets []object
 	items    []object
 	removed  []object
-	runs     []object
 	runItems []object
 	scores   []object
 	prompts  []object
