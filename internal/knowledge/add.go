@@ -14,15 +14,16 @@ import (
 // Added is what Add did.
 type Added struct {
 	Files, Passages int
-	// Replaced is how many passages the files had before.
+	// Replaced is the number of passages that the files had before.
 	Replaced int
-	// Embedded is how many passages of the base got a vector, those of earlier files included; Unembedded is how many still have none.
+	// Embedded is the number of passages of the base that got a vector, those of earlier files included. Unembedded is the number of those
+	// without one.
 	Embedded, Unembedded int
-	// EmbedError is why some have none. All passages are kept nevertheless; adding the same files again continues the embedding.
+	// EmbedError is why some passages have no vector. All passages are kept nevertheless; adding the same files again continues the embedding.
 	EmbedError error
 }
 
-// Add puts files into a base, and all files with passages of folders. A file that is there already is replaced.
+// Add puts files into a base. A folder stands for all files in it that have passages. A file that the base has already is replaced.
 // A file is identified by its path below the working folder, else by its whole path; ids begin with that path.
 // After an error, the base is unchanged; a source.Problems has every fault of the files.
 func (k *Library) Add(ctx context.Context, base string, paths ...string) (Added, error) {
@@ -53,7 +54,7 @@ func (k *Library) Add(ctx context.Context, base string, paths ...string) (Added,
 	return done, err
 }
 
-// gather returns the file that a path names, or those of a folder.
+// gather returns the file that a path names, or the files of the folder.
 func gather(ctx context.Context, given string) ([]textFile, error) {
 	info, err := os.Stat(given)
 	switch {
@@ -73,7 +74,7 @@ func gather(ctx context.Context, given string) ([]textFile, error) {
 	return []textFile{{fileName(given), func() (fs.File, error) { return os.Open(given) }}}, nil
 }
 
-// fileName is how a file is known: the same however its path was written.
+// fileName is the name of a file in a base. It is the same however its path was written.
 func fileName(given string) string {
 	whole, err := filepath.Abs(given)
 	if err != nil {
@@ -87,7 +88,7 @@ func fileName(given string) string {
 	return filepath.ToSlash(whole)
 }
 
-// baseFiles is a base and what goes into it.
+// baseFiles is a base and the files that go into it.
 type baseFiles struct {
 	name  string
 	files []textFile

@@ -84,7 +84,7 @@ func TestAddIsAllOrNothing(t *testing.T) {
 		"bad.txt:2:1: the file is not UTF-8 text (save it as UTF-8)",
 		"zero.md:2:2: the file is binary: it has a zero byte (knowledge bases take .md, .txt and .jsonl files in UTF-8)",
 		"wide.txt:1:1: the file is UTF-16 (save it as UTF-8)",
-		"page.pdf: not a kind of file that has passages (knowledge bases take .md, .txt and .jsonl files in UTF-8)",
+		"page.pdf: this kind of file has no passages (knowledge bases take .md, .txt and .jsonl files in UTF-8)",
 		`lines.jsonl:3:7: id: the id "1" is there twice (give each passage an id of its own)`,
 		`lines.jsonl:4:1: the line has no "id" (add "id": …)`,
 		`lines.jsonl:5:1: expected an object, got a list (write {"id": …, "text": …} on each line)`,

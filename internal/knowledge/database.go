@@ -19,13 +19,13 @@ var passagesSchema string
 //go:embed vectors.sql
 var vectorsSchema string
 
-// CreatePassages makes the tables of bases, files, passages and their index. It changes nothing when they are there.
+// CreatePassages makes the tables of bases, files and passages, and their index. Tables that exist stay as they are.
 func CreatePassages(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, passagesSchema)
 	return err
 }
 
-// CreateVectors makes the tables of vectors, beside those of CreatePassages. It changes nothing when they are there.
+// CreateVectors makes the tables of vectors, which refer to those of CreatePassages. Tables that exist stay as they are.
 func CreateVectors(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, vectorsSchema)
 	return err
@@ -34,9 +34,9 @@ func CreateVectors(ctx context.Context, tx *sql.Tx) error {
 // memory is a database in memory, which is filled from a folder.
 type memory struct {
 	db *sql.DB
-	// dir is what errors call it by.
+	// dir is the name of the database in errors.
 	dir string
-	// pinned keeps the database alive, which ends with its last connection.
+	// pinned keeps the database alive: it would end with its last connection.
 	pinned *sql.Conn
 	// writing spares the process SQLite's polling for the one write lock.
 	writing sync.Mutex
@@ -63,7 +63,7 @@ func openMemory(ctx context.Context, dir string) (*memory, error) {
 	return m, nil
 }
 
-// maxConnections is how many searches go on at once; one connection is pinned.
+// maxConnections bounds the connections of a database: one is pinned, the others search.
 const maxConnections = 4
 
 // Read returns the database.

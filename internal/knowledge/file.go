@@ -13,13 +13,13 @@ import (
 	"rehearse/internal/source"
 )
 
-// textFile is a file to be taken in. The name begins the ids of its passages.
+// textFile is a file to be taken in. The ids of its passages begin with its name.
 type textFile struct {
 	name string
 	open func() (fs.File, error)
 }
 
-// passage is what a file is cut into.
+// passage is a piece of a file.
 type passage struct {
 	id, text string
 	line     int
@@ -47,7 +47,7 @@ func splitterFor(name string) splitter {
 func (f textFile) passages(limit int64) ([]passage, error) {
 	split := splitterFor(f.name)
 	if split == nil {
-		return nil, fault(f.name, kindsHint, "not a kind of file that has passages")
+		return nil, fault(f.name, kindsHint, "this kind of file has no passages")
 	}
 	text, err := f.read(limit)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f textFile) read(limit int64) (text string, err error) {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data)), nil
 }
 
-// fault makes an error that an author can mend.
+// fault makes an error that an author can correct.
 func fault(file, hint, format string, args ...any) error {
 	return faultAt(file, 0, 0, hint, format, args...)
 }

@@ -35,7 +35,7 @@ func Open(ctx context.Context, dir string, options ...Option) (*Library, error) 
 	return k, nil
 }
 
-// newInMemory returns a library in memory without bases. The folder is what errors call it by.
+// newInMemory returns a library in memory without bases. Errors name it by the folder.
 func newInMemory(ctx context.Context, dir string) (*Library, error) {
 	db, err := openMemory(ctx, dir)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// fuseDepth is how far down both rankings are read. A passage further down cannot rise far.
+	// fuseDepth is the number of passages that are read of each ranking. A passage further down could not rise far.
 	fuseDepth = 50
 	// fuseK keeps the first few ranks from deciding alone; 60 is the value of Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
 	// outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
 	fuseK = 60
-	// embedQueryTimeout bounds the wait for the vector of a query: somebody waits for an answer.
+	// embedQueryTimeout bounds the wait for the vector of a query, because a user waits for the answer.
 	embedQueryTimeout = time.Second
 )
 

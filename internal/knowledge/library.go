@@ -22,12 +22,12 @@ import (
 type Library struct {
 	db     Database
 	limits limits
-	// hint says how a base comes into being here.
+	// hint says how a user makes a base here.
 	hint string
-	// own is the database when it ends with the Library; else nil.
+	// own is the database if Close ends it; else nil.
 	own io.Closer
 
-	// vectors are nil when passages are found by their words only.
+	// vectors is nil when passages are found by their words only.
 	vectors *Vectors
 	matrix  *matrix
 }
@@ -77,7 +77,7 @@ func (k *Library) apply(options []Option) {
 	}
 }
 
-// Close lets go of the bases of a folder. Those of a database of others end with it.
+// Close ends the bases of a folder. Those of New end with their database.
 func (k *Library) Close() error {
 	if k.own == nil {
 		return nil
@@ -85,7 +85,7 @@ func (k *Library) Close() error {
 	return k.own.Close()
 }
 
-// Bases returns what bases there are, by name.
+// Bases returns the bases, ordered by name.
 func (k *Library) Bases(ctx context.Context) (bases []Base, err error) {
 	err = k.each(ctx, func(scan func(...any) error) error {
 		var b Base
@@ -151,7 +151,7 @@ type UnknownBaseError struct {
 	Hint string
 }
 
-// Error names the bases that there are and the one that was meant, perhaps.
+// Error names the known bases, and a similar name if there is one.
 func (e *UnknownBaseError) Error() string {
 	s := fmt.Sprintf("there is no knowledge base called %q: ", firstRunes(e.Name, maxBaseName))
 	if len(e.Known) == 0 {
@@ -168,7 +168,7 @@ func (e *UnknownBaseError) Error() string {
 	return s + suggestion
 }
 
-// wrongName says what is wrong with the name of a base: it has to be written on a command line and read in a list.
+// wrongName says what is wrong with the name of a base. A name must be readable in a list and possible to type on a command line.
 func wrongName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

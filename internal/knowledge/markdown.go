@@ -39,9 +39,9 @@ func splitMarkdown(name, text string) []passage {
 // document is a Markdown document being read.
 type document struct {
 	cutter *cutter
-	// trail holds the headings above the current section by their level.
+	// trail has the headings above the current section, by level.
 	trail [6]string
-	// id is that of the current section; its text starts at start, below the heading on that line.
+	// id is the id of the current section. The text of the section starts at start, below the heading on that line.
 	id          string
 	start, line int
 }

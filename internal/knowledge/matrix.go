@@ -11,15 +11,15 @@ import (
 // maxMatrix is how many numbers of vectors are held in memory: 1 GB. That is 700,000 vectors of 384 numbers, or 170,000 of 1,536.
 const maxMatrix = 256 << 20
 
-// matrix holds the vectors of one model in memory: going through them there is many times as fast as reading them each time.
+// matrix has the vectors of one model in memory. Searching there is many times as fast as reading them for each search.
 type matrix struct {
-	// turn is held by whoever reads the store; a channel, as waiting for it has to end with a search.
+	// turn is held while the store is read. It is a channel, because waiting for it must end with the context of a search.
 	turn        chan struct{}
 	drops, last int64
 	rows        vectorRows
 }
 
-// vectorRows are vectors of one size behind each other. Copies stay valid, as a matrix only appends or starts anew.
+// vectorRows are vectors of one size, one after the other. Copies stay valid, because a matrix only appends or starts anew.
 type vectorRows struct {
 	size     int
 	passages []int64
@@ -28,7 +28,7 @@ type vectorRows struct {
 
 func newMatrix() *matrix { return &matrix{turn: make(chan struct{}, 1)} }
 
-// read returns the vectors that the store has of a model now. Only new ones are read from it.
+// read returns the vectors that the store has of a model now. It reads only new ones from the store.
 func (m *matrix) read(ctx context.Context, db *sql.DB, model string) (vectorRows, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -65,7 +65,7 @@ func (m *matrix) more(ctx context.Context, db *sql.DB, model int64) error {
 		rows.passages, rows.numbers = make([]int64, 0, n), make([]float32, 0, min(n*rows.size, maxMatrix))
 	}
 	var blob sql.RawBytes
-	// In the order of the table, which is where the rows are: an index would jump.
+	// In the order of the table, because an index would jump between pages.
 	return eachRow(ctx, db, func(scan func(...any) error) error {
 		var passage int64
 		if err := scan(&m.last, &passage, &blob); err != nil {
@@ -82,14 +82,14 @@ func (m *matrix) more(ctx context.Context, db *sql.DB, model int64) error {
 	}, `SELECT id, passage, vector FROM knowledge_vectors WHERE model = ? AND id > ? ORDER BY id`, model, m.last)
 }
 
-// near is a passage and the cosine between it and what is looked for.
+// near is a passage and the cosine of its vector and the query's.
 type near struct {
 	passage int64
 	cosine  float32
 }
 
 // nearest returns the n passages of the bases that are nearest to a vector of length 1, nearest first.
-// What points the other way or nowhere is not near.
+// A passage whose cosine is not above 0 is not returned.
 func (r vectorRows) nearest(query []float32, bases []int64, n int) []near {
 	best := make([]near, 0, n+1)
 	for i, passage := range r.passages {

@@ -9,8 +9,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// Remove removes files from a base, or the base when no file is named, and returns how many passages went.
-// Nothing is removed when the base or one of the files is not there.
+// Remove removes files from a base, or the whole base when no file is named. It returns the number of removed passages. If the base or one
+// of the files does not exist, it removes nothing.
 func (k *Library) Remove(ctx context.Context, base string, files ...string) (gone int, err error) {
 	ids, err := k.baseIDs(ctx, []string{base})
 	if err != nil {
@@ -71,7 +71,7 @@ func dropFile(ctx context.Context, tx *sql.Tx, base string, id int64, file strin
 	}}
 }
 
-// dropFiles removes the files that a condition chooses, with their passages, and returns how many passages that were.
+// dropFiles removes the files that a condition chooses, with their passages. It returns the number of removed passages.
 func dropFiles(ctx context.Context, tx *sql.Tx, where string, args ...any) (gone int, err error) {
 	chosen := `(SELECT id FROM knowledge_files WHERE ` + where + `)`
 	passages := `(SELECT id FROM knowledge_passages WHERE file IN ` + chosen + `)`
@@ -92,7 +92,7 @@ func dropFiles(ctx context.Context, tx *sql.Tx, where string, args ...any) (gone
 
 // countWords finds the words that are in more than a tenth of all passages. A search leaves them out as long as it can.
 func countWords(ctx context.Context, tx *sql.Tx) error {
-	// Up to so many passages, going through all of them is no matter.
+	// With fewer passages, reading all of them costs nothing.
 	const fewest = 1_000
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knowledge_common`); err != nil {
 		return err
@@ -106,8 +106,8 @@ func countWords(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// parkVectors puts the vectors of a file's passages aside, by their texts, before the file is replaced: vectors cost time and money,
-// and most of a file that is added again is as it was. It reports whether there are any.
+// parkVectors puts the vectors of a file's passages aside, by their texts, before the file is replaced. Vectors cost time and money, and
+// most passages of a file that is added again are unchanged. It reports whether there are any.
 func parkVectors(ctx context.Context, tx *sql.Tx, base int64, file string) (parked bool, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT EXISTS (
 		SELECT 1 FROM knowledge_files f JOIN knowledge_passages p ON p.file = f.id JOIN knowledge_vectors v ON v.passage = p.id
@@ -115,7 +115,7 @@ func parkVectors(ctx context.Context, tx *sql.Tx, base int64, file string) (park
 	if err != nil || !parked {
 		return false, err
 	}
-	// Its own for each connection, and gone with it; a transaction that is undone leaves none.
+	// The table belongs to the connection and ends with it. A transaction that is undone leaves none.
 	_, err = tx.ExecContext(ctx, `CREATE TEMP TABLE knowledge_parked (text TEXT, model INTEGER, vector BLOB)`)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `INSERT INTO knowledge_parked SELECT p.text, v.model, v.vector
@@ -125,7 +125,7 @@ func parkVectors(ctx context.Context, tx *sql.Tx, base int64, file string) (park
 	return true, err
 }
 
-// unparkVectors gives the vectors to those passages of the new file that have the same texts, and lets go of the others.
+// unparkVectors gives the vectors to the passages of the new file that have the same texts, and drops the others.
 func unparkVectors(ctx context.Context, tx *sql.Tx, file int64) error {
 	_, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO knowledge_vectors (model, passage, vector)
 		SELECT o.model, p.id, o.vector FROM knowledge_passages p JOIN knowledge_parked o ON o.text = p.text WHERE p.file = ?`, file)

@@ -15,16 +15,16 @@ import (
 
 const (
 	maxTopK = 20
-	// baseShift is where the number of a base stands in the number of a passage.
+	// baseShift is the lowest bit of the number of a base within the number of a passage.
 	baseShift = 32
 )
 
-// Search returns the passages that have most in common with the text, by bm25: rare words count most, long passages less.
-// It looks for any of the text's words, the first 64; upper and lower case and accents do not matter, word endings do.
-// Passages of the same score come in the order of their ids. How rare a word is follows from all bases of this Knowledge.
-// With vectors, what is near in meaning is found too, and scores join both rankings: 1 is first in both. When the embedder fails or
-// takes more than a second, words alone decide; Vectors.Failed is told.
-// No words or no bases give no passages; an unknown base gives an *UnknownBaseError.
+// Search returns the passages that match the text best, by bm25: rare words count most, long passages less.
+// It looks for any of the first 64 words of the text. Case and accents do not matter; word endings do.
+// Passages of the same score come in the order of their ids. How rare a word is depends on all bases of the Library.
+// With vectors, passages of similar meaning are found too, and a score joins both rankings: 1 is first in both. When the embedder fails or
+// takes more than a second, only words decide, and Vectors.Failed is called. No words or no bases give no passages; an unknown base gives
+// an *UnknownBaseError.
 func (k *Library) Search(ctx context.Context, q flow.Query) ([]flow.Passage, error) {
 	bases, err := k.baseIDs(ctx, q.Bases)
 	words := queryWords(q.Text)
@@ -44,8 +44,8 @@ func (k *Library) Search(ctx context.Context, q flow.Query) ([]flow.Passage, err
 	return fuse(topK, found, near), nil
 }
 
-// search leaves common words out as long as the others find enough: going through half of all passages to score
-// them by a word such as "the" takes most of the time and moves hardly any of them. It returns at most so many.
+// search leaves common words out as long as the others find enough passages. Scoring half of all passages by a word such as "the" takes
+// most of the time and hardly changes their order. It returns at most most passages.
 func (k *Library) search(ctx context.Context, words []string, bases []int64, enough, most int) ([]flow.Passage, error) {
 	telling, err := k.withoutCommon(ctx, words)
 	if err != nil {
@@ -60,8 +60,8 @@ func (k *Library) search(ctx context.Context, words []string, bases []int64, eno
 	return k.match(ctx, matchAny(words), bases, most)
 }
 
-// matchQuery takes the expression, the bases as a JSON array, the range of their passages, and how many are wanted.
-// The texts are read only of what is as good as the last one wanted, and all of that, so that ids decide between equals.
+// matchQuery takes the expression, the bases as a JSON array, the range of their passages, and the number of passages wanted. It reads the
+// texts of all passages that score as high as the last one wanted, so that ids decide between equals.
 const matchQuery = `
 	WITH hits AS MATERIALIZED (
 		SELECT rowid AS id, bm25(knowledge_index) AS score FROM knowledge_index
@@ -137,16 +137,16 @@ func jsonArray[T string | int64](values []T) string {
 }
 
 const (
-	// maxQueryWords bounds what one search looks for.
+	// maxQueryWords bounds the words of one search.
 	maxQueryWords = 64
-	// maxQueryText bounds what of a query is read for words, in bytes.
+	// maxQueryText bounds the part of a query that is read for words, in bytes.
 	maxQueryText = 16 << 10
-	// maxWord is where longer words are cut, alike in queries and passages: hashes, encoded data.
+	// maxWord is the length to which longer words are cut, in queries and passages alike: hashes, encoded data.
 	maxWord = 64
 )
 
 // spread returns the words of a text with blanks between them, in the form that the index takes.
-// Of a script that is written without blanks, each character is a word: SQLite would take a whole sentence for one.
+// In a script that is written without blanks, each character is a word, because SQLite would take a whole sentence for one.
 func spread(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -180,7 +180,7 @@ func unspaced(r rune) bool {
 }
 
 // queryWords returns the different words of a text, the first of them if there are too many.
-// Of a script without blanks, a word is two neighbouring characters: one says too little, a whole clause hardly occurs again.
+// In a script without blanks, a word is two neighbouring characters: one says too little, and a whole clause hardly occurs again.
 func queryWords(text string) []string {
 	text = text[:min(len(text), maxQueryText)]
 	var words []string

@@ -25,7 +25,7 @@ func splitText(name, text string) []passage {
 type cutter struct {
 	name     string
 	passages []passage
-	// used counts how often an id was asked for.
+	// used counts how often an id was wanted.
 	used map[string]int
 }
 
@@ -45,7 +45,7 @@ func (c *cutter) add(id, title, text string, line int) {
 	}
 }
 
-// id makes an id of the wanted one that nothing else in the file has.
+// id returns the wanted id, with a number if another passage of the file has it.
 func (c *cutter) id(wanted string) string {
 	unique := wanted
 	for unique == "" || c.used[unique] > 0 {
@@ -60,8 +60,8 @@ func (c *cutter) id(wanted string) string {
 	return unique
 }
 
-// pieces packs whole paragraphs into texts of at most maxPassage characters. A longer paragraph is cut, at the end of a line,
-// a sentence or a word as far as it has any.
+// pieces packs whole paragraphs into texts of at most maxPassage characters. A longer paragraph is cut at the end of a line,
+// a sentence or a word, if it has one.
 func pieces(text string) []string {
 	var packed []string
 	last := 0 // characters of the last piece
@@ -83,7 +83,7 @@ func pieces(text string) []string {
 	return packed
 }
 
-// paragraphs returns what stands between blank lines.
+// paragraphs returns the parts of a text between blank lines.
 func paragraphs(text string) []string {
 	var found []string
 	start := -1
@@ -120,7 +120,7 @@ func cutAt(text string, n int) (head, rest string) {
 	}
 	head = text[:end]
 	for _, stop := range []string{"\n", ". ", "! ", "? ", "。", "！", "？", " "} {
-		// Not too early: a heading-like first line alone would be a poor passage.
+		// Not too early: a first line that is like a heading would be a poor passage.
 		if i := strings.LastIndex(head, stop); i > end/2 {
 			head = head[:i+len(stop)]
 			break

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Embedder turns texts into vectors of one length, in the same order. Texts that mean the same get vectors of much the same direction.
+// Embedder turns texts into vectors of one length, in the same order. Texts of similar meaning get vectors of similar direction.
 // It must be safe for concurrent use.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float64, error)
 }
 
-// Vectors say what finds passages by their meaning, beside their words.
+// Vectors find passages by their meaning, beside their words.
 type Vectors struct {
-	// Model names what makes the vectors, such as "openai:text-embedding-3-small". Those of different models are never compared.
+	// Model names the model of the vectors, such as "openai:text-embedding-3-small". Vectors of different models are never compared.
 	Model    string
 	Embedder Embedder
-	// Failed, if set, is told why a search went by words only, or why passages of a folder have no vectors. It may be called at any
-	// time, by several goroutines.
+	// Failed, if set, is called with the reason why a search used words only, or why passages of a folder have no vectors. Several
+	// goroutines may call it at any time.
 	Failed func(error)
 }
 
@@ -46,10 +46,9 @@ func (v *Vectors) failed(err error) {
 }
 
 const (
-	// maxEmbedText is how many bytes of a text are embedded: many models refuse a text of more than 8,000 tokens, and with it all
-	// others of the request.
+	// maxEmbedText is how many bytes of a text are embedded: many models refuse a text of more than 8,000 tokens, and with it the whole request.
 	maxEmbedText = 6 << 10
-	// maxVectorSize is far more than models give.
+	// maxVectorSize bounds the numbers of a vector. Models return far fewer.
 	maxVectorSize = 16 << 10
 	float32Bytes  = 4
 )
@@ -70,7 +69,7 @@ func (v *Vectors) embed(ctx context.Context, texts []string) ([][]float32, error
 	vectors := make([][]float32, len(raw))
 	for i, numbers := range raw {
 		if len(numbers) != len(raw[0]) {
-			return nil, fmt.Errorf("vectors of %d and of %d numbers", len(raw[0]), len(numbers))
+			return nil, fmt.Errorf("the vectors have different sizes: %d and %d numbers", len(raw[0]), len(numbers))
 		}
 		if vectors[i], err = normalised(numbers); err != nil {
 			return nil, err
@@ -89,7 +88,7 @@ func normalised(numbers []float64) ([]float32, error) {
 		length = math.Hypot(length, n)
 	}
 	if math.IsNaN(length) || math.IsInf(length, 0) {
-		return nil, fmt.Errorf("a vector with numbers that are none")
+		return nil, fmt.Errorf("a vector has a number that is not finite")
 	}
 	vector := make([]float32, len(numbers))
 	for i, n := range numbers {
@@ -127,8 +126,8 @@ const (
 	embedAtOnce = 4
 )
 
-// embed gives vectors to the passages of a base that have none, or of all bases without a name. It returns how many got one and
-// how many still have none. What has a vector keeps it, so that a failed attempt goes on where it ended.
+// embed gives vectors to the passages of a base that have none, or of all bases without a name. It returns how many got one and how many
+// still have none. A passage with a vector keeps it, so a later call goes on where a failed one ended.
 func (k *Library) embed(ctx context.Context, base string) (done, left int, err error) {
 	if k.vectors == nil {
 		return 0, 0, nil
@@ -224,7 +223,7 @@ func (k *Library) modelIn(ctx context.Context, tx *sql.Tx, size int) (id int64, 
 	if err != nil || size == known {
 		return id, err
 	}
-	// A model that has no vectors left may change its size.
+	// A model without stored vectors may change its size.
 	changed, err := tx.ExecContext(ctx, `UPDATE knowledge_models SET size = ?1, drops = drops + 1
 		WHERE id = ?2 AND NOT EXISTS (SELECT 1 FROM knowledge_vectors WHERE model = ?2)`, size, id)
 	if err != nil {
@@ -236,10 +235,10 @@ func (k *Library) modelIn(ctx context.Context, tx *sql.Tx, size int) (id int64, 
 	return id, nil
 }
 
-// vectorSizeError is about an embedder that is not the one it was.
+// vectorSizeError is the error of an embedder whose vectors no longer have the size of the stored ones.
 type vectorSizeError struct{ size, known int }
 
 func (e *vectorSizeError) Error() string {
-	return fmt.Sprintf("its vectors have %d numbers, those in the store %d: remove the knowledge base and add it again, or use another model",
+	return fmt.Sprintf("its vectors have %d numbers, and those in the store have %d: remove the knowledge base and add it again, or use another model",
 		e.size, e.known)
 }

@@ -35,7 +35,7 @@ func TestVectorsOfModelsAreNotMixed(t *testing.T) {
 	other := s.Knowledge(withVectors(&meanings{size: 8}, &said)) // the same name, other vectors
 	write(t, ".", map[string]string{"new.txt": "new"})
 	done := add(t, other, "shop", "new.txt")
-	if done.EmbedError == nil || !strings.Contains(done.EmbedError.Error(), "its vectors have 8 numbers, those in the store 1024") {
+	if done.EmbedError == nil || !strings.Contains(done.EmbedError.Error(), "its vectors have 8 numbers, and those in the store have 1024") {
 		t.Errorf("vectors of another size: %v", done.EmbedError)
 	}
 	if got := find(t, other, "insurance", "shop"); got != "shop/a.txt#1" || !strings.Contains(said.all(), "8 numbers") {
@@ -156,10 +156,10 @@ func TestOddVectorsAreRefused(t *testing.T) {
 		want   string
 	}{
 		{odd{{1}}, "1 vectors for 2 texts"},
-		{odd{{1, 2}, {1}}, "vectors of 2 and of 1 numbers"},
+		{odd{{1, 2}, {1}}, "2 and 1 numbers"},
 		{odd{{}, {}}, "a vector of 0 numbers"},
-		{odd{{1}, {math.NaN()}}, "a vector with numbers that are none"},
-		{odd{{1}, {math.Inf(1)}}, "a vector with numbers that are none"},
+		{odd{{1}, {math.NaN()}}, "a vector has a number that is not finite"},
+		{odd{{1}, {math.Inf(1)}}, "a vector has a number that is not finite"},
 		{odd{{0}, {1e300}}, ""},
 	} {
 		k := keptStore(t).Knowledge(knowledge.WithVectors(knowledge.Vectors{Model: "odd", Embedder: tc.answer}))

@@ -27,8 +27,8 @@ type Checkpoints struct {
 
 var _ graph.Checkpointer = (*Checkpoints)(nil)
 
-// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted and is removed from
-// the file when others come; a ttl of 0 keeps all. They end with the store; closing them is not needed.
+// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted; it is removed from
+// the file when other sessions begin. A ttl of 0 keeps all. They end with the store; closing them is not needed.
 func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	prepare := func(query string) statement { return statement{db: s.db, query: query} }
 	return &Checkpoints{
@@ -38,7 +38,7 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	}
 }
 
-// idleBefore is the time in milliseconds: a thread last written before it has expired.
+// idleBefore returns a time in milliseconds. A thread that was last written before it has expired.
 func (c *Checkpoints) idleBefore() int64 {
 	if c.ttl <= 0 {
 		return 0
@@ -97,9 +97,9 @@ func (c *Checkpoints) Delete(ctx context.Context, thread string) error {
 	return explain(fmt.Sprintf("delete session %q from", thread), c.store.path, err)
 }
 
-// The statements on checkpoints. Within a thread a later checkpoint has a higher id.
+// The statements on checkpoints. Within a thread, a later checkpoint has a higher id.
 const (
-	// threadQuery reads what a Save has to know of a thread.
+	// threadQuery reads what a Save needs of a thread.
 	threadQuery = `SELECT last, newest, used >= ?2 FROM checkpoint_threads WHERE name = ?1`
 	insertQuery = `
 		INSERT INTO checkpoints (previous, parent, name, turn, source, at, appended, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
@@ -126,11 +126,11 @@ const (
 		SELECT name, (SELECT name FROM checkpoints WHERE id = c.parent), turn, source, at, NULL, NULL
 		FROM thread JOIN checkpoints AS c USING (id) ORDER BY c.id`
 
-	// lookQuery looks at the next threads: where they end, and the first that has expired.
+	// lookQuery reads the next threads: the last of them, and the first that has expired.
 	lookQuery = `
 		SELECT max(id), min(id) FILTER (WHERE used < ?2)
 		FROM (SELECT id, used FROM checkpoint_threads WHERE id > ?1 ORDER BY id LIMIT 8)`
-	// cutQuery deletes the last checkpoints of a thread, some of them at a time.
+	// cutQuery deletes a number of the last checkpoints of a thread.
 	cutQuery = `
 		DELETE FROM checkpoints WHERE id IN (
 			WITH RECURSIVE thread (id, previous) AS (
@@ -141,8 +141,8 @@ const (
 		) RETURNING previous`
 )
 
-// chainQuery reads the checkpoints that lead to a goal, with the state only of the last.
-// The parent of a record, which is left out, is the record before it.
+// chainQuery reads the checkpoints that lead to a goal, with the state only of the last. It leaves out parents: the parent of a record is
+// the record before it.
 func chainQuery(goal string) string {
 	return `
 		WITH RECURSIVE
@@ -155,7 +155,7 @@ func chainQuery(goal string) string {
 		FROM chain JOIN checkpoints USING (id) ORDER BY id`
 }
 
-// threadsEndingQuery reads every thread; people ask it, not turns.
+// threadsEndingQuery reads every thread. No turn waits for it.
 const threadsEndingQuery = `SELECT name FROM checkpoint_threads WHERE used >= ?2 AND substr(name, -length(?1)) = ?1 ORDER BY name`
 
 // ThreadsEnding returns the threads whose names have the given end, in order of name.

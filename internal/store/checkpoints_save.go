@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/graph"
 )
 
-// saving is a Save on its way.
+// saving is a Save that waits for its transaction.
 type saving struct {
 	ctx    context.Context
 	thread string
@@ -21,7 +21,7 @@ type saving struct {
 	err    error
 }
 
-// savings are Saves that wait for the file. Those that come while it is written share the next transaction, because the cost of a
+// savings are Saves that wait for the file. Saves that come while the file is written share the next transaction, because the cost of a
 // transaction hardly depends on its size.
 type savings struct {
 	turn    sync.Mutex // held while writing; guards what is in a saving
@@ -141,7 +141,7 @@ func (c *Checkpoints) forked(ctx context.Context, tx *sql.Tx, thread, name strin
 	return id, err
 }
 
-// begin makes room for a thread. It deletes expired threads, and the one that had its name.
+// begin makes room for a thread. It deletes some expired threads, and an expired thread with its name.
 func (c *Checkpoints) begin(ctx context.Context, tx *sql.Tx, thread string, expired bool) error {
 	if expired {
 		return forget(ctx, tx, thread)
@@ -162,8 +162,8 @@ const (
 	pruneRecords = 256
 )
 
-// prune looks at the next few threads and deletes the first expired one, or so small a part of it that no turn notices.
-// It goes round the threads in turn. An index by time would slow every Save down.
+// prune looks at the next few threads and deletes the first expired one. Of a long one it deletes only a small part, so that no turn is
+// delayed. It goes round the threads. An index by time would slow every Save down.
 func (c *Checkpoints) prune(ctx context.Context, tx *sql.Tx) error {
 	if c.ttl <= 0 {
 		return nil
@@ -190,7 +190,7 @@ func forget(ctx context.Context, tx *sql.Tx, thread string) error {
 	return cut(ctx, tx, id, math.MaxInt64)
 }
 
-// cut deletes the newest records of a thread, and the thread when nothing is left.
+// cut deletes the newest records of a thread, and the thread itself when no record is left.
 func cut(ctx context.Context, tx *sql.Tx, id, records int64) error {
 	rest, err := cutRecords(ctx, tx, id, records)
 	if err != nil {

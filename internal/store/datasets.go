@@ -9,7 +9,7 @@ import (
 	"rehearse/internal/dataset"
 )
 
-// Bounds of what a dataset keeps.
+// Bounds of a dataset.
 const (
 	// maxItemID bounds the IDs of items, maxItem the sum of an item's parts, in bytes. A file has the same bounds.
 	maxItemID = 1000
@@ -21,21 +21,21 @@ const (
 // Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent
 // use and for several processes. Store.Datasets and Postgres.Datasets give it.
 //
-// Items come in the order in which they were added; a replaced item keeps its place. Text and JSON come back as described at Events, except
-// that JSON which needs no change comes back as it was written. Parts that are null come back as nil.
+// Items come in the order in which they were added; a replaced item keeps its place. Text and JSON come back as Events describes it, but
+// JSON that needs no change comes back as it was written. Parts that are null come back as nil.
 type Datasets struct {
 	table datasetTable
 }
 
 var _ dataset.Store = (*Datasets)(nil)
 
-// datasetTable is what differs between databases.
+// datasetTable is the part of Datasets that differs between databases.
 type datasetTable interface {
-	// list returns all datasets in the byte order of their names, or with a name that one, if it is there.
+	// list returns all datasets in the byte order of their names. With a name it returns that dataset, if it exists.
 	list(ctx context.Context, name string) ([]dataset.Entry, error)
-	// create adds a dataset unless it is there.
+	// create adds a dataset unless it exists.
 	create(ctx context.Context, name, description string, now time.Time) error
-	// change calls do within a transaction and records the time of the change. No two calls change one dataset at a time.
+	// change calls do within a transaction and records the time of the change. Only one call at a time changes a dataset.
 	// It reports whether the dataset exists. It does not call do for a missing dataset, unless the options create it.
 	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
@@ -46,9 +46,9 @@ type datasetTable interface {
 
 // datasetChanges are the statements of a transaction that changes a dataset.
 type datasetChanges interface {
-	// find returns the items of these ids that there are.
+	// find returns those of the items that exist.
 	find(ctx context.Context, ids []string) ([]itemRow, error)
-	// put adds items, in their order, or replaces those that are there. No two have one id.
+	// put adds items in their order, or replaces those that exist. No two have the same id.
 	put(ctx context.Context, rows []itemRow) error
 	// purge deletes every item and returns how many there were.
 	purge(ctx context.Context) (int, error)
@@ -57,7 +57,7 @@ type datasetChanges interface {
 // List returns all datasets in the byte order of their names.
 func (d *Datasets) List(ctx context.Context) ([]dataset.Entry, error) { return d.table.list(ctx, "") }
 
-// Dataset returns what List tells of one dataset. Without it the error wraps dataset.ErrUnknown.
+// Dataset returns the entry of one dataset. If it does not exist, the error wraps dataset.ErrUnknown.
 func (d *Datasets) Dataset(ctx context.Context, name string) (dataset.Entry, error) {
 	if name == "" {
 		return dataset.Entry{}, d.unknown(name)
@@ -76,7 +76,7 @@ func (d *Datasets) unknown(name string) error {
 	return fmt.Errorf("look for the dataset %q in %s: %w", shortened(name), d.table.place(), dataset.ErrUnknown)
 }
 
-// Create makes a dataset without items. One that is there stays as it is.
+// Create makes a dataset without items. A dataset that exists stays as it is.
 func (d *Datasets) Create(ctx context.Context, name, description string, now time.Time) error {
 	check := checkDataset(name)
 	check.text("description", description, maxDescription)
@@ -89,15 +89,15 @@ func (d *Datasets) Create(ctx context.Context, name, description string, now tim
 func checkDataset(name string) rowCheck {
 	check := rowCheck{what: "dataset", id: name}
 	if name == "" {
-		check.errorf("it has no name: give it one, or it could not be found")
+		check.errorf("it has no name: give it one, so that it can be found")
 	}
 	check.text("name", name, dataset.MaxName)
 	return check
 }
 
 // Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it holds no connection while
-// the caller works. Items that are added meanwhile may be missing. Without such a dataset the error wraps dataset.ErrUnknown. After an error
-// it yields nothing more.
+// the caller works. Items that are added meanwhile may be missing. If the dataset does not exist, the error wraps dataset.ErrUnknown. After
+// an error it yields nothing more.
 func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error] {
 	return func(yield func(dataset.Record, error) bool) {
 		if _, err := d.Dataset(ctx, name); err != nil {
@@ -120,7 +120,7 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 }
 
 // Put adds items to a dataset, all or none. An item with a known ID replaces the earlier one; of several with the same ID, the last counts.
-// Unchanged items are not written. Without such a dataset the error wraps dataset.ErrUnknown.
+// Unchanged items are not written. If the dataset does not exist, the error wraps dataset.ErrUnknown.
 func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o dataset.PutOptions) (change dataset.Change, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
@@ -142,7 +142,7 @@ func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record,
 	return change, nil
 }
 
-// putPart puts those of a few items that are not there, or are there but different.
+// putPart puts the new and the changed ones of a few items.
 func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change dataset.Change, err error) {
 	ids := make([]string, len(rows))
 	for i := range rows {
@@ -202,7 +202,7 @@ func (d *Datasets) Update(
 	})
 }
 
-// Purge deletes every item of a dataset, which stays, and returns how many there were. Without such a dataset the error wraps
+// Purge deletes every item of a dataset and returns how many there were. The dataset itself stays. If it does not exist, the error wraps
 // dataset.ErrUnknown.
 func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (deleted int, err error) {
 	err = d.change(ctx, name, dataset.PutOptions{Now: now}, func(tx datasetChanges) error {

@@ -43,7 +43,7 @@ func (t postgresDatasets) change(ctx context.Context, name string, o dataset.Put
 				return err
 			}
 		}
-		// Another writer waits here for the row. So items become visible in the order of their positions, and a reader misses none.
+		// Another writer waits for the row here. So items become visible in the order of their positions, and no reader misses one.
 		done, err := tx.Exec(ctx, `UPDATE exp.datasets SET updated_at = $2 WHERE name = $1`, name, o.Now)
 		if known = done.RowsAffected() > 0; err != nil || !known {
 			return err

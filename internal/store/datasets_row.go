@@ -18,7 +18,7 @@ type placedItem struct {
 	position int64
 }
 
-// newItemRows checks items. Of several with one id the last counts, in the place of the first.
+// newItemRows checks items. Of several with the same id the last counts, in the place of the first.
 func newItemRows(items []dataset.Record) ([]itemRow, error) {
 	rows := make([]itemRow, 0, len(items))
 	places := make(map[string]int, len(items))
@@ -41,11 +41,11 @@ func newItemRow(r *dataset.Record) (itemRow, error) {
 	row := itemRow{id: plainText(r.ID)}
 	check := rowCheck{what: "item", id: row.id}
 	if row.id == "" {
-		check.errorf("it has no id: give it one, or it could not be found")
+		check.errorf("it has no id: give it one, so that it can be found")
 	}
 	check.text("id", row.id, maxItemID)
 	if size := len(r.Input) + len(r.Expected) + len(r.Metadata); size > maxItem {
-		check.errorf("it has %d bytes, of which %d can be kept: shorten it", size, maxItem)
+		check.errorf("it has %d bytes, and at most %d can be kept: shorten it", size, maxItem)
 		return row, check.err
 	}
 	for _, part := range []struct {
@@ -68,12 +68,12 @@ func (r itemRow) record() dataset.Record {
 	return dataset.Record{ID: r.id, Input: jsonOrNil(r.input), Expected: jsonOrNil(r.expected), Metadata: jsonOrNil(r.metadata)}
 }
 
-// same reports whether two rows are one item, however their JSON is written.
+// same reports whether two rows are the same item, however their JSON is written.
 func (r itemRow) same(as itemRow) bool {
 	return r.id == as.id && sameText(r.input, as.input) && sameText(r.expected, as.expected) && sameText(r.metadata, as.metadata)
 }
 
-// sameText compares two texts of JSON by their values, in which numbers are as they are written.
+// sameText compares two JSON texts by their values. Numbers are equal when they are written alike.
 func sameText(a, b string) bool {
 	if a == b || a == "" || b == "" {
 		return a == b
@@ -90,7 +90,7 @@ func sameText(a, b string) bool {
 }
 
 const (
-	// itemsPerPart and partBytes bound what is compared and written at once.
+	// itemsPerPart and partBytes bound the items that are compared and written at once.
 	itemsPerPart = 500
 	partBytes    = 4 << 20
 )

@@ -17,11 +17,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Error says in one sentence what could not be done with a store, and what to do about it. It never has a password.
+// Error says in one sentence which operation on a store failed, why, and what to do. It never has a password.
 type Error struct {
-	// Op is what was done, such as "read events from".
+	// Op is the operation, such as "read events from".
 	Op string
-	// Store is a file with its path, or a server with its address, without user, password and settings.
+	// Store names a file by its path, or a server by its address without user, password and settings.
 	Store         string
 	Problem, Hint string
 	Err           error
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// server is a server as errors name it.
+// server names a server in errors.
 type server struct {
 	kind, url string // the URL is without user, password and settings
 	password  string // to be kept out of what the server says
@@ -48,7 +48,7 @@ type server struct {
 // String names the server.
 func (s server) String() string { return s.kind + " " + s.url }
 
-// hide removes the password from an error: servers quote an unknown command, and that may be the login.
+// hide removes the password from an error. A server quotes a command that it does not know, which may be the login.
 func (s server) hide(err error) error {
 	if text := err.Error(); scrub(text, s.password) != scrub(text) {
 		return errors.New(scrub(text, s.password))
@@ -56,7 +56,7 @@ func (s server) hide(err error) error {
 	return err
 }
 
-// scrub makes a text one line and takes secrets out of it, also as they are written in URLs.
+// scrub makes a text one line and removes secrets from it, also in the form that URLs have.
 func scrub(text string, secrets ...string) string {
 	for _, secret := range secrets {
 		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
@@ -86,10 +86,10 @@ func diagnoseNetwork(err error) (problem, hint string, ok bool) {
 	return "", "", false
 }
 
-// fileName is a store's file as errors name it.
+// fileName names a store's file in errors.
 func fileName(path string) string { return "store " + path }
 
-// explain makes an Error of what SQLite or the file system said; nil stays nil.
+// explain makes an Error of an error of SQLite or the file system; nil stays nil.
 func explain(op, path string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -102,7 +102,7 @@ func explain(op, path string, err error) error {
 	return e
 }
 
-// explain is explain, but a call that was interrupted because its context has ended says so.
+// explain makes an Error as the function explain does. A call whose context has ended gets the error of the context.
 func (s *Store) explain(ctx context.Context, op string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()

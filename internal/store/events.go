@@ -21,9 +21,9 @@ type Events struct {
 
 var _ replay.Events = (*Events)(nil)
 
-// eventTable is what differs between databases.
+// eventTable is the part of Events that differs between databases.
 type eventTable interface {
-	// insert adds those of the rows that are new, all or none, and returns them. Of rows with one id the first counts.
+	// insert adds the new ones of the rows, all or none, and returns them. Of rows with the same id the first counts.
 	insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
 	// page hands the events of a query that come after a place, in their order, until take returns false.
 	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error
@@ -51,13 +51,13 @@ func eventSize(e replay.Event) int {
 		len(e.Experiments) + len(e.Context) + len(e.Metrics) + len(e.Payload)
 }
 
-// The times between which every event lies, in microseconds since 1970: PostgreSQL knows no earlier ones, and infinite ones are none.
+// The bounds of the times of events, in microseconds since 1970. PostgreSQL has no earlier times, and its infinite ones do not count.
 var (
 	earliest = time.Date(-4000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 	latest   = time.Date(200_000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 )
 
-// eventQuery is a filter in the terms of a database.
+// eventQuery is a filter as a database applies it.
 type eventQuery struct {
 	flow     string // "" for all
 	from, to int64  // microseconds since 1970, to being excluded
@@ -96,10 +96,10 @@ type eventPlace struct {
 	id      string
 }
 
-// firstPlace is before all events of a session, and after those of none, which an application may have written.
+// firstPlace is before the events of all sessions, and after those without a session, which an application may have written.
 var firstPlace = eventPlace{micros: latest}
 
-// placeAfter is the place from which an event was the last.
+// placeAfter is the place after an event.
 func placeAfter(e replay.Event) eventPlace {
 	return eventPlace{session: e.SessionID, micros: e.Time.UnixMicro(), id: e.ID}
 }

@@ -16,18 +16,18 @@ import (
 // Events returns the logged events that the database keeps in the table exp.events. They end with p.
 func (p *Postgres) Events() *Events { return &Events{table: postgresEvents{p}} }
 
-// postgresEvents is the table exp.events. It may be an application's: nothing is known of it but the documented columns.
+// postgresEvents is the table exp.events. It may belong to an application, so only the documented columns are used.
 type postgresEvents struct{ db *Postgres }
 
-// copyFrom is the number of rows from which they are copied into a temporary table. For fewer rows, making a table costs more than it saves,
-// and would fill the server's catalogue when events come one by one.
+// copyFrom is the number of rows from which a temporary table is used. For fewer rows, making the table costs more than it saves, and
+// events that come one by one would fill the server's catalogue.
 const copyFrom = 500
 
 const (
 	documentedColumns = `event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload, "timestamp"`
-	// intoEvents is followed by where the rows are from.
+	// intoEvents begins a statement that inserts; the source of the rows follows.
 	intoEvents = `INSERT INTO exp.events (` + documentedColumns + `) `
-	// returningAdded ends it.
+	// returningAdded ends that statement.
 	returningAdded = ` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, context ->> 'session_id'`
 )
 
@@ -79,7 +79,7 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 	return pgx.CollectRows(added, scanAdded)
 }
 
-// insertCopy copies rows into a temporary table, and from there what is new.
+// insertCopy copies rows into a temporary table, and the new ones from there into exp.events.
 func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order []int) (added []addedEvent, err error) {
 	const incoming = "rehearse_incoming_events"
 	columns := []string{"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp"}
@@ -123,7 +123,7 @@ func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace
 	return t.db.explain(ctx, "read events from", err)
 }
 
-// postgres is the query of a page. Its expressions are those of the indexes, or they would not be used.
+// postgres is the query of a page. Its expressions are those of the indexes; otherwise PostgreSQL would not use them.
 func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []any) {
 	const place = `(context ->> 'session_id') COLLATE "C", "timestamp", event_id COLLATE "C"`
 	args = []any{after.session, time.UnixMicro(after.micros), after.id, time.UnixMicro(q.from), time.UnixMicro(q.to), limit}
@@ -158,8 +158,8 @@ const maxUnusableNamed = 5
 
 var _ replay.Lossy = (*Events)(nil)
 
-// Unusable counts the rows that Each cannot yield, since they name no session or no time, and names some of them. Only an application's own
-// table has such rows: Put keeps none.
+// Unusable counts the rows that have no session or no time, so that Each cannot yield them, and names some of them. Only an application's
+// own table has such rows: Put keeps none.
 func (e *Events) Unusable(ctx context.Context, f replay.Filter) (n int, examples []string, err error) {
 	if t, ok := e.table.(postgresEvents); ok {
 		return t.unusable(ctx, newEventQuery(f))

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// eventsPerBatch and batchBytes bound what is written in one transaction; a batch is full when it has reached either.
+	// eventsPerBatch and batchBytes bound the events of one transaction. A batch is full when it has reached either.
 	eventsPerBatch = 10_000
 	batchBytes     = 8 << 20
 )
@@ -42,8 +42,8 @@ func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error])
 	return counted.added, len(counted.sessions), err
 }
 
-// Add adds a few events, all or none, and returns for each whether it was new. Of several with one ID the first counts. What Put refuses is
-// an error here, too, and so is an event without a session.
+// Add adds a few events, all or none, and returns for each whether it was new. Of several with the same ID the first counts. An event that
+// Put refuses is an error here, too, and so is an event without a session.
 func (e *Events) Add(ctx context.Context, events []replay.Event) (added []bool, err error) {
 	rows := make([]eventRow, 0, len(events))
 	for _, event := range events {
@@ -113,7 +113,7 @@ func fillBatches(ctx context.Context, events iter.Seq2[replay.Event, error], bat
 	return send()
 }
 
-// eventCount counts what is new. Of sessions it keeps a hash, so that millions fit.
+// eventCount counts new events and their sessions. It keeps a hash of each session, so that millions fit into memory.
 type eventCount struct {
 	added    int
 	seed     maphash.Seed

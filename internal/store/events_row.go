@@ -27,7 +27,7 @@ func newEventRow(e replay.Event) (eventRow, error) {
 		micros: e.Time.UnixMicro(), session: plainText(e.SessionID), flow: plainText(e.FlowID),
 	}
 	if r.id == "" {
-		return r, fmt.Errorf("an event of session %q at %v has no event_id: give it one, or it could not be told from others", r.session, e.Time)
+		return r, fmt.Errorf("an event of session %q at %v has no event_id: give it one, so that it can be told from others", r.session, e.Time)
 	}
 	if y := e.Time.UTC().Year(); y < 0 || y > 9999 {
 		return r, r.errorf("its time is in the year %d: correct it", y)
@@ -53,7 +53,7 @@ func newEventRow(e replay.Event) (eventRow, error) {
 	}
 	for _, key := range []struct{ name, value string }{{"event_id", r.id}, {"session_id", r.session}, {"flow_id", r.flow}} {
 		if n := len(key.value); n > maxEventID {
-			return r, r.errorf("its %s has %d bytes, of which %d can be kept: shorten it", key.name, n, maxEventID)
+			return r, r.errorf("its %s has %d bytes, and at most %d can be kept: shorten it", key.name, n, maxEventID)
 		}
 	}
 	return r, nil
@@ -72,8 +72,8 @@ func (r *eventRow) size() int {
 		len(r.experiments) + len(r.context) + len(r.metrics) + len(r.payload)
 }
 
-// placeInContext makes session and flow the same in the context as beside it, because PostgreSQL reads them in the context.
-// If only one place has a value, it counts; if both have one, that beside the context counts.
+// placeInContext makes session and flow the same in the context as beside it, because PostgreSQL reads them in the context. If only one of
+// them has a value, that value counts. If both have one, the value beside the context counts.
 func (r *eventRow) placeInContext() error {
 	if r.standsInContext("session_id", r.session) && r.standsInContext("flow_id", r.flow) {
 		return nil
@@ -95,14 +95,15 @@ func (r *eventRow) placeInContext() error {
 	return err
 }
 
-// standsInContext is a quick check: true is certain, false is not. It needs an object without nested objects and without escapes.
+// standsInContext reports whether a key of the context has a value, by a quick check. True is certain, false is not. It recognises only
+// objects without nested objects and escapes.
 func (r *eventRow) standsInContext(key, value string) bool {
 	quoted := `"` + key + `"`
 	return strings.HasPrefix(r.context, "{") && strings.LastIndexByte(r.context, '{') == 0 && strings.IndexByte(r.context, '\\') < 0 &&
 		strings.Count(r.context, quoted) == 1 && strings.Contains(r.context, quoted+`:"`+value+`"`)
 }
 
-// placeKey makes a key and the value beside the context the same, and says whether the keys have changed.
+// placeKey makes a key of the context and the value beside it the same. It reports whether the keys have changed.
 func placeKey(keys map[string]json.RawMessage, name string, value *string) (changed bool) {
 	raw, has := keys[name]
 	var text string

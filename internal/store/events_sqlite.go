@@ -20,7 +20,7 @@ type sqliteEvents struct{ store *Store }
 // eventColumns are in the order in which rows are put and read.
 const eventColumns = `event_id, event_type, session_id, flow_id, timestamp, unit_type, unit_id, experiments, context, metrics, payload`
 
-// rowsPerInsert is how many rows a statement inserts. More are not faster.
+// rowsPerInsert is the number of rows that a statement inserts. More are not faster.
 const rowsPerInsert = 50
 
 func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error) {
@@ -49,7 +49,7 @@ type eventInserts struct {
 	args  []any
 }
 
-// insert inserts rows, so many at a time, which divides how many they are.
+// insert inserts rows, each at a time; each divides the number of rows.
 func (in *eventInserts) insert(ctx context.Context, rows []eventRow, each int) (err error) {
 	if len(rows) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (in *eventInserts) insert(ctx context.Context, rows []eventRow, each int) (
 	return nil
 }
 
-// insertEvents is the statement that inserts so many rows.
+// insertEvents returns the statement that inserts a number of rows.
 func insertEvents(rows int) string {
 	const row = ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	return `INSERT INTO events (` + eventColumns + `) VALUES ` + strings.Repeat(row, rows)[len(", "):] +
@@ -126,7 +126,7 @@ func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, 
 
 // sqlite is the query of a page.
 func (q eventQuery) sqlite(after eventPlace, limit int) (query string, args []any) {
-	// The plus keeps the bounds of time from being looked up for each session, from the first one on, for every page.
+	// The plus keeps SQLite from using the bounds of time to search the index of every session again for every page.
 	where := `(session_id, timestamp, event_id) > (?, ?, ?) AND +timestamp >= ? AND +timestamp < ?`
 	args = []any{after.session, after.micros, after.id, q.from, q.to}
 	if q.flow != "" {

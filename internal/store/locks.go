@@ -9,15 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Locks are locks within the process, with the shape of Redis.Lock. The zero value is ready; it is safe for concurrent use.
+// Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for concurrent use.
 type Locks struct {
 	mu   sync.Mutex
 	held map[string]struct{}
 }
 
-// Lock takes the lock with a name without waiting; ok is false while another caller holds it.
-// The holder calls unlock, as often as it likes; unlock is never nil. The ttl is ignored, since a lock ends with its process.
-// The error is that of a context that has ended.
+// Lock takes the lock with a name without waiting; ok is false while another caller holds it. The holder calls unlock, once or more often;
+// unlock is never nil. The ttl is ignored, since a lock ends with its process. The only error is that of a context that has ended.
 func (l *Locks) Lock(ctx context.Context, name string, _ time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return func() {}, false, err
@@ -47,15 +46,15 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
 return 0`)
 
-// freeLock deletes the key if the token is there: a lock that has expired may be another's by now.
+// freeLock deletes the key if it has the token. Another caller may hold a lock that has expired.
 var freeLock = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
 // Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds it.
-// The holder calls unlock, at any time and as often as it likes; unlock is never nil. unlock ignores the context and takes seconds at most:
-// while the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl.
-// A holder that takes longer than the ttl loses the lock without notice, so choose a ttl above the longest turn.
+// The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and takes seconds at most.
+// While the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl. A holder that
+// takes longer than the ttl loses the lock without notice, so choose a ttl above the longest turn.
 func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	key, token := r.key("lock", name), rand.Text()
 	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token, ttl) })
@@ -96,7 +95,7 @@ func (r *Redis) free(ctx context.Context, key, token string, ttl time.Duration) 
 	})
 }
 
-// freed reports whether the server has taken the lock back.
+// freed reports whether the server has released the lock.
 func (r *Redis) freed(ctx context.Context, key, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()

@@ -20,7 +20,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// newest returns the number of the newest migration of a kind of database, "sqlite" or "postgres": that of the schema that this program knows.
+// newest returns the number of the newest migration of a kind of database, "sqlite" or "postgres". It is the number of the schema that this
+// program knows.
 func newest(kind string) int {
 	files, err := migrations.ReadDir("migrations/" + kind)
 	if err != nil || len(files) == 0 {
@@ -42,7 +43,7 @@ func provider(kind string, dialect goose.Dialect, db *sql.DB, options ...goose.P
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 }
 
-// migrate brings the file to the newest schema. A file that is there already costs one read: goose's own look is ten times as slow as
+// migrate brings the file to the newest schema. A file with that schema costs one read. Asking goose would take ten times as long as
 // opening the file.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
 	const tries = 5
@@ -77,7 +78,7 @@ func userVersion(ctx context.Context, db interface {
 	return version, err
 }
 
-// up migrates and notes the number of the schema.
+// up migrates the file and writes the number of its schema.
 func up(ctx context.Context, db *sql.DB, known int) error {
 	migrations, err := sqliteMigrations(db)
 	if err != nil {
@@ -101,7 +102,7 @@ func up(ctx context.Context, db *sql.DB, known int) error {
 	return tx.Commit()
 }
 
-// sqliteMigrations are those of the folder, and those that make the tables of knowledge under numbers that the folder leaves out.
+// sqliteMigrations are the migrations of the folder, and those of the tables of knowledge, whose numbers the folder leaves out.
 func sqliteMigrations(db *sql.DB) (*goose.Provider, error) {
 	return provider("sqlite", goose.DialectSQLite3, db, goose.WithGoMigrations(
 		goose.NewGoMigration(2, &goose.GoFunc{RunTx: knowledge.CreatePassages}, nil),
@@ -110,7 +111,7 @@ func sqliteMigrations(db *sql.DB) (*goose.Provider, error) {
 }
 
 const (
-	// postgresVersions is the table of the migrations that were made.
+	// postgresVersions is the table of the migrations that were carried out.
 	postgresVersions = "exp.rehearse_migrations"
 	// migrationLock is the number of the lock that a process holds while it migrates.
 	migrationLock = 0x7265686561727365
@@ -118,7 +119,7 @@ const (
 	migrationPoll = 50 * time.Millisecond
 )
 
-// migrate brings the schema exp to the newest. One that is there already costs two questions.
+// migrate brings the schema exp to the newest version. One that has it costs two queries.
 func (p *Postgres) migrate(ctx context.Context) error {
 	known := newest("postgres")
 	for {
@@ -152,7 +153,7 @@ func (p *Postgres) version(ctx context.Context) (version int, err error) {
 	return version, err
 }
 
-// tryMigrate migrates. If another process does so, it waits a moment instead.
+// tryMigrate migrates. If another process is migrating, it waits a moment instead.
 //
 // The lock is a transaction's, since a pooler may give every transaction another connection. Nobody waits for the lock within a
 // statement, because building an index concurrently waits for running statements. The statement is a simple query, since others stay open
@@ -208,7 +209,7 @@ func (p *Postgres) up(ctx context.Context) (err error) {
 	return err
 }
 
-// checkEvents looks whether a table exp.events that an application has made is one of events.
+// checkEvents checks that a table exp.events that an application has made has the columns of events.
 func (p *Postgres) checkEvents(ctx context.Context) error {
 	var kind string
 	var wrong []string

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// rowsPerPage and pageBytes bound what is read at once; a page is full when it has reached either. The first is smaller, as
-	// nothing is known of the size of rows yet.
+	// rowsPerPage and pageBytes bound a page, which is full when it has reached either. The first page is smaller, because the size of the
+	// rows is not known yet.
 	rowsPerPage = 1_000
 	firstPage   = 50
 	pageBytes   = 4 << 20
@@ -15,7 +15,7 @@ const (
 
 // pages reads a long list page by page, so that it needs no connection while the caller is busy.
 type pages[T any] struct {
-	// read hands what comes after the last item that it handed, in order, at most limit, until take returns false.
+	// read hands at most limit items to take, in order, beginning after the last one that it handed over, until take returns false.
 	read func(ctx context.Context, limit int, take func(T) bool) error
 	size func(T) int
 }
@@ -24,7 +24,7 @@ type pages[T any] struct {
 func (p pages[T]) each(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var page []T
-		// PostgreSQL sends all that it was asked for, so less is asked for where items are large.
+		// PostgreSQL sends all rows that it was asked for, so fewer are asked for when items are large.
 		limit := firstPage
 		for {
 			page = page[:0]

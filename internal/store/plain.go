@@ -16,7 +16,7 @@ import (
 const maxDigits = 1_000
 
 // plainJSON returns JSON that PostgreSQL can keep as JSONB, as text; "" for null and for nothing. ok is false for invalid JSON.
-// JSONB allows no NUL and no half surrogate pairs in strings, which U+FFFD replaces, and no numbers beyond a bound, which become strings.
+// JSONB allows no NUL and no half surrogate pairs in strings: U+FFFD replaces them. It allows no numbers beyond a bound: they become strings.
 func plainJSON(raw []byte) (text string, ok bool) {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {
@@ -49,7 +49,7 @@ type jsonRewriter struct {
 	copied int
 }
 
-// replace puts something in the place of raw[from:to].
+// replace writes with in the place of raw[from:to].
 func (w *jsonRewriter) replace(from, to int, with string) {
 	w.out = append(append(w.out, w.raw[w.copied:from]...), with...)
 	w.copied = to
@@ -121,15 +121,15 @@ func (w *jsonRewriter) number(at int) int {
 }
 
 const (
-	// maxObject bounds the JSON of a variant and of a prompt, and the intervals of a run, in bytes.
+	// maxObject bounds the JSON of a variant, of a prompt, and of the intervals of a run, in bytes.
 	maxObject = 1 << 20
-	// maxSettings bounds what decides the outcome of a run, among it two prompts.
+	// maxSettings bounds the settings of a run in bytes. They include two prompts.
 	maxSettings = 8 << 20
 	// maxPath bounds paths, in bytes.
 	maxPath = 4096
 )
 
-// rowCheck looks whether a row can be kept. The first fault stays.
+// rowCheck checks that a row can be kept. It remembers the first fault.
 type rowCheck struct {
 	what, id string
 	err      error
@@ -141,31 +141,31 @@ func (c *rowCheck) errorf(format string, args ...any) {
 	}
 }
 
-// key wants the text that a row is found by.
+// key checks the text by which a row is found.
 func (c *rowCheck) key(column, value string) {
 	if value == "" {
-		c.errorf("it has no %s: give it one, or it could not be found", column)
+		c.errorf("it has no %s: give it one, so that it can be found", column)
 	}
 	c.name(column, value)
 }
 
-// name wants a short text.
+// name checks a short text.
 func (c *rowCheck) name(column, value string) { c.text(column, value, replay.MaxName) }
 
 func (c *rowCheck) text(column, value string, most int) {
 	if len(value) > most {
-		c.errorf("its %s has %d bytes, of which %d can be kept: shorten it", column, len(value), most)
+		c.errorf("its %s has %d bytes, and at most %d can be kept: shorten it", column, len(value), most)
 	}
 }
 
-// object wants a JSON object, or nothing, and returns it as databases keep it.
+// object checks that raw is a JSON object or empty, and returns it as databases keep it.
 func (c *rowCheck) object(column string, raw json.RawMessage) string {
 	return c.objectUpTo(column, raw, maxObject)
 }
 
 func (c *rowCheck) objectUpTo(column string, raw json.RawMessage, most int) string {
 	if len(raw) > most {
-		c.errorf("its %s has %d bytes, of which %d can be kept: shorten it", column, len(raw), most)
+		c.errorf("its %s has %d bytes, and at most %d can be kept: shorten it", column, len(raw), most)
 		return ""
 	}
 	text, ok := plainJSON(raw)
@@ -175,7 +175,7 @@ func (c *rowCheck) objectUpTo(column string, raw json.RawMessage, most int) stri
 	return text
 }
 
-// shortened is an id as errors quote it.
+// shortened returns an id as errors quote it.
 func shortened(id string) string {
 	if len(id) > replay.MaxName {
 		return strings.ToValidUTF8(id[:replay.MaxName], "") + "…"

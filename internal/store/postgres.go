@@ -18,7 +18,7 @@ import (
 const postgresTimeout = 10 * time.Second
 
 // Postgres is a PostgreSQL database that several processes share. Its tables are in the schema exp. It is safe for concurrent use.
-// After the server was away, the next call connects again.
+// When the server has been away, the next call connects again.
 // Make it with OpenPostgres and release it with Close.
 type Postgres struct {
 	pool   *pgxpool.Pool
@@ -26,7 +26,7 @@ type Postgres struct {
 }
 
 // OpenPostgres connects to the database that the URL names, such as postgres://user:password@host:5432/database, with the parameters of
-// libpq and pool_max_conns. It makes what is missing of the schema exp; a table exp.events that is there already is taken as it is.
+// libpq and pool_max_conns. It creates the missing parts of the schema exp; a table exp.events that exists is used as it is.
 // Several processes may do so at once. An error is a *Error: it says what is wrong, where, and what to do, without the password.
 func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	config, err := readPostgresURL(url)
@@ -74,13 +74,13 @@ func readPostgresURL(url string) (*pgxpool.Config, error) {
 	conn.ConnectTimeout = cmp.Or(conn.ConnectTimeout, postgresTimeout)
 	conn.RuntimeParams["application_name"] = cmp.Or(conn.RuntimeParams["application_name"], "rehearse")
 	if !u.Query().Has("default_query_exec_mode") {
-		// No statements are prepared by name, which poolers such as PgBouncer do not know on every connection.
+		// No statements are prepared by name: behind a pooler such as PgBouncer, not every connection knows them.
 		conn.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return config, nil
 }
 
-// databaseName is the database as errors name it.
+// databaseName names the database in errors.
 func databaseName(c *pgx.ConnConfig) string {
 	host := c.Host
 	if !strings.HasPrefix(host, "/") { // which is the folder of a socket
@@ -89,7 +89,7 @@ func databaseName(c *pgx.ConnConfig) string {
 	return "postgres://" + host + "/" + c.Database
 }
 
-// page reads a page of a long list whose order is that of an index, row by row until scan wants no more.
+// page reads a page of a long list in the order of an index, row by row, until scan returns false.
 func (p *Postgres) page(ctx context.Context, query string, args []any, scan func(pgx.Rows) (goOn bool, err error)) (err error) {
 	var batch pgx.Batch
 	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every page.
@@ -114,15 +114,15 @@ func (p *Postgres) page(ctx context.Context, query string, args []any, scan func
 	return rows.Err()
 }
 
-// cell is a value for a column of a table. Cast names a type from which PostgreSQL converts to the column's own. Without one, the value is
-// text, which is read as the column's type.
+// cell is a value for a column of a table. cast names a type that PostgreSQL converts to the column's own. Without a cast, the value is
+// text and is read as the column's type.
 type cell struct {
 	column, cast string
 	value        any
 }
 
-// upsert replaces the row with an id, or adds one. It requires nothing of the table but the columns, since an application's table has its own
-// types and perhaps no key. A lock therefore makes writers wait for each other.
+// upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table has its own types
+// and perhaps no unique key. A lock therefore makes writers wait for each other.
 func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {
 	var sets, columns, places []string
 	args := []any{id}
@@ -148,7 +148,8 @@ func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []ce
 // upsertLock is the first number of the locks that upsert holds.
 const upsertLock = 0x72657068
 
-// isKey is the condition that a column is the first argument, which is text whatever the column is. UUIDs come in small letters.
+// isKey is the condition that a column equals the first argument. The argument is text, whatever the type of the column. PostgreSQL writes
+// UUIDs in lower case.
 func isKey(column string) string {
 	return column + `::text = CASE WHEN pg_typeof(` + column + `) = 'uuid'::regtype THEN lower($1::text) ELSE $1::text END`
 }

@@ -17,7 +17,7 @@ func (e *Error) Refused() bool {
 	return ok && slices.Contains([]string{data, integrity, limits}, refused.Code[:min(2, len(refused.Code))])
 }
 
-// explain makes an Error of what went wrong; nil stays nil.
+// explain makes an Error of an error of PostgreSQL; nil stays nil.
 func (p *Postgres) explain(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil
@@ -51,10 +51,10 @@ func diagnosePostgres(err error) (problem, hint string) {
 	return err.Error(), "see whether the server runs and the URL is right"
 }
 
-// undefinedColumn is the code of a column that is not there.
+// undefinedColumn is PostgreSQL's code for a missing column.
 const undefinedColumn = "42703"
 
-// refusals are what PostgreSQL's codes of errors mean (its manual, appendix A), and what to do.
+// refusals says what PostgreSQL's error codes mean (its manual, appendix A), and what to do.
 var refusals = map[string]struct{ problem, hint string }{
 	"28P01":         {"it refused the user or the password", "correct them in the URL"},
 	"28000":         {"", "correct the user in the URL, or allow it in the server's pg_hba.conf"},
@@ -91,7 +91,7 @@ func diagnoseRefusal(e *pgconn.PgError) (problem, hint string) {
 	return fmt.Sprintf("%s [SQLSTATE %s]", problem, e.Code), known.hint
 }
 
-// explainColumns is explain for tables other than exp.events.
+// explainColumns does what explain does, for tables other than exp.events.
 func (p *Postgres) explainColumns(ctx context.Context, op string, err error, columns string) error {
 	err = p.explain(ctx, op, err)
 	e, ok := errors.AsType[*Error](err)

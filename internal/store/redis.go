@@ -16,28 +16,27 @@ import (
 const (
 	// redisTimeout bounds dialling, writing and reading, each.
 	redisTimeout = 2 * time.Second
-	// redisConnections is how many connections a Redis holds at most. A command takes well below a millisecond,
-	// so that these serve thousands of sessions.
+	// redisConnections bounds the connections of a Redis. A command takes well below a millisecond, so these serve thousands of sessions.
 	redisConnections = 32
 	// redisRetries is how often a command is tried again when its connection broke.
 	redisRetries = 2
-	// redisIdle closes connections that are not used; less than the time-out of common servers and proxies.
+	// redisIdle is the time after which an unused connection is closed. It is less than the time-outs of common servers and proxies.
 	redisIdle = 5 * time.Minute
-	// healthEvery is how often the server is asked whether it is there.
+	// healthEvery is the time between two checks of the server.
 	healthEvery = 30 * time.Second
 	// defaultPrefix begins every key.
 	defaultPrefix = "rehearse:"
 )
 
-// RedisOptions are the settings of a Redis that its URL does not have. The zero value is useful.
+// RedisOptions are the settings that the URL of a Redis does not have. The zero value is ready to use.
 type RedisOptions struct {
 	// TTL is how long a session is kept after it was last written; 0 keeps sessions for ever.
 	TTL time.Duration
-	// RefreshOnRead lets the TTL begin anew when a session is read, too.
+	// RefreshOnRead starts the TTL anew also when a session is read.
 	RefreshOnRead bool
-	// KeyPrefix begins the name of every key; "" is "rehearse:".
+	// KeyPrefix begins the name of every key; "" means "rehearse:".
 	KeyPrefix string
-	// HealthEvery is the time between two looks at the server's health; 0 is 30 s.
+	// HealthEvery is the time between two checks of the server; 0 means 30 s.
 	HealthEvery time.Duration
 }
 
@@ -51,21 +50,21 @@ type Redis struct {
 	onRead bool
 	prefix string
 	health redisHealth
-	// releases are locks that could not be given up at once; closing ends them.
+	// releases counts the locks that are still being released in the background. Closing ends them.
 	releases sync.WaitGroup
 	closing  chan struct{}
 	close    sync.Once
 }
 
 // OpenRedis connects to the server that the URL names, such as redis://user:password@host:6379/0, rediss:// for TLS or
-// unix:///path. It asks the server once and looks after it from then on; Healthy tells what it found.
+// unix:///path. It asks the server once, and again regularly; Healthy returns what it found.
 // An error is a *Error: it says what is wrong, where, and what to do, without the password.
 func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, error) {
 	settings, server, err := readRedisURL(url)
 	if err != nil {
 		return nil, err
 	}
-	// The library would write to standard error what these calls return as errors.
+	// Otherwise the library would write errors to standard error that these calls return.
 	logging.Disable()
 	r := &Redis{
 		client: redis.NewClient(settings),
@@ -83,8 +82,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 	return r, nil
 }
 
-// readRedisURL reads the settings of a URL. What the URL leaves open is set to be fast, bounded and kept alive:
-// the library's dialler has TCP keepalive after 30 s.
+// readRedisURL reads the settings of a URL. It bounds the settings that the URL leaves open. The library's dialler sets TCP keepalive to 30 s.
 func readRedisURL(url string) (*redis.Options, server, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -109,7 +107,7 @@ func readRedisURL(url string) (*redis.Options, server, error) {
 	return o, server{kind: "Redis", url: serverName(o), password: o.Password}, nil
 }
 
-// Close ends the connections and the look after the server's health. The data stays.
+// Close ends the connections and the health checks. The data stays.
 func (r *Redis) Close() error {
 	r.health.end()
 	r.close.Do(func() { close(r.closing) })
@@ -128,10 +126,10 @@ func wholeMillis(d time.Duration) int64 {
 	return max(d.Milliseconds(), 1)
 }
 
-// key names what is kept about one thing. The braces keep everything about a session on one node of a cluster.
+// key returns the name of a key. The braces keep all keys of a session on one node of a cluster.
 func (r *Redis) key(kind, name string) string { return r.prefix + kind + ":{" + name + "}" }
 
-// RedisCache keeps bytes for a time on a Redis server. It is safe for concurrent use; Redis.Cache gives it.
+// RedisCache keeps bytes for a time on a Redis server. Redis.Cache returns it. It is safe for concurrent use.
 type RedisCache struct{ r *Redis }
 
 // Cache returns a cache on the server, shared with other processes. It ends with the Redis; closing it is not needed.
@@ -153,8 +151,8 @@ func (c *RedisCache) Set(ctx context.Context, key string, value []byte, ttl time
 	return c.r.explain(ctx, "write the cache on", err)
 }
 
-// redisHealth remembers whether a server answered last. A goroutine asks it regularly between start and end;
-// every call of the Redis reports as well, so that a fault shows at once and not after half a minute.
+// redisHealth remembers whether a server answered the last time. Between start and end a goroutine asks it regularly. Every call of the
+// Redis reports as well, so that a fault shows at once.
 type redisHealth struct {
 	failed atomic.Pointer[Error] // nil: it answered
 	quit   context.CancelFunc
@@ -187,7 +185,7 @@ func (h *redisHealth) end() {
 	})
 }
 
-// report notes how a call came out; nil means that the server answered.
+// report notes the outcome of a call; nil means that the server answered.
 func (h *redisHealth) report(failed *Error) {
 	// Reading first keeps the line of memory shared among the cores that serve a healthy server.
 	if h.failed.Load() != failed {
@@ -195,13 +193,12 @@ func (h *redisHealth) report(failed *Error) {
 	}
 }
 
-// ping asks the server; explain notes what comes of it.
+// ping asks the server; explain notes the outcome.
 func (r *Redis) ping(ctx context.Context) {
 	_ = r.explain(ctx, "ping", r.client.Ping(ctx).Err())
 }
 
-// Healthy returns nil while the server answers, else the latest error: of a call, or of the check every 30 s. It does not ask the server and
-// returns at once.
+// Healthy returns nil while the server answers, else the error of the latest call or check. It does not ask the server and returns at once.
 func (r *Redis) Healthy() error {
 	if failed := r.health.failed.Load(); failed != nil {
 		return failed

@@ -20,7 +20,7 @@ func serverName(o *redis.Options) string {
 	return "redis://" + o.Addr + "/" + strconv.Itoa(o.DB)
 }
 
-// explain makes an Error of what went wrong and tells the health of the server, which an answer of any kind proves.
+// explain makes an Error of an error of Redis. It also reports the health of the server; an answer of any kind proves it.
 func (r *Redis) explain(ctx context.Context, op string, err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		r.health.report(nil)

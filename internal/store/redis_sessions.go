@@ -73,7 +73,7 @@ func (r *Redis) Save(ctx context.Context, thread string, record graph.Record) er
 	return fmt.Errorf("save session %q in %s: %w", thread, r.server, err)
 }
 
-// recordMeta is what is kept of a record besides its state.
+// recordMeta is a record without its state.
 type recordMeta struct {
 	Parent string `json:"parent,omitempty"`
 	Turn   int    `json:"turn"`
@@ -93,8 +93,8 @@ func (r *Redis) Delete(ctx context.Context, thread string) error {
 
 var _ graph.Checkpointer = (*Redis)(nil)
 
-// loadRecords returns the values of a record, then of each record on the way from it to the first: id, meta, appended.
-// A parent is always older than its child, so that the way ends.
+// loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the first. A parent is always
+// older than its child, so the way ends.
 var loadRecords = redis.NewScript(`
 local key, id, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 if id == '' then id = redis.call('HGET', key, 'newest') end
@@ -173,7 +173,7 @@ func (r *Redis) damaged(thread string, err error) error {
 	}
 }
 
-// readRecords makes records of triples of id, meta and what is appended.
+// readRecords makes records of triples of id, meta and appended.
 func readRecords(found []string) ([]graph.Record, error) {
 	var records []graph.Record
 	for triple := range slices.Chunk(found, 3) {
@@ -191,7 +191,7 @@ func readRecords(found []string) ([]graph.Record, error) {
 	return records, nil
 }
 
-// raw is JSON that was kept; nothing was kept of nil.
+// raw returns stored JSON; "" was stored for nil.
 func raw(text string) json.RawMessage {
 	if text == "" {
 		return nil
@@ -199,10 +199,10 @@ func raw(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// scanned is how many keys the server looks at before it lets others in.
+// scanned is the number of keys that the server reads before it serves others.
 const scanned = 1000
 
-// ThreadsEnding returns the threads whose names end so, in order of name. It looks at every key of the server, some at a time.
+// ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every key of the server, some at a time.
 func (r *Redis) ThreadsEnding(ctx context.Context, end string) ([]string, error) {
 	before, behind, _ := strings.Cut(r.key("session", "\x00"), "\x00")
 	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

@@ -9,23 +9,22 @@ import (
 	"rehearse/internal/replay"
 )
 
-// ReplayRuns keeps the runs of replay and what became of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
-// Runs of suites are in the index of a Store. It is safe for concurrent use and for several processes. Store.ReplayRuns and Postgres.ReplayRuns give it.
-//
-// Text, times and JSON come back as Events says of them. In PostgreSQL the table exp.conversation_replay_results may be an application's, with
-// ids that are UUIDs; there NULL is read as nothing.
+// ReplayRuns keeps the runs of replay and the outcomes of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
+// Runs of suites are in the index of a Store. It is safe for concurrent use and for several processes. Store.ReplayRuns and
+// Postgres.ReplayRuns return it. Text, times and JSON come back as Events describes it. In PostgreSQL the table
+// exp.conversation_replay_results may belong to an application, with UUIDs as ids; NULL is then read as empty.
 type ReplayRuns struct {
 	table replayRunTable
 }
 
 var _ replay.Runs = (*ReplayRuns)(nil)
 
-// replayRunTable is what differs between databases.
+// replayRunTable is the part of ReplayRuns that differs between databases.
 type replayRunTable interface {
-	// runs returns the newest, or with an id that one, if it is there. A limit below 1 means all.
+	// runs returns the newest runs, or with an id that run, if it exists. A limit below 1 means all.
 	runs(ctx context.Context, id string, limit int) ([]replay.Run, error)
 	putRun(ctx context.Context, r replayRunRow) error
-	// sweep ends runs that were seen last before a time.
+	// sweep ends the runs that were last seen before a time.
 	sweep(ctx context.Context, before time.Time) (int, error)
 	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports whether the run exists;
 	// for a missing run it writes nothing.
@@ -37,9 +36,9 @@ type replayRunTable interface {
 }
 
 // brokenOff is the error of a run that was killed.
-const brokenOff = "the program that ran it has ended without a word"
+const brokenOff = "the program that ran it ended before the run was complete"
 
-// PutRun writes the row of a run, new or known: the last one holds. It does not touch the sessions. A long Error is cut.
+// PutRun writes the row of a run, and replaces an earlier row with its id. It does not change the sessions. A long Error is cut.
 func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
 	row, err := newReplayRunRow(run)
 	if err != nil {
@@ -48,7 +47,7 @@ func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
 	return r.table.putRun(ctx, row)
 }
 
-// Run returns the run with the id. Without one the error wraps replay.ErrUnknown.
+// Run returns the run with the id. If there is none, the error wraps replay.ErrUnknown.
 func (r *ReplayRuns) Run(ctx context.Context, id string) (replay.Run, error) {
 	if id == "" {
 		return replay.Run{}, r.unknown(id, "name one")
@@ -72,15 +71,15 @@ func (r *ReplayRuns) Runs(ctx context.Context, limit int) ([]replay.Run, error) 
 	return r.table.runs(ctx, "", limit)
 }
 
-// Sweep ends the runs that are Running and have been silent for longer than replay.StaleAfter, because their process was killed. They become
-// Partially, with an Error, and end at the time when they were last seen. It returns how many.
+// Sweep ends the runs that are Running and were last seen longer than replay.StaleAfter ago, because their process was killed. Their status
+// becomes Partially, with an Error, and they end at the time when they were last seen. It returns their number.
 func (r *ReplayRuns) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return r.table.sweep(ctx, now.Add(-replay.StaleAfter))
 }
 
-// PutOutcomes adds sessions of a run, all or none. A known session is replaced; of several with the same id, the last counts. The run counts
-// as seen now, even without any outcomes. Without such a run the error wraps replay.ErrUnknown. Metrics and Detail are JSON objects of at
-// most 32 MB each, or none.
+// PutOutcomes adds sessions of a run, all or none. A known session is replaced; of several with the same id, the last counts. The run
+// counts as seen now, even without any outcomes. If there is no such run, the error wraps replay.ErrUnknown. Metrics and Detail are JSON
+// objects of at most 32 MB each, or none.
 func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []replay.Outcome, now time.Time) error {
 	rows, err := newOutcomeRows(outcomes)
 	if err != nil {
@@ -97,7 +96,7 @@ func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []r
 }
 
 // Outcomes yields the sessions of a run in the byte order of their ids. It reads them in pages, so that it needs no connection while the
-// caller is busy. A run that is not there has none. After an error it yields nothing more.
+// caller is busy. For an unknown run it yields nothing. After an error it yields nothing more.
 func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[replay.Outcome, error] {
 	return func(yield func(replay.Outcome, error) bool) {
 		after := ""

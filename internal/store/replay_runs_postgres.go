@@ -14,7 +14,7 @@ import (
 // exp.conversation_replay_sessions. They end with p.
 func (p *Postgres) ReplayRuns() *ReplayRuns { return &ReplayRuns{table: postgresReplayRuns{p}} }
 
-// postgresReplayRuns are the tables, of which that of results may be an application's.
+// postgresReplayRuns are the tables of the runs. The table of results may belong to an application.
 type postgresReplayRuns struct{ db *Postgres }
 
 func (t postgresReplayRuns) place() string { return t.db.server.String() }
@@ -98,14 +98,14 @@ func (t postgresReplayRuns) sweep(ctx context.Context, before time.Time) (int, e
 }
 
 const (
-	// outcomesPerInsert and insertBytes bound what one statement inserts.
+	// outcomesPerInsert and insertBytes bound the rows of one statement.
 	outcomesPerInsert = 1_000
 	insertBytes       = 8 << 20
 )
 
 func (t postgresReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error) {
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
-		// Another writer of this run waits here, so that no two have sessions that the other waits for.
+		// Another writer of this run waits here. Otherwise two writers could each wait for a session of the other.
 		done, err := tx.Exec(ctx, `UPDATE exp.conversation_replay_results SET seen_at = $2::timestamptz WHERE `+isKey("evaluation_run_id"),
 			run, timeOrNull(seen))
 		if known = done.RowsAffected() > 0; err != nil || !known {

@@ -48,7 +48,7 @@ func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 	check.text("dataset_version", r.DatasetVersion, 2*replay.MaxName) // which begins with the flow's name
 	for _, f := range r.figures() {
 		if f.value != nil && (math.IsNaN(*f.value) || math.IsInf(*f.value, 0)) {
-			check.errorf("its %s is %v: leave it out where it does not apply", f.column, *f.value)
+			check.errorf("its %s is %v, which is not finite: leave it out where it does not apply", f.column, *f.value)
 		}
 	}
 	for _, at := range r.times() {
@@ -100,7 +100,7 @@ func cutText(text string, most int) string {
 // outcomeRow is a session of a run as databases keep it. JSON is "" for none.
 type outcomeRow struct{ session, dropped, metrics, detail string }
 
-// newOutcomeRows are ordered by session, so that writers do not wait for each other crosswise; of several the last counts.
+// newOutcomeRows makes rows ordered by session, so that no two writers wait for each other. Of several of one session the last counts.
 func newOutcomeRows(outcomes []replay.Outcome) ([]outcomeRow, error) {
 	rows := make([]outcomeRow, 0, len(outcomes))
 	for _, o := range outcomes {

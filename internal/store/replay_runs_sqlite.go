@@ -107,7 +107,7 @@ func (t sqliteReplayRuns) putOutcomes(ctx context.Context, run string, rows []ou
 	return known, t.store.explain(ctx, "write replayed sessions to", err)
 }
 
-// insertOutcomes inserts rows, so many at a time, which divides how many they are.
+// insertOutcomes inserts rows, each at a time; each divides the number of rows.
 func insertOutcomes(ctx context.Context, tx *sql.Tx, run string, rows []outcomeRow, each int) (err error) {
 	if len(rows) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func insertOutcomes(ctx context.Context, tx *sql.Tx, run string, rows []outcomeR
 	return nil
 }
 
-// insertOutcomeRows is the statement that inserts so many rows.
+// insertOutcomeRows returns the statement that inserts a number of rows.
 func insertOutcomeRows(rows int) string {
 	return `INSERT INTO conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
 		VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?)", rows)[len(", "):] + `
@@ -156,5 +156,5 @@ func (t sqliteReplayRuns) page(ctx context.Context, run, after string, limit int
 	return t.store.explain(ctx, "read replayed sessions from", err)
 }
 
-// errEnough ends reading early.
+// errEnough ends reading before the last row.
 var errEnough = errors.New("enough was read")

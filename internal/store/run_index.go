@@ -20,11 +20,11 @@ var ErrNoRun = errors.New("no such run")
 // AmbiguousError is what Run returns when several runs begin with the id.
 type AmbiguousError struct {
 	Prefix string
-	// IDs are the newest of them, at most five.
+	// IDs are the ids of the newest of these runs, at most five.
 	IDs []string
 }
 
-// Error names the runs that were meant, perhaps.
+// Error names the newest of the runs.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("several runs begin with %q: %s; give more of the id", e.Prefix, strings.Join(e.IDs, ", "))
 }
@@ -40,7 +40,7 @@ type RunEntry struct {
 func (s *Store) PutRun(ctx context.Context, run result.Run, dir string) error {
 	record, err := json.Marshal(run)
 	if err != nil {
-		return fmt.Errorf("file run %s: %w", run.ID, err)
+		return fmt.Errorf("enter run %s in the index: %w", run.ID, err)
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -69,7 +69,7 @@ func (s *Store) Run(ctx context.Context, id string) (RunEntry, error) {
 		return RunEntry{}, fmt.Errorf("%w: the id is empty", ErrNoRun)
 	}
 	const few = 5
-	// The exact id comes first; the range finds the prefix by the index, which LIKE would not.
+	// The exact id comes first. The range finds the prefix by the index; LIKE would not.
 	entries, err := s.query(ctx, `
 		SELECT dir, record FROM runs WHERE id >= ?1 AND id < ?1 || char(0x10FFFF)
 		ORDER BY id <> ?1, started_at DESC, id DESC LIMIT ?2`, id, few)

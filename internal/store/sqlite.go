@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// busyTimeout is how long a statement waits for another process's write.
+	// busyTimeout bounds the time that a statement waits for a write of another process.
 	busyTimeout = 10 * time.Second
-	// connections is how many a process has to one file.
+	// connections bounds the connections of a process to one file.
 	connections = 4
 )
 
 // connect opens the file at path, or makes it.
 func connect(path string) (*sql.DB, error) {
-	// As a URI, so that a path may hold "?" and "%"; EscapedPath keeps the slashes.
+	// As a URI, so that a path may have "?" and "%"; EscapedPath keeps the slashes.
 	uri := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	connector, err := sqlite.NewConnector(uri + "?" + url.Values{
 		"_pragma": {
@@ -118,7 +118,7 @@ func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql
 	return here.ExecContext(ctx, args...)
 }
 
-// prepare makes sure that the statement is prepared; once it is, it stays so.
+// prepare prepares the statement at the first call.
 func (s *statement) prepare(ctx context.Context) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

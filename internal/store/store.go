@@ -1,7 +1,6 @@
 // Package store keeps what outlives a run: the index of the runs of suites, the judge's cached verdicts, knowledge bases, sessions, logs,
 // their replays, and datasets.
-//
-// Results themselves live in the folder of their run; a lost store costs the list of runs and some judge calls, no finding.
+// Results are in the folder of their run. A lost store costs the list of runs and some calls of judges, but no result.
 // Knowledge bases can be filled again from their files. Sessions are in the file too, or on a Redis server that several processes share; logs,
 // variants, replays and datasets are in the file or in PostgreSQL.
 package store
@@ -21,9 +20,9 @@ import (
 
 // Limits of a Store.
 const (
-	// keepVerdicts is how many verdicts a file holds after Close; the oldest go first. About 100 MB.
+	// keepVerdicts is the number of verdicts that a file keeps after Close, about 100 MB. The oldest are deleted first.
 	keepVerdicts = 200_000
-	// closeTimeout bounds what Close still writes.
+	// closeTimeout bounds the time for writing at Close.
 	closeTimeout = 30 * time.Second
 )
 
@@ -42,7 +41,7 @@ type Store struct {
 	closed  error
 }
 
-// Open opens the store at path and makes the file and its folders if they are missing.
+// Open opens the store at path. It creates the file and its folders if they are missing.
 // An error is a *Error: it says what is wrong, where, and what to do.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
@@ -67,8 +66,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Path returns the file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// Close writes what is pending, lets go of the oldest verdicts and closes the file.
-// Calls after the first return what the first returned.
+// Close writes pending verdicts, deletes the oldest ones and closes the file. Later calls return the result of the first.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

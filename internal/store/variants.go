@@ -9,19 +9,18 @@ import (
 )
 
 // Variants keeps variants and versions of prompts, in a store's file or in a PostgreSQL database, with the same answers. It is safe for
-// concurrent use and for several processes. Store.Variants and Postgres.Variants give it.
-//
-// Text and JSON come back as Events says of them. In PostgreSQL the tables exp.variants and exp.prompt_versions may be an application's, with
-// ids that are UUIDs; there NULL is read as nothing.
+// concurrent use and for several processes. Store.Variants and Postgres.Variants return it.
+// Text and JSON come back as Events describes it. In PostgreSQL the tables exp.variants and exp.prompt_versions may belong to an
+// application, with UUIDs as ids; NULL is then read as empty.
 type Variants struct {
 	table variantTable
 }
 
 var _ replay.Variants = (*Variants)(nil)
 
-// variantTable is what differs between databases.
+// variantTable is the part of Variants that differs between databases.
 type variantTable interface {
-	// variants returns all in the byte order of their ids, or with an id that one, if it is there.
+	// variants returns all variants in the byte order of their ids, or with an id that variant, if it exists.
 	variants(ctx context.Context, id string) ([]replay.Variant, error)
 	prompts(ctx context.Context, id string) ([]replay.PromptVersion, error)
 	putVariant(ctx context.Context, v variantRow) error
@@ -30,7 +29,7 @@ type variantTable interface {
 	place() string
 }
 
-// Variant returns the variant with the id. Without one the error wraps replay.ErrUnknown.
+// Variant returns the variant with the id. If there is none, the error wraps replay.ErrUnknown.
 func (v *Variants) Variant(ctx context.Context, id string) (replay.Variant, error) {
 	if id == "" {
 		return replay.Variant{}, v.unknown("variant", id, "name one")
@@ -45,7 +44,7 @@ func (v *Variants) Variant(ctx context.Context, id string) (replay.Variant, erro
 	return found[0], nil
 }
 
-// Prompt returns the version of a prompt with the id. Without one the error wraps replay.ErrUnknown.
+// Prompt returns the version of a prompt with the id. If there is none, the error wraps replay.ErrUnknown.
 func (v *Variants) Prompt(ctx context.Context, id string) (replay.PromptVersion, error) {
 	if id == "" {
 		return replay.PromptVersion{}, v.unknown("prompt version", id, "name one")
@@ -103,7 +102,7 @@ func (v *Variants) PutPrompt(ctx context.Context, one replay.PromptVersion) erro
 	return v.table.putPrompt(ctx, row)
 }
 
-// variantRow and promptRow are what databases keep. JSON is "" for none.
+// variantRow and promptRow are rows as databases keep them. JSON is "" for none.
 type variantRow struct{ id, experiment, name, config string }
 
 type promptRow struct{ id, path, provider, model, defaults string }
@@ -118,7 +117,7 @@ func (r promptRow) prompt() replay.PromptVersion {
 	}
 }
 
-// jsonOrNil is what a column of JSON holds, nil for nothing.
+// jsonOrNil returns the JSON of a column; nil if it is empty.
 func jsonOrNil(text string) json.RawMessage {
 	if text == "" || text == "null" {
 		return nil

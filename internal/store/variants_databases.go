@@ -58,12 +58,12 @@ func (t sqliteVariants) putPrompt(ctx context.Context, r promptRow) error {
 // Variants returns the variants that the database keeps in the tables exp.variants and exp.prompt_versions. They end with p.
 func (p *Postgres) Variants() *Variants { return &Variants{table: postgresVariants{p}} }
 
-// postgresVariants are the tables, which may be an application's: all that is read is made text, whatever its type.
+// postgresVariants are the tables of variants. They may belong to an application, so every column is read as text, whatever its type.
 type postgresVariants struct{ db *Postgres }
 
 func (t postgresVariants) place() string { return t.db.server.String() }
 
-// keyOrAll is followed by the key of a table; without an id there is no condition but that it has one.
+// keyOrAll returns the condition that a row has the id of the first argument, and the order. Without an id, every row with a key matches.
 func keyOrAll(key string) string {
 	return ` WHERE ` + key + ` IS NOT NULL AND ($1 = '' OR ` + isKey(key) + `) ORDER BY ` + key + `::text COLLATE "C"`
 }

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Verdict returns the verdict that was put under key, and whether there is one.
-// It sees every PutVerdict of this Store at once, those of other processes once they are written.
-// The caller owns the bytes.
+// Verdict returns the verdict that was put under key, and whether there is one. It finds verdicts of this Store at once, and those of other
+// processes when they are written. The caller owns the bytes.
 func (s *Store) Verdict(ctx context.Context, key string) ([]byte, bool, error) {
 	if v, ok := s.verdicts.get(key); ok {
 		return bytes.Clone(v), true, nil
@@ -31,7 +30,7 @@ func (s *Store) Verdict(ctx context.Context, key string) ([]byte, bool, error) {
 // PutVerdict keeps a verdict under key, in place of an earlier one.
 // It copies the bytes and returns before the verdict is on disk, which takes a tenth of a second, or until Close.
 // It waits when the disk cannot keep up. An error says that earlier verdicts could not be written. Verdict still returns them and this one,
-// and writing is retried, up to a bound beyond which this verdict is dropped.
+// and writing is retried. When too many wait, this verdict is dropped.
 func (s *Store) PutVerdict(ctx context.Context, key string, verdict []byte) error {
 	// Not nil, which SQLite would take for NULL.
 	return s.verdicts.put(ctx, key, append([]byte{}, verdict...))
@@ -40,7 +39,7 @@ func (s *Store) PutVerdict(ctx context.Context, key string, verdict []byte) erro
 // writeVerdicts writes a batch in one transaction.
 func (s *Store) writeVerdicts(ctx context.Context, batch map[string][]byte) error {
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		// Replacing gives the row a new id: what is put again is young again.
+		// Replacing gives the row a new id, so a verdict that is put again counts as new.
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO verdicts (key, verdict) VALUES (?, ?)`)
 		if err != nil {
 			return err
@@ -60,7 +59,7 @@ func (s *Store) writeVerdicts(ctx context.Context, batch map[string][]byte) erro
 func (s *Store) prune(ctx context.Context) error {
 	var span int
 	err := s.db.QueryRowContext(ctx, `SELECT coalesce(max(id) - min(id) + 1, 0) FROM verdicts`).Scan(&span)
-	// The span of ids is never less than the number of rows and costs two look-ups, where counting reads the table.
+	// The span of ids is never less than the number of rows. It costs two look-ups; counting would read the table.
 	if err == nil && span > s.keep {
 		err = s.write(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx,
@@ -72,11 +71,11 @@ func (s *Store) prune(ctx context.Context) error {
 }
 
 const (
-	// flushEvery is how long a verdict waits for company before it is written.
+	// flushEvery bounds the time that a verdict waits for others before it is written.
 	flushEvery = 100 * time.Millisecond
-	// flushAt is how many verdicts are written without waiting for more.
+	// flushAt is the number of verdicts that are written without waiting for more.
 	flushAt = 1_000
-	// maxPending is how many may wait before put waits too.
+	// maxPending is the number of waiting verdicts from which put waits.
 	maxPending = 10_000
 )
 

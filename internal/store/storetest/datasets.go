@@ -147,7 +147,7 @@ func datasetsListed(t *testing.T, d *store.Datasets) {
 	}
 	for _, refused := range []struct{ name, description, want string }{
 		{"", "", "it has no name: give it one"},
-		{strings.Repeat("x", 256), "", "its name has 256 bytes, of which 255 can be kept"},
+		{strings.Repeat("x", 256), "", "its name has 256 bytes, and at most 255 can be kept"},
 		{"x", strings.Repeat("x", 64<<10+1), "its description has 65537 bytes"},
 	} {
 		if err := d.Create(t.Context(), refused.name, refused.description, noon); err == nil || !strings.Contains(err.Error(), refused.want) {
@@ -257,11 +257,11 @@ func itemsMade(t *testing.T, d *store.Datasets) {
 func itemsRefused(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	for want, item := range map[string]dataset.Record{
-		"it has no id: give it one":                                     {},
-		"its id has 1001 bytes, of which 1000 can be kept":              {ID: strings.Repeat("x", 1001)},
-		`item "a": its input is no JSON: correct it`:                    {ID: "a", Input: json.RawMessage(`{`)},
-		`item "a": its metadata is no JSON: correct it`:                 {ID: "a", Metadata: json.RawMessage(`x`)},
-		"it has 16777219 bytes, of which 16777216 can be kept: shorten": {ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`)},
+		"it has no id: give it one":                                        {},
+		"its id has 1001 bytes, and at most 1000 can be kept":              {ID: strings.Repeat("x", 1001)},
+		`item "a": its input is no JSON: correct it`:                       {ID: "a", Input: json.RawMessage(`{`)},
+		`item "a": its metadata is no JSON: correct it`:                    {ID: "a", Metadata: json.RawMessage(`x`)},
+		"it has 16777219 bytes, and at most 16777216 can be kept: shorten": {ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`)},
 	} {
 		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, dataset.PutOptions{Now: noon}); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.300v, want %s", err, want)

@@ -159,7 +159,7 @@ func replaysRefused(t *testing.T, r *store.ReplayRuns) {
 		{"its evaluation_run_id has 600 bytes", func(r *replay.Run) { r.ID = strings.Repeat("x", 600) }},
 		{`replay run "r1": it has no status`, func(r *replay.Run) { r.Status = "" }},
 		{"its variant_id has", func(r *replay.Run) { r.VariantID = strings.Repeat("x", 600) }},
-		{"its turn_count_ratio is NaN: leave it out", func(r *replay.Run) { r.TurnCountRatio = new(math.NaN()) }},
+		{"its turn_count_ratio is NaN, which is not finite: leave it out", func(r *replay.Run) { r.TurnCountRatio = new(math.NaN()) }},
 		{"its avg_latency_ms is +Inf", func(r *replay.Run) { r.AvgLatencyMS = new(math.Inf(1)) }},
 		{"its intervals is no JSON object", func(r *replay.Run) { r.Intervals = json.RawMessage(`[]`) }},
 		{"its settings is no JSON object", func(r *replay.Run) { r.Settings = json.RawMessage(`{`) }},
@@ -195,7 +195,7 @@ func replaysSwept(t *testing.T, r *store.ReplayRuns) {
 		}
 	}
 	for _, run := range []replay.Run{silent, unseen} {
-		run.Status, run.Error = replay.Partially, "the program that ran it has ended without a word"
+		run.Status, run.Error = replay.Partially, "the program that ran it ended before the run was complete"
 		if run.Seen.IsZero() {
 			run.Seen = run.Started
 		}

@@ -163,13 +163,13 @@ func variantsRefused(t *testing.T, v *store.Variants) {
 		want    string
 	}{
 		{replay.Variant{}, "it has no id: give it one"},
-		{replay.Variant{ID: long}, "its id has 513 bytes, of which 512 can be kept"},
+		{replay.Variant{ID: long}, "its id has 513 bytes, and at most 512 can be kept"},
 		{replay.Variant{ID: "v", ExperimentID: long}, `variant "v": its experiment_id has 513 bytes`},
 		{replay.Variant{ID: "v", Name: long}, "its name has"},
 		{replay.Variant{ID: "v", Config: json.RawMessage(`{"a":`)}, "its config is no JSON object: correct it"},
 		{replay.Variant{ID: "v", Config: json.RawMessage(`[1]`)}, "its config is no JSON object"},
 		{replay.Variant{ID: "v", Config: json.RawMessage(`"{}"`)}, "its config is no JSON object"},
-		{replay.Variant{ID: "v", Config: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, "of which 1048576 can be kept: shorten it"},
+		{replay.Variant{ID: "v", Config: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, "at most 1048576 can be kept: shorten it"},
 	} {
 		if err := v.PutVariant(t.Context(), tc.variant); err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
 			t.Errorf("PutVariant: %v, want %s", err, tc.want)
