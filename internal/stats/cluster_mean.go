@@ -38,23 +38,6 @@ func (c *Clusters) Mean() ClusteredMean {
 	return m
 }
 
-// RateInterval returns a 95 % interval for observations that are 1 or 0. It is Wilson's interval for the number of independent observations
-// that these are worth, and so stays within [0, 1]. When all observations are equal, a cluster is worth one.
-//
-// Source: E. L. Korn and B. I. Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
-// from Survey Data, Survey Methodology 24 (1998), with Wilson's interval as C. Franco et al. recommend, Comparative Study of Confidence
-// Intervals for Proportions in Complex Sample Surveys, Journal of Survey Statistics and Methodology 7 (2019).
-func (m ClusteredMean) RateInterval() [2]float64 {
-	if m.Clusters < 2 {
-		return [2]float64{0, 1}
-	}
-	worth := float64(m.N) / max(m.DesignEffect, 1)
-	if m.Mean <= 0 || m.Mean >= 1 {
-		worth = float64(m.Clusters)
-	}
-	return wilson(min(max(m.Mean, 0), 1), worth, tQuantile(0.5+Confidence/2, m.DF))
-}
-
 // icc returns the estimate of the intraclass correlation by analysis of variance, for clusters of different sizes.
 //
 // Source: A. Donner, A Review of Inference Procedures for the Intraclass Correlation Coefficient in the One-Way Random Effects Model,

@@ -9,20 +9,12 @@ import (
 // Power is the probability with which a detectable difference is found.
 const Power = 0.8
 
-// DetectableMean returns the smallest true mean, above or below 0, that a two-sided t-test at a level distinguishes from 0 with 80 %
-// probability. The test has n independent units (or clusters) with the standard deviation sd. It is infinite for fewer than two units.
+// detectable returns the smallest true mean, above or below 0, that a two-sided t-test at a level distinguishes from 0 with 80 %
+// probability, given the standard error of the mean and its degrees of freedom.
 //
 // Source: H. S. Bloom, Minimum Detectable Effects: A Simple Way to Report the Statistical Power of Experimental Designs, Evaluation
 // Review 19 (1995), with the noncentral t in place of his sum of two quantiles, which is too small for few units;
 // E. Miller, Adding Error Bars to Evals (2024), on power.
-func DetectableMean(sd float64, n int, level float64) float64 {
-	if n < 2 {
-		return math.Inf(1)
-	}
-	return detectable(sd/math.Sqrt(float64(n)), float64(n-1), level)
-}
-
-// detectable returns the smallest true mean that is found with 80 % probability, given its standard error and degrees of freedom.
 func detectable(se, df, level float64) float64 {
 	critical := tQuantile(1-level/2, df)
 	low, high := 0.0, 2*critical
@@ -38,18 +30,6 @@ func detectable(se, df, level float64) float64 {
 		}
 	}
 	return se * high
-}
-
-// UnitsForMean returns how many independent units (or clusters) with the standard deviation sd a two-sided t-test at a level needs to
-// distinguish a true mean of difference from 0 with 80 % probability. It is 0 for a difference of 0, for which no number is enough.
-//
-// Source: as for DetectableMean.
-func UnitsForMean(sd, difference, level float64) int {
-	difference = math.Abs(difference)
-	if difference == 0 || math.IsNaN(difference) {
-		return 0
-	}
-	return leastUnits(func(n int) bool { return DetectableMean(sd, n, level) <= difference })
 }
 
 // UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either direction, better or

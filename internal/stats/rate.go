@@ -7,7 +7,10 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -57,4 +60,89 @@ func RuleOfThree(n int) float64 {
 		return 1
 	}
 	return 3 / float64(n)
+}
+
+// TInterval returns the 95 % two-sided Student-t interval of the mean of independent observations, as {low, high}.
+// It is not clamped, since a difference may be negative. It is infinite for fewer than two observations, and has no width when all
+// observations are equal.
+//
+// Source: Student, The Probable Error of a Mean, Biometrika 6 (1908).
+func TInterval(xs []float64) [2]float64 {
+	n := float64(len(xs))
+	if n < 2 {
+		return [2]float64{math.Inf(-1), math.Inf(1)}
+	}
+	mean, sd := stat.MeanStdDev(xs, nil)
+	half := tQuantile(0.5+Confidence/2, n-1) * sd / math.Sqrt(n)
+	return [2]float64{mean - half, mean + half}
+}
+
+// TLower returns the lower end of TInterval for scores between 0 and 1, clamped to [0, 1].
+// Fewer than two scores give 0: one trial proves no lower bound.
+func TLower(scores []float64) float64 {
+	return min(max(TInterval(scores)[0], 0), 1)
+}
+
+// tQuantile returns the quantile of Student's t at probability p. Degrees of freedom need not be whole.
+func tQuantile(p, df float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(p)
+}
+
+// tTail returns the probability that Student's t exceeds t.
+func tTail(t, df float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-t)
+}
+
+// Resamples is how often a bootstrap draws, unless a Criterion gives another number. Two bootstraps with different seeds then differ by
+// about 1 % of the interval's width.
+const Resamples = 10_000
+
+// A mean is bootstrapped when the number of clusters is between these two, both included. Otherwise its interval is Student's t.
+//
+// With few clusters, the bootstrap underestimates the tails: for paired differences of log-normal latencies in 30 clusters it covers 92 %,
+// and t covers 95 % (TestCoverage has more). With many clusters, the mean is normal and a bootstrap would only cost seconds.
+const (
+	minBootstrapClusters = 50
+	maxBootstrapClusters = 10_000
+)
+
+// minResamples is the least number of resamples that gives the ends of an interval.
+const minResamples = 200
+
+// estimateOf returns the sampling distribution of the mean of all observations. It resamples whole clusters when that is better.
+func estimateOf(sums []clusterSum, resamples int, seed uint64) estimate {
+	s := clusteredMean(sums)
+	if s.clusters >= minBootstrapClusters && s.clusters <= maxBootstrapClusters && !s.alike() {
+		s.resampled = resampleMeans(sums, resamples, seed)
+	}
+	return s
+}
+
+// resampleMeans repeatedly draws as many clusters as there are, with replacement. It returns the sorted means of all observations drawn.
+// Each random number draws two clusters, by its 32 high and its 32 low bits. This prefers some clusters to others by less than one in a
+// hundred thousand. Only the result is allocated.
+//
+// Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, The Annals of Statistics 7 (1979); A. C. Cameron, J. B. Gelbach and
+// D. L. Miller, Bootstrap-Based Improvements for Inference with Clustered Errors, Review of Economics and Statistics 90 (2008), for
+// whole clusters ("pairs cluster bootstrap"); D. Lemire, Fast Random Integer Generation in an Interval, ACM TOMACS 29 (2019).
+func resampleMeans(sums []clusterSum, resamples int, seed uint64) []float64 {
+	random := rand.NewPCG(seed, 0)
+	g := uint64(len(sums))
+	means := make([]float64, resamples)
+	for r := range means {
+		var a, b clusterSum // two sums: the additions do not wait for each other
+		for range len(sums) / 2 {
+			bits := random.Uint64()
+			first, second := &sums[((bits>>32)*g)>>32], &sums[((bits&0xffffffff)*g)>>32]
+			a.n, a.sum = a.n+first.n, a.sum+first.sum
+			b.n, b.sum = b.n+second.n, b.sum+second.sum
+		}
+		if len(sums)%2 == 1 {
+			last := &sums[((random.Uint64()>>32)*g)>>32]
+			a.n, a.sum = a.n+last.n, a.sum+last.sum
+		}
+		means[r] = (a.sum + b.sum) / (a.n + b.n)
+	}
+	slices.Sort(means)
+	return means
 }

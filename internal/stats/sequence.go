@@ -6,7 +6,6 @@ import "errors"
 // The original comes first. Time is proportional to the product of the lengths, memory to the second length: 10,000 by 10,000 elements
 // take a quarter of a second and 80 KB. For sequences from outside, bound the lengths or use ScoreSequences, which does. Two empty sequences
 // are equal: every similarity is 1.
-// ScoreSequences, which does. Two empty sequences are the same: every similarity of theirs is 1.
 
 // MaxSequenceCells is the largest product of two lengths that ScoreSequences and Align take.
 const MaxSequenceCells = 100_000_000
@@ -34,22 +33,6 @@ func scoringOf(measure int) scoring {
 // Source: V. I. Levenshtein, Binary Codes Capable of Correcting Deletions, Insertions, and Reversals, Soviet Physics Doklady 10 (1966).
 func Levenshtein[T comparable](original, replay []T) int {
 	return -scoringOf(edits).of(numbered(original, replay))
-}
-
-// LCS returns the length of a longest common subsequence: the most elements that occur in both in the same order, neighbours or not.
-//
-// Source: R. A. Wagner and M. J. Fischer, The String-to-String Correction Problem, Journal of the ACM 21 (1974).
-func LCS[T comparable](original, replay []T) int {
-	return scoringOf(common).of(numbered(original, replay))
-}
-
-// NeedlemanWunsch returns the score of the best global alignment: 1 for each pair of equal elements, −1 for each pair of different
-// ones and for each element without a partner.
-//
-// Source: S. B. Needleman and C. D. Wunsch, A General Method Applicable to the Search for Similarities in the Amino Acid Sequence
-// of Two Proteins, Journal of Molecular Biology 48 (1970), with a penalty in proportion to the length of a gap.
-func NeedlemanWunsch[T comparable](original, replay []T) int {
-	return scoringOf(needleman).of(numbered(original, replay))
 }
 
 // of returns the score of the best alignment of a and b. It keeps one row of the table.

@@ -18,7 +18,7 @@ const (
 	stepReplay
 )
 
-// Align returns a best global alignment in Needleman's and Wunsch's scoring (see NeedlemanWunsch), step by step from the beginning. It
+// Align returns a best global alignment in Needleman's and Wunsch's scoring (see SequenceScores.Score), step by step from the beginning. It
 // has every element of both sequences once and in order.
 //
 // Of several best alignments it always returns the same one. At each step, it prefers a pair, then an element of the original alone, then
