@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -114,7 +115,11 @@ func execute(t *testing.T, model llm.Model, c *flow.Context) (*flow.Result, erro
 
 func checkResult(t *testing.T, r *flow.Result) {
 	t.Helper()
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(flow.ResultSchema()))
+	published, err := os.ReadFile("schema/execution_result.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(published))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,9 +66,6 @@ type Node struct {
 // Ends reports whether the node is terminal.
 func (n *Node) Ends() bool { return n.Type == Stop }
 
-// Descriptor returns the node as the model and the caller see it. It is shared; do not change it.
-func (n *Node) Descriptor() *Descriptor { return n.descriptor }
-
 // Stay is the hidden option of every conversation node: no option fits yet.
 const Stay = "-1"
 

@@ -2,7 +2,7 @@ package flow
 
 import (
 	"bytes"
-	_ "embed" // the published schemas
+	_ "embed" // the published schema
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,12 +17,6 @@ import (
 
 //go:embed schema/execution_context.schema.json
 var contextSchema []byte
-
-//go:embed schema/execution_result.schema.json
-var resultSchema []byte
-
-// ResultSchema returns the published JSON Schema of a Result.
-func ResultSchema() []byte { return bytes.Clone(resultSchema) }
 
 var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(contextSchema))

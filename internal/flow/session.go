@@ -43,9 +43,6 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 	}}, nil
 }
 
-// Flow returns the flow of the conversation.
-func (s *Session) Flow() *Flow { return s.flow }
-
 // Context returns the state before the next turn. It is shared; do not change it.
 func (s *Session) Context() Context { return s.next }
 

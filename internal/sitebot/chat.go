@@ -30,9 +30,6 @@ func New(c Config) (*Bot, error) {
 	return b, b.compile()
 }
 
-// Graph returns the graph that every turn runs, to be drawn or looked into.
-func (b *Bot) Graph() *graph.Graph[State] { return b.graph }
-
 // Thread is the key of a session in the checkpointer: sites never share one.
 func Thread(siteName, session string) string { return siteName + ":" + session }
 

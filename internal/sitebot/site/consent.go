@@ -79,9 +79,6 @@ var refusalWords = map[string][]string{
 	},
 }
 
-// YesWords returns the ways to accept a proposal in all languages, in lower case and without punctuation.
-func YesWords() []string { return inAll(yesWords) }
-
 // RefusalWords returns the ways not to answer a question in all languages, in lower case and without punctuation.
 func RefusalWords() []string { return inAll(refusalWords) }
 

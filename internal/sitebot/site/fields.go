@@ -48,11 +48,6 @@ func Missing(fields []Field, values map[string]string) []Field {
 	return missing
 }
 
-// CTABlocked reports whether a required field is still unknown, so that the next thing to do is to ask rather than to propose a demo.
-func (s *Site) CTABlocked(collected map[string]string) bool {
-	return len(Missing(s.Required(), collected)) > 0
-}
-
 // Field returns the field with an id.
 func (s *Site) Field(id string) (Field, bool) {
 	for _, f := range s.Fields() {
@@ -67,16 +62,6 @@ func (s *Site) Field(id string) (Field, bool) {
 func (s *Site) Threshold() (score int, on bool) {
 	score = s.Qualification.InterestSignals.Threshold
 	return score, score > 0
-}
-
-// Signal returns the signal with an id.
-func (s *Site) Signal(id string) (Signal, bool) {
-	for _, signal := range s.Qualification.InterestSignals.Signals {
-		if signal.ID == id {
-			return signal, true
-		}
-	}
-	return Signal{}, false
 }
 
 // Next returns the first booking field without a value.

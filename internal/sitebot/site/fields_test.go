@@ -40,7 +40,7 @@ qualification:
 		if got := len(site.Missing(s.Fields(), tc.collected)); got != tc.missing {
 			t.Errorf("%v: %d missing, want %d", tc.collected, got, tc.missing)
 		}
-		if got := s.CTABlocked(tc.collected); got != tc.blocked {
+		if got := len(site.Missing(s.Required(), tc.collected)) > 0; got != tc.blocked {
 			t.Errorf("%v: blocked %t", tc.collected, got)
 		}
 	}
@@ -49,12 +49,6 @@ qualification:
 	}
 	if _, ok := s.Field("f9"); ok {
 		t.Error("there is no f9")
-	}
-	if signal, ok := s.Signal("price"); !ok || signal.Weight != 12 {
-		t.Errorf("Signal(price) = %v, %t", signal, ok)
-	}
-	if _, ok := s.Signal("no"); ok {
-		t.Error("there is no such signal")
 	}
 	if score, on := s.Threshold(); score != 10 || !on {
 		t.Errorf("Threshold() = %d, %t", score, on)

@@ -15,15 +15,6 @@ import (
 // maxSiteBytes bounds the file of a site.
 const maxSiteBytes = 1 << 20
 
-// LoadFile reads the file of a site. A faulty file gives a source.Problems with all of its faults.
-func LoadFile(path string) (*Site, error) {
-	data, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Load(path, data)
-}
-
 // readFile reads a file of bounded size.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)

@@ -1,0 +1,6 @@
+package sitebot
+
+import "rehearse/internal/graph"
+
+// Graph is the graph that every turn runs.
+func (b *Bot) Graph() *graph.Graph[State] { return b.graph }
