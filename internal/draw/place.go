@@ -132,3 +132,84 @@ func distance(a, b *item) int {
 	}
 	return a.right + b.left + gap
 }
+
+// straighten removes the last small bends from long wires: successive points get the same x if their neighbours leave room.
+func (p *part) straighten() {
+	for i := range p.wires {
+		chain := p.wires[i].chain
+		for len(chain) > 1 {
+			n, x := p.run(chain)
+			for _, c := range chain[:n] {
+				p.items[c].x = x
+			}
+			chain = chain[n:]
+		}
+	}
+}
+
+// run returns how many points, from the first on, can share an x, and the x nearest to their mean.
+func (p *part) run(chain []int) (n, x int) {
+	low, high, sum := math.MinInt, math.MaxInt, 0
+	for _, c := range chain {
+		left, right := p.room(c)
+		if max(low, left) > min(high, right) {
+			break
+		}
+		low, high = max(low, left), min(high, right)
+		sum += p.items[c].x
+		n++
+	}
+	return n, min(max(sum/n, low), high)
+}
+
+// room returns the least and the greatest x of an item's centre between its neighbours or the ends of its layer.
+func (p *part) room(i int) (left, right int) {
+	it := &p.items[i]
+	layer := p.layers[it.layer]
+	left, right = min(it.left, it.x), max(p.width-it.right, it.x)
+	if it.pos > 0 {
+		before := &p.items[layer[it.pos-1]]
+		left = before.x + distance(before, it)
+	}
+	if it.pos+1 < len(layer) {
+		after := &p.items[layer[it.pos+1]]
+		right = after.x - distance(it, after)
+	}
+	return left, right
+}
+
+// spread returns places near the wanted ones, in the same order and at least the distances apart: apart[i] lies before place i.
+// The weighted sum of squared deviations is the least possible: isotonic regression by pooling adjacent violators.
+// Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
+// are in each other's way. Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
+func spread(wanted, weights []float64, apart []int) []float64 {
+	type pool struct {
+		mean, weight float64
+		size         int
+	}
+	var pools []pool
+	offset := 0.0
+	places := make([]float64, len(wanted))
+	for i, x := range wanted {
+		offset += float64(apart[i])
+		places[i] = offset
+		last := pool{x - offset, weights[i], 1}
+		for len(pools) > 0 && pools[len(pools)-1].mean > last.mean {
+			before := pools[len(pools)-1]
+			pools = pools[:len(pools)-1]
+			sum := before.weight + last.weight
+			// The conversions prevent fused operations, so that a picture has the same bytes on every processor.
+			last.mean = (float64(before.mean*before.weight) + float64(last.mean*last.weight)) / sum
+			last.weight, last.size = sum, before.size+last.size
+		}
+		pools = append(pools, last)
+	}
+	i := 0
+	for _, p := range pools {
+		for range p.size {
+			places[i] += p.mean
+			i++
+		}
+	}
+	return places
+}

@@ -1,6 +1,8 @@
 package flow
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Definition returns a node flow as JSON, as an execution context carries it inline.
 func (f *Flow) Definition() (json.RawMessage, error) {
@@ -41,4 +43,53 @@ func (f *Flow) Definition() (json.RawMessage, error) {
 		definition.Nodes = append(definition.Nodes, written)
 	}
 	return json.Marshal(definition)
+}
+
+// WithSystemPrompt returns a copy of the flow with another system prompt. The flow itself is not changed.
+func (f *Flow) WithSystemPrompt(text string) *Flow {
+	changed := *f
+	changed.SystemPrompt = text
+	changed.Nodes = make([]*Node, len(f.Nodes))
+	changed.byID = make(map[string]*Node, len(f.Nodes))
+	for i, n := range f.Nodes {
+		node := *n
+		changed.Nodes[i] = &node
+		changed.byID[n.ID] = &node
+	}
+	// A copy must lead to copies, or the second turn would use the old prompt.
+	for _, n := range changed.Nodes {
+		n.Options = changed.copyOptions(n.Options)
+		if n.State != nil {
+			state := *n.State
+			state.Actions = changed.copyActions(state.Actions)
+			n.State = &state
+		}
+	}
+	changed.Start = changed.byID[f.Start.ID]
+	changed.finish()
+	return &changed
+}
+
+func (f *Flow) copyOptions(options []*Option) []*Option {
+	copies := make([]*Option, len(options))
+	for i, o := range options {
+		option := *o
+		if o.Next != nil {
+			option.Next = f.byID[o.Next.ID]
+		}
+		option.Actions = f.copyActions(o.Actions)
+		copies[i] = &option
+	}
+	return copies
+}
+
+func (f *Flow) copyActions(actions []Action) []Action {
+	copies := make([]Action, len(actions))
+	for i, a := range actions {
+		if a.node != nil {
+			a.node = f.byID[a.node.ID]
+		}
+		copies[i] = a
+	}
+	return copies
 }

@@ -3,8 +3,10 @@ package sitebot
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"rehearse/internal/draw"
 	"rehearse/internal/graph"
 )
 
@@ -129,4 +131,13 @@ func (b *Bot) compile() error {
 	}
 	b.graph = g
 	return nil
+}
+
+// Drawing returns the graph that every turn runs, to be drawn: the same definition that runs (S3.8).
+func Drawing() (draw.Graph, error) {
+	b := &Bot{Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	if err := b.compile(); err != nil {
+		return draw.Graph{}, err
+	}
+	return b.graph.Drawing(), nil
 }

@@ -4,6 +4,8 @@ package retrieve
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -95,4 +97,27 @@ func (e Embedded) Retrieve(ctx context.Context, query string) (string, error) {
 		return "", fmt.Errorf("knowledge base %q: %w", e.Base, err)
 	}
 	return Text(passages), nil
+}
+
+// noContext ends what the server says in place of a context that it has not found.
+const noContext = "[no-context]"
+
+// found reads the context out of an answer: {"response": "text"}, or, of servers before version 1, the text alone.
+func found(data []byte) (string, error) {
+	var answer struct {
+		Response *string `json:"response"`
+	}
+	var text string
+	switch {
+	case json.Unmarshal(data, &answer) == nil && answer.Response != nil:
+		text = *answer.Response
+	case json.Unmarshal(data, &text) == nil:
+	default:
+		return "", errors.New("the answer has no text: is this a LightRAG server?")
+	}
+	text = strings.TrimSpace(text)
+	if strings.HasSuffix(text, noContext) {
+		return "", nil
+	}
+	return bound(text), nil
 }
