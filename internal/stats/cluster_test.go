@@ -46,11 +46,11 @@ func TestICC(t *testing.T) {
 func TestClusteredMeanOfLittle(t *testing.T) {
 	infinite := [2]float64{math.Inf(-1), math.Inf(1)}
 	for _, tc := range []struct {
-		name         string
-		of           [][]float64
-		mean, se     float64
-		interval     [2]float64
-		icc, deff    float64
+		name      string
+		of        [][]float64
+		mean, se  float64
+		interval  [2]float64
+		icc, deff float64
 	}{
 		{"nothing", nil, 0, math.Inf(1), infinite, 0, 1},
 		{"one cluster", [][]float64{{0, 1, 1}}, 2. / 3, math.Inf(1), infinite, 0, 1},
