@@ -11,14 +11,14 @@ import (
 	"rehearse/internal/source"
 )
 
-// Asked is what somebody says of the classifier. Names are those of flags.
+// Asked is the classifier as a user asks for it. Its fields have the names of the flags.
 type Asked struct {
 	// Target is a node of a chatbot, a target of the configuration or in its short form, or a model; Model is a model that classifies or, with a
 	// Target, the model inside it.
 	Target, Model string
 	// Examples is a file of labelled items that a model learns from.
 	Examples string
-	// Sites is the folder of a chatbot's sites, Site the one of items that name none, Prompts the folder of prompts.
+	// Sites is the folder of a chatbot's sites. Site is the site of items that name none. Prompts is the folder of prompts.
 	Sites, Site, Prompts string
 	LocalPrompt          bool
 }
@@ -31,16 +31,16 @@ func (a *Asked) Inside() string {
 	return a.Model
 }
 
-// Classifier is what was asked for. Either model or target is set.
+// Classifier is the classifier that was chosen. Either model or target is set.
 type Classifier struct {
 	name  string
 	setup *setup.Setup
 	asked Asked
 	// model chooses from labels.
 	model *config.Model
-	// target is anything else that answers messages: a node of a chatbot, a whole chatbot, a flow or a server.
+	// target is a node of a chatbot, a whole chatbot, a flow or a server.
 	target *config.Target
-	// places are where the sites of a chatbot or its node are; site is that of items that name none.
+	// places are the folders with the sites of a chatbot or of its node. site is the site of items that name none.
 	places []config.Site
 	site   string
 }
@@ -62,7 +62,7 @@ const (
 	SkillSelector    = "skill-selector"
 )
 
-// Choose finds out what classifies. It opens nothing.
+// Choose returns the classifier that was asked for. It opens nothing.
 func Choose(s *setup.Setup, a Asked) (*Classifier, error) {
 	c := &Classifier{name: a.Target, setup: s, asked: a}
 	configuration := s.Config()
@@ -80,7 +80,7 @@ func Choose(s *setup.Setup, a Asked) (*Classifier, error) {
 		if err := c.refuse("examples"); err != nil || len(c.places) > 0 {
 			return c, err
 		}
-		return nil, source.Invalid("it is not said whose %s is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", a.Target, config.Name)
+		return nil, source.Invalid("the chatbot whose %s is evaluated is not named: add --sites FOLDER, or a target of the kind sitebot to %s", a.Target, config.Name)
 	case !ok:
 		m, err := c.modelOfTarget()
 		c.model = &m
@@ -113,7 +113,7 @@ func (c *Classifier) take(t config.Target) error {
 	return c.refuse("sites", "site", "prompts", "local-prompt", "examples")
 }
 
-// modelOfTarget reads a target that is none of the configuration's as the name of a model.
+// modelOfTarget reads the name of a target that the configuration does not have as the name of a model.
 func (c *Classifier) modelOfTarget() (config.Model, error) {
 	targets, models := c.setup.Config().Targets, c.setup.Config().Models
 	if _, named := models[c.name]; !named && c.name != config.Lexical && !strings.Contains(c.name, ":") {
@@ -135,7 +135,7 @@ func (c *Classifier) refuse(without ...string) error {
 		switch {
 		case !given[flag]:
 		case flag == "model":
-			return source.Invalid("--target %s and --model exclude each other: --model is for what has a model inside, such as a chatbot or a flow", a.Target)
+			return source.Invalid("--target %s and --model exclude each other: --model is for a target with a model inside, such as a chatbot or a flow", a.Target)
 		case flag == "examples":
 			return source.Invalid("--examples is for lexical and for models: %s has its own prompt", a.Target)
 		default:
@@ -160,7 +160,7 @@ func (a *Asked) places(c config.File) []config.Site {
 	return places
 }
 
-// siteOf returns the site that an item names; of an item that names none, the one that is said for those, or the only one.
+// siteOf returns the site that an item names. For an item that names none it returns c.site, or the only site.
 func (c *Classifier) siteOf(item *dataset.Item) (config.Site, error) {
 	own, _ := item.Metadata["site_name"].(string)
 	name := cmp.Or(own, c.site)
@@ -187,7 +187,8 @@ func (c *Classifier) siteOf(item *dataset.Item) (config.Site, error) {
 	return config.Site{}, c.noSite(item.ID, own, strings.Join(where, ", "), known)
 }
 
-// noSite says that the site of an item is not known: the one that the item names, the one that was said for items that name none, or any.
+// noSite is the error of an item whose site is not known: the site that it names does not exist, c.site does not exist, or there is no
+// single site to choose.
 func (c *Classifier) noSite(item, own, where string, known []string) error {
 	switch {
 	case own != "":

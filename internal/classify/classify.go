@@ -1,5 +1,5 @@
 // Package classify scores a classifier against labelled items: each item is a test of one turn with the assertion `label`, held by an
-// evaluation like any other; what comes of it is a view of the run's records.
+// evaluation like any other test. Its figures are a view of the run's records.
 package classify
 
 import (
@@ -18,21 +18,21 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Config says what is classified, by what, and where the results go.
+// Config names the items, the classifier, and the folder of the results.
 type Config struct {
 	Setup *setup.Setup
 	Set   dataset.Set
-	// Dataset is what the items are called.
+	// Dataset is the name of the dataset with the items.
 	Dataset string
-	// Classifier predicts here; nil takes Predictions, which come from the file From and are in the order of the items.
+	// Classifier makes the predictions. If it is nil, Predictions are used: those of the file From, in the order of the items.
 	Classifier  *Classifier
 	Predictions []dataset.Prediction
 	From        string
-	// View says what decides, and how much is shown.
+	// View has the thresholds, and says how much is shown.
 	View classification.Options
 	// Spec says how the items are asked about: workers, trials, retries, time limits.
 	Spec runspec.Spec
-	// Out is the folder of the results; empty means one of the run's own below setup.StateDir. Resume goes on with the run that is there.
+	// Out is the folder of the results; empty means a new folder below setup.StateDir. Resume continues the run in that folder.
 	Out     string
 	Resume  bool
 	Command []string
@@ -45,12 +45,12 @@ type Config struct {
 	Log *Log
 }
 
-// Outcome is what a run came to.
+// Outcome is the outcome of a run.
 type Outcome struct {
 	// Dir is the folder of its results.
 	Dir     string
 	Records *classification.Records
-	// Predictions are in the order of the items; one without an ID was not made.
+	// Predictions are in the order of the items. A prediction without an ID was not made.
 	Predictions []dataset.Prediction
 	// Report is nil unless every item is classified.
 	Report *classification.Report
@@ -67,8 +67,8 @@ func (c *Config) Title() string {
 	return c.Classifier.String()
 }
 
-// Run classifies the items and writes every report. It ends at the first item that cannot be asked about. With an error, an outcome that is
-// not nil has what was predicted.
+// Run classifies the items and writes every report. It ends at the first item that cannot be classified. With an error, the outcome may be
+// nil; otherwise it has the predictions so far.
 func Run(ctx context.Context, c Config) (*Outcome, error) {
 	tests, err := c.tests()
 	if err != nil {
@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	return c.conclude(e, held, w)
 }
 
-// rerun asks again about items of a resumed run that could not be asked about.
+// rerun classifies again the items of a resumed run that could not be classified.
 func (c *Config) rerun() string {
 	if c.Resume {
 		return "errors"
@@ -111,7 +111,7 @@ func (c *Config) rerun() string {
 	return ""
 }
 
-// conclude writes the reports from the records, and how the run ended.
+// conclude writes the reports from the records, and the end of the run.
 func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *watch) (*Outcome, error) {
 	o := &Outcome{Dir: held.Dir, Records: w.records, Predictions: w.records.Predictions()}
 	end := &held.Run
@@ -138,7 +138,7 @@ func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *wa
 	return o, errors.Join(ended, err)
 }
 
-// why returns why an item could not be asked about.
+// why returns the reason why an item could not be classified.
 func why(t *result.Test) string {
 	if len(t.Failures) > 0 {
 		return t.Failures[0].Message
@@ -151,7 +151,7 @@ func why(t *result.Test) string {
 	return string(t.Verdict)
 }
 
-// watch tells of each item that is finished, and ends the run at the first that cannot be asked about.
+// watch reports each finished item, and ends the run at the first that cannot be classified.
 type watch struct {
 	evaluation.Sink
 	config  *Config

@@ -36,7 +36,7 @@ func (s *stopped) Keep(*result.Test) {
 	time.Sleep(time.Millisecond)
 }
 
-// predictedConfig has 100 items of the label a, of which the first 50 are predicted right, one not at all, and the rest wrong.
+// predictedConfig has 100 items with the label a and a file of predictions: the first 50 are right, one is missing, and the others are wrong.
 func predictedConfig(t *testing.T) classify.Config {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunStops holds that a run that was stopped has no figures, and goes on later.
+// TestRunStops checks that a stopped run has no figures, and that it can be resumed.
 func TestRunStops(t *testing.T) {
 	c := predictedConfig(t)
 	stop := make(chan struct{})

@@ -18,7 +18,7 @@ type Log struct {
 	live *experiment.Log // nil until the run begins
 }
 
-// NewLog returns a log to that place; nil for none.
+// NewLog returns a log to the given place. It is nil when there is no place.
 func NewLog(to *experiment.Config) *Log {
 	if to == nil {
 		return nil
@@ -44,7 +44,7 @@ func (l *Log) add(c *Config, r *classification.Records, i int) {
 	}
 }
 
-// Finish logs what is left, and what the whole came to (S3.41).
+// Finish logs the items that wait, and the figures of the run (S3.41).
 func (l *Log) Finish(ctx context.Context, c *Config, o *Outcome) {
 	if l == nil {
 		return
@@ -64,7 +64,7 @@ func (l *Log) Finish(ctx context.Context, c *Config, o *Outcome) {
 	l.live.Finish(ctx, items, scores)
 }
 
-// BreakOff logs what waits, unless the run was finished.
+// BreakOff logs the items that wait. It does nothing after Finish.
 func (l *Log) BreakOff(ctx context.Context) {
 	if l != nil {
 		l.live.BreakOff(ctx)
@@ -82,7 +82,7 @@ type loggedMessage struct {
 	Content string    `json:"content"`
 }
 
-// logged is an item as it is logged: whether it is right and how sure the classifier was (S3.41).
+// logged is an item as it is logged, with its scores: whether it is right, and how sure the classifier was (S3.41).
 func logged(item *dataset.Item, r *classification.Records, i int) experiment.Item {
 	p, start, end := r.Prediction(i)
 	in := loggedInput{Message: item.Message}

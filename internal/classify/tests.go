@@ -22,7 +22,7 @@ type asked struct {
 	makers map[string]setup.Maker
 	// targets are the names of the targets by the items' ids.
 	targets map[string]string
-	// labels are all that there are: those of the items and of the examples.
+	// labels are the labels of the items and of the examples.
 	labels []string
 }
 
@@ -77,7 +77,7 @@ func listOf(texts []string) source.Value {
 	return list
 }
 
-// examples returns the labels of the items, and those of the examples with the messages that have them.
+// examples returns the labels of the items and of the examples, and the messages of the examples by label.
 func (c *Config) examples() (map[string][]string, error) {
 	said := map[string][]string{}
 	for i := range c.Set.Items {
@@ -100,7 +100,7 @@ func (c *Config) examples() (map[string][]string, error) {
 	return said, nil
 }
 
-// targetOf returns the name of the target that is asked about an item, and sees to it that there is one of that name.
+// targetOf returns the name of the target that classifies an item. It adds the target if it is missing.
 func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, makers map[string]setup.Maker) (string, error) {
 	name, made := c.Title(), setup.Maker(nil)
 	switch k := c.Classifier; {
@@ -132,7 +132,7 @@ func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, make
 	return name, nil
 }
 
-// siteTarget is what a chatbot, or a node of it, is called on a site.
+// siteTarget is the name of the target for a chatbot, or one of its nodes, on a site.
 func siteTarget(t config.Target) string {
 	if t.Kind == config.SiteTarget {
 		return "sitebot:" + t.Site.Name
@@ -156,7 +156,8 @@ func predicted(all []dataset.Prediction) runner.Target {
 	return target.Predictions(known)
 }
 
-// WritePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. Several says that they are lists.
+// WritePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is true, each
+// prediction is a list.
 func WritePredictions(w io.Writer, predictions []dataset.Prediction, several bool) error {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)

@@ -11,15 +11,15 @@ import (
 	"rehearse/internal/flow"
 )
 
-// AgentsConfig is what a server of agents works with. Only Engine is needed.
+// AgentsConfig is the configuration of a server of agents. Only Engine is required.
 type AgentsConfig struct {
 	Engine *flow.Engine
-	// Bot answers visitors of websites, Events keeps logged events; what is nil is not served.
+	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
 	Bot    Chatbot
 	Events EventLog
-	// Healthy is that of FrontConfig.
+	// Healthy is FrontConfig.Healthy.
 	Healthy func() error
-	// Log gets a line per turn, without what was said; nil discards it.
+	// Log gets a line for each turn, without its text; nil discards it.
 	Log *slog.Logger
 	// Now is the clock of conversations; nil means time.Now.
 	Now func() time.Time
@@ -28,7 +28,7 @@ type AgentsConfig struct {
 	Public         bool
 	Origins        []string
 	TrustedProxies []netip.Prefix
-	// MaxTurns is how many turns of flows, and how many of chatbots, may be under way at once (256).
+	// MaxTurns is the number of concurrent turns of flows, and of concurrent turns of chatbots (256).
 	MaxTurns int
 }
 
@@ -39,7 +39,7 @@ type Agents struct {
 	chats *Chats // nil without
 }
 
-// NewAgents returns a server of agents, or says which of the origins is none.
+// NewAgents returns a server of agents. It returns an error for an invalid origin.
 func NewAgents(c AgentsConfig) (*Agents, error) {
 	a := &Agents{}
 	if c.Bot != nil {

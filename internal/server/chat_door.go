@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// visitorDoor lets visitors of websites in: everyone if the chats are public, else those that Front would let in. Pages of other sites must
-// be among the origins.
+// visitorDoor checks access to the chats: everyone has it if the chats are public, else those whom Front admits. The origin of a page of
+// another site must be one of the origins.
 type visitorDoor struct {
 	front  *front
 	public bool

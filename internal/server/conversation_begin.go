@@ -28,7 +28,7 @@ type beginning struct {
 	Limits         json.RawMessage `json:"limits"`
 }
 
-// newConversation makes a conversation of a body. It is not yet on the shelf.
+// newConversation makes a conversation from a body, and does not put it on the shelf.
 func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error) {
 	var b beginning
 	if err := decodeStrictly(body, &b); err != nil {
@@ -95,7 +95,7 @@ func decodeStrictly(body []byte, into any) error {
 	err := decoder.Decode(into)
 	if err == nil {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("something follows the object")
+			err = errors.New("there is more text after the object")
 		}
 	}
 	if err == nil {

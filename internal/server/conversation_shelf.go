@@ -28,8 +28,8 @@ type conversation struct {
 	place *list.Element
 }
 
-// shelf holds a bounded number of conversations and drops those that are idle for too long.
-// It has no goroutine of its own: every call clears away what is too old.
+// shelf keeps a bounded number of conversations and drops those that are idle for too long. It has no goroutine of its own: every call
+// drops idle conversations.
 type shelf struct {
 	now            func() time.Time
 	idle           time.Duration
@@ -74,18 +74,18 @@ func (s *shelf) add(c *conversation, bytes int) error {
 	return nil
 }
 
-// full says that the texts of all conversations take too much room.
+// full is the problem that the texts of all conversations take too much room.
 func (s *shelf) full() *Problem {
 	return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for longer conversations", "delete those that have ended")
 }
 
-// grow counts what a conversation takes more, or less.
+// grow adds the growth of a conversation to the total; it may be negative.
 func (s *shelf) grow(c *conversation, bytes int) {
 	c.bytes += bytes
 	s.bytes += bytes
 }
 
-// sweep drops what has not been used for too long.
+// sweep drops conversations that have been idle for too long.
 func (s *shelf) sweep() {
 	oldest := s.now().Add(-s.idle)
 	for at := s.order.Front(); at != nil; {

@@ -6,7 +6,7 @@ import (
 	"rehearse/internal/flow"
 )
 
-// standing says where a conversation is, for people who talk along a flow.
+// standing says where in its flow a conversation is.
 type standing struct {
 	ConversationID string        `json:"conversation_id"`
 	FlowID         string        `json:"flow_id"`
@@ -14,7 +14,7 @@ type standing struct {
 	FlowCompleted  bool          `json:"flow_completed"`
 	QuickReplies   []string      `json:"quick_replies"`
 	Buttons        []flow.Button `json:"buttons"`
-	// Progress is how far through the flow the state stands, from 0 to 1, where the flow says so.
+	// Progress is the progress of the present state, from 0 to 1, if the flow has it.
 	Progress *float64 `json:"progress,omitempty"`
 	// DataCollected are the live facts.
 	DataCollected map[string]string `json:"data_collected"`
@@ -46,7 +46,8 @@ func standingOf(c *conversation, at flow.Context, completed bool) standing {
 // openingView is a conversation at its beginning.
 type openingView struct {
 	standing
-	// Message is what the state says by itself: that of a state machine, unless a model speaks there. A node flow waits for the user.
+	// Message is the message of a state machine's first state, unless a model speaks there. It is empty for a node flow, which waits for
+	// the user.
 	Message string `json:"message"`
 }
 
@@ -63,12 +64,12 @@ func opening(c *conversation) openingView {
 	return v
 }
 
-// replyView is what a turn of a kept conversation came to.
+// replyView is the outcome of a turn of a kept conversation.
 type replyView struct {
 	standing
 	Response      string `json:"response"`
 	PreviousState string `json:"previous_state"`
-	// StateTransition is false when the conversation stayed where it was.
+	// StateTransition is false when the conversation stayed in its state.
 	StateTransition bool             `json:"state_transition"`
 	NextState       *string          `json:"next_state"`
 	Metrics         flow.Usage       `json:"metrics"`
@@ -85,7 +86,7 @@ func replyOf(c *conversation, r *flow.Result) *replyView {
 	}
 }
 
-// transcriptView is a conversation with everything that was said and is known.
+// transcriptView is a conversation with its messages and its facts.
 type transcriptView struct {
 	standing
 	FlowVersion string         `json:"flow_version"`
