@@ -77,7 +77,7 @@ func TestEventsOutliveClose(t *testing.T) {
 	var mu sync.Mutex
 	for i, s := range []*store.Store{one, two} { // as two processes would
 		wg.Go(func() {
-			added, _, err := s.Events().Put(t.Context(), messages(i*3_000, 6_000))
+			added, _, err := s.Events().Put(t.Context(), messages(i*1_000, 2_000))
 			if err != nil {
 				t.Errorf("Put: %v", err)
 			}
@@ -93,8 +93,8 @@ func TestEventsOutliveClose(t *testing.T) {
 		}
 	}
 	again := open(t, path)
-	if n := count(t, again.Events(), replay.Filter{}); n != 9_000 || total != n {
-		t.Errorf("%d events, %d told; want 9000", n, total)
+	if n := count(t, again.Events(), replay.Filter{}); n != 3_000 || total != n {
+		t.Errorf("%d events, %d told; want 3000", n, total)
 	}
 	again.Close()
 	_, _, err := again.Events().Put(t.Context(), messages(0, 1))

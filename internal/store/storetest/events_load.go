@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,25 +15,26 @@ import (
 	"rehearse/internal/replay"
 )
 
-// withMessage is an event with a message of so many bytes, hard to compress.
-func withMessage(bytes int) replay.Event {
-	e := sampleEvent("", "", "f", eventTime)
-	var text strings.Builder
-	for i := 0; text.Len() < bytes; i++ {
-		fmt.Fprintf(&text, "%x ", i*2654435761)
+// message is a payload with a text of so many bytes, hard to compress. It is written as JSONB writes it, so that it comes back byte for
+// byte and costs little to compare.
+func message(size int) json.RawMessage {
+	const start, end = `{"sender": "user", "message_text": "`, `"}`
+	text := make([]byte, 0, size+100)
+	text = append(text, start...)
+	for i := 0; len(text) < len(start)+size; i++ {
+		text = append(strconv.AppendInt(text, int64(i)*2654435761, 16), ' ')
 	}
-	e.Payload, _ = json.Marshal(map[string]string{"sender": "user", "message_text": text.String()[:bytes]})
-	return e
+	return append(text[:len(start)+size], end...)
 }
 
 // eventsLarge has messages of 1 MB, before, between and behind small ones.
 func eventsLarge(t *testing.T, events replay.Events) {
-	large := withMessage(1 << 20)
+	large := message(1 << 20)
 	var want []replay.Event
 	for i := range 240 {
 		e := sampleEvent(fmt.Sprintf("e%04d", i), fmt.Sprintf("s%d", i/100), "f", eventTime)
 		if i < 3 || i >= 110 && i < 116 || i == 239 {
-			e.Payload = large.Payload
+			e.Payload = large
 		}
 		want = append(want, e)
 	}
@@ -51,7 +52,7 @@ func eventsMany(t *testing.T, events replay.Events) {
 	if race.Enabled {
 		n = 1_000
 	}
-	message := withMessage(size).Payload
+	payload := message(size)
 	before := liveHeap()
 	var most uint64
 	look := func(i int) {
@@ -63,7 +64,7 @@ func eventsMany(t *testing.T, events replay.Events) {
 		for i := range n {
 			look(i)
 			e := sampleEvent(fmt.Sprintf("e%06d", i), fmt.Sprintf("s%05d", i*7919%sessions), "f", eventTime.Add(time.Duration(n-i)*time.Second))
-			e.Payload = message
+			e.Payload = payload
 			if !yield(e, nil) {
 				return
 			}
@@ -103,18 +104,22 @@ func liveHeap() uint64 {
 // eventsNested reads more at once than there are connections, and reads and writes while reading.
 func eventsNested(t *testing.T, events replay.Events) {
 	var put []replay.Event
-	for i := range 3_000 {
+	for i := range 1_500 {
 		put = append(put, sampleEvent(fmt.Sprintf("e%04d", i), fmt.Sprintf("s%02d", i/100), "f", eventTime))
 	}
-	putEvents(t, events, len(put), 30, put...)
+	putEvents(t, events, len(put), 15, put...)
 	var readers [20]func() (replay.Event, error, bool)
 	for i := range readers {
 		next, stop := iter.Pull2(events.Each(t.Context(), replay.Filter{FlowID: "f"}))
 		defer stop()
 		readers[i] = next
 	}
-	for i := range 1_200 { // beyond a page, and not to the end
-		for _, next := range readers {
+	for i := range 1_200 { // two of them beyond a large page, all beyond the small first one, and none to the end
+		open := readers[:]
+		if i >= 100 {
+			open = readers[:2]
+		}
+		for _, next := range open {
 			if e, err, ok := next(); !ok || err != nil || e.ID != put[i].ID {
 				t.Fatalf("event %d: %s, %t, %v; want %s", i, e.ID, ok, err, put[i].ID)
 			}
@@ -136,8 +141,8 @@ func eventsNested(t *testing.T, events replay.Events) {
 }
 
 func eventsCancelled(t *testing.T, events replay.Events) {
-	const n = 1_200
-	message := withMessage(8_000).Payload // so that they are more than a batch
+	const n = 150
+	payload := message(64_000) // so that they are more than a batch
 	endless := func(ctx context.Context, cancel func()) iter.Seq2[replay.Event, error] {
 		return func(yield func(replay.Event, error) bool) {
 			for i := 0; ; i++ {
@@ -145,7 +150,7 @@ func eventsCancelled(t *testing.T, events replay.Events) {
 					cancel()
 				}
 				e := sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime)
-				e.Payload = message
+				e.Payload = payload
 				if !yield(e, nil) {
 					return
 				}

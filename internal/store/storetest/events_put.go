@@ -38,16 +38,16 @@ func eventsTwice(t *testing.T, events replay.Events) {
 
 // eventsDuplicates has the second of two events within one statement, one batch, and beyond.
 func eventsDuplicates(t *testing.T, events replay.Events) {
-	const n = 1_200
-	message := withMessage(8_000).Payload // so that they are more than a batch
+	const n = 150
+	payload := message(64_000) // so that they are more than a batch
 	var put []replay.Event
 	for i := range n {
 		e := sampleEvent(fmt.Sprintf("e%05d", i), fmt.Sprintf("s%d", i/10), "f", eventTime.Add(time.Duration(i)*time.Second))
-		e.Payload = message
+		e.Payload = payload
 		put = append(put, e)
 	}
 	again := sampleEvent("e00000", "other", "f", eventTime)
-	late := sampleEvent("e01199", "other", "f", eventTime)
+	late := sampleEvent("e00149", "other", "f", eventTime)
 	put = append([]replay.Event{put[0], again}, append(put[1:], again, late)...)
 	putEvents(t, events, n, n/10, put...)
 	got, err := collect(t.Context(), events, replay.Filter{})
@@ -149,14 +149,14 @@ func eventsCopied(t *testing.T, events replay.Events) {
 }
 
 func eventsInputError(t *testing.T, events replay.Events) {
-	broken := errors.New("line 1201 is broken")
-	const n = 1_200
-	message := withMessage(8_000).Payload // so that they are more than a batch
+	broken := errors.New("line 151 is broken")
+	const n = 150
+	payload := message(64_000) // so that they are more than a batch
 	input := func(end error) func(yield func(replay.Event, error) bool) {
 		return func(yield func(replay.Event, error) bool) {
 			for i := range n {
 				e := sampleEvent(fmt.Sprint(i), fmt.Sprint("s", i%100), "f", eventTime)
-				e.Payload = message
+				e.Payload = payload
 				if !yield(e, nil) {
 					return
 				}

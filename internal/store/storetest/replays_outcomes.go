@@ -81,12 +81,13 @@ func outcomesAllOrNone(t *testing.T, r *store.ReplayRuns) {
 func outcomesLarge(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	want := outcomes(numbered(0, 240)...)
+	large := message(1 << 20)
 	for i := range want {
 		if i < 3 || i >= 110 && i < 116 || i == 239 {
-			want[i].Detail = withMessage(1 << 20).Payload
+			want[i].Detail = large
 		}
 	}
-	want[100].Detail = withMessage(6 << 20).Payload
+	want[100].Detail = message(6 << 20)
 	if err := r.PutOutcomes(t.Context(), "r1", want, eventTime); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func outcomesMany(t *testing.T, r *store.ReplayRuns) {
 		n = 200
 	}
 	putReplay(t, r, sampleReplay("r1"))
-	detail := withMessage(size).Payload
+	detail := message(size)
 	before := liveHeap()
 	most := before
 	for from := n - each; from >= 0; from -= each {
