@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rehearse/internal/race"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 )
@@ -190,11 +191,15 @@ func TestMarker(t *testing.T) {
 
 // A state made to be awkward is graded soon, and what is said about it stays short.
 func TestHostileStates(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	size := 1 << 20
+	if race.Enabled {
+		size = 128 << 10
+	}
+	long := strings.Repeat("x", size)
 	states := []string{
 		strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000), strings.Repeat(`{"next_node_descriptor":`, 5_000), `{"next_node_id":"` + long + `"}`,
-		`{"next_node_descriptor":{"options":[` + strings.Repeat(`{"id":"a"},`, 50_000) + `{"id":"b"}]}}`,
-		`{"memory":{"facts":[` + strings.Repeat(`{"key":"k","value":"v"},`, 50_000) + `{"key":"` + long + `","value":[1]}]},"memory_delta":{"facts_added":[{"key":"` + long + `"}]}}`,
+		`{"next_node_descriptor":{"options":[` + strings.Repeat(`{"id":"a"},`, size/20) + `{"id":"b"}]}}`,
+		`{"memory":{"facts":[` + strings.Repeat(`{"key":"k","value":"v"},`, size/20) + `{"key":"` + long + `","value":[1]}]},"memory_delta":{"facts_added":[{"key":"` + long + `"}]}}`,
 	}
 	s := New(Config{})
 	for _, yaml := range []string{

@@ -200,7 +200,7 @@ func searchAtOnce(t *testing.T, open openLibrary) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for range 25 {
+			for range 10 {
 				q := flow.Query{Text: "broken lamp within days", Bases: []string{"returns", "shipping"}, TopK: 5}
 				found, err := k.Search(context.Background(), q)
 				if d := cmp.Diff(want, found); d != "" || err != nil {

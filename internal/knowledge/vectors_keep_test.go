@@ -92,7 +92,7 @@ func lines(n int) map[string]string {
 }
 
 func TestEmbeddingGoesOn(t *testing.T) {
-	t.Chdir(write(t, t.TempDir(), lines(1000)))
+	t.Chdir(write(t, t.TempDir(), lines(500)))
 	s := keptStore(t)
 	var said told
 	var mu sync.Mutex
@@ -108,10 +108,10 @@ func TestEmbeddingGoesOn(t *testing.T) {
 	}}
 	k := s.Knowledge(withVectors(m, &said))
 	done := add(t, k, "b", "b.jsonl")
-	if done.EmbedError == nil || done.Embedded < 5*64 || done.Embedded+done.Unembedded != 1000 || int64(done.Embedded) != m.texts.Load() {
+	if done.EmbedError == nil || done.Embedded < 5*64 || done.Embedded+done.Unembedded != 500 || int64(done.Embedded) != m.texts.Load() {
 		t.Errorf("a failing request: %+v, %d embedded", done, m.texts.Load())
 	}
-	if rest := add(t, k, "b", "b.jsonl"); rest.Embedded != done.Unembedded || rest.EmbedError != nil || m.texts.Load() != 1000 || most != 64 {
+	if rest := add(t, k, "b", "b.jsonl"); rest.Embedded != done.Unembedded || rest.EmbedError != nil || m.texts.Load() != 500 || most != 64 {
 		t.Errorf("going on after %+v: %+v, %d embedded, up to %d at once", done, rest, m.texts.Load(), most)
 	}
 }

@@ -113,13 +113,14 @@ func TestJUnitNamesTargetsWhereThereAreSeveral(t *testing.T) {
 // TestJUnitSortsMoreThanFitsInMemory mixes suites whose cases are far over the bound, so that it takes several readings.
 func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
 	const suites, each = 3, 300
+	answer, message := strings.Repeat("a", 4_000), strings.Repeat("m", 32_000)
 	readings := 0
 	stream := func(yield func(*result.Test, error) bool) {
 		readings++
 		for i := range each {
 			for s := range suites {
-				x := failed(test(fmt.Sprint("suite ", s), fmt.Sprint("t", i), "q", strings.Repeat("a", 4_000)), 0)
-				fail(x, assert(x, 1, 0), result.Failure{Code: result.AssistantContent, Message: strings.Repeat("m", 32_000)})
+				x := failed(test(fmt.Sprint("suite ", s), fmt.Sprint("t", i), "q", answer), 0)
+				fail(x, assert(x, 1, 0), result.Failure{Code: result.AssistantContent, Message: message})
 				if !yield(x, nil) {
 					return
 				}
