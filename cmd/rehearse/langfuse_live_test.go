@@ -134,7 +134,7 @@ func TestInterruptedRunIsLogged(t *testing.T) {
 		<-asked
 		signals <- os.Interrupt
 	}()
-	code, _, stderr := p.run(t, "classify", "d", "--model", "openai:m", "--workers", "1")
+	code, _, stderr := p.run(t, "classify", "d", "--model", "openai:m", "--workers", "1", "--grace", "1s")
 	if code != result.ExitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
 		t.Errorf("exit code %d, %d items, stderr %s", code, len(p.server.RunItems()), stderr)
 	}
