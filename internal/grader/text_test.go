@@ -103,6 +103,9 @@ func TestWordCount(t *testing.T) {
 		{"{type: word_count, value: 2}", " two\twords ", 1, "2 words"},
 		{"{type: word_count, value: 2}", "one", 0, "wanted: exactly 2 words; got: 1 word"},
 		{"{type: word_count, max: 0}", "", 1, "0 words"},
+		{"{type: word_count, max: 0}", "one", 0, "wanted: at most 0 words; got: 1 word"},
+		{"{type: word_count, min: 0, max: 0}", "one", 0, "wanted: 0 to 0 words; got: 1 word"},
+		{"{type: word_count, value: 0}", "one", 0, "wanted: exactly 0 words; got: 1 word"},
 		{"{type: word_count, min: 2}", "one", 0, "at least 2 words; got: 1 word"},
 		{"{type: word_count, min: 1, max: 3}", "a b c d", 0, "1 to 3 words; got: 4"},
 		{"{type: word_count, max: 3}", "ein kühler 日本", 1, "3 words"},
@@ -110,7 +113,10 @@ func TestWordCount(t *testing.T) {
 	runProblems(t, []problemCase{
 		{"type: word_count", 1, 3, "needs a bound"},
 		{"type: word_count\nmin: 3\nmax: 2", 2, 8, "min 3 is greater than max 2"},
+		{"type: word_count\nmin: 1\nmax: 0", 2, 8, "min 1 is greater than max 0"},
 		{"type: word_count\nvalue: 3\nmax: 2", 2, 10, "cannot stand beside"},
+		{"type: word_count\nvalue: 0\nmax: 0", 2, 10, "cannot stand beside"},
+		{"type: word_count\nvalue: 0\nmin: 0", 2, 10, "cannot stand beside"},
 		{"type: word_count\nmin: -1", 2, 8, "too small"},
 		{"type: word_count\nmin: many", 2, 8, "expected a whole number"},
 	})

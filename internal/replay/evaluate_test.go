@@ -26,6 +26,7 @@ type kept struct {
 	mu        sync.Mutex
 	rows      []replay.Run
 	outcomes  map[string]replay.Outcome
+	batches   []int
 	failAfter int
 	// back is when it is there again; zero is never.
 	back time.Time
@@ -46,6 +47,7 @@ func (k *kept) PutOutcomes(ctx context.Context, _ string, outcomes []replay.Outc
 	if k.outcomes == nil {
 		k.outcomes = map[string]replay.Outcome{}
 	}
+	k.batches = append(k.batches, len(outcomes))
 	for _, o := range outcomes {
 		if k.failAfter > 0 && len(k.outcomes) >= k.failAfter && (k.back.IsZero() || time.Now().Before(k.back)) {
 			return errGone
@@ -218,6 +220,43 @@ func TestStoreGone(t *testing.T) {
 		}
 		if took := time.Since(began); took < 20*time.Second || took > time.Minute {
 			t.Errorf("it gave up after %s", took)
+		}
+	})
+}
+
+// tardy is an agent that takes a second for every turn.
+type tardy struct{ *scripted }
+
+func (a tardy) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
+	c, err := a.scripted.Open(ctx, at)
+	return tardyTalk{c}, err
+}
+
+type tardyTalk struct{ replay.Conversation }
+
+func (c tardyTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+	time.Sleep(time.Second)
+	return c.Conversation.Say(ctx, text)
+}
+
+// TestBatches proves that little is lost with a program that is killed: what is finished is written after 200 sessions, or after a second.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick := &kept{}
+		if _, err := evaluation(logOf(t, 450), quick, 4).Evaluate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(quick.outcomes) != 450 || slices.Max(quick.batches) != 200 {
+			t.Errorf("%d sessions in batches of %v", len(quick.outcomes), quick.batches)
+		}
+		slowly := &kept{}
+		e := evaluation(logOf(t, 10), slowly, 1)
+		e.Replayer.Candidate = tardy{&scripted{moves: booking}}
+		if _, err := e.Evaluate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(slowly.outcomes) != 10 || slices.Max(slowly.batches) != 1 {
+			t.Errorf("%d sessions, of which one takes seconds, in batches of %v", len(slowly.outcomes), slowly.batches)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/stats"
 )
 
 // scripted is an agent that goes from state to state by what it is told. It greets in "hello" and has ended in "bye".
@@ -225,7 +226,20 @@ func TestForcedStates(t *testing.T) {
 	}
 }
 
-// TestInTurns proves that lanes take turns, and that neither always goes first.
+// TestForcedMissAtTheEnd proves that a lane which cannot take its last turn has not completed, whatever came before.
+func TestForcedMissAtTheEnd(t *testing.T) {
+	s := talked("s", "hello book → bye", "nowhere May → bye")
+	r := &replay.Replayer{Candidate: &scripted{moves: map[string]string{"hello/book": "bye"}}, Mode: replay.Forced}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lane := pair.Lane(replay.Candidate); lane.Completed || len(lane.Turns) != 2 || lane.Turns[0].Bot != "in bye" || lane.Turns[1].Bot != "" {
+		t.Errorf("%+v", lane)
+	}
+}
+
+// TestInTurns proves that lanes take turns, and that the seed says which goes first, which is not always the same.
 func TestInTurns(t *testing.T) {
 	orders := map[string]int{}
 	for i := range 200 {
@@ -238,6 +252,9 @@ func TestInTurns(t *testing.T) {
 		}
 		if _, err := r.Replay(t.Context(), s); err != nil {
 			t.Fatal(err)
+		}
+		if want := "AB"[stats.Rank(replay.Seed, s.ID)>>63]; calls[0][0] != want {
+			t.Errorf("session %s begins with %s, and the seed says %c", s.ID, calls[0], want)
 		}
 		orders[strings.Join(calls, ", ")]++
 	}

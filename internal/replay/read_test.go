@@ -119,3 +119,23 @@ func TestSessions(t *testing.T) {
 		t.Errorf("faults (-want +got):\n%s", d)
 	}
 }
+
+// A turn number below an earlier one says that the clock goes back. A message without one says nothing.
+func TestClockGoesBack(t *testing.T) {
+	for numbers, want := range map[string]int{"1 2 3": 0, "1 1 2": 0, "2 0 3": 0, "2 1 3": 1, "5 4 5 1": 2, "0 0": 0} {
+		var rows strings.Builder
+		for i, n := range strings.Fields(numbers) {
+			fmt.Fprintf(&rows, `{"event_id":"%d","event_type":"message_sent","context":{"session_id":"s"},"metrics":{"turn_number":%s},`+
+				`"payload":{"sender":"user","message_text":"hi"},"timestamp":"2026-01-31T12:00:%02dZ"}`+"\n", i, n, i)
+		}
+		var faults replay.Faults
+		for _, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows.String()), func(r replay.Reject) { t.Error(r) }), &faults) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := faults.Counts["the clock goes back: the turn number is lower than that of an earlier message"]; got != want {
+			t.Errorf("%s: noted %d times, want %d", numbers, got, want)
+		}
+	}
+}

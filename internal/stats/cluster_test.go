@@ -43,6 +43,13 @@ func TestICC(t *testing.T) {
 	}
 }
 
+// Where nothing varies, neither between clusters nor within them, nothing tells the observations of a cluster apart from any others.
+func TestICCOfObservationsThatAreAllAlike(t *testing.T) {
+	if m := clustersOf([][]float64{{1, 1}, {1, 1}, {1, 1, 1}}).Mean(); m.ICC != 0 {
+		t.Errorf("ICC = %v, want 0", m.ICC)
+	}
+}
+
 func TestClusteredMeanOfLittle(t *testing.T) {
 	infinite := [2]float64{math.Inf(-1), math.Inf(1)}
 	for _, tc := range []struct {
