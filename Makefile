@@ -21,7 +21,7 @@ short: ## run every test without the race detector
 
 .PHONY: simulate
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
-	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./internal/graph ./internal/knowledge ./internal/report ./internal/stats ./internal/store
+	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./internal/graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store
 
 .PHONY: lint
 lint: ## check style and common mistakes

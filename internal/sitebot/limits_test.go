@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rehearse/internal/llm"
+	"rehearse/internal/race"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/site"
@@ -204,9 +205,13 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestSessionsAtOnce holds a thousand conversations side by side.
+// TestSessionsAtOnce holds a thousand conversations side by side, 200 under the race detector.
 func TestSessionsAtOnce(t *testing.T) {
-	const sessions, turns = 1000, 2
+	const turns = 2
+	sessions := 1000
+	if race.Enabled {
+		sessions = 200
+	}
 	th := openTheater(t, shop)
 	var all sync.WaitGroup
 	for i := range sessions {
@@ -241,8 +246,12 @@ func TestDeterminism(t *testing.T) {
 		"What do you sell?", "We are Acme", "Series A, what is the price?", "I need it on Monday", "yes please", "What does shipping cost?",
 		"broken", "ada@example.com", "Thanks", "50",
 	}
+	runs := 200
+	if race.Enabled {
+		runs = 40
+	}
 	var first []string
-	for run := range 200 {
+	for run := range runs {
 		var states []string
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(t)
