@@ -71,6 +71,9 @@ func TestDifferenceOfLittle(t *testing.T) {
 		if diff := cmp.Diff(tc.interval, d.Interval, near()); diff != "" || d.Verdict != tc.verdict || math.IsInf(d.Detectable, 1) != tc.detectInf {
 			t.Errorf("%s: %+v\n%s", tc.name, d, diff)
 		}
+		if math.IsInf(d.SE, 1) != math.IsInf(d.Interval[1], 1) {
+			t.Errorf("%s: a standard error of %v with the interval %v", tc.name, d.SE, d.Interval)
+		}
 	}
 	var p stats.Pairs
 	p.Add("a", math.NaN(), 1)
