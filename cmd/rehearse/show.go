@@ -32,9 +32,12 @@ func newShow(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			run, err := runlog.ReadRun(dir)
+			run, err := runlog.Look(dir)
 			if err != nil {
 				return usage("cannot show the run: %w", err)
+			}
+			if run.ExitReason == result.ReasonDied {
+				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  rehearse run --resume %s\n", shellQuote(dir))
 			}
 			tests := runlog.Read(dir)
 			if test != "" {
@@ -105,6 +108,9 @@ func listRuns(c *cobra.Command, env *Env) error {
 	table := tabwriter.NewWriter(env.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tRESULT\tTESTS\tPASSED\tFAILED\tERRORS\tFOLDER")
 	for _, r := range runs {
+		if r.ExitReason == result.ReasonRunning && !runlog.Locked(r.Dir) {
+			r.ExitReason = result.ReasonDied
+		}
 		t := r.Totals
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", r.ID, r.StartedAt.Local().Format(time.DateTime),
 			r.ExitReason, t.Tests, t.Passed, t.Failed, t.Errors, r.Dir)

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
@@ -11,14 +12,15 @@ import (
 
 // Conclude writes how the run ended and its reports, and returns the report for whoever shows it. A report that cannot be written is a warning
 // and makes the run's exit code result.ExitNotRun; the others are written.
-func (e *Evaluation) Conclude(h *Held) (*report.Report, error) {
+func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
+	defer func() { err = errors.Join(err, h.lock.Release()) }()
 	h.Run.Warnings = e.warnings()
 	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
 		return h.made.Report(h.Run), err
 	}
 	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
 	defer func() { <-indexed }()
-	r := h.made.Report(h.Run)
+	r = h.made.Report(h.Run)
 	if e.baseline != "" {
 		against, err := report.Compare(runlog.Read(e.baseline), r.Tests())
 		if err != nil {
@@ -26,7 +28,7 @@ func (e *Evaluation) Conclude(h *Held) (*report.Report, error) {
 		}
 		r.Against = against
 	}
-	err := r.Write(h.Dir, report.Formats().Choose(e.Formats))
+	err = r.Write(h.Dir, report.Formats().Choose(e.Formats))
 	if err == nil {
 		return r, nil
 	}

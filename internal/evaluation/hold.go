@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"rehearse/internal/runlog"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
 
@@ -33,6 +31,7 @@ type Held struct {
 	began time.Time
 	// stop is why the run ended before its end, with a sentence; empty when nothing stopped it.
 	stop, message string
+	lock          *runlog.Lock
 }
 
 // Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
@@ -43,13 +42,13 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	if err := e.prepare(); err != nil {
 		return nil, err
 	}
-	h, log, err := e.openRun()
+	h, log, err := e.openRun(ctx)
 	if err != nil {
 		return nil, err
 	}
 	prior, err := e.prior(h.Dir)
 	if err != nil {
-		return nil, errors.Join(err, log.Close())
+		return nil, errors.Join(err, log.Close(), h.lock.Release())
 	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
@@ -225,7 +224,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test
 }
 
 // openRun makes the run's folder with its first run.json and opens its log.
-func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
+func (e *Evaluation) openRun(ctx context.Context) (*Held, *runlog.Log, error) {
 	now := e.setup.Now()
 	h := &Held{Dir: e.Out, began: now, Run: result.Run{
 		Schema: result.Schema, ID: RunID(now), Version: e.Version, Command: e.Command, StartedAt: now.UTC(),
@@ -241,21 +240,18 @@ func (e *Evaluation) openRun() (*Held, *runlog.Log, error) {
 	if h.Dir == "" {
 		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
 	}
-	if err := e.takeFolder(h); err != nil {
+	if err := e.takeFolder(ctx, h); err != nil {
 		return nil, nil, err
 	}
 	h.Run.Config = map[string]any{
 		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": e.setup.Config().Path,
 	}
-	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
-		return nil, nil, source.Invalid("cannot write results: %w", err)
+	log, err := (*runlog.Log)(nil), runlog.WriteRun(h.Dir, h.Run)
+	if err == nil {
+		log, err = runlog.Open(h.Dir)
 	}
-	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
-		return nil, nil, err
-	}
-	log, err := runlog.Open(h.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, h.lock.Release())
 	}
 	log.Redact = e.setup.Secrets().Bytes
 	h.made = report.Watch(log, report.Formats().Choose(e.Formats))

@@ -1,6 +1,8 @@
 package evaluation
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -17,8 +19,27 @@ func isRun(dir string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// takeFolder prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
-func (e *Evaluation) takeFolder(h *Held) error {
+// takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
+func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
+	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
+		return source.Invalid("cannot write results: %w", err)
+	}
+	if h.lock, err = runlog.TakeLock(ctx, h.Dir); err != nil {
+		return source.AsInvalid(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.lock.Release())
+		}
+	}()
+	foreign, err := runlog.Foreign(h.Dir, report.Formats().Choose(e.Formats).Marks())
+	if foreign != "" {
+		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
+			filepath.Join(h.Dir, foreign))
+	}
+	if err != nil {
+		return source.Invalid("cannot write results: %w", err)
+	}
 	if !e.Resume {
 		return e.setAside(h.Dir)
 	}

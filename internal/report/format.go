@@ -17,7 +17,9 @@ type Format struct {
 	Name string // as in --format
 	File string
 	// Doc says what it is for, in one line.
-	Doc    string
+	Doc string
+	// mark is a text that every file of this format holds.
+	mark   string
 	render func(*Report, io.Writer) error
 }
 
@@ -27,9 +29,9 @@ type FormatTable []Format
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
-		{htmlFormat, "report.html", "one self-contained page to read and to send around", (*Report).HTML},
-		{"md", "report.md", "Markdown that fits into a comment on a pull request", (*Report).Markdown},
-		{"junit", "junit.xml", "JUnit XML for CI systems", (*Report).JUnit},
+		{htmlFormat, "report.html", "one self-contained page to read and to send around", `class="brand">rehearse<`, (*Report).HTML},
+		{"md", "report.md", "Markdown that fits into a comment on a pull request", "<sub>rehearse ", (*Report).Markdown},
+		{"junit", "junit.xml", "JUnit XML for CI systems", `<testsuites name="rehearse"`, (*Report).JUnit},
 	}
 }
 
@@ -54,6 +56,15 @@ func (t FormatTable) Files() []string {
 		files = append(files, f.File)
 	}
 	return files
+}
+
+// Marks returns for each file a text that every report of ours holds, which tells it from a file of somebody else's.
+func (t FormatTable) Marks() map[string]string {
+	marks := make(map[string]string, len(t))
+	for _, f := range t {
+		marks[f.File] = f.mark
+	}
+	return marks
 }
 
 // Help says in the help of a flag what may be chosen, such as "html, md, junit, or none".

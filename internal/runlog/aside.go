@@ -1,9 +1,13 @@
 package runlog
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +41,44 @@ func MoveAside(dir string, files ...string) (aside string, err error) {
 		}
 	}
 	return aside, nil
+}
+
+// maxMarked is how much of a file is searched for the mark of its kind.
+const maxMarked = 64 << 20
+
+// Foreign returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
+// files are those of marks, which has for each name a text that every such file of ours holds.
+func Foreign(dir string, marks map[string]string) (string, error) {
+	if data, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
+		var run struct {
+			ID     string `json:"run_id"`
+			Schema int    `json:"schema"`
+		}
+		if json.Unmarshal(data, &run) != nil || run.Schema == 0 {
+			return RunFile, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return RunFile, err
+	}
+	all := maps.Clone(marks)
+	all[LogFile] = `"test_id":`
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		file, err := os.Open(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return name, err
+		}
+		data, err := io.ReadAll(io.LimitReader(file, maxMarked))
+		if err := errors.Join(err, file.Close()); err != nil {
+			return name, err
+		}
+		if empty := name == LogFile && len(data) == 0; !empty && !bytes.Contains(data, []byte(all[name])) {
+			return name, nil
+		}
+	}
+	return "", nil
 }
 
 // folderName returns a run's id as the name of a folder; what a strange run.json says is no path.

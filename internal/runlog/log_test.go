@@ -23,7 +23,13 @@ import (
 	"rehearse/internal/runlog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(holderEnv); dir != "" {
+		holdLock(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func openLog(t testing.TB, dir string) *runlog.Log {
 	t.Helper()

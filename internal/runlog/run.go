@@ -26,6 +26,16 @@ func WriteRun(dir string, run result.Run) error {
 	return nil
 }
 
+// Look reads the record of the run in dir as it stands with its writer: a run that is not finished and that nobody writes has died.
+func Look(dir string) (result.Run, error) {
+	locked := Locked(dir) // before the record: a run that ends in between is finished there
+	run, err := ReadRun(dir)
+	if run.ExitReason == result.ReasonRunning && !locked {
+		run.ExitReason = result.ReasonDied
+	}
+	return run, err
+}
+
 // ReadRun reads the record of the run in dir.
 func ReadRun(dir string) (result.Run, error) {
 	var run result.Run
