@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 //	listening FILE          waits until a server that was started in the background has written its address there; sets $SERVER
 //	http STATUS METHOD URL [FILE] [NAME:VALUE…]  sends a file as JSON and prints the answer, whose status it compares
 //	jsonl FILE PATH…        prints the values at the paths (a.b.0) of each line of a JSON Lines file, separated by a blank
+//	records DIR             prints the records of a run, sorted, without times and ids
+//	embeddings              starts an embeddings endpoint; sets $EMBEDDINGS
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
@@ -52,7 +54,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl,
-			"listening": listening, "http": call, "langfuse": scriptLangfuse(t),
+			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rehearse/internal/judge"
+	"rehearse/internal/llm"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/report"
@@ -218,6 +219,8 @@ func (e *Evaluation) judgeName() string {
 // hold holds the conversation of one job.
 func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
 	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
+	k := j.Key()
+	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	return runner.Hold(ctx, runner.Conversation{
 		Test: j.Test, Trial: j.Trial, Target: e.targets[call], Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now,
 	})

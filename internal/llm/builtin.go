@@ -22,6 +22,8 @@ type Options struct {
 	ReadFile func(string) ([]byte, error)
 	// Limits are shared by all models; nil makes each model its own.
 	Limits *Limits
+	// Mask hides secrets in what is asked of cassettes, as it did when they were recorded.
+	Mask Mask
 }
 
 func (o Options) env(name string) string {
@@ -117,7 +119,7 @@ func openCassette(m config.Model, o Options) (Model, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	cassette, err := Play(file, data)
+	cassette, err := playAnywhere(file, data, o.Mask)
 	switch {
 	case err != nil:
 		return nil, "", err

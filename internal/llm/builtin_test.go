@@ -84,7 +84,7 @@ func TestOpenOpenAI(t *testing.T) {
 func TestOpenCassette(t *testing.T) {
 	var tape strings.Builder
 	for _, name := range []string{"a", "b"} {
-		if _, err := NewRecorder(&tape).Record(name, script(t, "default: {reply: "+name+"}")).Generate(t.Context(), say("x")); err != nil {
+		if _, err := NewRecorder(&tape, nil).Record(name, script(t, "default: {reply: "+name+"}")).Generate(t.Context(), say("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,17 +1,15 @@
 package llm
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
-	"maps"
+	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/source"
 )
 
 var (
@@ -19,61 +17,61 @@ var (
 	_ Cast  = (*Cassette)(nil)
 )
 
-// Cassette plays recorded exchanges. Identical requests of a model get their replies in the order in which they were recorded, each
-// once; see EmbedderAs for embedders. It is safe for concurrent use.
+// Cassette plays recorded exchanges. Equal requests of a conversation to a model get their replies in the order in which they were recorded,
+// each once; see EmbedderAs for embedders. It is safe for concurrent use.
 type Cassette struct {
 	file              string
+	source            io.ReaderAt
+	mask              Mask
+	anywhere          bool
 	models, embedders []string
+	whole             int64
+	unended           bool
 	mu                sync.Mutex
-	// tracks holds what is still to be played, played how many were, by request.
-	tracks map[string][]entry
-	played map[string]int
+	conversations     map[Conversation]*conversationTracks
 }
 
-// Play reads a cassette; file is its name in errors. A last line that a crash cut short is left out.
-// The error is a source.Problems.
-func Play(file string, data []byte) (*Cassette, error) {
-	c := &Cassette{file: file, tracks: map[string][]entry{}, played: map[string]int{}}
-	models, embedders := map[string]bool{}, map[string]bool{}
-	number := 0
-	for len(data) > 0 {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		data = rest
-		number++
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		e, err := decodeEntry(line)
-		if err != nil && !ended {
-			break
-		}
-		if err != nil {
-			return nil, source.Problems{{File: file, Line: number, Column: 1, Message: err.Error(), Hint: "record the cassette again"}}
-		}
-		if e.Kind == kindEmbedding {
-			embedders[e.Model] = true
-		} else {
-			models[e.Model] = true
-		}
-		c.tracks[e.Key] = append(c.tracks[e.Key], e)
-	}
-	c.models, c.embedders = slices.Sorted(maps.Keys(models)), slices.Sorted(maps.Keys(embedders))
-	return c, nil
+// conversationTracks are the exchanges of one conversation in the last part that has it.
+type conversationTracks struct {
+	part   int
+	tracks map[exchangeKey]*track
 }
+
+func (l *conversationTracks) add(key exchangeKey, at span) {
+	if l.tracks[key] == nil {
+		l.tracks[key] = &track{}
+	}
+	l.tracks[key].at = append(l.tracks[key].at, at)
+}
+
+// track has the answers to equal requests; the first next of them were played.
+type track struct {
+	at   []span
+	next int
+}
+
+// span is where a line stands.
+type span struct {
+	offset int64
+	length int
+}
+
+// Whole returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
+func (c *Cassette) Whole() (size int64, unended bool) { return c.whole, c.unended }
 
 // Models returns the names under which exchanges with models were recorded, sorted.
 func (c *Cassette) Models() []string { return slices.Clone(c.models) }
 
 // As returns the model that was recorded under name.
-func (c *Cassette) As(name string) Model { return track{c, name} }
+func (c *Cassette) As(name string) Model { return voice{c, name} }
 
-type track struct {
+type voice struct {
 	cassette *Cassette
 	name     string
 }
 
-func (t track) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	return t.cassette.play(ctx, t.name, r)
+func (v voice) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+	return v.cassette.play(ctx, v.name, r)
 }
 
 // Generate plays the only model of the cassette; with several, use As.
@@ -91,41 +89,121 @@ func (c *Cassette) play(ctx context.Context, name string, r Request) (chat.Reply
 	if ctx.Err() != nil {
 		return chat.Reply{}, ctx.Err()
 	}
-	sum, err := requestKey(name, r)
+	request, err := c.mask.request(r)
 	if err != nil {
-		return chat.Reply{}, &Error{Fault: Refused, Model: name, At: c.file, Message: err.Error(), Err: err}
+		return chat.Reply{}, c.unreadable(ctx, name, err)
 	}
-	key := hex.EncodeToString(sum[:])
+	what := fmt.Sprintf("the user message %q", clip(c.mask.text(newScene(name, &r, nil).user)))
+	e, err := c.next(ctx, asked{"", name, request, what})
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	return *e.Reply, nil
+}
+
+// asked is a request to be played: what is part of its key, and what it is called in errors.
+type asked struct {
+	kind, name string
+	request    any
+	what       string
+}
+
+// next returns the next answer to a request. The error is the recorded one, or says that there is none.
+func (c *Cassette) next(ctx context.Context, a asked) (entry, error) {
+	key, err := keyOf(a.kind, a.name, a.request)
+	if err != nil {
+		return entry{}, c.unreadable(ctx, a.name, err)
+	}
+	at, err := c.find(ctx, key, a)
+	if err != nil {
+		return entry{}, err
+	}
+	line := make([]byte, at.length)
+	if _, err := c.source.ReadAt(line, at.offset); err != nil {
+		return entry{}, c.unreadable(ctx, a.name, err)
+	}
+	e, _, err := decodeEntry(line)
+	switch {
+	case err != nil:
+		return entry{}, c.unreadable(ctx, a.name, err)
+	case e.Error == nil:
+		return e, nil
+	case e.Error.Fault == abandoned:
+		return entry{}, c.wait(ctx, a.name, e.Error.Waited)
+	}
+	return entry{}, e.Error.error(a.name)
+}
+
+// find takes the place of the next answer.
+func (c *Cassette) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
+	held := conversationOf(ctx).masked(c.mask)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := c.tracks[key]
-	if len(left) == 0 {
-		return chat.Reply{}, c.unrecorded(name, r, c.played[key])
+	if c.anywhere {
+		held.Target = ""
+		if c.conversations[held] == nil {
+			held = Conversation{}
+		}
 	}
-	c.tracks[key] = left[1:]
-	c.played[key]++
-	if left[0].Error != nil {
-		return chat.Reply{}, left[0].Error.error(name)
+	var t *track
+	if tracks := c.conversations[held]; tracks != nil {
+		t = tracks.tracks[key]
 	}
-	return *left[0].Reply, nil
+	switch {
+	case t == nil:
+		return span{}, c.unrecorded(ctx, a, "the cassette does not hold this request", held)
+	case t.next < len(t.at):
+		t.next++
+	case a.kind != kindEmbedding:
+		return span{}, c.unrecorded(ctx, a, fmt.Sprintf("the cassette holds this request %d times, and all were played", len(t.at)), held)
+	}
+	return t.at[t.next-1], nil
 }
 
-func (c *Cassette) unrecorded(name string, r Request, played int) *Error {
-	message := "the cassette does not hold this request"
-	if played > 0 {
-		message = fmt.Sprintf("the cassette holds this request %d times, and all were played", played)
-	}
-	return &Error{
-		Fault: Unrecorded, Model: name, At: c.file,
-		Message: fmt.Sprintf("%s, with the user message %q", message, clip(newScene(name, &r, nil).user)), Hint: c.hint(name, c.models),
+// patience is how much longer than the recorded caller one waits before a call that was given up fails by itself.
+const patience = 10 * time.Second
+
+// wait plays a call that a time limit of its caller has ended: the same limit ends it again.
+func (c *Cassette) wait(ctx context.Context, name string, waited time.Duration) error {
+	late := time.NewTimer(min(max(waited, 0), time.Hour) + patience)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return lacking(ctx, &Error{
+			Fault: Unrecorded, Model: name, At: c.file, Hint: "play it with the time limits of the recording, or record it again",
+			Message: fmt.Sprintf("the recorded call was given up after %s without an answer", waited.Round(time.Millisecond)),
+		})
 	}
 }
 
-// hint says what to do about a request that was not recorded; known are the names that were.
-func (c *Cassette) hint(name string, known []string) string {
+func (c *Cassette) unreadable(ctx context.Context, name string, err error) error {
+	return lacking(ctx, &Error{Fault: Unrecorded, Model: name, At: c.file, Message: err.Error(), Err: err})
+}
+
+// unrecorded is the error of a request that the cassette does not hold; held is its conversation.
+func (c *Cassette) unrecorded(ctx context.Context, a asked, message string, held Conversation) *Error {
+	known := c.models
+	if a.kind == kindEmbedding {
+		known = c.embedders
+	}
 	hint := "record it again: --record " + c.file
-	if len(known) > 0 && !slices.Contains(known, name) {
+	if len(known) > 0 && !slices.Contains(known, a.name) {
 		hint = "it was recorded with " + strings.Join(known, ", ") + "; " + hint
 	}
-	return hint
+	if held != (Conversation{}) && c.conversations[held] == nil {
+		hint = c.strange(held) + "; " + hint
+	}
+	return lacking(ctx, &Error{Fault: Unrecorded, Model: a.name, At: c.file, Message: message + ", with " + a.what, Hint: hint})
+}
+
+// strange says in which way a conversation is not one of the cassette.
+func (c *Cassette) strange(held Conversation) string {
+	for known := range c.conversations {
+		if known.Suite == held.Suite && known.Suite != "" {
+			return "it holds nothing of this conversation"
+		}
+	}
+	return fmt.Sprintf("it was recorded with other suites than %q", clip(held.Suite))
 }

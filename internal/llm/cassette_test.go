@@ -14,9 +14,14 @@ import (
 	"rehearse/internal/chat"
 )
 
+// playBytes plays what was recorded without a mask.
+func playBytes(file string, data []byte) (*Cassette, error) {
+	return Play(file, bytes.NewReader(data), int64(len(data)), nil)
+}
+
 func TestCassette(t *testing.T) {
 	var tape bytes.Buffer
-	recorder := NewRecorder(&tape)
+	recorder := NewRecorder(&tape, nil)
 	count := 0
 	replies := modelFunc(func(_ context.Context, r Request) (chat.Reply, error) {
 		count++
@@ -48,9 +53,9 @@ func TestCassette(t *testing.T) {
 	if _, err := recorder.Record("openai:agent", gone).Generate(t.Context(), say("c")); !errors.Is(err, context.Canceled) {
 		t.Errorf("recording changed the error: %v", err)
 	}
-	diff(t, "lines", 4, strings.Count(tape.String(), "\n"))
+	diff(t, "lines with the head", 5, strings.Count(tape.String(), "\n"))
 
-	c, err := Play("tape.jsonl", tape.Bytes())
+	c, err := playBytes("tape.jsonl", tape.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +91,11 @@ func TestCassette(t *testing.T) {
 
 func TestCassetteOfOneModel(t *testing.T) {
 	var tape bytes.Buffer
-	m := NewRecorder(&tape).Record("openai:agent", script(t, "default: {reply: x}"))
+	m := NewRecorder(&tape, nil).Record("openai:agent", script(t, "default: {reply: x}"))
 	if _, err := m.Generate(t.Context(), say("a")); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Play("tape.jsonl", tape.Bytes())
+	c, err := playBytes("tape.jsonl", tape.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +126,13 @@ func TestRequestKey(t *testing.T) {
 
 func TestRecordingConcurrently(t *testing.T) {
 	var tape bytes.Buffer // not safe by itself
-	m := NewRecorder(&tape).Record("m", script(t, "default: {reply: $0}"))
+	m := NewRecorder(&tape, nil).Record("m", script(t, "default: {reply: $0}"))
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() { _, _ = m.Generate(t.Context(), say(fmt.Sprint(i%10))) })
 	}
 	wg.Wait()
-	c, err := Play("tape", tape.Bytes())
+	c, err := playBytes("tape", tape.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,14 +148,14 @@ func TestRecordingConcurrently(t *testing.T) {
 
 func TestCutCassette(t *testing.T) {
 	var tape bytes.Buffer
-	m := NewRecorder(&tape).Record("m", script(t, "default: {reply: $0}"))
+	m := NewRecorder(&tape, nil).Record("m", script(t, "default: {reply: $0}"))
 	for _, text := range []string{"a", "b"} {
 		if _, err := m.Generate(t.Context(), say(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	whole := tape.Bytes()
-	c, err := Play("tape", whole[:len(whole)-5]) // the program died while it wrote b
+	c, err := playBytes("tape", whole[:len(whole)-5]) // the program died while it wrote b
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +169,7 @@ func TestCutCassette(t *testing.T) {
 		"tape:2:1: not a recorded exchange: invalid character 'o' in literal null (expecting 'u') (record the cassette again)": "\nno\n",
 		"tape:1:1: not a recorded exchange: it needs a key and either a reply or an error (record the cassette again)":         "{}\n",
 	} {
-		_, err := Play("tape", []byte(data))
+		_, err := playBytes("tape", []byte(data))
 		diff(t, "error", name, fmt.Sprint(err))
 	}
 }
@@ -174,6 +179,6 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestRecordingFails(t *testing.T) {
-	_, err := NewRecorder(full{}).Record("m", script(t, "default: {reply: x}")).Generate(t.Context(), say("a"))
+	_, err := NewRecorder(full{}, nil).Record("m", script(t, "default: {reply: x}")).Generate(t.Context(), say("a"))
 	diff(t, "error", "m: the exchange could not be recorded: no space left on device (check the disk and the path of the cassette)", err.Error())
 }

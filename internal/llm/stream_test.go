@@ -29,7 +29,7 @@ func TestStreamConformance(t *testing.T) {
 		`default: {reply: "  two\twords \n and é more. "}`)
 	plain := modelFunc(scripted.Generate)
 	var tape strings.Builder
-	recorder := NewRecorder(&tape)
+	recorder := NewRecorder(&tape, nil)
 	for name, tc := range map[string]struct {
 		model  Model
 		pieces int
@@ -64,7 +64,7 @@ func TestStreamConformance(t *testing.T) {
 			}
 		})
 	}
-	cassette, err := Play("tape", []byte(tape.String()))
+	cassette, err := playBytes("tape", []byte(tape.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

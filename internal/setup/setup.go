@@ -41,7 +41,8 @@ type Options struct {
 	Model string
 	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
-	// Record is a file for every exchange with a model; Playback is one whose exchanges replace the models. At most one of them is set.
+	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
+	// them is set.
 	Record, Playback string
 	// Append continues an existing recording.
 	Append bool
@@ -80,7 +81,7 @@ type shared struct {
 	stores  map[string]*store.Store
 }
 
-// Open reads the configuration and opens the recording. Everything else is opened on first use.
+// Open reads the configuration and opens the recording, which it mends. Everything else is opened on first use.
 func Open(o Options) (*Setup, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -93,13 +94,13 @@ func Open(o Options) (*Setup, error) {
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
 	}
 	transport := llm.Transport()
-	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits()}
+	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text}
 	s.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
 	first, err := s.configured(o.Config)
 	if err != nil {
 		return nil, err
 	}
-	s.tape, err = openTape(o)
+	s.tape, err = s.openTape()
 	return first, err
 }
 

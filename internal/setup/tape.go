@@ -2,6 +2,7 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync/atomic"
 
@@ -19,39 +20,99 @@ type tape struct {
 	used    atomic.Bool
 }
 
-func openTape(o Options) (*tape, error) {
-	t := &tape{}
+// openTape opens the recording that the options name. What a crash or a full disk left of its last line is cut off.
+func (s *shared) openTape() (*tape, error) {
 	switch {
-	case o.Playback != "":
-		data, err := os.ReadFile(o.Playback)
-		if err != nil {
-			return nil, source.Invalid("cannot replay: %w", err)
-		}
-		if t.playing, err = llm.Play(o.Playback, data); err != nil {
-			return nil, source.AsInvalid(err)
-		}
-	case o.Record != "":
-		mode := os.O_CREATE | os.O_WRONLY | os.O_EXCL
-		if o.Append {
-			mode = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-		}
-		file, err := os.OpenFile(o.Record, mode, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			return nil, source.Invalid("the recording %s exists already: name another file, or remove it", o.Record)
-		}
-		if err != nil {
-			return nil, source.Invalid("cannot record: %w", err)
-		}
-		t.file, t.recorder, t.created = file, llm.NewRecorder(file), !o.Append
+	case s.Playback != "":
+		return s.openPlayback()
+	case s.Record != "":
+		return s.openRecording()
+	}
+	return &tape{}, nil
+}
+
+func (s *shared) openPlayback() (*tape, error) {
+	file, err := os.Open(s.Playback)
+	if err != nil {
+		return nil, source.Invalid("cannot replay: %w", err)
+	}
+	t := &tape{file: file}
+	var size int64
+	if t.playing, size, err = s.readTape(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if whole, _ := t.playing.Whole(); whole < size {
+		s.warnOfCut(s.Playback, size-whole)
+		_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
 	}
 	return t, nil
 }
 
+func (s *shared) openRecording() (*tape, error) {
+	const flags = os.O_RDWR | os.O_APPEND
+	file, err := os.OpenFile(s.Record, flags|os.O_CREATE|os.O_EXCL, 0o600)
+	created := err == nil
+	if errors.Is(err, os.ErrExist) {
+		if !s.Append {
+			return nil, source.Invalid("the recording %s exists already: name another file, or remove it", s.Record)
+		}
+		file, err = os.OpenFile(s.Record, flags, 0o600)
+	}
+	if err != nil {
+		return nil, source.Invalid("cannot record: %w", err)
+	}
+	if !created {
+		if err := s.mend(file); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	return &tape{file: file, recorder: llm.NewRecorder(file, s.secrets.Text), created: created}, nil
+}
+
+// mend makes a recording end with a whole line, so that more can be written behind it.
+func (s *shared) mend(file *os.File) error {
+	read, size, err := s.readTape(file)
+	if err != nil {
+		return err
+	}
+	whole, unended := read.Whole()
+	switch {
+	case unended:
+		_, err = file.WriteString("\n")
+	case whole < size:
+		s.warnOfCut(file.Name(), size-whole)
+		err = file.Truncate(whole)
+	}
+	if err != nil {
+		return fmt.Errorf("go on with the recording: %w", err)
+	}
+	return nil
+}
+
+func (s *shared) readTape(file *os.File) (*llm.Cassette, int64, error) {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", file.Name())
+	}
+	if err != nil {
+		return nil, 0, source.Invalid("cannot read the recording: %w", err)
+	}
+	read, err := llm.Play(file.Name(), file, info.Size(), s.secrets.Text)
+	if err != nil {
+		return nil, 0, source.AsInvalid(err)
+	}
+	return read, info.Size(), nil
+}
+
+func (s *shared) warnOfCut(name string, bytes int64) {
+	s.warn(fmt.Sprintf("the last line of the recording %s was not whole, after a crash or on a full disk: its %d bytes are cut off", name, bytes))
+}
+
 // off is true when nothing is recorded or played.
-func (t *tape) off() bool { return t.file == nil && t.playing == nil }
+func (t *tape) off() bool { return t.recorder == nil && t.playing == nil }
 
 func (t *tape) record(name string, m llm.Model) llm.Model {
-	if t.file == nil {
+	if t.recorder == nil {
 		return m
 	}
 	t.used.Store(true)
@@ -59,7 +120,7 @@ func (t *tape) record(name string, m llm.Model) llm.Model {
 }
 
 func (t *tape) recordEmbedder(name string, e llm.Embedder) llm.Embedder {
-	if t.file == nil {
+	if t.recorder == nil {
 		return e
 	}
 	t.used.Store(true)

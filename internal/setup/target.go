@@ -26,7 +26,7 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if made, ok := s.made[name]; ok {
-		return made(s.parts(e))
+		return s.taping(made(s.parts(e)))
 	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
@@ -36,7 +36,7 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := target.Open(c, s.parts(e))
+	t, err := s.taping(target.Open(c, s.parts(e)))
 	if err == nil {
 		s.targets[key] = t
 	}

@@ -48,7 +48,7 @@ func openExecute(c config.Target, p Parts) (runner.Target, error) {
 	e := &Execute{
 		URL: c.HTTP.URL, FlowSettings: SettingsOf(c.Flow), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
 		Client: p.Client, Timeout: cmp.Or(p.Timeout, c.HTTP.Timeout), Retries: suite.DefaultRetries,
-		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(c.HTTP.URL, server) },
+		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
 	}
 	for name, value := range c.HTTP.Headers {
 		e.Header.Set(name, value)
@@ -68,6 +68,9 @@ func openExecute(c config.Target, p Parts) (runner.Target, error) {
 	}
 	return e, e.carry(c.Flow, p)
 }
+
+// executeName is what recordings call the server: its address is not part of them, and the conversation says which target it is.
+const executeName = "execute"
 
 // carry makes the target send the whole flow with every turn.
 func (e *Execute) carry(c config.Flow, p Parts) error {
