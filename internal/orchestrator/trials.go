@@ -16,7 +16,8 @@ func aggregate(n *unit) *result.Test {
 	t.Failures = []result.Failure{}
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
 	broke := 0
-	for _, trial := range n.trials {
+	trials := slices.SortedFunc(slices.Values(n.trials), func(a, b *result.Test) int { return a.Trial - b.Trial }) // however they ended
+	for _, trial := range trials {
 		sum.Scores = append(sum.Scores, trial.Score)
 		switch trial.Verdict {
 		case result.Pass:

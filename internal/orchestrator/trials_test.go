@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,6 +69,29 @@ func TestTrialSums(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTrialsInTheirOrder holds that an aggregate lists trials by their number, not as they ended.
+func TestTrialsInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{}
+		o := &orchestrator.Orchestrator{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+			time.Sleep(time.Hour / time.Duration(j.Trial))
+			r := paid(j)
+			r.Score = float64(j.Trial) / 4
+			return r, nil
+		}}
+		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, suite.MeanScore))}, nil); err != nil {
+			t.Fatal(err)
+		}
+		sum := l.records[len(l.records)-1]
+		if diff := cmp.Diff([]float64{0.25, 0.5, 0.75}, sum.Trials.Scores); diff != "" {
+			t.Errorf("scores (-want +got):\n%s", diff)
+		}
+		if got := sum.Failures[0].Message; got != "trial 1" {
+			t.Errorf("the failure of %s, want that of trial 1", got)
+		}
+	})
 }
 
 // TestBrokenTrials holds that a trial which could not be run makes the whole test an error, unless one pass is all that is asked for.
