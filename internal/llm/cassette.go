@@ -24,6 +24,8 @@ const (
 	// because that run held it anew.
 	kindPart      = "cassette"
 	kindEmbedding = "embedding"
+	// kindTurn says how long an agent took for a turn.
+	kindTurn = "turn"
 )
 
 // entry is one line of a cassette: the beginning of a part, or an exchange with a model or an embedder.
@@ -199,7 +201,7 @@ func decodeEntry(line []byte) (e entry, key exchangeKey, err error) {
 	}
 	answered := e.Reply != nil
 	switch e.Kind {
-	case "":
+	case "", kindTurn:
 	case kindPart:
 		return e, key, nil
 	case kindEmbedding:

@@ -108,9 +108,10 @@ func (x *cassetteIndex) add(line []byte) error {
 		return fmt.Errorf("exchange %d stands behind exchange %d: lines were repeated or moved", e.N, x.last)
 	}
 	x.last = e.N
-	if e.Kind == kindEmbedding {
+	switch e.Kind {
+	case kindEmbedding:
 		x.embedders[e.Model] = true
-	} else {
+	case "":
 		x.models[e.Model] = true
 	}
 	at := span{x.whole, len(line)}

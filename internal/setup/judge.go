@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,7 +129,8 @@ func contentHash(path string) string {
 
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
-	c := grader.Config{Judge: j, HTTP: s.client, Environ: redact.Environ(s.Environ)}
+	services := &http.Client{Transport: s.services(), CheckRedirect: noRedirect}
+	c := grader.Config{Judge: j, HTTP: services, Environ: redact.Environ(s.Environ)}
 	embedder, err := s.Embedder()
 	if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 	switch {
 	case kb.LightRAG != nil:
 		client, err := retrieve.NewLightRAG(retrieve.Options{
-			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.Getenv(kb.LightRAG.APIKeyEnv), Transport: s.models.Transport,
+			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.Getenv(kb.LightRAG.APIKeyEnv), Transport: s.services(),
 		})
 		if err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)

@@ -48,19 +48,19 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 		return nil, source.Invalid("%s: %w", one.File, err)
 	}
 	if url, key := s.Getenv(supabaseURLEnv), s.Getenv(supabaseKeyEnv); url != "" && key != "" {
-		service, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.models.Transport})
+		service, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.services()})
 		if err := add("supabase", service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	if key := s.Getenv(snitcherKeyEnv); key != "" {
-		service, err := enrich.NewSnitcher(enrich.SnitcherConfig{Key: key, Script: s.Getenv(snitcherScriptEnv), Transport: s.models.Transport})
+		service, err := enrich.NewSnitcher(enrich.SnitcherConfig{Key: key, Script: s.Getenv(snitcherScriptEnv), Transport: s.services()})
 		if err := add("snitcher", service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	if key := s.Getenv(enrichsoKeyEnv); key != "" {
-		service, err := enrich.NewEnrichso(enrich.EnrichsoConfig{Key: key, Transport: s.models.Transport})
+		service, err := enrich.NewEnrichso(enrich.EnrichsoConfig{Key: key, Transport: s.services()})
 		if err := add("enrich_so", service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
@@ -119,12 +119,12 @@ func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 	r := &receivers{sites: s}
 	var err error
 	if hook := one.Integrations.LeadWebhook; s.Getenv(hook.URLEnv) != "" {
-		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.Getenv(hook.SecretEnv), s.models.Transport); err != nil {
+		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.Getenv(hook.SecretEnv), s.receipts()); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	if project := one.Integrations.PostHog; s.Getenv(project.KeyEnv) != "" {
-		if r.posthog, err = lead.NewPostHog(s.queue, s.Getenv(project.HostEnv), s.Getenv(project.KeyEnv), s.models.Transport); err != nil {
+		if r.posthog, err = lead.NewPostHog(s.queue, s.Getenv(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts()); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}

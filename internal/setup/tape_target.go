@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"time"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
@@ -10,14 +11,18 @@ import (
 
 // tapedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the recording. Chatbots and flows
 // get over model calls that fail: without this, a turn could pass that was never recorded whole.
-type tapedTarget struct{ runner.Target }
+// The time that a turn took is recorded and played as well, or a playback would pass every assertion on latency.
+type tapedTarget struct {
+	runner.Target
+	tape *tape
+}
 
 // taping wraps a target while something is recorded or played.
 func (s *shared) taping(t runner.Target, err error) (runner.Target, error) {
 	if err != nil || s.tape.off() {
 		return t, err
 	}
-	return tapedTarget{t}, nil
+	return tapedTarget{t, s.tape}, nil
 }
 
 // Open opens a session.
@@ -32,21 +37,33 @@ func (t tapedTarget) Open(ctx context.Context, o runner.Opening) (runner.Session
 		return nil, err
 	}
 	if h, ok := session.(runner.Historian); ok {
-		return tapedHistorian{tapedSession{session}, h}, nil
+		return tapedHistorian{tapedSession{session, t.tape}, h}, nil
 	}
-	return tapedSession{session}, nil
+	return tapedSession{session, t.tape}, nil
 }
 
-type tapedSession struct{ runner.Session }
+type tapedSession struct {
+	runner.Session
+	tape *tape
+}
 
 // Send says the message. After a turn that lacks an exchange, the reply still says what the turn has used.
 func (s tapedSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	noting, lacks := llm.NoteLack(ctx)
+	started := time.Now()
 	reply, err := s.Session.Send(noting, message)
 	if err == nil {
 		err = lacks()
 	}
-	return reply, err
+	if err != nil || reply.Latency != 0 {
+		return reply, err
+	}
+	if s.tape.playing != nil {
+		reply.Latency = s.tape.playing.Turn(ctx, message.String())
+		return reply, nil
+	}
+	reply.Latency = time.Since(started)
+	return reply, s.tape.recorder.RecordTurn(ctx, message.String(), reply.Latency)
 }
 
 // tapedHistorian is the session of a runner.Historian.
