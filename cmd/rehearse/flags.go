@@ -121,7 +121,7 @@ func (f *runFlags) spec() runspec.Spec {
 
 // options say how things are opened for the run.
 func (f *runFlags) options() setup.Options {
-	o := setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt, Playback: f.replay, Append: f.resume != ""}
+	o := setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt, Playback: f.replay, Append: f.resume != "", Untouched: f.dryRun}
 	if !f.dryRun {
 		o.Record = f.record
 	}

@@ -44,8 +44,8 @@ type Options struct {
 	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
 	// them is set.
 	Record, Playback string
-	// Append continues an existing recording.
-	Append bool
+	// Append continues an existing recording. Untouched leaves one that is played as it is, also when its last line was cut short.
+	Append, Untouched bool
 }
 
 // Setup opens what a configuration names, each thing once. It is safe for concurrent use. Close it.

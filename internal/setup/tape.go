@@ -43,7 +43,9 @@ func (s *shared) openPlayback() (*tape, error) {
 	}
 	if whole, _ := t.playing.Whole(); whole < size {
 		s.warnOfCut(s.Playback, size-whole)
-		_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
+		if !s.Untouched {
+			_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
+		}
 	}
 	return t, nil
 }

@@ -22,6 +22,7 @@ func (s *shared) taping(t runner.Target, err error) (runner.Target, error) {
 	if err != nil || s.tape.off() {
 		return t, err
 	}
+	s.tape.used.Store(true)
 	return tapedTarget{t, s.tape}, nil
 }
 

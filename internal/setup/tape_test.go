@@ -4,9 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rehearse/internal/llm"
 )
@@ -67,5 +69,58 @@ func TestServicesOnTape(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("%d requests left the program, want the recorded one", asked)
+	}
+}
+
+// A recording goes on behind its last whole line, whether a crash has left half a line or an editor has taken the last line's end.
+func TestRecordingGoesOn(t *testing.T) {
+	for name, cut := range map[string]func(tape string) string{
+		"whole":           func(tape string) string { return tape },
+		"half a line":     func(tape string) string { return tape + `{"n":2,"mod` },
+		"without its end": func(tape string) string { return strings.TrimSuffix(tape, "\n") },
+		"nothing":         func(string) string { return "" },
+		"half the head":   func(string) string { return `{"kind":"cas` },
+	} {
+		tape := filepath.Join(t.TempDir(), "tape.jsonl")
+		var warned []string
+		record := func(text string) {
+			s, err := Open(Options{Record: tape, Append: true, Warn: func(text string) { warned = append(warned, text) }})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			s.tape.used.Store(true)
+			if err := s.tape.recorder.RecordTurn(t.Context(), text, time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		record("before")
+		data, err := os.ReadFile(tape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(tape, []byte(cut(string(data))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		record("after")
+		if half := strings.Contains(name, "half"); half != (len(warned) == 1) {
+			t.Errorf("%s: warned of %q", name, warned)
+		}
+		play, err := Open(Options{Playback: tape})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if took := play.tape.playing.Turn(t.Context(), "after"); took != time.Second {
+			t.Errorf("%s: what was recorded behind it is lost", name)
+		}
+		kept := play.tape.playing.Turn(t.Context(), "before") != 0
+		if lost := name == "nothing" || name == "half the head"; kept == lost {
+			t.Errorf("%s: kept what was before: %v", name, kept)
+		}
+		if err := play.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
