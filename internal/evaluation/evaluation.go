@@ -159,6 +159,7 @@ type index struct {
 	opened chan struct{}
 	store  *store.Store // nil when it could not be opened
 	warn   func(text string)
+	warned sync.Once
 }
 
 // openIndex opens the store in the background.
@@ -173,6 +174,11 @@ func (e *Evaluation) openIndex(ctx context.Context) *index {
 		}
 	}()
 	return i
+}
+
+// failing tells once of a verdict cache that cannot be read or written.
+func (i *index) failing(err error) {
+	i.warned.Do(func() { i.warn(err.Error() + "; verdicts count all the same, but may not be remembered") })
 }
 
 // wait waits for the store and returns it; nil when it could not be opened.

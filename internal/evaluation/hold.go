@@ -161,13 +161,10 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 		e.grading[key] = graders
 		return err
 	}
-	judging, err := e.judging(e.suiteNamed(key.suite))
-	if err != nil {
-		return err
-	}
+	judging := e.judging(e.suiteNamed(key.suite))
 	judging.Call = key.call
 	if key.cached {
-		judging.Cache = e.verdicts()
+		judging.Cache, judging.Warn = e.verdicts(), e.index.failing
 	}
 	j, err := at.Judge(judging)
 	if err != nil {
@@ -196,24 +193,18 @@ func (e *Evaluation) suiteNamed(name string) *suite.Suite {
 }
 
 // judging says who judges a suite. Files that the suite names are those of its folder.
-func (e *Evaluation) judging(s *suite.Suite) (setup.Judging, error) {
+func (e *Evaluation) judging(s *suite.Suite) setup.Judging {
 	j := setup.Judging{Name: e.spec.Judge, Suite: s.Judge}
 	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
 		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
 	}
 	j.Suite.Model, j.Suite.Secondary = e.local(s, j.Suite.Model), e.local(s, j.Suite.Secondary)
-	var err error
-	j.Scope, err = filepath.Abs(s.File)
-	return j, err
+	return j
 }
 
 // judgeName returns who judges the first suite.
 func (e *Evaluation) judgeName() string {
-	j, err := e.judging(e.suites[0])
-	if err != nil {
-		return e.spec.Judge
-	}
-	return e.setup.JudgeName(j)
+	return e.setup.JudgeName(e.judging(e.suites[0]))
 }
 
 // hold holds the conversation of one job.

@@ -6,20 +6,23 @@ import (
 	"rehearse/internal/grader"
 )
 
-// FuzzParse holds that whatever a judge says is either refused or a verdict within its bounds.
+// fuzzed are questions of every mode.
+var fuzzed = []grader.Question{
+	{Mode: grader.Free},
+	{Mode: grader.Criteria, Names: []string{"a"}},
+	{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "a"}, {ID: "b", Ranges: []grader.Range{{}}}}},
+}
+
+// FuzzParse holds that whatever a judge says is either refused or a verdict within its bounds, and that a quotation is never a verdict.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"score":0.5}`, "```json\n{\"checks\":[{\"id\":\"a\",\"satisfied\":true}]}\n```", `{"scores":{"a":1e309}}`, `{"checks":[{"id":"b","score":10}]}`, "```", `{"score":null}`, `[]`,
+		`<think>{"score":1}</think>{"score":0}`, `{"score":0,"score":1}`, `{"Score":1}`, `{"scores":{"a":1}} {"scores":{"a":0}}`, `"{\"score\":1}"`,
 	} {
 		f.Add(seed)
 	}
-	questions := []grader.Question{
-		{Mode: grader.Free},
-		{Mode: grader.Criteria, Names: []string{"a"}},
-		{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "a"}, {ID: "b", Ranges: []grader.Range{{}}}}},
-	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, q := range questions {
+		for _, q := range fuzzed {
 			v, err := parse(q, text)
 			if err != nil {
 				continue
@@ -35,6 +38,11 @@ func FuzzParse(f *testing.F) {
 			for id, c := range v.Checks {
 				if (id != "a" && id != "b") || !within(c.Score, 10) {
 					t.Errorf("check %q %+v of %q", id, c, text)
+				}
+			}
+			if q.Output = text; text != "" {
+				if v, err := parse(q, text); err == nil {
+					t.Errorf("%q, which quotes, gives %+v", text, v)
 				}
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"golang.org/x/sync/singleflight"
@@ -41,8 +40,8 @@ type Config struct {
 	Samples int
 	// Cache may be nil; then no verdict is remembered, and equal questions asked at the same time are not joined.
 	Cache Cache
-	// Scope separates the verdicts of one suite from those of others.
-	Scope string
+	// Warn is told of a cache that cannot be read or written, each time; the verdict counts all the same. It may be nil.
+	Warn func(error)
 }
 
 // Named is a model with the name that reports show.
@@ -111,18 +110,21 @@ func complexity(q grader.Question) int {
 	return max(1, len(q.Rubrics)+len(q.Names)) + length/contextUnit
 }
 
-// cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer.
+// cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer, and asks itself when
+// the other one's time is up before there is one.
 func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
 	if j.config.Cache == nil {
-		return converse(ctx, m, q, request)
+		v, _, err := converse(ctx, m, q, request)
+		return v, err
 	}
-	key := cacheKey(j.config.Scope, m, q, request, sample)
+	key := cacheKey(m, q, request, sample)
 	for {
 		asked := false
 		shared := j.flight.DoChan(key, func() (any, error) {
 			asked = true
-			return j.fetch(ctx, key, m, q, request)
+			v, err := j.fetch(ctx, key, m, q, request)
+			return answered{v, err != nil && ctx.Err() != nil}, err
 		})
 		var r singleflight.Result
 		select {
@@ -130,64 +132,87 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 			return grader.Verdict{}, ctx.Err()
 		case r = <-shared:
 		}
-		v, _ := r.Val.(grader.Verdict)
+		a, _ := r.Val.(answered)
 		if asked {
-			return v, r.Err
+			return a.verdict, r.Err
 		}
-		if errors.Is(r.Err, context.Canceled) && ctx.Err() == nil {
-			continue // the caller that asked gave up, so this one asks
+		if a.late && ctx.Err() == nil {
+			continue
 		}
-		v.Use = result.JudgeUse{}
+		a.verdict.Use = result.JudgeUse{}
 		if r.Err == nil {
-			v.Use.CacheHits = 1
+			a.verdict.Use.CacheHits = 1
 		}
-		return v, r.Err
+		return a.verdict, r.Err
 	}
 }
 
-// fetch looks a verdict up, or asks and remembers it. It turns a panic into an error: other callers that wait could not recover from it.
+// answered is what a call brought to all who wait for it.
+type answered struct {
+	verdict grader.Verdict
+	// late is true when there is no verdict because the time of the one who asked was up.
+	late bool
+}
+
+// fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error: other callers that
+// wait could not recover from it.
 func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = grader.Verdict{}, fmt.Errorf("internal error, please report it: %v\n%s", r, debug.Stack())
+			v, err = grader.Verdict{}, fmt.Errorf("internal error in the judge, please report it: %v", r)
 		}
 	}()
-	data, found, err := j.config.Cache.Verdict(ctx, key)
-	if err != nil {
-		return grader.Verdict{}, fmt.Errorf("look up the verdict cache: %w", err)
-	}
-	if found && json.Unmarshal(data, &v) == nil {
-		v.Use = result.JudgeUse{CacheHits: 1}
+	if v, found := j.remembered(ctx, key, q); found {
 		return v, nil
 	}
-	if v, err = converse(ctx, m, q, request); err != nil {
+	v, settled, err := converse(ctx, m, q, request)
+	if err != nil || !settled {
 		return v, err
 	}
-	if data, err = json.Marshal(v); err == nil {
+	data, err := json.Marshal(v)
+	if err == nil {
 		err = j.config.Cache.PutVerdict(ctx, key, data)
 	}
-	if err != nil {
-		return v, fmt.Errorf("remember the verdict: %w", err)
-	}
+	j.warn(ctx, "remember a verdict", err)
 	return v, nil
 }
 
-// converse asks and, when the reply is unusable, asks once for a repaired one.
-func converse(ctx context.Context, m Named, q grader.Question, request llm.Request) (grader.Verdict, error) {
+// remembered looks a verdict up. One that does not answer the whole question is none.
+func (j *Judge) remembered(ctx context.Context, key string, q grader.Question) (v grader.Verdict, found bool) {
+	data, found, err := j.config.Cache.Verdict(ctx, key)
+	j.warn(ctx, "look up a verdict", err)
+	if err != nil || !found || json.Unmarshal(data, &v) != nil || len(unanswered(q, v)) > 0 {
+		return grader.Verdict{}, false
+	}
+	v.Use = result.JudgeUse{CacheHits: 1}
+	return v, true
+}
+
+// warn tells of a cache that fails while there is still time.
+func (j *Judge) warn(ctx context.Context, doing string, err error) {
+	if err != nil && ctx.Err() == nil && j.config.Warn != nil {
+		j.config.Warn(fmt.Errorf("%s: %w", doing, err))
+	}
+}
+
+// converse asks and, when the reply leaves doubt, asks once for a repaired one. settled is false for a verdict that took a repair, also
+// where it still lacks criteria: such a verdict is not remembered.
+func converse(ctx context.Context, m Named, q grader.Question, request llm.Request) (v grader.Verdict, settled bool, err error) {
 	var use result.JudgeUse
 	for repaired := false; ; repaired = true {
 		reply, err := m.Model.Generate(ctx, request)
 		use = use.Add(result.JudgeUse{Calls: 1, Usage: reply.Usage, Cost: reply.Cost})
 		if err != nil {
-			return grader.Verdict{Use: use}, err
+			return grader.Verdict{Use: use}, false, err
 		}
 		v, err := parse(q, reply.Text)
 		v.Use = use
-		if err == nil {
-			return v, nil
-		}
-		if repaired {
-			return grader.Verdict{Use: use}, fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
+		_, incomplete := errors.AsType[*lacking](err)
+		switch {
+		case err == nil, repaired && incomplete:
+			return v, !repaired, nil
+		case repaired:
+			return grader.Verdict{Use: use}, false, fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
 		}
 		request.Messages = append(slices.Clip(request.Messages),
 			chat.Say(chat.Assistant, reply.Text),

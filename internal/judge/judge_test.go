@@ -52,6 +52,8 @@ var checklist = grader.Question{
 }
 
 func TestReplies(t *testing.T) {
+	ranged := checklist
+	ranged.Rubrics = checklist.Rubrics[1:]
 	free := grader.Question{Mode: grader.Free, Output: "x", Criteria: "good"}
 	criteria := grader.Question{Mode: grader.Criteria, Output: "x", Names: []string{"style"}}
 	good := map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "yes"}, "depth": {Score: 7}}
@@ -63,13 +65,13 @@ func TestReplies(t *testing.T) {
 	}{
 		{name: "plain", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"yes"},{"id":"depth","score":7}],"overall_reasoning":"o"}`, want: grader.Verdict{Checks: good, Reasoning: "o"}},
 		{name: "fenced with words around", q: checklist, reply: "Here you are:\n```json\n{\"checks\":[{\"id\":\"criterion-1\",\"satisfied\":true,\"reasoning\":\"yes\"},{\"id\":\"depth\",\"score\":7,\"satisfied\":null}],\"overall_reasoning\":\"o\"}\n```\nDone.", want: grader.Verdict{Checks: good, Reasoning: "o"}},
-		{name: "omitted and unknown", q: checklist, reply: `{"checks":[{"id":"other","satisfied":true}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{}}},
-		{name: "twice and not the same", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {}}}},
-		{name: "twice, the second time satisfied", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"criterion-1","satisfied":true}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {}}}},
-		{name: "scored twice", q: checklist, reply: `{"checks":[{"id":"depth","score":3},{"id":"depth","score":8}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 3}}}},
-		{name: "scored twice, the second time lower", q: checklist, reply: `{"checks":[{"id":"depth","score":8},{"id":"depth","score":3}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 3}}}},
-		{name: "lowest score", q: checklist, reply: `{"checks":[{"id":"depth","score":0}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {}}}},
-		{name: "highest score", q: checklist, reply: `{"checks":[{"id":"depth","score":10}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 10}}}},
+		{name: "unknown", q: ranged, reply: `{"checks":[{"id":"other","satisfied":"perhaps"},{"id":"depth","score":2}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 2}}}},
+		{name: "twice and not the same", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`, bad: `answers "criterion-1" twice`},
+		{name: "twice, the second time satisfied", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"criterion-1","satisfied":true}]}`, bad: `answers "criterion-1" twice`},
+		{name: "scored twice", q: ranged, reply: `{"checks":[{"id":"depth","score":3},{"id":"depth","score":8}]}`, bad: `answers "depth" twice`},
+		{name: "scored twice, the second time lower", q: ranged, reply: `{"checks":[{"id":"depth","score":8},{"id":"depth","score":3}]}`, bad: `answers "depth" twice`},
+		{name: "lowest score", q: ranged, reply: `{"checks":[{"id":"depth","score":0}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {}}}},
+		{name: "highest score", q: ranged, reply: `{"checks":[{"id":"depth","score":10}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 10}}}},
 		{name: "free, lowest", q: free, reply: `{"score":0}`, want: grader.Verdict{}},
 		{name: "free, highest", q: free, reply: `{"score":1}`, want: grader.Verdict{Score: 1}},
 		{name: "free", q: free, reply: `{"score":0.5,"reasoning":"r","assertions":[{"text":"t","passed":true}]}`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
@@ -257,7 +259,7 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 		{"after a failure", simple, true, 1, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			reply := `{"score":1,"scores":{}}`
+			reply := `{"score":1,"scores":{"a":1,"b":1,"c":1,"d":1,"e":1}}`
 			primary, secondary := &script{replies: []string{reply}}, &script{replies: []string{reply}}
 			if tc.broken {
 				secondary.replies = []string{"garbage"}
@@ -285,33 +287,34 @@ func TestSamples(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		q       grader.Question
+		samples int
 		replies []string
 		want    grader.Verdict
 	}{
 		{
-			"the majority and the median of three", checklist, []string{checks(true, 2), checks(false, 9), checks(true, 4)},
+			"the majority and the median of three", checklist, 3, []string{checks(true, 2), checks(false, 9), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "2"}, "depth": {Score: 4}}},
 		},
 		{
-			"a tie is a no, and the median lies between the middle two", checklist, []string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
+			"a tie is a no, and the median lies between the middle two", checklist, 4, []string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}}},
 		},
 		{
-			"what one verdict leaves out is a no and a 0", checklist, []string{checks(true, 8), `{"checks":[]}`},
+			"what one verdict leaves out is a no and a 0", checklist, 2, []string{checks(true, 8), `{"checks":[]}`, `{"checks":[]}`},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "8"}, "depth": {Score: 4}}},
 		},
 		{
-			"one score", free, []string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
+			"one score", free, 3, []string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
 			grader.Verdict{Score: 0.3, Reasoning: "first"},
 		},
 		{
-			"scores of criteria", criteria, []string{`{"scores":{"tone":0.25}}`, `{"scores":{"tone":0.75}}`},
+			"scores of criteria", criteria, 2, []string{`{"scores":{"tone":0.25}}`, `{"scores":{"tone":0.75}}`},
 			grader.Verdict{Scores: map[string]float64{"tone": 0.5}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: tc.replies}
-			got, err := judge.New(judge.Config{Primary: named("m", m), Samples: len(tc.replies)}).Ask(t.Context(), tc.q)
+			got, err := judge.New(judge.Config{Primary: named("m", m), Samples: tc.samples}).Ask(t.Context(), tc.q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,7 +360,6 @@ func TestCache(t *testing.T) {
 		{"other output", func(_ *judge.Config, q *grader.Question) { q.Output = "p" }, 2},
 		{"other criteria", func(_ *judge.Config, q *grader.Question) { q.Criteria = "d" }, 2},
 		{"text moved from one part to another", func(_ *judge.Config, q *grader.Question) { q.Output, q.Criteria = "", "oc" }, 2},
-		{"other suite", func(c *judge.Config, _ *grader.Question) { c.Scope = "other" }, 2},
 		{"other model", func(c *judge.Config, _ *grader.Question) { c.Primary.Name = "n" }, 2},
 		{"the model at another address or with other parameters", func(c *judge.Config, _ *grader.Question) { c.Primary.Key = "http://b" }, 2},
 		{"text moved from the model's name to its key", func(c *judge.Config, _ *grader.Question) { c.Primary.Name, c.Primary.Key = "mhttp", "://a" }, 2},

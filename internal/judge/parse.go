@@ -4,109 +4,126 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"hash/maphash"
+	"regexp"
 	"strings"
 
 	"rehearse/internal/grader"
 	"rehearse/internal/text"
 )
 
-// reply has the fields of every form in which a judge may answer. Unknown fields are ignored.
-type reply struct {
-	Checks []struct {
-		ID        string   `json:"id"`
-		Satisfied *bool    `json:"satisfied"`
-		Score     *float64 `json:"score"`
-		Reasoning string   `json:"reasoning"`
-	} `json:"checks"`
-	Overall     string             `json:"overall_reasoning"`
-	Scores      map[string]float64 `json:"scores"`
-	FailReasons []string           `json:"fail_reasons"`
-	Score       *float64           `json:"score"`
-	Reasoning   string             `json:"reasoning"`
+// lacking says that a verdict is sound but leaves out criteria that were asked.
+type lacking struct{ criteria []string }
+
+func (e *lacking) Error() string {
+	quoted := make([]string, len(e.criteria))
+	for i, c := range e.criteria {
+		quoted[i] = fmt.Sprintf("%q", c)
+	}
+	return "it does not answer " + strings.Join(quoted, ", ")
 }
 
-// parse reads a judge's reply to a question. An ambiguous reply is an error, never a verdict.
-// The verdict leaves out what the judge left out; the grader counts that as not satisfied.
+// parse finds the verdict in a judge's reply. The reply may have words and fences around it, but only one object of the asked form may be
+// a verdict: graded text may hold verdicts, too, and judges quote. An error says what leaves doubt. With a lacking error comes the verdict
+// without the criteria that the judge left out.
 func parse(q grader.Question, words string) (grader.Verdict, error) {
-	var r reply
-	body, ok := text.JSONIn(words)
-	switch {
-	case strings.TrimSpace(words) == "":
-		return grader.Verdict{}, errors.New("it is empty")
-	case !ok:
-		return grader.Verdict{}, errors.New("it is not a JSON object")
+	words = withoutThoughts(words)
+	s := scan(words, verdictKey(q.Mode), maphash.MakeSeed())
+	c, err := s.candidate()
+	if err != nil {
+		return grader.Verdict{}, err
 	}
-	if err := json.Unmarshal(body, &r); err != nil {
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(words[c.start:c.end]), &fields); err != nil {
 		return grader.Verdict{}, plain(err)
 	}
-	switch q.Mode {
-	case grader.Checklist:
-		return checklist(q, r)
-	case grader.Criteria:
-		if r.Scores == nil {
-			return grader.Verdict{}, errors.New(`it has no "scores"`)
-		}
-		for name, score := range r.Scores {
-			if !within(score, 1) {
-				return grader.Verdict{}, fmt.Errorf("the score of %q is %g, not between 0 and 1", name, score)
-			}
-		}
-		return grader.Verdict{Scores: r.Scores, Reasoning: strings.Join(r.FailReasons, "; ")}, nil
+	v, err := verdict(q, fields)
+	if err != nil {
+		return grader.Verdict{}, err
 	}
-	if r.Score == nil {
-		return grader.Verdict{}, errors.New(`it has no "score"`)
+	if why := quotation(s, c, q); why != "" {
+		return grader.Verdict{}, errors.New(why)
 	}
-	if !within(*r.Score, 1) {
-		return grader.Verdict{}, fmt.Errorf("the score is %g, not between 0 and 1", *r.Score)
-	}
-	return grader.Verdict{Score: *r.Score, Reasoning: r.Reasoning}, nil
-}
-
-// plain says what is wrong with a reply's JSON in words that people and models understand.
-func plain(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		where := "it"
-		if wrong.Field != "" {
-			where = fmt.Sprintf("%q in it", wrong.Field)
-		}
-		return fmt.Errorf("it is not the JSON that was asked for: %s cannot be a JSON %s", where, wrong.Value)
-	}
-	return fmt.Errorf("it is not valid JSON: %w", err)
-}
-
-func checklist(q grader.Question, r reply) (grader.Verdict, error) {
-	if r.Checks == nil {
-		return grader.Verdict{}, errors.New(`it has no "checks"`)
-	}
-	ranged := map[string]bool{}
-	for _, rubric := range q.Rubrics {
-		ranged[rubric.ID] = len(rubric.Ranges) > 0
-	}
-	v := grader.Verdict{Checks: map[string]grader.RubricCheck{}, Reasoning: r.Overall}
-	for _, c := range r.Checks {
-		hasRanges, known := ranged[c.ID]
-		if !known {
-			continue
-		}
-		check := grader.RubricCheck{Reasoning: c.Reasoning}
-		switch {
-		case hasRanges && (c.Score == nil || !within(*c.Score, 10)):
-			return grader.Verdict{}, fmt.Errorf("the check %q needs a score from 0 to 10", c.ID)
-		case hasRanges:
-			check.Score = *c.Score
-		case c.Satisfied == nil:
-			return grader.Verdict{}, fmt.Errorf(`the check %q needs "satisfied": true or false`, c.ID)
-		default:
-			check.Satisfied = *c.Satisfied
-		}
-		if earlier, twice := v.Checks[c.ID]; twice { // of contradicting answers, the lower one counts
-			check.Satisfied = check.Satisfied && earlier.Satisfied
-			check.Score = math.Min(check.Score, earlier.Score)
-		}
-		v.Checks[c.ID] = check
+	if left := unanswered(q, v); len(left) > 0 {
+		return v, &lacking{left}
 	}
 	return v, nil
 }
 
-func within(x, high float64) bool { return x >= 0 && x <= high }
+// withoutThoughts cuts off what a model thought aloud before it answered. Thoughts without an end are all that there is.
+func withoutThoughts(words string) string {
+	thoughts, thought := strings.CutPrefix(strings.TrimLeft(words, " \t\r\n\ufeff"), "<think>")
+	if !thought {
+		return words
+	}
+	_, words, _ = strings.Cut(thoughts, "</think>")
+	return words
+}
+
+// verdictKey returns the key that makes an object one of the asked form.
+func verdictKey(m grader.Mode) string {
+	switch m {
+	case grader.Checklist:
+		return "checks"
+	case grader.Criteria:
+		return "scores"
+	}
+	return "score"
+}
+
+// candidate returns the one object of the asked form. Equal ones count once.
+func (s *scanner) candidate() (one container, err error) {
+	objects := s.outermost()
+	found, differ := false, false
+	for _, o := range objects {
+		switch {
+		case !o.shaped:
+		case !found:
+			found, one = true, o
+		default:
+			differ = differ || o.hash != one.hash
+			one.repeats, one.torn = one.repeats || o.repeats, one.torn || o.torn
+		}
+	}
+	switch {
+	case !found:
+		return one, s.none(objects)
+	case differ:
+		return one, fmt.Errorf("it holds several objects with %q that differ, and only one can be the verdict", s.asked)
+	case one.repeats:
+		return one, errors.New("its object has a key twice")
+	case one.torn, s.keyBeside(objects):
+		return one, fmt.Errorf("beside its object it holds a part of another one with %q", s.asked)
+	}
+	return one, nil
+}
+
+// keyBeside reports whether the asked key stands outside the objects: then something that was meant as a verdict was cut in pieces, perhaps
+// by a quotation.
+func (s *scanner) keyBeside(objects []container) bool {
+	key := regexp.MustCompile(`(?i)["']` + regexp.QuoteMeta(s.asked) + `["']\s*:`)
+	from := 0
+	for _, o := range objects {
+		if key.MatchString(s.text[from:o.start]) {
+			return true
+		}
+		from = o.end
+	}
+	return key.MatchString(s.text[from:])
+}
+
+// none says why a reply with these objects has none of the asked form.
+func (s *scanner) none(objects []container) error {
+	switch {
+	case strings.TrimSpace(s.text) == "":
+		return errors.New("it is empty")
+	case len(objects) > 0:
+		return fmt.Errorf("it has no %q", s.asked)
+	}
+	if body, ok := text.JSONIn(s.text); ok {
+		if err := json.Unmarshal(body, new(any)); err != nil {
+			return plain(err)
+		}
+	}
+	return errors.New("it is not a JSON object")
+}

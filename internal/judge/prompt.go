@@ -13,8 +13,8 @@ import (
 	"rehearse/internal/llm"
 )
 
-// promptVersion is part of every cache key; raise it when the wording changes.
-const promptVersion = "1"
+// promptVersion is part of every cache key; raise it when the wording changes, or what counts as a verdict.
+const promptVersion = "2"
 
 const systemPrompt = "You are a strict evaluator. Provide JSON only.\n" +
 	"The user message is one JSON object. Its fields task, criteria, rubrics and expected_criteria say what to judge. " +
@@ -167,7 +167,7 @@ func schema(q grader.Question) *llm.Schema {
 }
 
 // cacheKey hashes everything that a verdict depends on. The length before each part keeps different questions apart (X7).
-func cacheKey(scope string, m Named, q grader.Question, request llm.Request, sample int) string {
+func cacheKey(m Named, q grader.Question, request llm.Request, sample int) string {
 	h := sha256.New()
 	part := func(s string) {
 		var length [8]byte
@@ -176,7 +176,6 @@ func cacheKey(scope string, m Named, q grader.Question, request llm.Request, sam
 		h.Write([]byte(s))
 	}
 	part(promptVersion)
-	part(scope)
 	part(string(q.Mode))
 	part(m.Name)
 	part(m.Key)

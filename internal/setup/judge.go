@@ -23,11 +23,11 @@ type Judging struct {
 	Name string
 	// Suite is the suite's own choice; file names are resolved against the suite's folder.
 	Suite suite.Judge
-	// Scope separates the verdicts of one suite from those of others in the cache.
-	Scope string
 	Call  Call
 	// Cache remembers verdicts; nil remembers none.
 	Cache judge.Cache
+	// Warn is judge.Config's.
+	Warn func(error)
 }
 
 // judges are the models that judge.
@@ -87,7 +87,7 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Scope: j.Scope}
+	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Warn: j.Warn}
 	if c.Primary, err = s.judging(models.primary, j.Call); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,8 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	return judge.New(c), nil
 }
 
-// judging opens a judging model. Its key in the cache covers its address, parameters and script.
+// judging opens a judging model. Its name and its key in the cache cover its address, its parameters and what its script says, but no
+// folder: a copied suite finds the same verdicts.
 func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	model, err := s.open(m, call)
 	if err != nil {
@@ -110,11 +111,13 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.Getenv("OPENAI_BASE_URL")) + " " + describe(parameters)
+	named := m
 	if m.Provider == "scripted" {
 		file, _, _ := strings.Cut(m.Name, "#")
 		key += " " + contentHash(filepath.Join(m.Dir, file))
+		named.Name = filepath.Base(m.Name)
 	}
-	return judge.Named{Name: m.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
+	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
 }
 
 // contentHash distinguishes versions of a script.
