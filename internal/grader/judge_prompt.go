@@ -31,9 +31,9 @@ func newJudgePrompt(a *Args) runner.Grader {
 	}
 	prompt = loadPrompt(a, prompt)
 	if hasRubrics {
-		return &rubricGrader{judge: a.set.Judge, rubrics: readRubrics(rubrics)}
+		return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: readRubrics(rubrics)}
 	}
-	return &freeJudge{judge: a.set.Judge, prompt: prompt, criteria: criteria}
+	return &freeJudge{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, prompt: prompt, criteria: criteria}
 }
 
 func loadPrompt(a *Args, prompt string) string {
@@ -60,6 +60,7 @@ func loadPrompt(a *Args, prompt string) string {
 
 type freeJudge struct {
 	judge    Judge
+	check    runner.Check
 	prompt   string
 	criteria string
 }
@@ -87,7 +88,7 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 	}
 	return result.Grade{
 		Score: verdict.Score, Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use,
-		Assertions: []result.Assertion{{Text: want, Passed: verdict.Score >= passMark(x), Evidence: verdict.Reasoning}},
+		Assertions: []result.Assertion{{Text: want, Passed: passes(g.check, x, verdict.Score), Evidence: verdict.Reasoning}},
 		Reason:     fmt.Sprintf("wanted: %s; got a score of %.2f: %s", want, verdict.Score, verdict.Reasoning),
 	}, nil
 }

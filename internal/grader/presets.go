@@ -52,7 +52,7 @@ func presetKinds() []Kind {
 			Name: p.name, Group: ModelGroup, Judged: true,
 			Doc: p.doc + "; asked of a judge; 1 or 0",
 			New: func(a *Args) runner.Grader {
-				return &rubricGrader{judge: a.set.Judge, rubrics: []rubric{{
+				return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: []rubric{{
 					Rubric: Rubric{ID: p.name, Outcome: p.outcome}, weight: 1, minScore: -1,
 				}}}
 			},

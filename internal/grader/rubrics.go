@@ -25,12 +25,13 @@ func newRubrics(a *Args) runner.Grader {
 	if ok {
 		rubrics = readRubrics(n)
 	}
-	return &rubricGrader{judge: a.set.Judge, rubrics: rubrics}
+	return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: rubrics}
 }
 
 // rubricGrader asks the judge for all criteria of one list in a single call.
 type rubricGrader struct {
 	judge   Judge
+	check   runner.Check
 	rubrics []rubric
 }
 
@@ -51,7 +52,7 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	lost := false
 	for _, r := range g.rubrics {
 		check, answered := verdict.Checks[r.ID]
-		score, passed := r.score(check, answered, passMark(x))
+		score, passed := r.score(check, answered, func(score float64) bool { return passes(g.check, x, score) })
 		evidence := check.Reasoning
 		if !answered {
 			evidence = "the judge did not answer this criterion"
@@ -73,9 +74,9 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	return grade, nil
 }
 
-// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore
-// (else the test's threshold).
-func (r rubric) score(c RubricCheck, answered bool, threshold float64) (score float64, passed bool) {
+// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore, else it passes
+// by the mark of the whole check.
+func (r rubric) score(c RubricCheck, answered bool, passes func(score float64) bool) (score float64, passed bool) {
 	if !answered {
 		return 0, false
 	}
@@ -87,7 +88,7 @@ func (r rubric) score(c RubricCheck, answered bool, threshold float64) (score fl
 	}
 	score = c.Score / 10
 	if r.minScore < 0 {
-		return score, score >= threshold
+		return score, passes(score)
 	}
 	if score < r.minScore {
 		return 0, false

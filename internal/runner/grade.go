@@ -89,8 +89,12 @@ func undecidedBy(ctx context.Context, c Check, x *Exchange, err error) result.Fa
 	if errors.Is(context.Cause(ctx), errTooLong) {
 		return result.Failure{Code: result.Timeout, Source: "orchestrator", Turn: x.Turn, Message: tooLong(x.Test)}
 	}
+	who := label(c)
+	if c.Judged {
+		who = "judge"
+	}
 	return result.Failure{
-		Code: result.JudgeError, Source: label(c), Turn: x.Turn,
+		Code: result.JudgeError, Source: who, Turn: x.Turn,
 		Message: fmt.Sprintf("%s could not decide: %v", label(c), err),
 	}
 }
