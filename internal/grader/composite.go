@@ -55,6 +55,7 @@ func (a *Args) children(list source.Node) []runner.Check {
 	}
 	var checks []runner.Check
 	for _, child := range suite.Assertions(list, a.Assertion.Dir) {
+		child.Vars = a.Assertion.Vars
 		if child.Type == "" {
 			continue // reported already
 		}

@@ -26,10 +26,10 @@ const (
 // Question is what a judge is asked about one exchange.
 type Question struct {
 	Mode Mode
-	// Task is the author's own prompt with its variables filled in. With Embedded, the prompt already contains the exchange, and
-	// Input and Output are not sent again.
-	Task     string
-	Embedded bool
+	// Task is the author's own prompt. It holds nothing of the exchange: {{input}} and {{output}} in it stand for the fields.
+	Task string
+	// Fields are the fields that the judge of a Task gets: input, output, criteria, expected_output. Nil means all that there are.
+	Fields   []string
 	Input    []chat.Message
 	Output   string
 	Expected string

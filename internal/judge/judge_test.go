@@ -148,16 +148,18 @@ func TestRequest(t *testing.T) {
 func TestFreeRequest(t *testing.T) {
 	q := grader.Question{Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.Say(chat.User, "hi")}, Output: "o", Expected: "e", Criteria: "c"}
 	for _, tc := range []struct {
-		name     string
-		embedded bool
-		want     string
+		name   string
+		fields []string
+		want   string
 	}{
-		{"a prompt of its own", false, `{"task":"Is it polite?","criteria":"c","input":[{"role":"user","content":"hi"}],"output":"o","expected_output":"e"}`},
-		{"a prompt with variables holds the exchange already", true, `{"task":"Is it polite?"}`},
+		{"all", nil, `{"task":"Is it polite?","criteria":"c","input":[{"role":"user","content":"hi"}],"output":"o","expected_output":"e"}`},
+		{"output", []string{"output"}, `{"task":"Is it polite?","output":"o"}`},
+		{"input and criteria", []string{"input", "criteria"}, `{"task":"Is it polite?","input":[{"role":"user","content":"hi"}],"criteria":"c"}`},
+		{"output and reference", []string{"output", "expected_output"}, `{"task":"Is it polite?","output":"o","expected_output":"e"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":1}`}}
-			q.Embedded = tc.embedded
+			q.Fields = tc.fields
 			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
@@ -419,3 +421,17 @@ func TestOneCallInFlight(t *testing.T) {
 }
 
 var checklistFree = grader.Question{Mode: grader.Free, Output: "o"}
+
+// A call's arguments are as the agent's model wrote them, and need not be JSON. The judge reads them all the same.
+func TestRequestWithBrokenArguments(t *testing.T) {
+	m := &script{replies: []string{`{"score":0}`}}
+	q := grader.Question{Mode: grader.Free, Output: "done", Input: []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "pay", Args: json.RawMessage(`{"sum": `)}}}}}
+	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"done", "pay", `{\"sum\": `} {
+		if got := m.asked[0].Messages[1].Content.Text; !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}

@@ -131,4 +131,6 @@ type Assertion struct {
 	Params source.Node
 	// Dir is the folder of the suite, which relative paths start from.
 	Dir string
+	// Vars are the test's variables. They are filled into the parameters already; files that the assertion names need them.
+	Vars source.Value
 }

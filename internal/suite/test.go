@@ -36,7 +36,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"history":         func(n source.Node) { history = readHistory(n) },
 		"expected_output": func(n source.Node) { expected = l.reference(n) },
 		"assertions":      func(n source.Node) { assertions = n },
-		"turns":           func(n source.Node) { t.Turns = l.turns(n) },
+		"turns":           func(n source.Node) { t.Turns = l.turns(n, vars) },
 		"aggregation": func(n source.Node) {
 			t.Aggregation = Aggregation(n.OneOf(string(Mean), string(Min), string(Max)))
 		},
@@ -55,7 +55,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	t.Tags = append(t.Tags, s.Tags...)
 	t.Execution = t.Execution.Over(s.Execution)
 
-	own := l.readAssertions(assertions)
+	own := l.readAssertions(assertions, vars)
 	if !t.Execution.SkipDefaults {
 		own = append(own, l.suiteAssertions(n, vars)...)
 	}
@@ -87,20 +87,20 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 	t.Turns = []Turn{turn}
 }
 
-func (l *loader) turns(n source.Node) []Turn {
+func (l *loader) turns(n source.Node, vars source.Value) []Turn {
 	var turns []Turn
 	for _, item := range n.List() {
-		turns = append(turns, l.turn(item))
+		turns = append(turns, l.turn(item, vars))
 	}
 	return turns
 }
 
-func (l *loader) turn(n source.Node) Turn {
+func (l *loader) turn(n source.Node, vars source.Value) Turn {
 	t := Turn{}
 	n.Read(map[string]func(source.Node){
 		"input":           func(n source.Node) { t.Input = l.content(n) },
 		"expected_output": func(n source.Node) { t.Expected = l.reference(n) },
-		"assertions":      func(n source.Node) { t.Assertions = l.readAssertions(n) },
+		"assertions":      func(n source.Node) { t.Assertions = l.readAssertions(n, vars) },
 	})
 	if n.Kind == source.Map && t.Input.Empty() {
 		n.Field("input").Report("write what the user says in this turn", "the turn has no input")
@@ -109,11 +109,14 @@ func (l *loader) turn(n source.Node) Turn {
 }
 
 // readAssertions reads a list of assertions and, while the suite is being validated, checks their types.
-func (l *loader) readAssertions(n source.Node) []Assertion {
+func (l *loader) readAssertions(n source.Node, vars source.Value) []Assertion {
 	if n.Kind == source.Null {
 		return nil
 	}
 	all := Assertions(n, l.dir)
+	for i := range all {
+		all[i].Vars = vars
+	}
 	if l.options.Kinds == nil {
 		return all
 	}
@@ -198,5 +201,5 @@ func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertio
 		return nil
 	}
 	n := l.assertions.Onto(test)
-	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)))
+	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)), vars)
 }
