@@ -67,6 +67,17 @@ type Verdict struct {
 	Score     float64         `json:"score"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Use       result.JudgeUse `json:"-"`
+	// Samples are the verdicts that this one was made of, in the order in which they were asked; nil for a single one.
+	Samples []Verdict `json:"-"`
+}
+
+// votes returns a score of each sample.
+func (v Verdict) votes(of func(Verdict) float64) []float64 {
+	var votes []float64
+	for _, sample := range v.Samples {
+		votes = append(votes, of(sample))
+	}
+	return votes
 }
 
 // RubricCheck is the answer to one rubric: Score is 0..10 for a rubric with ranges, else Satisfied counts.

@@ -88,7 +88,9 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	var missed []string
 	for _, q := range g.qualities {
 		passed, evidence := q.passes(verdict.Scores)
-		grade.Assertions = append(grade.Assertions, result.Assertion{Text: q.name, Passed: passed, Evidence: evidence})
+		grade.Assertions = append(grade.Assertions, result.Assertion{
+			Text: q.name, Passed: passed, Evidence: evidence, Votes: verdict.votes(func(v Verdict) float64 { return q.mean(v.Scores) }),
+		})
 		if !passed {
 			missed = append(missed, q.name+" "+evidence)
 			grade.Score = 0
@@ -105,7 +107,7 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 
 // passes reports whether the scores reach the threshold, and lists them as evidence.
 func (q quality) passes(scores map[string]float64) (passed bool, evidence string) {
-	sum, answered := 0.0, 0
+	answered := 0
 	parts := make([]string, 0, len(q.criteria))
 	for _, name := range q.criteria {
 		score, ok := scores[name]
@@ -114,16 +116,24 @@ func (q quality) passes(scores map[string]float64) (passed bool, evidence string
 			continue
 		}
 		answered++
-		sum += score
 		parts = append(parts, fmt.Sprintf("%s %.2f", name, score))
 	}
 	if answered == 0 {
 		return false, "the judge did not score this criterion"
 	}
-	mean := sum / float64(len(q.criteria))
+	mean := q.mean(scores)
 	evidence = fmt.Sprintf("scored %.2f, needs %.2f", mean, q.least)
 	if len(q.criteria) > 1 {
 		evidence = fmt.Sprintf("scored %.2f on average (%s), needs %.2f", mean, strings.Join(parts, ", "), q.least)
 	}
 	return mean >= q.least-1e-9, evidence // allows for the rounding of a mean
+}
+
+// mean is the mean score of the quality's criteria; one without a score counts 0.
+func (q quality) mean(scores map[string]float64) float64 {
+	sum := 0.0
+	for _, name := range q.criteria {
+		sum += scores[name]
+	}
+	return sum / float64(len(q.criteria))
 }

@@ -57,7 +57,9 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 		if !answered {
 			evidence = "the judge did not answer this criterion"
 		}
-		grade.Assertions = append(grade.Assertions, result.Assertion{Text: r.Outcome, Passed: passed, Evidence: evidence})
+		grade.Assertions = append(grade.Assertions, result.Assertion{
+			Text: r.Outcome, Passed: passed, Evidence: evidence, Votes: verdict.votes(func(v Verdict) float64 { return r.vote(v.Checks[r.ID]) }),
+		})
 		if !passed {
 			missed = append(missed, fmt.Sprintf("%q", r.Outcome))
 			lost = lost || r.required
@@ -94,6 +96,17 @@ func (r rubric) score(c RubricCheck, answered bool, passes func(score float64) b
 		return 0, false
 	}
 	return score, true
+}
+
+// vote is an answer as a score.
+func (r rubric) vote(c RubricCheck) float64 {
+	switch {
+	case len(r.Ranges) > 0:
+		return c.Score / 10
+	case c.Satisfied:
+		return 1
+	}
+	return 0
 }
 
 func readRubrics(list source.Node) []rubric {

@@ -82,6 +82,9 @@ func (j *Judge) Ask(ctx context.Context, q grader.Question) (grader.Verdict, err
 		verdicts = append(verdicts, v)
 	}
 	v := merge(verdicts)
+	if len(verdicts) > 1 {
+		v.Samples = verdicts
+	}
 	v.Use = use
 	return v, nil
 }

@@ -323,7 +323,10 @@ func TestSamples(t *testing.T) {
 			if got.Use.Calls != len(tc.replies) || len(m.asked) != len(tc.replies) {
 				t.Errorf("asked %d times and told %d, want %d", len(m.asked), got.Use.Calls, len(tc.replies))
 			}
-			got.Use = result.JudgeUse{}
+			if len(got.Samples) != tc.samples {
+				t.Errorf("%d samples are kept, want %d", len(got.Samples), tc.samples)
+			}
+			got.Use, got.Samples = result.JudgeUse{}, nil
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}

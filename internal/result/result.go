@@ -41,6 +41,8 @@ type Assertion struct {
 	Grader   string `json:"grader,omitempty"`
 	// Score is between 0 and 1, nil when the grader only decides passed or not.
 	Score *float64 `json:"score,omitempty"`
+	// Votes are the scores, between 0 and 1 and before any negation, that a judge gave when it was asked several times (judge.samples).
+	Votes []float64 `json:"votes,omitempty"`
 }
 
 // JudgeUse is the usage of a judge: calls, cache hits, tokens and cost.
