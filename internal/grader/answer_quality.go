@@ -29,9 +29,14 @@ func Dimensions() []string {
 }
 
 // newAnswerQuality makes the grader that has a judge compare an answer with the expected output.
-func newAnswerQuality(a *Args) runner.Grader { return &answerQuality{judge: a.set.Judge} }
+func newAnswerQuality(a *Args) runner.Grader {
+	return &answerQuality{a.set.Judge, runner.Check{Assertion: a.Assertion}}
+}
 
-type answerQuality struct{ judge Judge }
+type answerQuality struct {
+	judge Judge
+	check runner.Check
+}
 
 // Grade scores the mean of the dimensions; one that the judge left out counts 0.
 func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
@@ -55,7 +60,10 @@ func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.G
 			said = "not scored"
 		}
 		parts = append(parts, d.name+" "+said)
-		grade.Assertions = append(grade.Assertions, result.Assertion{Text: d.name, Passed: score >= passMark(x), Evidence: said, Score: &score})
+		grade.Assertions = append(grade.Assertions, result.Assertion{
+			Text: d.name, Passed: passes(g.check, x, score), Evidence: said, Score: &score,
+			Votes: verdict.votes(func(v Verdict) float64 { return v.Scores[d.name] }),
+		})
 	}
 	grade.Reason = strings.Join(parts, ", ")
 	if verdict.Reasoning != "" {

@@ -43,6 +43,8 @@ func TestJudgePasses(t *testing.T) {
 		{"{type: judge, threshold: 0.5, negate: true}", 0.6, true}, // 0.4 after negation fails, so before it passes
 		{"{type: rubrics, threshold: 0.5, " + rubric + "}", 0.6, true},
 		{"{type: rubrics, threshold: 0.95, " + rubric + "}", 0.9, false},
+		{"{type: answer_quality, threshold: 0.5}", 0.6, true},
+		{"{type: answer_quality}", 0.6, false},
 		{"{type: judge, threshold: 0.5, rubrics: [{id: a, outcome: x, " + ranges + "}]}", 0.6, true},
 	} {
 		g, err := one(t, New(Config{Judge: &rater{score: tc.score}}), tc.yaml).Grader.Grade(t.Context(), reply("hi"))
