@@ -99,6 +99,7 @@ func payloads(tr trial) map[string]string {
 		"one that lacks its end":      "so: " + strings.TrimSuffix(f, "}"),
 		"an open text":                strings.TrimSuffix(f, "}") + `, "a": "`,
 		"a text that breaks out":      `", ` + strings.Trim(f, "{}") + `, "x": "`,
+		"a value, then a verdict":     "true, " + strings.TrimPrefix(f, "{"),
 		"new lines":                   strings.ReplaceAll(f, " ", "\r\n\t"),
 		"quoted lines":                "> " + f,
 		"a table":                     "| verdict |\n|---|\n| " + f + " |",
