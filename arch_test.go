@@ -159,3 +159,71 @@ func goFiles(t *testing.T) (files []goFile) {
 
 // roomOf names a room by its folder below internal.
 func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }
+
+// withoutCommand are the files of cmd/rehearse that declare no command: the outside world, exit codes, what all commands share.
+var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go"}
+
+// behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
+var behindTheDoor = map[string]string{
+	"setup": "", "evaluation": "", "report": "", "result": "", "runspec": "", "source": "",
+	"classify":             "classify: the request and its evaluation",
+	"config":               "the defaults of thresholds in flags, and the name of the configuration file",
+	"dataset":              "dataset: places and names",
+	"dataset/conversation": "dataset add: an item of a conversation",
+	"dataset/importer":     "dataset import: files of other tools",
+	"draw":                 "flow draw, chat graph: a picture",
+	"flow":                 "flow: flows are checked and talked to; kb search: a query",
+	"grader":               "graders: the reference; dataset seed: assertions are checked",
+	"knowledge":            "kb: what was added and is kept",
+	"llm":                  "mock: its script",
+	"marker":               "chat: signals are left out of what is shown",
+	"mine":                 "flow mine",
+	"orchestrator":         "progress: how far a run is",
+	"replay":               "replay: variants, days and logs",
+	"report/lanes":         "replay run: its report",
+	"runlog":               "resume, show: the record of a run; files are written whole",
+	"server":               "mock, serve",
+	"sitebot":              "chat: a turn of the chatbot",
+	"sitebot/verify":       "e2e verify",
+	"suite":                "schema, validate: suites",
+	"target":               "flow chat: settings of a flow's target",
+	"text":                 "text from outside is made harmless for terminals",
+}
+
+// TestDoors holds that cmd/rehearse is a door: each file declares a command, and what it does is in the rooms behind.
+func TestDoors(t *testing.T) {
+	imported := map[string]bool{}
+	for _, file := range goFiles(t) {
+		if file.room != "cmd/rehearse" {
+			continue
+		}
+		for _, room := range file.imports {
+			imported[room] = true
+			if _, ok := behindTheDoor[room]; !ok {
+				t.Errorf("%s imports %s: call a function of a room that the door knows, or give a reason in behindTheDoor", file.path, room)
+			}
+		}
+		if name := filepath.Base(file.path); declaresCommand(file.syntax) == slices.Contains(withoutCommand, name) {
+			t.Errorf("%s: each file of the door declares a command, but for %s", file.path, strings.Join(withoutCommand, ", "))
+		}
+	}
+	for room := range behindTheDoor {
+		if !imported[room] {
+			t.Errorf("behindTheDoor names %s, which cmd/rehearse does not import", room)
+		}
+	}
+}
+
+// declaresCommand reports whether a file has a cobra.Command in it.
+func declaresCommand(file *ast.File) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return !found
+		}
+		name, ok := literal.Type.(*ast.SelectorExpr)
+		found = found || ok && name.Sel.Name == "Command"
+		return !found
+	})
+	return found
+}

@@ -2,15 +2,29 @@ package main
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/classify"
-	"rehearse/internal/report/classification"
+	"rehearse/internal/config"
+	"rehearse/internal/dataset"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
+
+// classifyFlags is what can be said on the command line of classify.
+type classifyFlags struct {
+	classify.Request
+	format, log string
+	// run is what can be said of any run.
+	run runFlags
+}
 
 func newClassify(env *Env) *cobra.Command {
 	f := &classifyFlags{}
@@ -39,55 +53,149 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
   rehearse classify items.jsonl --predictions predictions.csv --macro-f1 0.9 --out report/
   rehearse classify items.jsonl --target lexical --examples train.jsonl
   rehearse classify items.jsonl --model openai:gpt-5-mini --write-predictions predictions.jsonl`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.CommandPath())
 			}
-			c.Flags().Visit(func(flag *pflag.Flag) { f.said = append(f.said, flag.Name) })
-			f.run.noteChanged(c.Flags())
-			f.run.commandLine = commandLine(c, args)
-			f.run.commandLine[0] = "classify"
-			return f.evaluate(c.Context(), env, args[0])
+			f.said(c, args[0])
+			o, err := f.classify(c.Context(), env, true)
+			if err == nil && !o.Report.Passed {
+				return &exitError{code: result.ExitFailed}
+			}
+			return err
 		},
 	}
-	f.register(c.Flags())
+	f.register(c.PersistentFlags())
+	c.AddCommand(newClassifyAll(env, f), newClassifyE2E(env, f))
 	return c
 }
 
-// What the argument may be besides items: nodes of the chatbot, and the evaluations that they belong to (S3.34, S3.35).
-const (
-	intentClassifier = classify.IntentClassifier
-	skillSelector    = classify.SkillSelector
-	e2eAPI           = "e2e-api"
-	allTargets       = "all"
-	e2eDataset       = "main-dataset"
-)
-
-// evaluate evaluates what the argument names.
-func (f *classifyFlags) evaluate(ctx context.Context, env *Env, name string) error {
-	if err := f.check(name); err != nil {
-		return err
-	}
-	switch name {
-	case allTargets:
-		return f.runAll(ctx, env)
-	case e2eAPI:
-		return f.runE2E(ctx, env)
-	}
-	r, err := f.classify(ctx, env, name, func(r *classification.Report) error { return writeClassification(env.Stdout, r, f.format) })
-	if err == nil && !r.Passed {
-		return &exitError{code: result.ExitFailed}
-	}
-	return err
+func (f *classifyFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Items, "items", "", "with a classifier of the chatbot: other items than the dataset of its name, a file or a dataset")
+	flags.StringVar(&f.Predictions, "predictions", "", "file of predictions, joined with the items by id")
+	flags.StringVar(&f.Target, "target", "",
+		"classify here: intent-classifier, skill-selector, a name from rehearse.yaml, lexical, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME")
+	flags.StringVar(&f.Model, "model", "",
+		"classify here with a model, PROVIDER:MODEL or a name from rehearse.yaml; with --target, the model inside a chatbot or a flow")
+	flags.StringVar(&f.Examples, "examples", "", "with lexical or a model: labelled items to learn from, such as a training set")
+	flags.StringVar(&f.Write, "write-predictions", "", "write the predictions that are made here to this .jsonl file")
+	flags.IntVarP(&f.run.workers, "workers", "w", 8, "items classified at once")
+	flags.StringVar(&f.Sites, "sites", "", "of a chatbot's node: folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
+	flags.StringVar(&f.Site, "site", "", siteUsage)
+	flags.StringVar(&f.Prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
+	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
+	flags.StringVar(&f.Config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
+	flags.StringVar(&f.log, "log", setup.LogAuto, "log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
+	flags.StringVar(&f.format, "format", "text", "text, json or md")
+	flags.StringVarP(&f.run.out, "out", "o", "", "folder for the results and reports (default .rehearse/runs/ID)")
+	flags.StringVar(&f.run.resume, "resume", "", "go on with a run: its id, folder, or latest; say the rest as before")
+	flags.IntVar(&f.run.trials, "trials", 0, "classify every item so many times; what is predicted most often counts")
+	flags.StringVar(&f.run.record, "record", "", "record every exchange with models, embedders and targets in this file")
+	flags.StringVar(&f.run.replay, "replay", "", "answer every request from this recording; ask nobody")
+	flags.DurationVar(&f.run.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
+	flags.IntVar(&f.run.retries, "retries", 0, "how often a failed call is tried again (default 2)")
+	flags.DurationVar(&f.run.grace, "grace", 15*time.Second, "after Ctrl-C, how long items in flight may take to finish")
+	flags.StringVar(&f.Labels, "labels", "union", "labels whose mean F1 decides: union (true or predicted) or true")
+	flags.IntVar(&f.Rows, "classes", 20, "how many classes and confusions text and md show, the worst first; 0 shows all")
+	flags.Float64Var(&f.Least.MacroF1, "macro-f1", config.DefaultMacroF1, "least macro F1")
+	flags.Float64Var(&f.Least.MinClassF1, "min-class-f1", config.DefaultMinClassF1, "least F1 of any class that occurs in the items")
+	flags.Float64Var(&f.Least.Recall, "recall", config.DefaultSkillRecall, "for lists of labels, such as skills: least share of the true labels that are found")
+	flags.Float64Var(&f.Least.Accuracy, "accuracy", 0, "least accuracy (default: none)")
 }
 
-// writeClassification renders a report in one of the formats of --format.
-func writeClassification(w io.Writer, r *classification.Report, format string) error {
-	switch format {
-	case "json":
-		return r.JSON(w)
-	case "md":
-		return r.Markdown(w)
+// said notes what is on the command line. Flags that were given go before the configuration.
+func (f *classifyFlags) said(c *cobra.Command, name string) {
+	f.Name = name
+	c.Flags().Visit(func(flag *pflag.Flag) { f.Given = append(f.Given, flag.Name) })
+	f.run.noteChanged(c.Flags())
+	f.Command = commandLine(c, []string{name})
+	f.Command[0] = "classify"
+	f.Version = version()
+}
+
+// check refuses what cannot be meant.
+func (f *classifyFlags) check() error {
+	f.Spec, f.Out, f.Resume = f.run.spec(), f.run.out, f.run.resume
+	f.Spec.Suites, f.Spec.Config = nil, f.Config
+	switch err := f.Request.Check(); {
+	case err != nil:
+		return outcome(err)
+	case !slices.Contains([]string{"text", "json", "md"}, f.format):
+		return usage("unknown format %q: use text, json or md", f.format)
+	case !slices.Contains(setup.LogModes(), f.log):
+		return usage("unknown --log %q: use %s", f.log, alternatives(setup.LogModes()))
+	case f.run.record != "" && f.run.replay != "":
+		return usage("--record and --replay exclude each other: record a run first, then replay it")
 	}
-	return r.Text(w)
+	return nil
+}
+
+// alternatives lists words as a, b or c.
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// open opens the configuration of the request. Close both setups by closing one.
+func (f *classifyFlags) open(env *Env) (*setup.Setup, error) {
+	o := f.run.options()
+	o.Config, o.Model, o.LocalPrompt = f.Config, f.Inside(), f.LocalPrompt
+	s, err := env.open(o)
+	if err != nil {
+		return nil, outcome(err)
+	}
+	at, err := f.Configured(s)
+	if err != nil {
+		env.closed(s)
+	}
+	return at, outcome(err)
+}
+
+// classify scores one classifier, and writes and logs what else is wanted. It shows the report, or returns it only.
+func (f *classifyFlags) classify(ctx context.Context, env *Env, show bool) (*classify.Outcome, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	s, err := f.open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer env.closed(s)
+	c, remote, err := f.Read(ctx, s, func(ctx context.Context, name string) ([]dataset.Record, dataset.Name, error) {
+		return openDataset(ctx, env, name)
+	})
+	if err != nil {
+		return nil, outcome(err)
+	}
+	log, err := s.Experiment(f.log, remote, env.say)
+	if err != nil {
+		return nil, outcome(err)
+	}
+	c.Log = classify.NewLog(log)
+	defer interruptibly(ctx, env, c.Log.BreakOff) // unless it is finished
+	progress := newProgress(env, false)
+	working, stop, release := env.interruptible(ctx, f.run.grace, progress.note)
+	c.Stop, c.Sink = stop, progress
+	o, err := classify.Run(working, c)
+	release()
+	if o != nil && f.Write != "" { // also when the run broke off: it may have cost something
+		err = errors.Join(err, o.WritePredictions(f.Write, c.Set.Several))
+	}
+	if errors.Is(err, classify.ErrInterrupted) {
+		return nil, &exitError{result.ExitInterrupted, err}
+	}
+	if err != nil {
+		return nil, outcome(err)
+	}
+	if f.run.out != "" {
+		fmt.Fprintf(env.Stderr, "report: %s\n", o.Page())
+	}
+	if show {
+		if err := o.Show(env.Stdout, f.format); err != nil {
+			return nil, outcome(err)
+		}
+	}
+	interruptibly(ctx, env, func(ctx context.Context) { c.Log.Finish(ctx, &c, o) })
+	return o, nil
 }

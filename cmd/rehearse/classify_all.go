@@ -4,48 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"text/tabwriter"
+	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/report/classification"
+	"rehearse/internal/classify"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
-// classifyPart is one of the evaluations of `all`.
-type classifyPart struct {
-	Name   string `json:"target"`
-	Passed bool   `json:"passed"`
-	// Summary is the verdict, or why there is none.
-	Summary string                 `json:"summary"`
-	Report  *classification.Report `json:"classification,omitempty"` // not of e2e-api, whose report has a form of its own
-	err     error
+// The evaluation of answers (S3.34, S3.35), and the dataset that it is of.
+const (
+	e2eAPI     = "e2e-api"
+	e2eDataset = "main-dataset"
+)
+
+func newClassifyAll(env *Env, f *classifyFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "all",
+		Short: "Evaluate intent-classifier, skill-selector and e2e-api, one after the other",
+		Long: `Evaluate intent-classifier, skill-selector and e2e-api, one after the other, each on the dataset of its name. What cannot be evaluated keeps
+nothing else from it; the exit code is the worst of all.`,
+		Example: `  rehearse classify all --sites sites/ --model openai:gpt-5-mini --out report/`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.checkAlone(c, args, "items"); err != nil {
+				return err
+			}
+			return f.all(c.Context(), env)
+		},
+	}
 }
 
-// classifySummary is what `all` came to.
-type classifySummary struct {
-	Passed bool           `json:"passed"`
-	Parts  []classifyPart `json:"targets"`
+func newClassifyE2E(env *Env, f *classifyFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:     e2eAPI,
+		Short:   "Grade the chatbot's answers on the dataset " + e2eDataset + ", as rehearse e2e does",
+		Long:    `Grade the chatbot's answers on the dataset ` + e2eDataset + `, or on --items, as "rehearse e2e" does.`,
+		Example: `  rehearse classify e2e-api --items answers.jsonl --sites sites/ --model openai:gpt-5-mini`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.checkAlone(c, args); err != nil {
+				return err
+			}
+			if f.format != "text" {
+				return usage("the report of %s is text: leave out --format, and give --out for its files", e2eAPI)
+			}
+			return f.e2e(c.Context(), env)
+		},
+	}
 }
 
-// runAll evaluates everything there is of the chatbot, one after the other (S3.34). What cannot be evaluated keeps nothing else from it, but for
-// an interruption; the exit code is the worst of all.
-func (f *classifyFlags) runAll(ctx context.Context, env *Env) error {
-	all := classifySummary{Passed: true}
-	worst := result.ExitPassed
-	for _, name := range []string{intentClassifier, skillSelector, e2eAPI} {
-		part, code := f.part(ctx, env, name)
-		all.Parts = append(all.Parts, part)
-		all.Passed, worst = all.Passed && part.Passed, max(worst, code)
-		if code == result.ExitInterrupted {
-			return part.err
+// checkAlone refuses what cannot be meant, and flags that are for one classifier: more names those that this command adds.
+func (f *classifyFlags) checkAlone(c *cobra.Command, args []string, more ...string) error {
+	if len(args) > 0 {
+		return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.Parent().CommandPath())
+	}
+	f.said(c, c.Name())
+	for _, flag := range append(more, "predictions", "target", "examples", "write-predictions") {
+		if slices.Contains(f.Given, flag) {
+			return usage("--%s is for one classifier: name intent-classifier, skill-selector or a file of items instead of %s", flag, c.Name())
 		}
 	}
-	if err := all.write(env.Stdout, f.format); err != nil {
+	one := *f
+	one.Name = classify.IntentClassifier
+	return one.check()
+}
+
+// all evaluates everything there is of the chatbot, one after the other (S3.34).
+func (f *classifyFlags) all(ctx context.Context, env *Env) error {
+	all := classify.Summary{Passed: true}
+	worst := result.ExitPassed
+	for _, name := range []string{classify.IntentClassifier, classify.SkillSelector, e2eAPI} {
+		part, err := f.part(ctx, env, name)
+		code := codeOf(err)
+		if code == result.ExitInterrupted {
+			return err
+		}
+		all.Parts = append(all.Parts, part)
+		all.Passed, worst = all.Passed && part.Passed, max(worst, code)
+	}
+	if err := all.Write(env.Stdout, f.format); err != nil {
 		return outcome(err)
 	}
 	if worst != result.ExitPassed {
@@ -54,58 +94,59 @@ func (f *classifyFlags) runAll(ctx context.Context, env *Env) error {
 	return nil
 }
 
+// codeOf returns the exit code of an outcome.
+func codeOf(err error) int {
+	if err == nil {
+		return result.ExitPassed
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.code
+	}
+	return result.ExitNotRun
+}
+
 // part evaluates one of all and prints its report, or on stderr what is wrong.
-func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part classifyPart, code int) {
-	part = classifyPart{Name: name, Summary: "passed", Passed: true}
+func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part classify.Part, err error) {
 	own := *f
+	own.Name = name
 	if f.run.out != "" {
 		own.run.out = filepath.Join(f.run.out, name)
 	}
-	heading := map[string]string{"text": "== %s ==\n", "md": "# %s\n\n"}[f.format]
-	if heading != "" {
-		fmt.Fprintf(env.Stdout, heading, name)
-	}
+	classify.Heading(env.Stdout, f.format, name)
+	part = classify.Part{Name: name}
 	if name == e2eAPI {
-		part.err = own.runE2E(ctx, env)
-	} else if part.err = own.check(name); part.err == nil {
-		part.Report, part.err = own.classify(ctx, env, name, func(r *classification.Report) error {
-			if f.format == "json" {
-				return nil // it stands in the summary
+		err = own.e2e(ctx, env)
+	} else {
+		var o *classify.Outcome
+		if o, err = own.classify(ctx, env, f.format != "json"); err == nil { // the JSON of all has the report in it
+			part.Report, part.Summary = o.Report, o.Report.Verdict()
+			if !o.Report.Passed {
+				err = &exitError{code: result.ExitFailed}
 			}
-			return writeClassification(env.Stdout, r, f.format)
-		})
-	}
-	if part.Report != nil {
-		part.Summary = part.Report.Verdict()
-		if !part.Report.Passed {
-			part.err = &exitError{code: result.ExitFailed}
 		}
 	}
-	if heading != "" {
+	if f.format != "json" {
 		fmt.Fprintln(env.Stdout)
 	}
-	if part.err == nil {
-		return part, result.ExitPassed
-	}
-	part.Passed, code = false, result.ExitNotRun
-	exit, ok := errors.AsType[*exitError](part.err)
-	if ok {
-		code = exit.code
-	}
+	code := codeOf(err)
+	part.Passed = code == result.ExitPassed
 	switch {
-	case code == result.ExitFailed && part.Report == nil:
+	case part.Report != nil:
+	case code == result.ExitPassed:
+		part.Summary = "passed"
+	case code == result.ExitFailed:
 		part.Summary = "FAILED"
-	case code > result.ExitFailed:
+	default:
 		part.Summary = "could not be evaluated"
 	}
-	if !ok || exit.err != nil {
-		f.tellFault(env, name, part.err)
+	if exit, ok := errors.AsType[*exitError](err); err != nil && (!ok || exit.err != nil) {
+		tellFault(env, name, err)
 	}
-	return part, code
+	return part, err
 }
 
 // tellFault says on stderr why something could not be evaluated.
-func (*classifyFlags) tellFault(env *Env, name string, err error) {
+func tellFault(env *Env, name string, err error) {
 	secrets := setup.Secrets(env.Environ)
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {
@@ -115,49 +156,31 @@ func (*classifyFlags) tellFault(env *Env, name string, err error) {
 	fmt.Fprintln(env.Stderr, "  "+secrets.Text(err.Error()))
 }
 
-// runE2E evaluates answers as `rehearse e2e` does, with the sites and the model that were named here, and its own report.
-func (f *classifyFlags) runE2E(ctx context.Context, env *Env) error {
-	s, err := f.configure(env, e2eAPI)
+// e2e evaluates answers as `rehearse e2e` does, with the sites and the model that were named here, and its own report.
+func (f *classifyFlags) e2e(ctx context.Context, env *Env) error {
+	f.Name = e2eDataset
+	s, err := f.open(env)
 	if err != nil {
 		return err
 	}
 	defer env.closed(s)
-	items, asked := f.itemsOf(e2eAPI), &f.asked
 	e := &e2eFlags{}
 	e.register(pflag.NewFlagSet("e2e", pflag.ContinueOnError)) // its defaults
 	e.sitesFlags = sitesFlags{
-		sites: asked.Sites, site: asked.Site, prompts: asked.Prompts, model: asked.Model, config: s.Config().Path, localPrompt: asked.LocalPrompt,
+		sites: f.Sites, site: f.Site, prompts: f.Prompts, model: f.Model, config: s.Config().Path, localPrompt: f.LocalPrompt,
 	}
 	e.workers, e.out = f.run.workers, f.run.out
 	e.commandLine = []string{"classify", e2eAPI}
-	if f.log == logNone {
+	if f.log == setup.LogNone {
 		e.trace = "no"
 	}
 	if f.format != "text" { // its report is text, and would stand among what is read by machines
 		beside := *env
 		beside.Stdout, env = env.Stderr, &beside
 	}
+	items := f.Items
+	if items == "" {
+		items = e2eDataset
+	}
 	return e.run(ctx, env, items)
-}
-
-// write renders what all came to: the reports stand above it already, but in JSON.
-func (s *classifySummary) write(w io.Writer, format string) error {
-	if format == "json" {
-		return writeJSON(w, s)
-	}
-	if format == "md" {
-		fmt.Fprint(w, "# Summary\n\n")
-		rows := make([][]string, 0, len(s.Parts))
-		for _, part := range s.Parts {
-			rows = append(rows, []string{part.Name, part.Summary})
-		}
-		classification.MarkdownTable(w, []string{"target", "result"}, rows)
-		return nil
-	}
-	fmt.Fprintln(w, "== summary ==")
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, part := range s.Parts {
-		fmt.Fprintf(table, "%s\t%s\n", part.Name, part.Summary)
-	}
-	return table.Flush()
 }

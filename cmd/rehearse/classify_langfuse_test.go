@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/langfuse/langfusetest"
 	"rehearse/internal/result"
@@ -110,7 +111,7 @@ func TestClassifyLogs(t *testing.T) {
 	for _, version := range []string{"3.150.0", "4.0.1"} {
 		p := labelledServer(t)
 		p.server.SetVersion(version)
-		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt", "--workers", "1")...)
+		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt", "--workers", "1")...)
 		if code != result.ExitFailed || !strings.Contains(stdout, "accuracy      0.666") {
 			t.Fatalf("%s: exit code %d, stdout\n%s\nstderr\n%s", version, code, stdout, stderr)
 		}
@@ -181,10 +182,10 @@ func TestClassifyLogsNothing(t *testing.T) {
 		off  string
 		said string
 	}{
-		{"--log none", []string{intentClassifier, "--log", "none"}, result.ExitFailed, "", ""},
-		{"LANGFUSE_ENABLED", []string{intentClassifier}, result.ExitInvalid, "false", "switches Langfuse off"},
-		{"items of a file", []string{intentClassifier, "--items", file}, result.ExitPassed, "", ""},
-		{"both", []string{intentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0", "LANGFUSE_ENABLED is false"},
+		{"--log none", []string{classify.IntentClassifier, "--log", "none"}, result.ExitFailed, "", ""},
+		{"LANGFUSE_ENABLED", []string{classify.IntentClassifier}, result.ExitInvalid, "false", "switches Langfuse off"},
+		{"items of a file", []string{classify.IntentClassifier, "--items", file}, result.ExitPassed, "", ""},
+		{"both", []string{classify.IntentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0", "LANGFUSE_ENABLED is false"},
 	} {
 		p := labelledServer(t)
 		p.variables[setup.LangfuseEnabledEnv] = tc.off
@@ -195,7 +196,7 @@ func TestClassifyLogsNothing(t *testing.T) {
 	}
 	// A file whose items are also in Langfuse, under the file's name.
 	p := labelledServer(t)
-	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", intentClassifier, "--log", "langfuse")...)
+	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log", "langfuse")...)
 	if code != result.ExitPassed || len(p.server.RunItems()) != 1 || len(p.server.Scores()) != 6 {
 		t.Errorf("exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
@@ -242,7 +243,7 @@ func TestClassifyLogFailures(t *testing.T) {
 		if tc.faults != nil {
 			p.server.Fail(append([]langfusetest.Fault{{}}, tc.faults...)...)
 		}
-		code, stdout, stderr := p.run(t, onSites(t, "classify", intentClassifier, "--local-prompt", "--workers", "1")...)
+		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt", "--workers", "1")...)
 		if code != result.ExitFailed || !strings.Contains(stdout, "FAILED: macro F1") || !strings.Contains(stderr, "is not completely logged to langfuse") {
 			t.Errorf("%s: exit code %d, stdout %s", tc.name, code, stdout)
 		}
@@ -264,7 +265,7 @@ func TestClassifyLogFailures(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"id":"x","input":"hi","expected_output":"LEARN","metadata":{"site_name":"verdanne.example"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", intentClassifier, "--log", "langfuse")...)
+	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log", "langfuse")...)
 	if code != result.ExitPassed || !strings.Contains(stderr, "a run belongs to a dataset") || len(p.posts()) > 0 {
 		t.Errorf("a dataset that there is not: exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
@@ -286,7 +287,7 @@ func TestClassifyAll(t *testing.T) {
 	p.server.AddItem("main-dataset", "m1", map[string]string{"query": "What does Kestrel Rota do?"},
 		map[string]any{"assertions": []any{map[string]string{"type": "contains", "value": "plans shifts"}}},
 		map[string]any{"site_name": "kestrel-rota.example", "history": []any{}})
-	args := onSites(t, "classify", allTargets, "--local-prompt")
+	args := onSites(t, "classify", "all", "--local-prompt")
 	t.Chdir(t.TempDir())
 	code, stdout, stderr := p.run(t, append(args, "--out", "out", "--macro-f1", "0.5", "--min-class-f1", "0")...)
 	for _, want := range []string{

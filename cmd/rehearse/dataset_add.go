@@ -51,7 +51,7 @@ What is expected is what the test expected of the turn, or --expected; else it i
 				return err
 			}
 			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
-				name, err := f.destination(env, args[0])
+				name, err := f.destination(places, args[0])
 				if err != nil {
 					return err
 				}
@@ -138,7 +138,7 @@ func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Places, na
 }
 
 // destination reads the argument: a path to a file of lines, or the name of a dataset.
-func (f *addFlags) destination(env *Env, text string) (dataset.Name, error) {
+func (f *addFlags) destination(places *dataset.Places, text string) (dataset.Name, error) {
 	name, err := dataset.ParseName(text)
 	if err == nil {
 		name, err = name.Appendable()
@@ -149,7 +149,7 @@ func (f *addFlags) destination(env *Env, text string) (dataset.Name, error) {
 	case name.Kind == dataset.InFile && f.create:
 		return name, usage("--create makes a dataset in Langfuse; %s is a file, which is made in any case: leave it out", text)
 	case name.Kind == dataset.InLangfuse:
-		if _, err := env.langfuse(); err != nil {
+		if _, err := places.Langfuse(); err != nil {
 			return name, usage("%q is a dataset in Langfuse, but %w; name a file, ending in .jsonl, to keep the item there", name.Dataset, err)
 		}
 	}

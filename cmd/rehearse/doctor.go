@@ -94,13 +94,13 @@ func (d *doctor) checkFolder() {
 }
 
 func (d *doctor) checkStore(ctx context.Context) {
-	opened, err := d.env.open(setup.Options{})
+	opened, err := d.env.here(setup.Options{})
 	if err != nil {
 		d.bad("store", "%v", err)
 		return
 	}
 	defer d.env.closed(opened)
-	s, err := d.env.store(ctx, opened)
+	s, err := opened.Store(ctx)
 	if err != nil {
 		d.bad("store", "%v", err)
 		return

@@ -1,10 +1,19 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"context"
+	"errors"
+	"fmt"
+	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rehearse/internal/config"
 	"rehearse/internal/dataset"
-	"rehearse/internal/source"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/report"
+	"rehearse/internal/setup"
 )
 
 func newE2E(env *Env) *cobra.Command {
@@ -42,28 +51,177 @@ Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid item
 	return c
 }
 
-func newE2ERebuild(env *Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rebuild FILE|-",
-		Short: "Turn message histories into states",
-		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
-and what the qualification has collected. Each line of FILE (also .gz, or of standard input) is a JSON object
-{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset, {"id", "input": {"query"},
-"metadata": {"history"}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
-order. Without field_ids nothing is collected: they are the fields of a site, in their order.`,
-		Example: `  rehearse e2e rebuild items.jsonl
-  echo '{"name":"a","input":{"history":[{"role":"user","content":"hi"}],"query":"x","field_ids":[]}}' | rehearse e2e rebuild -`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if args[0] == "-" {
-				return outcome(dataset.RebuildLines("standard input", env.Stdin, env.Stdout))
-			}
-			file, err := source.Open(args[0])
-			if err != nil {
-				return usage("cannot read the histories of %s: %w", args[0], err)
-			}
-			defer func() { _ = file.Close() }() // it was only read
-			return outcome(dataset.RebuildLines(args[0], file, env.Stdout))
-		},
+// answerThreshold is the score from which an answer is good, when nothing else is said.
+const answerThreshold = 0.70
+
+// noJudge as the name of the judge leaves the grading to assertions.
+const noJudge = "none"
+
+// e2eFlags is what can be said on the command line of e2e.
+type e2eFlags struct {
+	sitesFlags
+	item         string
+	sample       int
+	trace, agent string
+	judge        string
+	threshold    float64
+	accuracy     float64
+	hasAccuracy  bool
+	workers      int
+	out          string
+	formats      []string
+	timeout      time.Duration
+	verbose      bool
+	quiet        bool
+	commandLine  []string
+}
+
+// sitesFlags say which chatbot is evaluated.
+type sitesFlags struct {
+	sites, site, prompts, model, config string
+	localPrompt                         bool
+}
+
+// siteUsage is what --site means, of classify and of e2e alike.
+const siteUsage = "the site of items without metadata.site_name; what an item says goes before it (default: the only site)"
+
+func (f *sitesFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
+	flags.StringVar(&f.site, "site", "", siteUsage)
+	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
+	flags.StringVar(&f.model, "model", "", "model that answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the site)")
+	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the dataset)")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files only, not from Langfuse")
+}
+
+func (f *e2eFlags) register(flags *pflag.FlagSet) {
+	f.sitesFlags.register(flags)
+	flags.StringVar(&f.item, "item", "", "only the item whose query or id holds this text")
+	flags.IntVar(&f.sample, "sample-size", 0, "only so many items, the same ones every time")
+	flags.StringVar(&f.trace, "trace", "yes", "log to Langfuse where it is configured: yes or no")
+	flags.StringVar(&f.agent, "agentic-system", "new", "the chatbot's generation; there is only new")
+	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, PROVIDER:MODEL, or none to grade by assertions only")
+	flags.Float64Var(&f.threshold, "threshold", answerThreshold, "score from which an answer is good")
+	flags.Float64Var(&f.accuracy, "accuracy", config.DefaultAnswerAccuracy, "least share of good answers; rehearse.yaml may say another")
+	flags.IntVarP(&f.workers, "workers", "w", 0, "items at once (default 8)")
+	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
+	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every item, with what its history does not tell for sure")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
+}
+
+func (f *e2eFlags) check() error {
+	if err := report.Formats().Check(f.formats); err != nil {
+		return usage("%w", err)
 	}
+	switch {
+	case f.trace != "yes" && f.trace != "no":
+		return usage("unknown --trace %q: use yes or no", f.trace)
+	case f.agent != "new":
+		return usage("unknown --agentic-system %q: there is only new", f.agent)
+	case !(f.accuracy >= 0 && f.accuracy <= 1): // also what is no number
+		return usage("--accuracy %g is out of range: use a share between 0 and 1", f.accuracy)
+	case f.sample < 0:
+		return usage("--sample-size cannot be negative")
+	}
+	return f.asRun().check()
+}
+
+// asRun returns the flags of the run that holds the tests.
+func (f *e2eFlags) asRun() *runFlags {
+	r := &runFlags{
+		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold, hasThreshold: true, sample: f.sample,
+		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine,
+	}
+	if f.judge == noJudge {
+		r.judge = ""
+	}
+	return r
+}
+
+// run evaluates a dataset.
+func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	read, s, err := f.read(ctx, env, name, f.judge != noJudge)
+	if err != nil {
+		return err
+	}
+	defer env.closed(s)
+	if !f.hasAccuracy {
+		f.accuracy = read.Config.Least().AnswerAccuracy
+	}
+	if f.item != "" {
+		found := dataset.Matching(read.Tests, f.item)
+		if len(found) == 0 {
+			return usage("no item has %q in its query or id", f.item)
+		}
+		if len(found) > 1 {
+			fmt.Fprintf(env.Stderr, "rehearse: %d items hold %q; the first, %s, is taken: name more of the query, or the id, for another\n", len(found), f.item, found[0].ID)
+		}
+		read.Tests = found[:1]
+	}
+	mode := setup.LogAuto
+	if f.trace == "no" {
+		mode = setup.LogNone
+	}
+	to, err := s.Experiment(mode, read.From.Kind == dataset.InLangfuse, env.say)
+	if err != nil {
+		return outcome(err)
+	}
+	progress := newProgress(env, f.quiet)
+	log := evaluation.NewAnswerLog(to, read.From.Dataset, read.Tests, progress)
+	defer func() { interruptibly(ctx, env, log.BreakOff) }() // unless it is finished
+	return f.evaluate(ctx, env, read, log, progress.note)
+}
+
+// read reads a dataset with the configuration that applies to it. Close the setup.
+func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged bool) (*evaluation.Recorded, *setup.Setup, error) {
+	items, from, err := openDataset(ctx, env, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := env.open(setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
+	if err != nil {
+		return nil, nil, outcome(err)
+	}
+	read, err := evaluation.ReadRecorded(s, from, items, evaluation.RecordedConfig{Sites: f.sites, Prompts: f.prompts, Site: f.site, Judged: judged})
+	if err != nil {
+		env.closed(s)
+	}
+	return read, s, outcome(err)
+}
+
+// evaluate holds the tests, concludes by the share of good answers, and prints what they came to.
+func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Recorded, log *evaluation.AnswerLog, note func(string)) error {
+	as := f.asRun()
+	working, stop, release := env.interruptible(ctx, as.grace, note)
+	e, err := evaluation.New(working, evaluation.Config{
+		Setup: read.Setup(), Spec: as.spec(), Suites: read.Suites(), Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(),
+		Stop: stop, Sink: log,
+	})
+	var held *evaluation.Held
+	if err == nil {
+		held, err = e.Hold(working)
+	}
+	release()
+	if err != nil {
+		return outcome(err)
+	}
+	answers, err := evaluation.ReadAnswers(held)
+	if err != nil {
+		return outcome(err)
+	}
+	held.RequireShare(answers, f.accuracy)
+	r, err := e.Conclude(held)
+	ended := errors.Join(as.show(env, held, r), err)
+	answers.Text(env.Stdout, f.accuracy)
+	dataset.WriteWarnings(env.Stdout, read.Tests, f.verbose, !f.quiet)
+	interruptibly(ctx, env, func(ctx context.Context) { err = log.Finish(ctx, held, answers) })
+	if ended == nil {
+		return outcome(err)
+	}
+	return ended
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/dataset"
 	"rehearse/internal/result"
 	"rehearse/internal/sitebot/verify"
 )
@@ -51,14 +52,14 @@ Exit codes: 0 the same, 1 a field differs, 2 wrong usage or invalid items.`,
 
 func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 	f.model = noModel
-	read, err := f.read(ctx, env, name, true)
+	read, s, err := f.read(ctx, env, name, true)
 	if err != nil {
 		return err
 	}
-	defer env.closed(read.setup)
-	tests := read.tests
+	defer env.closed(s)
+	tests := read.Tests
 	if f.item != "" {
-		if tests = matching(tests, f.item); len(tests) == 0 {
+		if tests = dataset.Matching(tests, f.item); len(tests) == 0 {
 			return usage("no item has %q in its query or id", f.item)
 		}
 	}
@@ -67,7 +68,7 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 		items = append(items, verify.Item{ID: t.ID, Site: t.Site.Name, Rebuilt: t.Rebuilt})
 	}
 	player := &verify.Player{}
-	bot, err := read.sites.Playback(player)
+	bot, err := read.Playback(player)
 	if err != nil {
 		return outcome(err)
 	}
@@ -79,7 +80,7 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 	if f.format == "json" {
 		err = writeJSON(env.Stdout, map[string]any{"items": all, "summary": totals})
 	} else {
-		err = printComparisons(env.Stdout, all)
+		err = verify.Text(env.Stdout, all)
 	}
 	if err == nil && totals.Different > 0 {
 		return &exitError{code: result.ExitFailed}

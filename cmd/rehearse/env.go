@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"rehearse/internal/setup"
-	"rehearse/internal/store"
 )
 
 // Env is everything that the program touches outside its arguments and files, so that a test can run it whole.
@@ -62,6 +61,9 @@ func (e *Env) warn() func(text string) {
 	}
 }
 
+// say prints a sentence of a room that has no secrets in it.
+func (e *Env) say(sentence string) { fmt.Fprintln(e.Stderr, sentence) }
+
 // closed closes what a command has opened, and says what could not be closed. The command's own outcome stays.
 func (e *Env) closed(s *setup.Setup) {
 	if err := s.Close(); err != nil {
@@ -100,11 +102,27 @@ func (e *Env) interruptible(ctx context.Context, grace time.Duration, note func(
 	}
 }
 
-// store opens the store of the configuration that applies here.
-func (e *Env) store(ctx context.Context, s *setup.Setup) (*store.Store, error) {
-	s, err := s.At(".")
-	if err != nil {
-		return nil, err
+// untilSignal returns a context that a signal ends; release stops listening.
+func untilSignal(ctx context.Context, env *Env) (working context.Context, release func()) {
+	working, cancel := context.WithCancel(ctx)
+	listened := make(chan struct{})
+	go func() {
+		defer close(listened)
+		select {
+		case <-env.Signals:
+			cancel()
+		case <-working.Done():
+		}
+	}()
+	return working, func() {
+		cancel()
+		<-listened
 	}
-	return s.Store(ctx)
+}
+
+// interruptibly calls do with a context that a signal ends.
+func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
+	ctx, release := untilSignal(ctx, env)
+	defer release()
+	do(ctx)
 }

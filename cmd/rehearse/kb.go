@@ -92,3 +92,7 @@ func withKnowledge(ctx context.Context, env *Env, location, embedder string, do 
 
 // harmless returns a text without anything that could steer a terminal or command a CI system.
 func harmless(s string) string { return text.NoCommand(text.Visible(s)) }
+
+func addEmbedder(c *cobra.Command, embedder *string, does string) {
+	c.Flags().StringVar(embedder, "embedder", "", does+", with the vectors of PROVIDER:MODEL or of a model in rehearse.yaml")
+}

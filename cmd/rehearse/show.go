@@ -88,12 +88,12 @@ func onlyTest(tests runlog.Tests, id string) runlog.Tests {
 }
 
 func listRuns(c *cobra.Command, env *Env) error {
-	s, err := env.open(setup.Options{})
+	s, err := env.here(setup.Options{})
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(s)
-	index, err := env.store(c.Context(), s)
+	index, err := s.Store(c.Context())
 	if err != nil {
 		return outcome(err)
 	}

@@ -156,9 +156,9 @@ func predicted(all []dataset.Prediction) runner.Target {
 	return target.Predictions(known)
 }
 
-// WritePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is true, each
+// writePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is true, each
 // prediction is a list.
-func WritePredictions(w io.Writer, predictions []dataset.Prediction, several bool) error {
+func writePredictions(w io.Writer, predictions []dataset.Prediction, several bool) error {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	for i := range predictions {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,16 +20,11 @@ const (
 // defaultPromptLabel marks the version of a prompt that is in use.
 const defaultPromptLabel = "production"
 
-// LangfuseOff reports whether the environment disables Langfuse, whatever its other variables say.
-func LangfuseOff(getenv func(string) string) bool {
-	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
-}
-
 // openPrompts returns the prompts of the Langfuse that the environment names, nil when it names none or disables it.
 // Faulty settings give a warning.
 func openPrompts(getenv func(string) string, now func() time.Time, transport http.RoundTripper, warn func(text string)) *prompt.Langfuse {
 	c, err := langfuse.FromEnv(getenv)
-	if LangfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
+	if langfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
 		return nil
 	}
 	c.HTTP, c.Timeout, c.Attempts, c.MaxAnswer = &http.Client{Transport: transport}, prompt.LangfuseTimeout, 1, prompt.LangfuseMaxAnswer

@@ -36,6 +36,9 @@ type SitesOptions struct {
 	Call Call
 }
 
+// InDatabase reports whether the sites are in a database, which is in no folder.
+func (o SitesOptions) InDatabase() bool { return siteconfig.IsAddress(o.Dir) }
+
 // Sites are the chatbots of a place with everything that they use.
 type Sites struct {
 	// Bot takes the turns of all of them.
@@ -142,7 +145,7 @@ func (s *Sites) open(ctx context.Context) error {
 // openLibrary reads the sites of a folder or file or, when --sites is an address, of a database.
 func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
 	s.Place = s.options.Dir
-	if !siteconfig.IsAddress(s.options.Dir) {
+	if !s.options.InDatabase() {
 		library, err := site.OpenLibrary(s.options.Dir)
 		if err != nil {
 			return nil, source.AsInvalid(err)
@@ -179,7 +182,7 @@ func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 // promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
 func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	dir := s.options.Prompts
-	if dir == "" && !siteconfig.IsAddress(s.options.Dir) {
+	if dir == "" && !s.options.InDatabase() {
 		if beside := filepath.Join(FolderOf(s.options.Dir), "prompts"); isFolder(beside) {
 			dir = beside
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/langfuse"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
@@ -93,15 +92,3 @@ func FindHistory(ctx context.Context, address string) (*History, error) {
 
 // Close closes the store.
 func (h *History) Close() error { return h.close() }
-
-// Langfuse returns the client of the Langfuse that the environment names. The error says in one line which variables are missing.
-func (s *Setup) Langfuse() (*langfuse.Client, error) {
-	if LangfuseOff(s.Getenv) {
-		return nil, errors.New(LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
-	}
-	c, err := langfuse.FromEnv(s.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	return langfuse.New(c)
-}

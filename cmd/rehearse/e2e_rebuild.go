@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/source"
+)
+
+func newE2ERebuild(env *Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild FILE|-",
+		Short: "Turn message histories into states",
+		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
+and what the qualification has collected. Each line of FILE (also .gz, or of standard input) is a JSON object
+{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset, {"id", "input": {"query"},
+"metadata": {"history"}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
+order. Without field_ids nothing is collected: they are the fields of a site, in their order.`,
+		Example: `  rehearse e2e rebuild items.jsonl
+  echo '{"name":"a","input":{"history":[{"role":"user","content":"hi"}],"query":"x","field_ids":[]}}' | rehearse e2e rebuild -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				return outcome(dataset.RebuildLines("standard input", env.Stdin, env.Stdout))
+			}
+			file, err := source.Open(args[0])
+			if err != nil {
+				return usage("cannot read the histories of %s: %w", args[0], err)
+			}
+			defer func() { _ = file.Close() }() // it was only read
+			return outcome(dataset.RebuildLines(args[0], file, env.Stdout))
+		},
+	}
+}

@@ -1,0 +1,59 @@
+package evaluation
+
+import (
+	"path/filepath"
+
+	"rehearse/internal/config"
+	"rehearse/internal/dataset"
+	"rehearse/internal/grader"
+	"rehearse/internal/llm"
+	"rehearse/internal/setup"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/suite"
+)
+
+// RecordedConfig says which chatbot continues recorded conversations. The zero value means the chatbots of the configuration.
+type RecordedConfig struct {
+	// Sites is the folder of sites, or the file of one; empty means those of the configured targets. Prompts is the folder of their prompts.
+	Sites, Prompts string
+	// Site is the site of items that name none; empty means the only one.
+	Site string
+	// Judged is true where a judge compares answers with what is expected; else assertions alone count.
+	Judged bool
+}
+
+// Recorded are the items of a dataset as tests, with the chatbots that continue them. It is not safe for concurrent use.
+type Recorded struct {
+	From  dataset.Name
+	Tests []*dataset.Test
+	// Config is the configuration that applies to the dataset.
+	Config config.File
+	sites  *setup.NamedSites
+}
+
+// ReadRecorded makes tests of the items of a dataset, with the configuration nearest to it. Nothing is asked.
+func ReadRecorded(s *setup.Setup, from dataset.Name, items []dataset.Record, c RecordedConfig) (*Recorded, error) {
+	s, err := s.At(filepath.Dir(from.String()))
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorded{From: from, Config: s.Config()}
+	if r.sites, err = s.NamedSites(config.Site{Dir: c.Sites, Prompts: c.Prompts}, c.Site); err != nil {
+		return nil, err
+	}
+	r.Tests, err = dataset.Tests(items, dataset.TestsConfig{
+		Origin: from.String(), Judged: c.Judged, Site: r.sites.Find, Check: grader.New(grader.Config{}).Validate,
+	})
+	return r, err
+}
+
+// Setup returns a setup that has the sites of the tests as targets.
+func (r *Recorded) Setup() *setup.Setup { return r.sites.Setup() }
+
+// Suites are the tests as one suite.
+func (r *Recorded) Suites() []*suite.Suite {
+	return []*suite.Suite{dataset.SuiteOf(r.From.Title(), r.From.String(), r.Tests)}
+}
+
+// Playback returns a chatbot of the tests' sites that asks one model and nothing else.
+func (r *Recorded) Playback(model llm.Model) (*sitebot.Bot, error) { return r.sites.Playback(model) }

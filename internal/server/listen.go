@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"rehearse/internal/source"
+)
+
+// Listening says how a handler is served.
+type Listening struct {
+	// Addr is HOST:PORT; port 0 takes a free one.
+	Addr string
+	// Token admits other machines, TokenEnv is the variable that it is in. Without a token, only loopback is listened on.
+	Token, TokenEnv string
+	// Log gets what net/http has to say; nil discards it.
+	Log *slog.Logger
+	// Stop ends serving: the first signal lets requests in flight finish, for Grace at most, the second gives them up.
+	Stop  <-chan os.Signal
+	Grace time.Duration
+	// Opened is told the address before the first request, Stopping that a signal has come. Both may be nil.
+	Opened   func(net.Addr)
+	Stopping func()
+	// Drain waits for work that outlives its request, until ctx ends. It may be nil.
+	Drain func(ctx context.Context) error
+}
+
+// ErrGivenUp says that requests in flight had no time to finish.
+var ErrGivenUp = errors.New("turns in flight were given up")
+
+// Serve serves a handler until a signal or the end of ctx, with a time limit for headers and bodies. The context of requests ends when they are
+// given up. An address that cannot be meant is source.Invalid.
+func Serve(ctx context.Context, handler http.Handler, l Listening) error {
+	listener, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return working },
+		ErrorLog:          slog.NewLogLogger(logOrDiscard(l.Log).Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(listener) }()
+	if l.Opened != nil {
+		l.Opened(listener.Addr())
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-l.Stop:
+	case <-ctx.Done():
+	}
+	complete := l.finish(s, cancel)
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if !complete {
+		return ErrGivenUp
+	}
+	return nil
+}
+
+// finish lets requests in flight finish within the grace period, or until a second signal; cancel gives up what is left. It reports whether all
+// of them finished.
+func (l *Listening) finish(s *http.Server, cancel context.CancelFunc) (complete bool) {
+	if l.Stopping != nil {
+		l.Stopping()
+	}
+	within, done := context.WithTimeout(context.Background(), l.Grace)
+	defer done()
+	finished, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-l.Stop:
+			done()
+		case <-finished:
+		}
+	}()
+	drained := make(chan error, 1)
+	go func() {
+		if l.Drain == nil {
+			drained <- nil
+			return
+		}
+		drained <- l.Drain(within)
+	}()
+	err := s.Shutdown(within)
+	if complete = errors.Join(err, <-drained) == nil; !complete {
+		cancel()
+		_ = s.Close() // whoever still holds on has had the time to finish
+	}
+	close(finished)
+	<-watched
+	return complete
+}
+
+// open opens the port. Only programs of this machine may come in without a token.
+func (l *Listening) open(ctx context.Context) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(l.Addr); err != nil {
+		return nil, source.Invalid("--addr %q is not HOST:PORT, such as 127.0.0.1:8090", l.Addr)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", l.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", l.Addr, err)
+	}
+	at, ok := listener.Addr().(*net.TCPAddr)
+	if l.Token == "" && (!ok || !at.IP.IsLoopback()) {
+		_ = listener.Close()
+		return nil, source.Invalid("%s can be reached from other machines: put a token into %s, or listen on 127.0.0.1", l.Addr, l.TokenEnv)
+	}
+	return listener, nil
+}
