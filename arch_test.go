@@ -16,7 +16,7 @@ import (
 // its left on its own floor.
 var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec"},
-	{"text", "retry", "redact", "draw", "config"},
+	{"text", "retry", "outbound", "redact", "draw", "config"},
 	{
 		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
@@ -119,6 +119,31 @@ func TestOneOpener(t *testing.T) {
 			room, ok := call.X.(*ast.Ident)
 			if ok && room.Obj == nil && file.room != room.Name && slices.Contains(openers[room.Name], call.Sel.Name) {
 				t.Errorf("%s calls %s.%s: only the room setup opens things", file.path, room.Name, call.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// clientMakers are the names of net/http with which a client is made, or taken that follows redirects.
+var clientMakers = []string{"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"}
+
+// TestOneMakerOfClients fails for every file outside outbound that makes an HTTP client, or uses net/http's own. A *http.Client may be held.
+func TestOneMakerOfClients(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if file.room == "outbound" || file.room == "langfuse/langfusetest" {
+			continue
+		}
+		held := map[ast.Node]bool{}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.StarExpr:
+				held[n.X] = true
+			case *ast.SelectorExpr:
+				room, ok := n.X.(*ast.Ident)
+				if ok && room.Obj == nil && room.Name == "http" && !held[n] && slices.Contains(clientMakers, n.Sel.Name) {
+					t.Errorf("%s uses http.%s: outbound makes the clients, and setup hands them out", file.path, n.Sel.Name)
+				}
 			}
 			return true
 		})

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -127,29 +124,19 @@ func (d *doctor) checkEndpoint(ctx context.Context) {
 	if base == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
+	opened, err := d.env.open(setup.Options{})
 	if err != nil {
-		d.bad("endpoint", "OPENAI_BASE_URL is no address: it should look like http://127.0.0.1:8089/v1")
+		d.bad("endpoint", "%v", err)
 		return
 	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		d.bad("endpoint", "%s does not answer: is the server running?", base)
-		return
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // only so that the connection can be used again
-	_ = response.Body.Close()
-	switch response.StatusCode {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+	defer d.env.closed(opened)
+	lists, err := opened.Endpoint(ctx, base, key)
+	switch {
+	case err != nil:
+		d.bad("endpoint", "%v", err)
+	case !lists:
 		d.note("endpoint", "%s answers, but does not list its models", base)
-		return
+	default:
+		d.well("endpoint", "%s answers", base)
 	}
-	if response.StatusCode >= 400 {
-		d.bad("endpoint", "%s answers GET /models with %s", base, response.Status)
-		return
-	}
-	d.well("endpoint", "%s answers", base)
 }

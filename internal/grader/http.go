@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 )
@@ -33,7 +34,7 @@ func newHTTP(a *Args) runner.Grader {
 		timeout: a.DurationOr("timeout", defaultTimeout, "how long the service may take (60s)"),
 	}
 	if s.client == nil {
-		s.client = http.DefaultClient
+		s.client = outbound.Client(nil)
 	}
 	u, err := url.Parse(address)
 	if a.node.Has("url") && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -80,6 +81,9 @@ func (s *service) post(ctx context.Context, body []byte) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)) // one byte more than parseAnswer accepts
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
+	}
+	if redirect := outbound.Redirect(response); redirect != "" {
+		return nil, fmt.Errorf("status %s: %s, which is not followed", response.Status, redirect)
 	}
 	if response.StatusCode/100 != 2 {
 		return nil, fmt.Errorf("status %s: %s", response.Status, quote(string(data)))

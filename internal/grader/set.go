@@ -49,7 +49,7 @@ const (
 type Config struct {
 	Judge    Judge
 	Embedder Embedder
-	// HTTP is used by the http grader; nil means http.DefaultClient.
+	// HTTP is used by the http grader; nil means that of outbound.Client.
 	HTTP *http.Client
 	// Environ is the environment of programs of the command grader, in the form of os.Environ, without secrets.
 	Environ []string

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 )
 
@@ -33,15 +34,10 @@ func New(c Config) (*Client, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	sender := http.Client{}
-	if c.HTTP != nil {
-		sender = *c.HTTP
-	}
-	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	pair := base64.StdEncoding.EncodeToString([]byte(c.PublicKey + ":" + c.SecretKey))
 	return &Client{
 		where: c.String(), base: strings.TrimRight(cmp.Or(c.Host, CloudHost), "/"), auth: "Basic " + pair, environment: c.Environment,
-		secrets: newSecrets(c.PublicKey, c.SecretKey, pair), http: &sender,
+		secrets: newSecrets(c.PublicKey, c.SecretKey, pair), http: outbound.Client(c.Transport),
 		timeout: cmp.Or(c.Timeout, defaultTimeout), maxAnswer: int64(cmp.Or(c.MaxAnswer, defaultMaxAnswer)),
 		policy: newPolicy(cmp.Or(c.Attempts, defaultAttempts)),
 	}, nil

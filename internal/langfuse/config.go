@@ -43,8 +43,8 @@ type Config struct {
 	SecretKey string `json:"-"`
 	// Environment is set on traces and scores; empty means Langfuse's "default".
 	Environment string
-	// HTTP sends the requests; nil means a client on http.DefaultTransport. Redirects are never followed, or they would take the key along.
-	HTTP *http.Client
+	// Transport sends the requests; nil is that of outbound.Client. No redirect is followed.
+	Transport http.RoundTripper
 	// Timeout bounds each attempt of a call; 0 means 30 seconds.
 	Timeout time.Duration
 	// MaxAnswer bounds an answer in bytes; 0 means 16 MB.

@@ -1,14 +1,17 @@
 package langfuse
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 )
 
@@ -117,7 +120,8 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 	foreign := json.Unmarshal(data, &object) != nil
 	switch status := res.StatusCode; {
 	case status/100 == 3:
-		e.Hint = "it redirects: set " + HostEnv + " to the address that it redirects to"
+		e.Message = c.said(nil) // the answer's own words repeat the whole address
+		e.Hint = "it redirects: set " + HostEnv + " to the address that it redirects" + cmp.Or(strings.TrimPrefix(outbound.Redirect(res), "it redirects"), " to")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Hint = "check " + PublicKeyEnv + " and " + SecretKeyEnv + ", and that they belong to " + HostEnv
 	case status == http.StatusNotFound && foreign:

@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 func TestWrongKeys(t *testing.T) {
 	s := langfusetest.New(t)
 	client, err := langfuse.New(langfuse.Config{
-		Host: s.URL, PublicKey: langfusetest.PublicKey, SecretKey: "sk-lf-wrong", HTTP: &http.Client{Transport: s.Transport()},
+		Host: s.URL, PublicKey: langfusetest.PublicKey, SecretKey: "sk-lf-wrong", Transport: s.Transport(),
 	})
 	if err != nil {
 		t.Fatal(err)

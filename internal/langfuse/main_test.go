@@ -38,7 +38,7 @@ func connect(t *testing.T, s *langfusetest.Server, tr http.RoundTripper, c langf
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Host, c.PublicKey, c.SecretKey, c.HTTP = config.Host, config.PublicKey, config.SecretKey, &http.Client{Transport: tr}
+	c.Host, c.PublicKey, c.SecretKey, c.Transport = config.Host, config.PublicKey, config.SecretKey, tr
 	client, err := langfuse.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func answering(t *testing.T, handler http.HandlerFunc) *langfuse.Client {
 	t.Helper()
 	c, err := langfuse.New(langfuse.Config{
 		Host: "http://langfuse.example/base/", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey, Attempts: 1,
-		HTTP: &http.Client{Transport: handled{handler}},
+		Transport: handled{handler},
 	})
 	if err != nil {
 		t.Fatal(err)

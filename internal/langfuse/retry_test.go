@@ -133,10 +133,10 @@ func TestUnreached(t *testing.T) {
 	tries := 0
 	client, err := langfuse.New(langfuse.Config{
 		Host: "http://127.0.0.1:1", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey,
-		HTTP: &http.Client{Transport: function(func(*http.Request) (*http.Response, error) {
+		Transport: function(func(*http.Request) (*http.Response, error) {
 			tries++
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-		})},
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -189,9 +189,9 @@ func TestLeaving(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	client, err := langfuse.New(langfuse.Config{
 		PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey, Attempts: 1, Timeout: 5 * time.Second,
-		HTTP: &http.Client{Transport: function(func(r *http.Request) (*http.Response, error) {
+		Transport: function(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: endless{r.Context(), strings.NewReader(`{"data":[`)}}, nil
-		})},
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)

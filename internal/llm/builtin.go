@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Getenv finds addresses and keys; nil means an empty environment.
 	Getenv func(string) string
-	// Transport carries all calls; nil makes each model its own. See Transport.
+	// Transport carries all calls; nil makes each model its own. See outbound.Transport.
 	Transport http.RoundTripper
 	// ReadFile reads scripts and cassettes; nil means that there are no files.
 	ReadFile func(string) ([]byte, error)

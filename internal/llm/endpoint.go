@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rehearse/internal/config"
+	"rehearse/internal/outbound"
 )
 
 const (
@@ -61,9 +62,9 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	e.secrets = newSecrets(e.key, address)
 	transport := o.Transport
 	if transport == nil {
-		transport = Transport()
+		transport = outbound.Transport()
 	}
-	e.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	e.client = outbound.Client(transport)
 	return e, nil
 }
 

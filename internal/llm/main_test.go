@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
+	"rehearse/internal/outbound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,7 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 
 // transport returns a transport that leaves no connection behind.
 func transport(t testing.TB) *http.Transport {
-	tr := Transport()
+	tr := outbound.Transport()
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
 }

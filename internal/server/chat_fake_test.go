@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/sitebot"
 )
 
@@ -136,7 +136,7 @@ func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(chats.Beside(http.NotFoundHandler()))
-	transport := llm.Transport()
+	transport := outbound.Transport()
 	t.Cleanup(web.Close)
 	t.Cleanup(transport.CloseIdleConnections)
 	return &desk{t: t, url: web.URL, client: &http.Client{Transport: transport}, log: log}

@@ -19,6 +19,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 )
 
 const nodeFlow = `
@@ -109,7 +110,7 @@ func openDesk(t testing.TB, model llm.Model, change ...func(*FlowsConfig)) *desk
 	}
 	d := &desk{t: t, flows: NewFlows(c), log: log}
 	web := httptest.NewServer(Front(d.flows, FrontConfig{Log: logger}))
-	transport := llm.Transport()
+	transport := outbound.Transport()
 	d.url, d.client = web.URL, &http.Client{Transport: transport}
 	t.Cleanup(web.Close)
 	t.Cleanup(transport.CloseIdleConnections)

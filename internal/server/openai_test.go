@@ -19,6 +19,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +38,7 @@ func serve(t testing.TB, model llm.Model, o Options) (address string, client *ht
 	t.Helper()
 	s := httptest.NewServer(OpenAI(model, o))
 	t.Cleanup(s.Close)
-	transport := llm.Transport()
+	transport := outbound.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
 	return s.URL, &http.Client{Transport: transport}
 }

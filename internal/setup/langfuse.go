@@ -25,6 +25,7 @@ func (s *Setup) Langfuse() (*langfuse.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Transport = s.models.Transport
 	return langfuse.New(c)
 }
 

@@ -27,7 +27,7 @@ func openPrompts(getenv func(string) string, now func() time.Time, transport htt
 	if langfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
 		return nil
 	}
-	c.HTTP, c.Timeout, c.Attempts, c.MaxAnswer = &http.Client{Transport: transport}, prompt.LangfuseTimeout, 1, prompt.LangfuseMaxAnswer
+	c.Transport, c.Timeout, c.Attempts, c.MaxAnswer = transport, prompt.LangfuseTimeout, 1, prompt.LangfuseMaxAnswer
 	var client *langfuse.Client
 	if err == nil {
 		client, err = langfuse.New(c)

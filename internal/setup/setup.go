@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/redact"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -93,9 +94,9 @@ func Open(o Options) (*Setup, error) {
 		Options: o, secrets: redact.New(o.Environ), setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
 	}
-	transport := llm.Transport()
+	transport := outbound.Transport()
 	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text}
-	s.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	s.client = outbound.Client(transport)
 	first, err := s.configured(o.Config)
 	if err != nil {
 		return nil, err
@@ -103,9 +104,6 @@ func Open(o Options) (*Setup, error) {
 	s.tape, err = s.openTape()
 	return first, err
 }
-
-// noRedirect returns a redirect as the answer: following it would send keys and conversations to another host.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // At returns the setup for a folder: with the configuration Options.Config, else with the nearest one at or above the folder.
 func (s *Setup) At(folder string) (*Setup, error) {

@@ -152,7 +152,7 @@ func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
 		}
 		return library, nil
 	}
-	from, err := siteconfig.Open(s.options.Dir, s.Getenv)
+	from, err := siteconfig.Open(s.options.Dir, s.Getenv, s.models.Transport)
 	if err != nil {
 		return nil, source.AsInvalid(err)
 	}

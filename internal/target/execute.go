@@ -16,6 +16,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -290,13 +291,16 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	case len(data) > maxResult:
 		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.URL, maxResult>>20)
 	case answer.StatusCode != http.StatusOK:
-		return nil, &httpError{s.URL, answer.StatusCode, problemDetail(data), retry.After(answer.Header, time.Now())}
+		return nil, &httpError{s.URL, answer.StatusCode, detailOf(answer, data), retry.After(answer.Header, time.Now())}
 	}
 	return data, nil
 }
 
-// problemDetail returns the detail of a problem document (RFC 9457), after a colon.
-func problemDetail(data []byte) string {
+// detailOf returns, after a colon, where an answer redirects to, or the detail of its problem document (RFC 9457).
+func detailOf(answer *http.Response, data []byte) string {
+	if redirect := outbound.Redirect(answer); redirect != "" {
+		return ": " + redirect + ", which is not followed"
+	}
 	var p struct {
 		Detail string `json:"detail"`
 		Title  string `json:"title"`

@@ -19,7 +19,7 @@ type EnrichsoConfig struct {
 	Path string
 	// Fields add to, or replace, those of EnrichsoFields.
 	Fields Fields
-	// Transport sends the requests; nil for http.DefaultTransport.
+	// Transport sends the requests; nil is that of outbound.Client.
 	Transport http.RoundTripper
 }
 

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"rehearse/internal/outbound"
 )
 
 // maxAnswer bounds what is read of one answer, in bytes.
@@ -42,10 +44,7 @@ func newService(name, base, key string, transport http.RoundTripper) (*service, 
 	}
 	return &service{
 		name: name, base: u, header: http.Header{"Accept": {"application/json"}}, secrets: []string{key},
-		client: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		client: outbound.Client(transport),
 	}, nil
 }
 
@@ -79,7 +78,7 @@ func (s *service) call(ctx context.Context, r request) (any, error) {
 	case slices.Contains(r.absent, res.StatusCode):
 		return nil, nil
 	case res.StatusCode/100 != 2:
-		return nil, s.errorf("status %d%s", res.StatusCode, s.why(res.StatusCode, data, r.private))
+		return nil, s.errorf("status %d%s", res.StatusCode, s.why(res, data, r.private))
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, nil
 	}
@@ -115,10 +114,11 @@ func (s *service) send(ctx context.Context, r request) (*http.Response, error) {
 }
 
 // why says what to do about a refusal, or else what the service says about it.
-func (s *service) why(status int, data []byte, private []string) string {
+func (s *service) why(res *http.Response, data []byte, private []string) string {
+	redirect, status := outbound.Redirect(res), res.StatusCode
 	switch {
-	case status/100 == 3:
-		return ": it redirects; use the address that it redirects to as the base URL"
+	case redirect != "":
+		return ": " + redirect + "; use the address that it redirects to as the base URL"
 	case status == http.StatusUnauthorized:
 		return ": check the key"
 	case status == http.StatusTooManyRequests:

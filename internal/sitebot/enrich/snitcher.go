@@ -21,7 +21,7 @@ type SnitcherConfig struct {
 	Path string
 	// Fields add to, or replace, those of SnitcherFields.
 	Fields Fields
-	// Transport sends the requests; nil for http.DefaultTransport.
+	// Transport sends the requests; nil is that of outbound.Client.
 	Transport http.RoundTripper
 }
 

@@ -26,7 +26,7 @@ type SupabaseConfig struct {
 	Table string
 	// Columns names columns that are called otherwise, by the JSON names of a Profile; "" for one that is not there.
 	Columns map[string]string
-	// Transport sends the requests; nil for http.DefaultTransport.
+	// Transport sends the requests; nil is that of outbound.Client.
 	Transport http.RoundTripper
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 )
 
@@ -42,10 +43,7 @@ func newEndpoint(kind, address string, transport http.RoundTripper) (*endpoint, 
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%s: not an http address: write a whole one such as https://example.com/leads", kind)
 	}
-	return &endpoint{kind: kind, url: u, busy: make(chan struct{}, slotsMost), client: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &endpoint{kind: kind, url: u, busy: make(chan struct{}, slotsMost), client: outbound.Client(transport)}, nil
 }
 
 func (e *endpoint) name() string { return e.kind + " " + e.url.Scheme + "://" + e.url.Host }
@@ -70,7 +68,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, header http.Header) er
 	defer func() { _ = res.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status says it all
 	if res.StatusCode/100 != 2 {
-		return &refusal{res.StatusCode, retry.After(res.Header, time.Now())}
+		return &refusal{res.StatusCode, retry.After(res.Header, time.Now()), outbound.Redirect(res)}
 	}
 	return nil
 }

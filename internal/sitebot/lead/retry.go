@@ -24,13 +24,15 @@ type refusal struct {
 	status int
 	// after is how long the receiver asks to wait; 0 if it does not say.
 	after time.Duration
+	// redirect says where the answer redirects to; empty if it does not.
+	redirect string
 }
 
 func (r *refusal) Error() string {
 	text := "status " + strconv.Itoa(r.status)
 	switch {
-	case r.status/100 == 3:
-		return text + ": it redirects; use the address that it redirects to"
+	case r.redirect != "":
+		return text + ": " + r.redirect + "; use the address that it redirects to"
 	case r.after > maxAfter:
 		return text + ": it asks to wait " + r.after.String() + ", longer than " + maxAfter.String()
 	case !r.transient():

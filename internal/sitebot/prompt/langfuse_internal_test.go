@@ -38,7 +38,7 @@ func openShelf(t *testing.T, server *langfusetest.Server, label string, variable
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.HTTP, c.Timeout, c.Attempts, c.MaxAnswer = &http.Client{Transport: server.Transport()}, LangfuseTimeout, 1, LangfuseMaxAnswer
+	c.Transport, c.Timeout, c.Attempts, c.MaxAnswer = server.Transport(), LangfuseTimeout, 1, LangfuseMaxAnswer
 	client, err := langfuse.New(c)
 	if err != nil {
 		t.Fatal(err)

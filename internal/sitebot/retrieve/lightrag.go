@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"rehearse/internal/outbound"
 )
 
 const (
@@ -36,7 +38,7 @@ type Options struct {
 	TopK int
 	// Timeout is how long the server may take; 5 seconds without.
 	Timeout time.Duration
-	// Transport sends the requests; nil for http.DefaultTransport.
+	// Transport sends the requests; nil is that of outbound.Client.
 	Transport http.RoundTripper
 }
 
@@ -68,10 +70,7 @@ func NewLightRAG(o Options) (*LightRAG, error) {
 	}
 	return &LightRAG{
 		url: u.JoinPath("query").String(), name: "lightrag " + u.Scheme + "://" + u.Host, options: o,
-		client: &http.Client{
-			Transport:     o.Transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		client: outbound.Client(o.Transport),
 	}, nil
 }
 
@@ -132,13 +131,14 @@ func (l *LightRAG) ask(ctx context.Context, query string) (string, error) {
 	case len(data) > maxAnswer:
 		return "", errors.New("the answer is larger than 4 MB")
 	case res.StatusCode != http.StatusOK:
-		return "", refusal(res.StatusCode)
+		return "", refusal(res)
 	}
 	return found(data)
 }
 
 // refusal does not quote the server: it repeats what the visitor wrote.
-func refusal(status int) error {
+func refusal(res *http.Response) error {
+	redirect, status := outbound.Redirect(res), res.StatusCode
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Errorf("status %d: check the key", status)
@@ -146,8 +146,8 @@ func refusal(status int) error {
 		return fmt.Errorf("status %d: check that the url is that of a LightRAG server, without /query", status)
 	case status == http.StatusUnprocessableEntity:
 		return fmt.Errorf("status %d: it does not take the query; check mode and top_k", status)
-	case status/100 == 3:
-		return fmt.Errorf("status %d: it redirects; use the address that it redirects to as the url", status)
+	case redirect != "":
+		return fmt.Errorf("status %d: %s; use the address that it redirects to as the url", status, redirect)
 	}
 	return fmt.Errorf("status %d", status)
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"rehearse/internal/outbound"
 )
 
 // client reads one table over HTTP.
@@ -28,11 +30,7 @@ func (c *client) get(ctx context.Context, query url.Values) ([]byte, error) {
 		return nil, c.errorf("the address cannot be asked: check it")
 	}
 	req.Header = c.header.Clone()
-	plain := http.Client{
-		Transport:     c.transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	res, err := plain.Do(req)
+	res, err := outbound.Client(c.transport).Do(req)
 	if err != nil {
 		return nil, c.unreached(err)
 	}
@@ -44,7 +42,7 @@ func (c *client) get(ctx context.Context, query url.Values) ([]byte, error) {
 	case len(data) > maxTotal:
 		return nil, c.errorf("an answer is larger than %d MB: keep long texts in prompts and in the knowledge base", maxTotal>>20)
 	case res.StatusCode/100 != 2:
-		return nil, c.errorf("status %d: %s", res.StatusCode, c.why(res.StatusCode, data))
+		return nil, c.errorf("status %d: %s", res.StatusCode, c.why(res, data))
 	}
 	return data, nil
 }
@@ -63,14 +61,15 @@ func (c *client) unreached(err error) error {
 }
 
 // why says what to do about a refusal, or else what the service says about it.
-func (c *client) why(status int, data []byte) string {
+func (c *client) why(res *http.Response, data []byte) string {
+	redirect, status := outbound.Redirect(res), res.StatusCode
 	var said struct{ Message string }
 	_ = json.Unmarshal(data, &said) // proxies answer with pages
 	// Scrubbed before it is clipped, or half a key could stay at the end.
 	text := clip(scrub(said.Message, c.key), 200)
 	switch {
-	case status/100 == 3:
-		return "it redirects; write the address that it redirects to"
+	case redirect != "":
+		return redirect + "; write the address that it redirects to"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return "check the key in " + KeyEnv + because(text)
 	case status == http.StatusNotFound:

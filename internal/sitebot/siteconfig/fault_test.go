@@ -111,7 +111,7 @@ func TestOpen(t *testing.T) {
 		{"supabase+https://abc.supabase.co", "https://abc.supabase.co table site_configs"},
 		{"supabase+http://127.0.0.1:8000/?table=sites", "http://127.0.0.1:8000 table sites"},
 	} {
-		s, err := siteconfig.Open(c.address, func(name string) string { return environment[name] })
+		s, err := siteconfig.Open(c.address, func(name string) string { return environment[name] }, nil)
 		if err != nil || s.String() != c.want || !siteconfig.IsAddress(c.address) {
 			t.Errorf("Open(%s): %v %v", c.address, s, err)
 		}
@@ -140,7 +140,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"supabase+https://abc.supabase.co?table=" + strings.Repeat("x", 64), "is not the name of a table"},
 		{"supabase+https://abc.supabase.co", "set SUPABASE_SERVICE_KEY"},
 	} {
-		_, err := siteconfig.Open(c.address, func(string) string { return "" })
+		_, err := siteconfig.Open(c.address, func(string) string { return "" }, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Open(%s): %v, want %s", c.address, err, c.want)
 			continue

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -46,7 +47,8 @@ func IsAddress(text string) bool {
 
 // Open returns the table at an address, without asking it anything yet: postgres://USER:PASSWORD@HOST/DATABASE, or
 // supabase+https://PROJECT.supabase.co with the key in SUPABASE_SERVICE_KEY. Either may end in ?table=NAME.
-func Open(address string, getenv func(string) string) (Source, error) {
+// The transport carries the requests to Supabase.
+func Open(address string, getenv func(string) string, transport http.RoundTripper) (Source, error) {
 	base, supabase := strings.CutPrefix(address, supabasePrefix)
 	u, err := url.Parse(base)
 	if err != nil { // whose text may hold a part of the password
@@ -62,7 +64,7 @@ func Open(address string, getenv func(string) string) (Source, error) {
 		u.RawQuery = query.Encode()
 	}
 	if supabase {
-		s := Supabase{URL: u.String(), Key: getenv(KeyEnv), Table: table}
+		s := Supabase{URL: u.String(), Key: getenv(KeyEnv), Table: table, Transport: transport}
 		_, err := s.client()
 		return s, err
 	}

@@ -23,7 +23,7 @@ type Supabase struct {
 	Path string
 	// Table is the name of the table, perhaps SCHEMA.TABLE; DefaultTable without.
 	Table string
-	// Transport sends the requests; nil for http.DefaultTransport.
+	// Transport sends the requests; nil is that of outbound.Client.
 	Transport http.RoundTripper
 }
 

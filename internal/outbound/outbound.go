@@ -1,0 +1,58 @@
+// Package outbound makes every HTTP client of the program, by one rule: no redirect is followed.
+package outbound
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"rehearse/internal/text"
+)
+
+// maxHeader bounds the headers of an answer, in bytes.
+const maxHeader = 256 << 10
+
+// Transport returns a transport for a process to share among its clients. It keeps a connection for each of hundreds of calls in flight to one
+// host, because opening one costs more than a call. The caller closes its idle connections in the end.
+func Transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		MaxIdleConnsPerHost:    512,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: maxHeader,
+		// Resumed sessions make the first call of each of many connections cheaper.
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
+		// Replies are a few kilobytes: inflating them costs more than it saves.
+		DisableCompression: true,
+	}
+}
+
+// Client returns a client that takes a redirect for the answer: following it would send keys and conversations to another host. Its calls end
+// with their context and at no other time. A nil transport is http.DefaultTransport, which is for tests only.
+func Client(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Redirect says of an answer that it redirects and to which host, empty of an answer that is no redirect. What else the address holds may be
+// secret.
+func Redirect(answer *http.Response) string {
+	if answer.StatusCode/100 != 3 {
+		return ""
+	}
+	to, err := answer.Location()
+	if err != nil || to.Host == "" {
+		return "it redirects"
+	}
+	return "it redirects to " + text.OneLine(to.Host, maxHost)
+}
+
+// maxHost bounds the host that a redirect is said to lead to, in runes.
+const maxHost = 100
