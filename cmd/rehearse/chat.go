@@ -26,7 +26,7 @@ func newChat(env *Env) *cobra.Command {
 		Long: `Talk to the chatbot of a website in the terminal, or send it the lines of standard input. The signals 👉 👇 💌 are left out, as a web page does.
 /state shows what the chatbot remembers, /reset starts a new session, /quit ends.`,
 		Example: `  rehearse chat --sites examples/sites --site kestrel-rota.example --model openai:gpt-5-mini
-  printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:bot.yaml -v`,
+  printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:examples/sites/bot.yaml -v`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := env.open(setup.Options{Config: configFile, LocalPrompt: localPrompt})

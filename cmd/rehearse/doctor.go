@@ -24,9 +24,14 @@ Nothing is asked of a model and nothing is changed but the store. The exit code 
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := &doctor{env: env}
-			d.checkConfig()
+			here := d.checkConfig()
 			d.checkFolder()
-			d.checkStore(c.Context())
+			if here == nil {
+				d.note("store", "not looked at: the configuration may name it")
+			} else {
+				defer env.closed(here)
+				d.checkStore(c.Context(), here)
+			}
 			d.checkEndpoint(c.Context())
 			if d.ill {
 				return &exitError{code: result.ExitNotRun}
@@ -54,22 +59,20 @@ func (d *doctor) bad(what, format string, args ...any) {
 	fmt.Fprintf(d.env.Stdout, "FAIL  %-14s %s\n", what, fmt.Sprintf(format, args...))
 }
 
-func (d *doctor) checkConfig() {
-	s, err := d.env.open(setup.Options{})
-	if err == nil {
-		s, err = s.At(".")
-	}
+// checkConfig returns the setup of the configuration that applies here, nil when it is faulty. Close it.
+func (d *doctor) checkConfig() *setup.Setup {
+	s, err := d.env.here(setup.Options{})
 	if err != nil {
 		d.bad("configuration", "%s", strings.ReplaceAll(err.Error(), "\n", "\n      "))
-		return
+		return nil
 	}
-	defer d.env.closed(s)
 	c := s.Config()
 	if c.Path == "" {
 		d.note("configuration", "no %s here or above; `rehearse init` writes one", config.Name)
-		return
+		return s
 	}
 	d.well("configuration", "%s: %s, %s", c.Path, plural(len(c.Targets), "target"), plural(len(c.Models), "model"))
+	return s
 }
 
 func (d *doctor) checkFolder() {
@@ -90,14 +93,8 @@ func (d *doctor) checkFolder() {
 	d.well("results", "%s", filepath.Join(setup.StateDir, "runs"))
 }
 
-func (d *doctor) checkStore(ctx context.Context) {
-	opened, err := d.env.here(setup.Options{})
-	if err != nil {
-		d.bad("store", "%v", err)
-		return
-	}
-	defer d.env.closed(opened)
-	s, err := opened.Store(ctx)
+func (d *doctor) checkStore(ctx context.Context, here *setup.Setup) {
+	s, err := here.Store(ctx)
 	if err != nil {
 		d.bad("store", "%v", err)
 		return

@@ -21,6 +21,14 @@ type Env struct {
 	Signals        <-chan os.Signal
 	// Interactive is true when progress may redraw its line on Stderr; Colour when Stdout may have colours.
 	Interactive, Colour bool
+	// Width is that of the terminal on Stdout in cells, 0 without one.
+	Width int
+}
+
+// colours reports whether Stdout gets colours: FORCE_COLOR wants them without a terminal, NO_COLOR never.
+func (e *Env) colours() bool {
+	force := e.Getenv("FORCE_COLOR")
+	return e.Getenv("NO_COLOR") == "" && (e.Colour || force != "" && force != "0")
 }
 
 // Getenv returns a variable's value, or nothing.

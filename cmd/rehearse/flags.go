@@ -56,7 +56,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
 	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
 	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
-	flags.StringSliceVar(&f.filters, "filter", nil, "only tests whose id matches this glob, and what they depend on")
+	flags.StringArrayVar(&f.filters, "filter", nil, "only tests whose id matches this glob, and what they depend on")
 	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
 	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")

@@ -21,10 +21,16 @@ func main() {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	env := &Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), LookupEnv: os.LookupEnv, Now: time.Now, Signals: signals,
 		Interactive: term.IsTerminal(int(os.Stderr.Fd())), Colour: term.IsTerminal(int(os.Stdout.Fd())),
+	}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		env.Width = width
 	}
 	os.Exit(Main(context.Background(), env, os.Args[1:]))
 }

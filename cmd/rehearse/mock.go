@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -28,7 +27,8 @@ func newMock(env *Env) *cobra.Command {
 		Short: "Serve a scripted model as an OpenAI-compatible server",
 		Long: `Serve a model played from a script as an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models, GET /healthz),
 for demos, tests and CI without a key. Without a SCRIPT it answers every message in a friendly way and finds every criterion satisfied.
-It listens on loopback unless told otherwise and stops at Ctrl-C.`,
+It listens on loopback unless told otherwise and stops at Ctrl-C. Programs of this machine need no key; to serve others, put one into
+REHEARSE_TOKEN, which they send as OPENAI_API_KEY. Web pages of other sites are refused.`,
 		Example: `  rehearse mock                                  listen on 127.0.0.1:8089
   rehearse mock agent.yaml --addr 127.0.0.1:9000 --latency 50ms
   OPENAI_BASE_URL=http://127.0.0.1:8089/v1 rehearse run suite.yaml --target openai:any --judge openai:any`,
@@ -55,34 +55,14 @@ It listens on loopback unless told otherwise and stops at Ctrl-C.`,
 }
 
 func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, latency time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return outcome(fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", addr, err))
+	token := env.Getenv(defaultTokenEnv)
+	front := server.Front(server.OpenAI(model, server.Options{Latency: latency}), server.FrontConfig{Token: token})
+	err := server.Serve(ctx, front, server.Listening{
+		Addr: addr, Token: token, TokenEnv: defaultTokenEnv, Stop: env.Signals, Grace: 2 * time.Second,
+		Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s/v1\n", at) },
+	})
+	if errors.Is(err, server.ErrGivenUp) { // whoever still holds on has had the time to finish
+		return nil
 	}
-	s := &http.Server{
-		Handler:           server.OpenAI(model, server.Options{Latency: latency}),
-		ReadHeaderTimeout: 10 * time.Second,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
-	fmt.Fprintf(env.Stdout, "listening on http://%s/v1\n", listener.Addr())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(listener) }()
-	select {
-	case err := <-served:
-		return outcome(err)
-	case <-env.Signals:
-	case <-ctx.Done():
-	}
-	cancel()
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer done()
-	if err := s.Shutdown(closing); err != nil {
-		_ = s.Close() // whoever still holds on has had the time to finish
-	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return outcome(err)
-	}
-	return nil
+	return outcome(err)
 }

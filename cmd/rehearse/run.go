@@ -112,7 +112,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 		return nil
 	}
 	style := report.TextOptions{
-		Colour:  env.Colour && !f.noColour && env.Getenv("NO_COLOR") == "",
+		Colour: env.colours() && !f.noColour, Width: env.Width,
 		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Quiet: f.quiet, Dir: held.Dir,
 	}
 	if err := r.Text(env.Stdout, style); err != nil {
@@ -146,11 +146,26 @@ func commandLine(c *cobra.Command, args []string) []string {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
+		if flag.Value.Type() == "stringSlice" {
+			values = quoted(values)
+		}
 		for _, value := range values {
 			line = append(line, "--"+flag.Name+"="+value)
 		}
 	})
 	return append(append(line, "--"), args...)
+}
+
+// quoted quotes the values of a list with commas that hold one, as pflag reads them.
+func quoted(values []string) []string {
+	all := make([]string, 0, len(values))
+	for _, value := range values {
+		if strings.ContainsAny(value, "\",\r\n") {
+			value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
+		}
+		all = append(all, value)
+	}
+	return all
 }
 
 // restore returns the flags and suites of the run to be resumed, with what was said now on top.

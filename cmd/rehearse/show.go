@@ -54,10 +54,9 @@ func newShow(env *Env) *cobra.Command {
 				if err := r.Transcript(env.Stdout); err != nil {
 					return outcome(err)
 				}
-				return r.Text(env.Stdout, report.TextOptions{Verbose: true})
+				return r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true})
 			case format == "text":
-				colour := env.Colour && env.Getenv("NO_COLOR") == ""
-				return r.Text(env.Stdout, report.TextOptions{Colour: colour, Verbose: !quiet, Quiet: quiet, Dir: dir})
+				return r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir})
 			case format == "md":
 				return r.Markdown(env.Stdout)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,13 +54,18 @@ func validate(env *Env, args []string, format string) error {
 		return outcome(err)
 	}
 	defer env.closed(s)
-	if len(suites) > 0 {
-		_, err := s.At(filepath.Dir(suites[0].File))
+	valid := suites[:0:0] // with a valid configuration, too
+	for _, one := range suites {
+		_, err := s.At(filepath.Dir(one.File))
 		found, isProblem := suite.Problems(err)
-		if err != nil && !isProblem {
+		switch {
+		case err == nil:
+			valid = append(valid, one)
+		case !isProblem:
 			return outcome(err)
+		case !slices.Contains(problems, found[0]): // told once, however many suites have that configuration
+			problems = append(problems, found...)
 		}
-		problems = append(problems, found...)
 	}
 	secrets := s.Secrets()
 	if format == "json" {
@@ -75,7 +81,7 @@ func validate(env *Env, args []string, format string) error {
 		for _, p := range problems {
 			fmt.Fprintln(env.Stdout, secrets.Text(p.String()))
 		}
-		for _, s := range suites {
+		for _, s := range valid {
 			fmt.Fprintf(env.Stdout, "%s: valid, %s\n", s.File, plural(s.Count, "test"))
 		}
 	}

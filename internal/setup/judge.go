@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"rehearse/internal/grader"
 	"rehearse/internal/judge"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/redact"
 	"rehearse/internal/suite"
 )
@@ -132,7 +132,7 @@ func contentHash(path string) string {
 
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
-	services := &http.Client{Transport: s.services(), CheckRedirect: noRedirect}
+	services := outbound.Client(s.services())
 	c := grader.Config{Judge: j, HTTP: services, Environ: redact.Environ(s.Environ)}
 	embedder, err := s.Embedder()
 	if err != nil {
