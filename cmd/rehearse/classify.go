@@ -82,7 +82,7 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Write, "write-predictions", "", "write the predictions that are made here to this .jsonl file")
 	flags.IntVarP(&f.run.workers, "workers", "w", 8, "items classified at once")
 	flags.StringVar(&f.Sites, "sites", "", "of a chatbot's node: folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
-	flags.StringVar(&f.Site, "site", "", siteUsage)
+	flags.StringVar(&f.Site, "site", "", "the site of items without metadata.site_name; what an item says goes before it (default: the only site)")
 	flags.StringVar(&f.Prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
 	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.Config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")

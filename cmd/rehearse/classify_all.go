@@ -150,7 +150,7 @@ func tellFault(env *Env, name string, err error) {
 	secrets := setup.Secrets(env.Environ)
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {
-		printProblems(env.Stderr, problems, secrets)
+		printProblems(env.Stderr, problems, restOf(name), secrets)
 		return
 	}
 	fmt.Fprintln(env.Stderr, "  "+secrets.Text(err.Error()))

@@ -82,8 +82,8 @@ type sitesFlags struct {
 	localPrompt                         bool
 }
 
-// siteUsage is what --site means, of classify and of e2e alike.
-const siteUsage = "the site of items without metadata.site_name; what an item says goes before it (default: the only site)"
+// siteUsage is what --site means.
+const siteUsage = "the site of all items, instead of their metadata.site_name (default: the item's, or the only site)"
 
 func (f *sitesFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")

@@ -51,7 +51,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return result.ExitPassed
 	}
@@ -62,7 +62,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	if err != nil {
 		secrets := setup.Secrets(env.Environ)
 		if problems, ok := errors.AsType[source.Problems](err); ok {
-			printProblems(env.Stderr, problems, secrets)
+			printProblems(env.Stderr, problems, restOf(ran.Name()), secrets)
 		} else {
 			fmt.Fprintln(env.Stderr, "rehearse: "+secrets.Text(err.Error()))
 		}
@@ -70,14 +70,22 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	return code
 }
 
-// maxPrinted is how many problems fit on a screen that someone still reads; `validate --format json` has all of them.
+// maxPrinted is how many problems fit on a screen that someone still reads.
 const maxPrinted = 200
 
-// printProblems prints problems without secrets.
-func printProblems(w io.Writer, problems source.Problems, secrets interface{ Text(string) string }) {
+// restOf says how to see the problems that are not printed: a command has files of another kind than suites, unless it is run.
+func restOf(command string) string {
+	if command == "run" {
+		return "`rehearse validate --format json` lists all"
+	}
+	return "mend these first"
+}
+
+// printProblems prints problems without secrets. rest says how to see those that are too many.
+func printProblems(w io.Writer, problems source.Problems, rest string, secrets interface{ Text(string) string }) {
 	for i, p := range problems {
 		if i == maxPrinted {
-			fmt.Fprintf(w, "… and %d more: `rehearse validate --format json` lists all\n", len(problems)-i)
+			fmt.Fprintf(w, "… and %d more: %s\n", len(problems)-i, rest)
 			break
 		}
 		fmt.Fprintln(w, secrets.Text(p.String()))

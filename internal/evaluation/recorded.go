@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/setup"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
 
@@ -16,7 +17,7 @@ import (
 type RecordedConfig struct {
 	// Sites is the folder of sites, or the file of one; empty means those of the configured targets. Prompts is the folder of their prompts.
 	Sites, Prompts string
-	// Site is the site of items that name none; empty means the only one.
+	// Site is the site of all items; empty means the one that each item names, or the only one.
 	Site string
 	// Judged is true where a judge compares answers with what is expected; else assertions alone count.
 	Judged bool
@@ -40,6 +41,11 @@ func ReadRecorded(s *setup.Setup, from dataset.Name, items []dataset.Record, c R
 	r := &Recorded{From: from, Config: s.Config()}
 	if r.sites, err = s.NamedSites(config.Site{Dir: c.Sites, Prompts: c.Prompts}, c.Site); err != nil {
 		return nil, err
+	}
+	if c.Site != "" { // a mistake of whoever asked, not of each item
+		if _, err := r.sites.Find(c.Site); err != nil {
+			return nil, source.Invalid("--site: %w", err)
+		}
 	}
 	r.Tests, err = dataset.Tests(items, dataset.TestsConfig{
 		Origin: from.String(), Judged: c.Judged, Site: r.sites.Find, Check: grader.New(grader.Config{}).Validate,

@@ -16,16 +16,16 @@ import (
 type NamedSites struct {
 	setup  *Setup
 	places []config.Site
-	// unnamed is the site that is meant where none is named.
-	unnamed string
+	// instead is the site that is meant whatever is named; empty for none.
+	instead string
 	found   map[string]*site.Site
 	targets map[string]config.Target
 }
 
-// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Unnamed is the site that is
-// meant where none is named; empty means the only one.
-func (s *Setup) NamedSites(place config.Site, unnamed string) (*NamedSites, error) {
-	n := &NamedSites{setup: s, unnamed: unnamed, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
+// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead is the site that is
+// meant whatever is named; empty means the named one.
+func (s *Setup) NamedSites(place config.Site, instead string) (*NamedSites, error) {
+	n := &NamedSites{setup: s, instead: instead, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
 	if place.Dir != "" {
 		n.places = []config.Site{place}
 		return n, nil
@@ -41,9 +41,9 @@ func (s *Setup) NamedSites(place config.Site, unnamed string) (*NamedSites, erro
 	return n, nil
 }
 
-// Find returns the site of a name, or of no name, from the first place that has it.
+// Find returns the site of a name from the first place that has it. No name means the only site.
 func (n *NamedSites) Find(name string) (*site.Site, error) {
-	name = cmp.Or(name, n.unnamed)
+	name = cmp.Or(n.instead, name)
 	if found := n.found[name]; found != nil {
 		return found, nil
 	}

@@ -98,7 +98,7 @@ type Webhook struct {
 	queue  *Queue
 }
 
-// NewWebhook returns a webhook that delivers through queue. The transport may be nil for http.DefaultTransport.
+// NewWebhook returns a webhook that delivers through queue. The transport may be nil: see outbound.Client.
 func NewWebhook(queue *Queue, url, secret string, transport http.RoundTripper) (*Webhook, error) {
 	e, err := newEndpoint("lead webhook", url, transport)
 	if err != nil {
@@ -146,7 +146,7 @@ type PostHog struct {
 }
 
 // NewPostHog returns a PostHog at a host such as https://eu.i.posthog.com, with the key of the project, that delivers through queue.
-// The transport may be nil for http.DefaultTransport.
+// The transport may be nil: see outbound.Client.
 func NewPostHog(queue *Queue, host, key string, transport http.RoundTripper) (*PostHog, error) {
 	e, err := newEndpoint("posthog", strings.TrimSuffix(host, "/")+"/capture/", transport)
 	if err != nil {
