@@ -18,8 +18,8 @@ type Format struct {
 	File string
 	// Doc says what it is for, in one line.
 	Doc string
-	// mark is a text that every file of this format holds.
-	mark   string
+	// marks are texts of which every file of this format holds one, whatever kind of run it reports.
+	marks  []string
 	render func(*Report, io.Writer) error
 }
 
@@ -29,9 +29,9 @@ type FormatTable []Format
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
-		{htmlFormat, "report.html", "one self-contained page to read and to send around", `class="brand">rehearse<`, (*Report).HTML},
-		{"md", "report.md", "Markdown that fits into a comment on a pull request", "<sub>rehearse ", (*Report).Markdown},
-		{"junit", "junit.xml", "JUnit XML for CI systems", `<testsuites name="rehearse"`, (*Report).JUnit},
+		{htmlFormat, "report.html", "one self-contained page to read and to send around", []string{`class="brand">rehearse<`}, (*Report).HTML},
+		{"md", "report.md", "Markdown that fits into a comment on a pull request", []string{"<sub>rehearse ", "## Classification: "}, (*Report).Markdown},
+		{"junit", "junit.xml", "JUnit XML for CI systems", []string{`<testsuites name="rehearse"`}, (*Report).JUnit},
 	}
 }
 
@@ -58,11 +58,11 @@ func (t FormatTable) Files() []string {
 	return files
 }
 
-// Marks returns for each file a text that every report of ours holds, which tells it from a file of somebody else's.
-func (t FormatTable) Marks() map[string]string {
-	marks := make(map[string]string, len(t))
+// Marks returns for each file texts of which every report of ours holds one, which tell it from a file of somebody else's.
+func (t FormatTable) Marks() map[string][]string {
+	marks := make(map[string][]string, len(t))
 	for _, f := range t {
-		marks[f.File] = f.mark
+		marks[f.File] = f.marks
 	}
 	return marks
 }

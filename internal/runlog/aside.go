@@ -47,8 +47,8 @@ func MoveAside(dir string, files ...string) (aside string, err error) {
 const maxMarked = 64 << 20
 
 // Foreign returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
-// files are those of marks, which has for each name a text that every such file of ours holds.
-func Foreign(dir string, marks map[string]string) (string, error) {
+// files are those of marks, which has for each name texts of which every such file of ours holds one.
+func Foreign(dir string, marks map[string][]string) (string, error) {
 	if data, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
 		var run struct {
 			ID     string `json:"run_id"`
@@ -61,7 +61,7 @@ func Foreign(dir string, marks map[string]string) (string, error) {
 		return RunFile, err
 	}
 	all := maps.Clone(marks)
-	all[LogFile] = `"test_id":`
+	all[LogFile] = []string{`"test_id":`}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		file, err := os.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,8 @@ func Foreign(dir string, marks map[string]string) (string, error) {
 		if err := errors.Join(err, file.Close()); err != nil {
 			return name, err
 		}
-		if empty := name == LogFile && len(data) == 0; !empty && !bytes.Contains(data, []byte(all[name])) {
+		ours := slices.ContainsFunc(all[name], func(mark string) bool { return bytes.Contains(data, []byte(mark)) })
+		if empty := name == LogFile && len(data) == 0; !empty && !ours {
 			return name, nil
 		}
 	}
