@@ -16,7 +16,7 @@ func newBleu(a *Args) runner.Grader {
 		n = maxGram
 	}
 	return likeness(a, reference, "BLEU", 0.3, func(_ context.Context, text, reference string) (float64, error) {
-		return bleu(words(text), words(reference), n), nil
+		return byWords(text, reference, func(t, r []string) float64 { return bleu(t, r, n) }), nil
 	})
 }
 

@@ -25,9 +25,9 @@ func textKinds() []Kind {
 		{Name: "regex", Group: TextGroup, New: newRegex, Doc: "some part of the reply matches the RE2 pattern value; case counts unless flags has i; 1 or 0"},
 		{Name: "word_count", Group: TextGroup, New: newWordCount, Doc: "the reply has value words, or from min to max; a word is what stands between white space; 1 or 0"},
 		{Name: "levenshtein", Group: TextGroup, New: newLevenshtein, Doc: "score = 1 − edit distance in characters / length of the longer text, against value or expected_output; case counts; passes from 0.8"},
-		{Name: "rouge", Group: TextGroup, New: newRouge, Doc: "score = ROUGE F1 over words, against value or expected_output; case is ignored; passes from 0.5"},
-		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words, smoothed, against value or expected_output; case is ignored; passes from 0.3"},
-		{Name: "similar", Group: TextGroup, New: newSimilar, Doc: "score = cosine of embeddings (or with method: lexical of word counts, case ignored), against value or expected_output; passes from 0.8"},
+		{Name: "rouge", Group: TextGroup, New: newRouge, Doc: "score = ROUGE F1 over words and symbols, against value or expected_output; case is ignored; passes from 0.5"},
+		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words and symbols, smoothed, against value or expected_output; case is ignored; passes from 0.3"},
+		{Name: "similar", Group: TextGroup, New: newSimilar, Doc: "score = cosine of embeddings (or with method: lexical of counts of words and symbols, case ignored), against value or expected_output; passes from 0.8"},
 	}
 }
 

@@ -23,7 +23,7 @@ func newSimilar(a *Args) runner.Grader {
 	embedder := a.set.Embedder
 	name, compare := method+" similarity", func(ctx context.Context, text, reference string) (float64, error) {
 		if method == "lexical" {
-			return lexical(text, reference), nil
+			return byWords(text, reference, lexical), nil
 		}
 		return embedded(ctx, embedder, text, reference)
 	}
@@ -51,12 +51,9 @@ func wholly(g runner.Grader) runner.Grader {
 	})
 }
 
-// lexical returns the cosine of the word counts of two texts; two texts without words score 1.
-func lexical(a, b string) float64 {
+// lexical returns the cosine of the counts of two lists of words, neither of them empty.
+func lexical(a, b []string) float64 {
 	counts, others := frequencies(a), frequencies(b)
-	if len(counts) == 0 && len(others) == 0 {
-		return 1
-	}
 	dot := 0.0
 	for w, n := range counts {
 		dot += float64(n) * float64(others[w])

@@ -6,10 +6,10 @@ import (
 )
 
 // words returns the case-folded words of a text: runs of letters, marks and digits.
-// A Chinese or Japanese character is a word of its own, since such text has no spaces.
+// A Chinese or Japanese character is a word of its own, since such text has no spaces, and so is a symbol: 👍, € and % are words.
 func words(s string) []string {
 	var all []string
-	start := -1
+	start, skip := -1, 0
 	end := func(at int) {
 		if start >= 0 {
 			all = append(all, s[start:at])
@@ -18,8 +18,16 @@ func words(s string) []string {
 	}
 	s = caseIgnored.of(s)
 	for i, r := range s {
+		if i < skip {
+			continue
+		}
+		symbol := symbolAt(s[i:])
 		switch {
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+		case symbol > 0:
+			end(i)
+			skip = i + symbol
+			all = append(all, plainSymbol(s[i:skip]))
+		case ideograph(r):
 			end(i)
 			all = append(all, string(r))
 		case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r):
@@ -32,6 +40,21 @@ func words(s string) []string {
 	}
 	end(len(s))
 	return all
+}
+
+// ideograph reports whether a character is a word of a script that writes without spaces.
+func ideograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
+
+// byWords compares two texts by a measure of their words. Where a text has none, such as "?!", the texts themselves are compared.
+func byWords(text, reference string, m func(text, reference []string) float64) float64 {
+	t, r := words(text), words(reference)
+	switch {
+	case len(t) > 0 && len(r) > 0:
+		return m(t, r)
+	case caseIgnored.of(text) == caseIgnored.of(reference):
+		return 1
+	}
+	return 0
 }
 
 // noWord stands for every word that is not in the reference.
@@ -87,9 +110,9 @@ func gram(run []int32) (g [maxGram]int32) {
 }
 
 // frequencies counts words.
-func frequencies(text string) map[string]int {
+func frequencies(words []string) map[string]int {
 	counts := map[string]int{}
-	for _, w := range words(text) {
+	for _, w := range words {
 		counts[strings.Clone(w)]++
 	}
 	return counts
