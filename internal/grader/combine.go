@@ -16,6 +16,7 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	g := result.Grade{Code: result.AssistantContent}
 	var failed []string
 	var codes []result.Code
+	g.Also = requiredCriteria(grades)
 	for i, child := range c.children {
 		for _, found := range grades[i].Assertions {
 			if found.Grader == "" {
@@ -51,6 +52,18 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	return g
 }
 
+// requiredCriteria returns the failures of required criteria among the grades. The composite's own failure has one code only.
+func requiredCriteria(grades []result.Grade) []result.Failure {
+	var lost []result.Failure
+	for _, g := range grades {
+		if g.Zero {
+			lost = append(lost, result.Failure{Code: g.Code, Source: g.Source, Message: g.Reason})
+		}
+		lost = append(lost, g.Also...)
+	}
+	return lost
+}
+
 // score returns the score of the composite in its mode, and in words what was wanted.
 // In every mode it is 0 when a required child is below the score that it requires.
 func (c *composite) score(grades []result.Grade, threshold float64) (want string, score float64) {
@@ -60,8 +73,7 @@ func (c *composite) score(grades []result.Grade, threshold float64) (want string
 	}
 	least, greatest := 1.0, 0.0
 	for i, g := range grades {
-		child := c.children[i : i+1]
-		if c.children[i].Required != nil && runner.Weigh(child, grades[i:i+1], threshold) == 0 {
+		if c.children[i].Zeroes(g, threshold) {
 			least, greatest = 0, 0
 			break
 		}

@@ -5,7 +5,7 @@ func modelKinds() []Kind {
 	kinds := []Kind{
 		{
 			Name: "rubrics", Group: ModelGroup, Judged: true, New: newRubrics,
-			Doc: "a judge says of each criterion whether it is satisfied, all in one call; score = weighted share satisfied, a criterion with score_ranges counts its 0..10 as a share; a failed required criterion makes it 0",
+			Doc: "a judge says of each criterion whether it is satisfied, all in one call; score = weighted share satisfied, a criterion with score_ranges counts its 0..10 as a share; a failed required criterion makes it and the turn 0",
 		},
 		{
 			Name: "judge", Aliases: []string{"llm_grader", "llm_rubric"}, Group: ModelGroup, Judged: true, New: newJudgePrompt,

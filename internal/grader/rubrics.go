@@ -36,7 +36,7 @@ type rubricGrader struct {
 }
 
 // Grade scores the weighted share of the criteria that are satisfied.
-// A criterion that the judge left out is not satisfied; a required one that fails makes the score 0.
+// A criterion that the judge left out is not satisfied; a required one that fails makes the score 0, and that of the turn.
 func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 	q := question(Checklist, x)
 	for _, r := range g.rubrics {
@@ -49,7 +49,6 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	grade := result.Grade{Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use}
 	var sum, weights float64
 	var missed []string
-	lost := false
 	for _, r := range g.rubrics {
 		check, answered := verdict.Checks[r.ID]
 		score, passed := r.score(check, answered, func(score float64) bool { return passes(g.check, x, score) })
@@ -61,13 +60,17 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 			Text: r.Outcome, Passed: passed, Evidence: evidence, Votes: verdict.votes(func(v Verdict) float64 { return r.vote(v.Checks[r.ID]) }),
 		})
 		if !passed {
-			missed = append(missed, fmt.Sprintf("%q", r.Outcome))
-			lost = lost || r.required
+			if r.required {
+				grade.Zero = true
+				missed = append(missed, fmt.Sprintf("the required %q", r.Outcome))
+			} else {
+				missed = append(missed, fmt.Sprintf("%q", r.Outcome))
+			}
 		}
 		sum += score * r.weight
 		weights += r.weight
 	}
-	if weights > 0 && !lost {
+	if weights > 0 && !grade.Zero {
 		grade.Score = sum / weights
 	}
 	if len(missed) > 0 {

@@ -42,6 +42,9 @@ func aggregate(n *unit) *result.Test {
 	t.Trials = sum
 	passed := false
 	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
+	if n.Test.Execution.MustAllPass() && n.strategy() != suite.PassAtK {
+		passed = passed && sum.Passed == sum.Count // a trial may fail whose score reaches the threshold
+	}
 	t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
 	switch {
 	case broke > 0 && (n.strategy() != suite.PassAtK || !passed):

@@ -131,7 +131,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 
 func mdBlock(x explained) string {
 	b := &strings.Builder{}
-	about := "score " + score(x.entry.score) + ", needs " + score(x.threshold)
+	about := shortfall(x.entry.score, x.threshold)
 	if x.verdict == result.Error {
 		about = "could not be run or graded"
 	}

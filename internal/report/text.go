@@ -101,6 +101,14 @@ func (r *Report) textAll(p paint, s *survey) error {
 	return nil
 }
 
+// shortfall says why a test failed: its score, or a check where execution.all_must_pass asks for all of them.
+func shortfall(got, threshold float64) string {
+	if got >= threshold {
+		return "score " + score(got) + ", but a check failed"
+	}
+	return fmt.Sprintf("score %s, needs %s", score(got), score(threshold))
+}
+
 // test writes the line of a test.
 func (p paint) test(e *entry) {
 	sign, colour := terminal.Mark(e.verdict)
@@ -111,7 +119,7 @@ func (p paint) test(e *entry) {
 	case e.verdict == result.Skip:
 		about = append(about, word(e))
 	case e.verdict == result.Fail:
-		about = append(about, fmt.Sprintf("score %s, needs %s", score(e.score), score(e.threshold)))
+		about = append(about, shortfall(e.score, e.threshold))
 	default:
 		about = append(about, "score "+score(e.score))
 	}

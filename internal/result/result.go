@@ -66,7 +66,11 @@ type Grade struct {
 	Code   Code
 	Source string
 	Reason string
-	Judge  JudgeUse
+	// Zero makes the score of the turn, or of the composite that holds the grader, 0: a required criterion failed.
+	Zero bool
+	// Also are failures to be listed beside the grade's own, without their turn.
+	Also  []Failure
+	Judge JudgeUse
 }
 
 // Score is one scored item of a test: a turn, or the conversation's own assertions.

@@ -51,15 +51,22 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 		if fails, why := c.Fails(g, threshold); fails && g.Code != "" {
 			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: sentence(c, why, g)})
 		}
-	}
-	result.SortFailures(item.Failures)
-	if decided {
-		item.Score = Weigh(checks, grades, threshold)
+		for _, f := range g.Also {
+			f.Turn = x.Turn
+			item.Failures = append(item.Failures, f)
+		}
 	}
 	item.Verdict = result.Fail
-	if decided && reaches(item.Score, threshold) {
-		item.Verdict = result.Pass
+	if decided {
+		item.Score = Weigh(checks, grades, threshold)
+		switch {
+		case !reaches(item.Score, threshold) && !failed:
+			item.Failures = append(item.Failures, belowThreshold(item.Score, threshold, checks, grades, x))
+		case reaches(item.Score, threshold) && !(failed && x.Test.Execution.MustAllPass()):
+			item.Verdict = result.Pass
+		}
 	}
+	result.SortFailures(item.Failures)
 	return item, use, decided
 }
 

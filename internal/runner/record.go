@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 )
@@ -35,11 +37,15 @@ func (h *held) record() *result.Test {
 	default:
 		t.Score = h.Test.Aggregation.Of(scores)
 		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
-		if reaches(t.Score, h.threshold) {
+		if reaches(t.Score, h.threshold) && !(h.Test.Execution.MustAllPass() && anyFailed(h.scores)) {
 			t.Verdict, t.ExecutionStatus = result.Pass, result.OK
 		}
 	}
 	return t
+}
+
+func anyFailed(items []result.Score) bool {
+	return slices.ContainsFunc(items, func(s result.Score) bool { return s.Verdict == result.Fail })
 }
 
 // transcript returns what was said without system messages.

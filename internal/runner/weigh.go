@@ -9,7 +9,7 @@ import (
 // Adjust returns the grade as it counts: negated if the author asked for that, and 0 when it is below the minimum score.
 func (c Check) Adjust(g result.Grade) result.Grade {
 	if c.Negate {
-		g.Score = 1 - g.Score
+		g.Score, g.Zero, g.Also = 1-g.Score, false, nil
 		for i := range g.Assertions {
 			g.Assertions[i].Passed = !g.Assertions[i].Passed
 			g.Assertions[i].Text = "not: " + g.Assertions[i].Text
@@ -42,7 +42,7 @@ func (c Check) Passes(g result.Grade, threshold float64) bool {
 	return reaches(g.Score, threshold)
 }
 
-// Fails reports whether an adjusted grade is a failure: it does not pass, or it is below the score that the check requires.
+// Fails reports whether an adjusted grade is a failure: it does not pass, or it makes the score of the turn 0.
 // why gives the cause in words when the grade's own reason does not.
 func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string) {
 	passes := c.Passes(g, threshold)
@@ -52,7 +52,14 @@ func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string
 		}
 		return true, fmt.Sprintf("scored %.2f, requires %.2f", g.Score, needed)
 	}
-	return !passes, ""
+	return !passes || g.Zero, ""
+}
+
+// Zeroes reports whether an adjusted grade makes the score of the turn, or of the composite that holds the check, 0, whatever stands
+// beside it: it is below the score that its check requires, or a required criterion failed.
+func (c Check) Zeroes(g result.Grade, threshold float64) bool {
+	needed, required := c.requires(threshold)
+	return g.Zero || required && !reaches(g.Score, needed)
 }
 
 // requires returns the score below which the whole turn scores 0.
@@ -66,12 +73,12 @@ func (c Check) requires(threshold float64) (needed float64, required bool) {
 	return *c.Required, true
 }
 
-// Weigh returns the weighted mean of adjusted grades. It is 0 when a required grade is below the score that its check requires.
+// Weigh returns the weighted mean of adjusted grades. It is 0 when one of them makes it so (see Check.Zeroes).
 // Grades whose weights are all 0 count equally, or such a list would have no score.
 func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
 	var sum, weights, plain float64
 	for i, c := range checks {
-		if needed, required := c.requires(threshold); required && !reaches(grades[i].Score, needed) {
+		if c.Zeroes(grades[i], threshold) {
 			return 0
 		}
 		sum += c.Weight * grades[i].Score

@@ -24,7 +24,12 @@ type Execution struct {
 	SkipDefaults bool
 	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
 	ShortCircuit *bool
+	// AllMustPass fails a turn, and so its test, when one of its checks fails, whatever the turn scores.
+	AllMustPass *bool
 }
+
+// MustAllPass reports whether AllMustPass is set.
+func (e Execution) MustAllPass() bool { return e.AllMustPass != nil && *e.AllMustPass }
 
 // Strategy says how trials become one verdict.
 type Strategy string
@@ -78,6 +83,9 @@ func (e Execution) Over(base Execution) Execution {
 	if e.ShortCircuit == nil {
 		e.ShortCircuit = base.ShortCircuit
 	}
+	if e.AllMustPass == nil {
+		e.AllMustPass = base.AllMustPass
+	}
 	return e
 }
 
@@ -98,6 +106,7 @@ func readExecution(n source.Node) Execution {
 		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
 		"skip_defaults": func(n source.Node) { e.SkipDefaults = n.Bool() },
 		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
+		"all_must_pass": func(n source.Node) { e.AllMustPass = new(n.Bool()) },
 	})
 	return e
 }

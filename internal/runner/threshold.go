@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+
+	"rehearse/internal/result"
+)
+
+// belowThreshold is the failure of a turn whose checks all passed, each by its own mark, and whose score is too low all the same.
+// It bears the code of the check with the lowest grade.
+func belowThreshold(score, threshold float64, checks []Check, grades []result.Grade, x *Exchange) result.Failure {
+	lowest := -1
+	for i, c := range checks {
+		if c.Weight > 0 && (lowest < 0 || grades[i].Score < grades[lowest].Score) {
+			lowest = i
+		}
+	}
+	f := result.Failure{Code: result.AssistantContent, Source: "threshold", Turn: x.Turn}
+	if lowest >= 0 {
+		f.Code = cmp.Or(grades[lowest].Code, f.Code)
+	}
+	what := "turn"
+	if x.Turn == 0 {
+		what = "conversation"
+	}
+	got, needed := apart(score, threshold)
+	f.Message = fmt.Sprintf("%s scored %s, needs %s; every check passed by its own mark", what, got, needed)
+	return f
+}
+
+// apart writes two different scores with two digits, or with as many as it takes to tell them apart.
+func apart(a, b float64) (string, string) {
+	for digits := 2; ; digits++ {
+		x, y := fmt.Sprintf("%.*f", digits, a), fmt.Sprintf("%.*f", digits, b)
+		if x != y || digits == 10 {
+			return x, y
+		}
+	}
+}
