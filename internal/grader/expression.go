@@ -38,7 +38,7 @@ func newExpression(a *Args) runner.Grader {
 	check := runner.Check{Assertion: a.Assertion}
 	want := oneLine(code)
 	return gradeFunc(func(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
-		value, err := evaluate(ctx, program, viewOf(x))
+		value, err := evaluate(ctx, program, viewOf(x).withFloats())
 		if err != nil {
 			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
 		}

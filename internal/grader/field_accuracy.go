@@ -119,6 +119,9 @@ func within(tolerance float64, relative bool) func(got, expected any) (bool, str
 		if !ok || !also {
 			return false, want
 		}
+		if tolerance == 0 {
+			return sameJSON(numeric(got), numeric(expected)), want
+		}
 		off := math.Abs(g - e)
 		rounding := 1e-15 * math.Max(math.Abs(g), math.Abs(e)) // without it, 0.4 would be farther than 0.1 from 0.3
 		if relative && e != 0 {
@@ -133,7 +136,21 @@ func looseNumber(v any) (float64, bool) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 	}
-	return number(v)
+	f, ok := figureOf(v)
+	return f.float(), ok
+}
+
+// numeric returns a text that is a decimal number as that number, and any other value as it is.
+func numeric(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if n, err := parseJSON(text); err == nil {
+		return n
+	}
+	f, _ := looseNumber(v)
+	return f
 }
 
 func sameDay(layouts []string) func(got, expected any) (bool, string) {

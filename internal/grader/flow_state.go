@@ -17,7 +17,9 @@ func stateOf[T any](x *runner.Exchange) (shown T, problem string) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return shown, noFlow
 	}
-	if err := json.Unmarshal(raw, &shown); err != nil {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // so that no number of a fact is rounded
+	if err := d.Decode(&shown); err != nil {
 		return shown, fmt.Sprintf("the agent's state cannot be read: %s", oneLine(err.Error()))
 	}
 	return shown, ""

@@ -132,6 +132,8 @@ func TestFacts(t *testing.T) {
 		{"{type: forbidden_facts, value: [{key: oslo}]}", flowing, 1, code, ""},
 		{"{type: forbidden_facts, value: [{value: oslo}]}", flowing, 0, code, `no fact with the value "oslo"`},
 		{"{type: forbidden_facts, value: [x]}", "{}", 0, code, "the agent does not show its memory"},
+		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740992'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 1, code, ""},
+		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740993'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 0, code, ""},
 		{"{type: forbidden_facts, value: [x]}", "", 0, code, "no flow state"},
 	})
 	whole := at(flowing)
@@ -166,6 +168,9 @@ func TestState(t *testing.T) {
 		{"{type: state, path: $.cart, exists: false}", "", 0, result.NodeMismatch, "the agent shows no state"},
 		{"{type: state, path: $.cart}", "{", 0, result.NodeMismatch, "a state that is not JSON"},
 		{"{type: state, path: $.id, matches: '^b+$'}", `{"id": "bb"}`, 1, result.NodeMismatch, ""},
+		{"{type: state, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775810}`, 0, result.NodeMismatch, "got: 9223372036854775810"},
+		{"{type: state, path: '$.list[?(@.a == @.b)]'}", `{"list": [{"a": {}, "b": {}}]}`, 0, result.NodeMismatch, "nothing at that path"},
+		{"{type: expression, value: 'state.id > 9000000000000000000'}", `{"id": 9223372036854775810}`, 1, result.AssistantContent, ""},
 	})
 	runProblems(t, []problemCase{
 		{"type: state", 1, 3, `needs "path"`},

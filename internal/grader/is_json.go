@@ -40,7 +40,7 @@ func checkJSON(text string, schema *jsonschema.Schema, fenced bool) (passed bool
 		return false, fmt.Sprintf("%s, which is not JSON: %s", quote(text), err)
 	}
 	if schema != nil {
-		if faults := violations(schema.Validate(value)); len(faults) > 0 {
+		if faults := violations(schema.Validate(jsonNumbers(value))); len(faults) > 0 {
 			return false, strings.Join(faults, "; ")
 		}
 	}

@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
+	"rehearse/internal/source"
 )
 
 // valueCheck is what json_path wants of each value at the path.
@@ -31,7 +33,7 @@ func newJSONPath(a *Args) runner.Grader {
 		if err != nil {
 			return yesNo(want, false, fmt.Sprintf("%s, which is not JSON: %s", quote(x.Output), err)), nil
 		}
-		passed, evidence := check.all(expr.Get(doc))
+		passed, evidence := check.all(valuesAt(expr, doc))
 		return yesNo(want, passed, evidence), nil
 	})
 }
@@ -113,11 +115,12 @@ func (a *Args) valueCheck() valueCheck {
 		return valueCheck{want: "contains " + quote(part), holds: func(v any) bool { return holdsPart(v, part) }}
 	case "matches":
 		re := a.pattern("matches", pattern, "")
-		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool { return re.MatchString(plainText(v)) }}
+		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool { return re.MatchString(caseCounts.of(plainText(v))) }}
 	case "min", "max":
+		least, greatest := a.bound("min"), a.bound("max")
 		return valueCheck{want: rangeWanted(low, high), holds: func(v any) bool {
-			n, ok := number(v)
-			return ok && n >= low && n <= high
+			n, ok := figureOf(v)
+			return ok && (math.IsInf(low, -1) || n.compare(least) >= 0) && (math.IsInf(high, 1) || n.compare(greatest) <= 0)
 		}}
 	}
 	if !exists {
@@ -150,9 +153,9 @@ func rangeWanted(low, high float64) string {
 func holdsPart(v any, part string) bool {
 	switch v := v.(type) {
 	case string:
-		return strings.Contains(v, part)
+		return strings.Contains(caseCounts.of(v), caseCounts.of(part))
 	case []any:
-		return slices.ContainsFunc(v, func(element any) bool { return plainText(element) == part })
+		return slices.ContainsFunc(v, func(element any) bool { return caseCounts.of(plainText(element)) == caseCounts.of(part) })
 	case map[string]any:
 		_, ok := v[part]
 		return ok
@@ -160,10 +163,27 @@ func holdsPart(v any, part string) bool {
 	return false
 }
 
+// bound returns the number that was read as a parameter, with all of its digits.
+func (a *Args) bound(name string) figure {
+	f, _ := figureOf(a.node.Field(name).With(numberOf(a.node.Field(name).Value)).Any())
+	return f
+}
+
+// numberOf returns a number that was written as text as the number.
+func numberOf(v source.Value) source.Value {
+	if v.Kind == source.String {
+		v.Kind = source.Number
+	}
+	return v
+}
+
 // plainText returns a text as it is and anything else as JSON.
 func plainText(v any) string {
-	if text, ok := v.(string); ok {
-		return text
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return jsonText(plainNumber(v.String()))
 	}
 	return jsonText(v)
 }

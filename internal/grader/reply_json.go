@@ -9,8 +9,7 @@ import (
 )
 
 // parseJSON parses a text that is one JSON value with nothing but white space around it.
-// Whole numbers that fit become int64, all others float64. Every library here understands both.
-// Numbers of unlimited precision could make a reply expensive.
+// Whole numbers that fit become int64, larger ones a figure, all others float64.
 func parseJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -30,18 +29,16 @@ func parseJSON(text string) (any, error) {
 	return plainNumbers(v)
 }
 
+// plainNumbers returns a decoded value with its numbers as plainNumber has them. Lists and mappings are changed in place.
+// A number with an exponent beyond float64 is an error: written out, it could be huge.
 func plainNumbers(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i, nil
-		}
-		f, err := v.Float64()
-		if err != nil {
+		if _, err := v.Float64(); err != nil && strings.ContainsAny(v.String(), "eE") {
 			return nil, fmt.Errorf("the number %.20s… is out of range", v)
 		}
-		return f, nil
+		return plainNumber(v.String()), nil
 	case []any:
 		for i := range v {
 			if v[i], err = plainNumbers(v[i]); err != nil {
@@ -75,13 +72,17 @@ func lenientJSON(text string) (any, error) {
 	return parseJSON(inside)
 }
 
-// sameJSON reports whether two JSON values are equal; 1 equals 1.0.
+// sameJSON reports whether two JSON values are equal. Numbers are compared by value, exactly at any size: 1 equals 1.0.
+// Texts are equal however their accents were typed (NFC).
 func sameJSON(a, b any) bool {
-	if x, ok := number(a); ok {
-		y, ok := number(b)
-		return ok && x == y && sameInt(a, b)
+	if x, ok := figureOf(a); ok {
+		y, ok := figureOf(b)
+		return ok && x == y
 	}
 	switch a := a.(type) {
+	case string:
+		b, ok := b.(string)
+		return ok && caseCounts.of(a) == caseCounts.of(b)
 	case []any:
 		b, ok := b.([]any)
 		if !ok || len(a) != len(b) {
@@ -107,32 +108,6 @@ func sameJSON(a, b any) bool {
 		return true
 	}
 	return a == b
-}
-
-// sameInt distinguishes whole numbers that are equal as float64.
-func sameInt(a, b any) bool {
-	x, ok := whole(a)
-	y, also := whole(b)
-	return !ok || !also || x == y
-}
-
-func whole(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int:
-		return int64(v), true
-	case int64:
-		return v, true
-	}
-	return 0, false
-}
-
-// number returns a JSON number.
-func number(v any) (float64, bool) {
-	if i, ok := whole(v); ok {
-		return float64(i), true
-	}
-	f, ok := v.(float64)
-	return f, ok
 }
 
 // jsonText writes a JSON value.

@@ -18,7 +18,7 @@ func newState(a *Args) runner.Grader {
 		if problem != "" {
 			return coded(code, want, false, problem), nil
 		}
-		passed, evidence := check.all(expr.Get(doc))
+		passed, evidence := check.all(valuesAt(expr, doc))
 		return coded(code, want, passed, evidence), nil
 	})
 }

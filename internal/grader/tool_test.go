@@ -55,6 +55,8 @@ func TestToolCall(t *testing.T) {
 		{"{type: tool_call, name: book, position: last}", []string{"book {}", "find {}"}, 0, "last tool call book; got: find"},
 		{"{type: tool-call, name: book, position: last}", []string{"find {}", "book {}"}, 1, ""},
 		{"{type: tool_call, name: book, args: {n: 1}}", []string{`book {"n": 1.0, "x": 2}`}, 1, ""},
+		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{`book {"n": 9223372036854775810}`}, 0, `wanted: first tool call book {"n":9223372036854775809}; got: book {"n":9223372036854775810}`},
+		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{`book {"n": 9223372036854775809}`}, 1, ""},
 		{"{type: tool_call, name: book, args: {n: 1}}", []string{`book {"n": "1"}`}, 0, `book {"n":1}; got: book {"n":"1"}`},
 		{"{type: tool_call, name: book, args: {n: x}}", []string{`book {"n": "X"}`}, 0, ""},
 		{"{type: tool_call, name: book, args: {n: {a: {b: 1}}}}", []string{`book {"n": {"a": {"b": 1, "c": 2}, "d": 3}}`}, 1, ""},

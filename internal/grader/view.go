@@ -75,6 +75,19 @@ func viewOf(x *runner.Exchange) view {
 	return v
 }
 
+// withFloats returns the view with numbers that expressions can count with.
+func (v view) withFloats() view {
+	v.State = floats(v.State)
+	v.Vars, _ = floats(v.Vars).(map[string]any)
+	v.Metadata, _ = floats(v.Metadata).(map[string]any)
+	calls := make([]viewCall, len(v.ToolCalls))
+	for i, call := range v.ToolCalls {
+		calls[i] = viewCall{call.Name, floats(call.Args)}
+	}
+	v.ToolCalls = calls
+	return v
+}
+
 // parsed returns the value of raw JSON, nil for none, and the text itself when it is not valid.
 func parsed(raw json.RawMessage) any {
 	if len(raw) == 0 {

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"strings"
@@ -161,6 +162,25 @@ func TestNumbers(t *testing.T) {
 	for _, text := range []string{"", "one", "NaN", "1,5"} {
 		if got, ok := source.Text(text).Float(); ok || math.IsNaN(got) {
 			t.Errorf("Float(%q) = %v, want none", text, got)
+		}
+	}
+}
+
+// TestAnyIsExact holds that no number is rounded on its way from a file into JSON.
+func TestAnyIsExact(t *testing.T) {
+	for scalar, want := range map[string]string{
+		"1": "1", "-5": "-5", "+5": "5", "007": "7", "1_000": "1000", "0x1F": "31", "0o17": "15", "1.5": "1.5", ".5": "0.5", "1e3": "1000", "5.": "5",
+		"9223372036854775807": "9223372036854775807", "9223372036854775809": "9223372036854775809", "+00009223372036854775809": "9223372036854775809",
+		"-123456789012345678901234567890": "-123456789012345678901234567890", "9_223_372_036_854_775_809": "9223372036854775809",
+		"0xFFFFFFFFFFFFFFFFFF": "4722366482869645213695", "1e400": "1e400", "-.5e999": "-0.5e999",
+	} {
+		v := source.Value{Kind: source.Number, Scalar: scalar}
+		data, err := json.Marshal(v.Any())
+		if err != nil || string(data) != want {
+			t.Errorf("%s becomes %s, %v; want %s", scalar, data, err, want)
+		}
+		if again := source.FromAny(v.Any()); again.Kind != source.Number {
+			t.Errorf("%s comes back as %v", scalar, again)
 		}
 	}
 }

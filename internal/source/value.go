@@ -6,6 +6,7 @@
 package source
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -79,17 +80,13 @@ func (v Value) Float() (float64, bool) {
 }
 
 // Any returns the value as encoding/json would decode it: nil, bool, float64, string, []any or map[string]any.
-// Integers that fit come as int so that they print without a fraction.
+// Integers that fit come as int so that they print without a fraction, numbers that neither holds as json.Number.
 func (v Value) Any() any {
 	switch v.Kind {
 	case Bool:
 		return v.Scalar == "true"
 	case Number:
-		if i, err := strconv.Atoi(v.Scalar); err == nil {
-			return i
-		}
-		f, _ := v.Float()
-		return f
+		return exactNumber(v.Scalar)
 	case String:
 		return v.Scalar
 	case List:
@@ -116,6 +113,8 @@ func FromAny(x any) Value {
 		return Value{Kind: Bool, Scalar: strconv.FormatBool(x)}
 	case int:
 		return Value{Kind: Number, Scalar: strconv.Itoa(x)}
+	case json.Number:
+		return Value{Kind: Number, Scalar: x.String()}
 	case float64:
 		return Value{Kind: Number, Scalar: strconv.FormatFloat(x, 'g', -1, 64)}
 	case string:
