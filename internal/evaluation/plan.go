@@ -79,6 +79,9 @@ func (e *Evaluation) plan() (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		if t := u.Test.Execution.Trials; t.Strategy == suite.ConfidenceInterval && t.Count == 1 {
+			return nil, source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more", u.Test.ID)
+		}
 		p.count(u)
 	}
 	if p.tests == 0 {

@@ -20,7 +20,8 @@ type Execution struct {
 	ConversationTimeout time.Duration
 	BudgetUSD           float64
 	// Cache false bypasses the judge's verdict cache.
-	Cache        *bool
+	Cache *bool
+	// SkipDefaults leaves the suite's input and assertions out of a test.
 	SkipDefaults bool
 	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
 	ShortCircuit *bool
@@ -89,12 +90,30 @@ func (e Execution) Over(base Execution) Execution {
 	return e
 }
 
-func readExecution(n source.Node) Execution {
+// suiteExecution reads how the tests of a suite are run: some keys are about the run as a whole.
+func suiteExecution(n source.Node) Execution {
 	e := Execution{}
-	n.Read(map[string]func(source.Node){
+	keys := e.keys()
+	keys["workers"] = func(n source.Node) { e.Workers = n.Int(1) }
+	keys["budget_usd"] = func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) }
+	n.Read(keys)
+	return e
+}
+
+// testExecution reads how one test is run.
+func testExecution(n source.Node) Execution {
+	e := Execution{}
+	keys := e.keys()
+	keys["skip_defaults"] = func(n source.Node) { e.SkipDefaults = n.Bool() }
+	n.Read(keys)
+	return e
+}
+
+// keys returns the readers of the keys that suites and tests have in common.
+func (e *Execution) keys() map[string]func(source.Node) {
+	return map[string]func(source.Node){
 		"target":    func(n source.Node) { e.Targets = addTargets(e.Targets, n.Text()) },
 		"targets":   func(n source.Node) { e.Targets = addTargets(e.Targets, n.Texts()...) },
-		"workers":   func(n source.Node) { e.Workers = n.Int(1) },
 		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
 		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
 		"retries":   func(n source.Node) { e.Retries = new(n.Int(0)) },
@@ -102,13 +121,10 @@ func readExecution(n source.Node) Execution {
 		"conversation_timeout": func(n source.Node) {
 			e.ConversationTimeout = n.Duration()
 		},
-		"budget_usd":    func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) },
 		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
-		"skip_defaults": func(n source.Node) { e.SkipDefaults = n.Bool() },
 		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
 		"all_must_pass": func(n source.Node) { e.AllMustPass = new(n.Bool()) },
-	})
-	return e
+	}
 }
 
 // addTargets adds names that are not there yet: a test runs with each target once.
@@ -141,5 +157,16 @@ func readTrials(n source.Node) Trials {
 	if n.Kind == source.Map && !n.Has("count") {
 		n.Report("add `count:`", "trials need a count")
 	}
+	t.check(n)
 	return t
+}
+
+// check reports trials of which no confidence interval can be made.
+func (t Trials) check(n source.Node) {
+	if t.Strategy == ConfidenceInterval && t.Count == 1 {
+		if n.Has("count") {
+			n = n.Field("count")
+		}
+		n.Report("use 2 or more, or another strategy", "one trial has no confidence interval")
+	}
 }

@@ -9,8 +9,11 @@ import (
 	"rehearse/internal/source"
 )
 
-// placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}.
-var placeholder = regexp.MustCompile(`(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
+// placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}. A backslash in front makes any {{ a plain text.
+var placeholder = regexp.MustCompile(`\\\{\{|(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
+
+// escaped writes a plain {{.
+const escaped = `\{{`
 
 // promptVariables are filled in when a judge is asked, not when the suite is read.
 var promptVariables = []string{"input", "output", "criteria", "expected_output"}
@@ -18,7 +21,8 @@ var promptVariables = []string{"input", "output", "criteria", "expected_output"}
 // scope holds what placeholders can name.
 type scope struct {
 	getenv func(string) (string, bool)
-	vars   source.Value
+	// vars are the test's variables, nil where only the environment is filled in.
+	vars *source.Value
 	// prompts leaves the judge's variables alone.
 	prompts bool
 }
@@ -67,7 +71,7 @@ func hasPlaceholder(v *source.Value) bool {
 
 func (s scope) text(n source.Node) source.Value {
 	v := n.Value
-	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) {
+	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) && m[0] != escaped {
 		named, ok := s.lookup(n, m)
 		if !ok {
 			return v
@@ -76,6 +80,9 @@ func (s scope) text(n source.Node) source.Value {
 		return named
 	}
 	v.Scalar = placeholder.ReplaceAllStringFunc(v.Scalar, func(found string) string {
+		if found == escaped {
+			return escaped[1:]
+		}
 		named, ok := s.lookup(n, placeholder.FindStringSubmatch(found))
 		switch {
 		case !ok:
@@ -104,16 +111,27 @@ func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 	if s.prompts && slices.Contains(promptVariables, name) {
 		return source.Value{}, false
 	}
-	value, ok := s.vars, true
+	if s.vars == nil {
+		return source.Value{}, false
+	}
+	value, ok := *s.vars, true
 	for part := range strings.SplitSeq(strings.TrimPrefix(name, "vars."), ".") {
 		if value, ok = step(value, part); !ok {
 			break
 		}
 	}
-	if !ok && len(s.vars.Fields) > 0 {
-		n.Report(source.Suggest(name, varPaths(s.vars, "")), "unknown variable {{ %s }}", name)
+	if !ok {
+		n.Report(unknownHint(name, varPaths(*s.vars, "")), "unknown variable {{ %s }}", name)
 	}
 	return value, ok
+}
+
+func unknownHint(name string, known []string) string {
+	literal := `; write \{{ for a plain {{`
+	if len(known) == 0 {
+		return "add `vars: {" + name + ": …}`" + literal
+	}
+	return source.Suggest(name, known) + literal
 }
 
 // step returns an entry of a mapping by its name or an element of a list by its number, from 0.

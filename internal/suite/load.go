@@ -192,7 +192,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		"tests":       func(n source.Node) { l.tests = n },
 		"target":      func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Text()) },
 		"targets":     func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Texts()...) },
-		"execution":   func(n source.Node) { s.Execution = readExecution(n).Over(s.Execution) },
+		"execution":   func(n source.Node) { s.Execution = suiteExecution(n).Over(s.Execution) },
 		"judge":       func(n source.Node) { s.Judge = readJudge(n) },
 	})
 	switch {

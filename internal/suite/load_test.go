@@ -132,6 +132,44 @@ tests:
 	}
 }
 
+// TestSkipDefaults holds that the suite's input and assertions stay away from a test that says so, and only from that.
+func TestSkipDefaults(t *testing.T) {
+	tests := mustLoad(t, map[string]string{"suite.yaml": `
+input: [{role: system, content: S}, {role: user, content: earlier}]
+assertions: [Is polite]
+tests:
+  - {id: with, mode: conversation, input: [{role: system, content: own}], turns: [{input: x}]}
+  - {id: without, mode: conversation, input: [{role: system, content: own}], turns: [{input: x}], execution: {skip_defaults: true}}
+  - {id: single, input: x, execution: {skip_defaults: true}}
+`})
+	for i, want := range []struct{ messages, assertions int }{{3, 1}, {1, 0}, {0, 0}} {
+		if got := tests[i]; len(got.Input) != want.messages || len(got.Assertions)+len(got.Turns[0].Assertions) != want.assertions {
+			t.Errorf("%s: %d messages and %d assertions, want %+v", got.ID, len(got.Input), len(got.Assertions), want)
+		}
+	}
+}
+
+// TestEscapedPlaceholders holds that \{{ writes a plain {{, wherever placeholders are filled in.
+func TestEscapedPlaceholders(t *testing.T) {
+	tests := mustLoad(t, map[string]string{"suite.yaml": `
+vars: {name: Ann, raw: '\{{ name }}'}
+input: [{role: system, content: 'Templates look like \{{ name }}.'}]
+tests:
+  - id: a
+    input: 'Hi {{ name }}, what is \{{ name }}, ${{ NOPE:-\}} and \{{?'
+    assertions: [{type: contains, value: '\{{ name }}'}, {type: contains, value: '{{ raw }}'}, {type: contains, value: '\{{'}]
+`})
+	got := []string{tests[0].Input[0].Content.Text, tests[0].Turns[0].Input.Text}
+	for _, a := range tests[0].Turns[0].Assertions {
+		value, _ := a.Params.Get("value")
+		got = append(got, value.Scalar)
+	}
+	want := []string{"Templates look like {{ name }}.", `Hi Ann, what is {{ name }}, \ and {{?`, "{{ name }}", "{{ name }}", "{{"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("texts mismatch (-want +got):\n%s", diff)
+	}
+}
+
 func TestExternalTests(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -195,6 +233,13 @@ func TestProblems(t *testing.T) {
 		{"criterion with a colon", "tests:\n- id: a\n  input: x\n  assertions:\n  - Agent: says hi\n", []string{`tests[0].assertions[0] 5:5 an assertion needs a type`}},
 		{"empty criterion", "tests:\n- id: a\n  input: x\n  assertions: [\"\"]\n", []string{`tests[0].assertions[0] 4:16 the criterion is empty`}},
 		{"unknown variable", "vars: {city: Oslo}\ntests:\n- {id: a, input: \"{{ citi }}\"}\n", []string{`tests[0].input 3:18 unknown variable {{ citi }} did you mean "city"?`}},
+		{"unknown variable in a test without any", "tests:\n- {id: a, input: \"{{ name }}\"}\n", []string{"tests[0].input 2:18 unknown variable {{ name }} add `vars: {name: …}`; write \\{{ for a plain {{"}},
+		{"settings of a run in a test", "tests:\n- {id: a, input: x, execution: {workers: 2, budget_usd: 1}}\n", []string{
+			`tests[0].execution.workers 2:33 unknown key "workers"`, `tests[0].execution.budget_usd 2:45 unknown key "budget_usd"`,
+		}},
+		{"skip_defaults in a suite", "execution: {skip_defaults: true}\ntests:\n- {id: a, input: x}\n", []string{`execution.skip_defaults 1:13 unknown key "skip_defaults"`}},
+		{"an interval of one trial", "execution: {trials: {count: 1, strategy: confidence_interval}}\ntests:\n- {id: a, input: x}\n", []string{`execution.trials.count 1:29 one trial has no confidence interval use 2 or more`}},
+		{"an interval of one trial, in two places", "execution: {trials: {count: 5, strategy: confidence_interval}}\ntests:\n- {id: a, input: x, execution: {trials: 1}}\n", []string{`tests[0].execution.trials 3:41 one trial has no confidence interval`}},
 		{"unset environment", "tests:\n- {id: a, input: \"${{ NOPE }}\"}\n", []string{`tests[0].input 2:18 the environment variable NOPE is not set`}},
 		{"last message is not the user's", "tests:\n- id: a\n  input: [{role: user, content: x}, {role: assistant, content: y}]\n", []string{`tests[0].input 3:3 the last message of the input is not the user's`}},
 		{"bad role", "tests:\n- id: a\n  input: [{role: robot, content: x}]\n", []string{`tests[0].input[0].role 3:18 unknown value "robot"`}},

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"rehearse/internal/grader"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -50,6 +51,7 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		{"test", "tests: [{id: a, input: x, " + nonsense + ": 1}]"},
 		{"turn", "tests: [{id: a, mode: conversation, turns: [{input: x, " + nonsense + ": 1}]}]"},
 		{"execution", "execution: {" + nonsense + ": 1}\ntests: [{id: a, input: x}]"},
+		{"test_execution", "tests: [{id: a, input: x, execution: {" + nonsense + ": 1}}]"},
 		{"message", "tests: [{id: a, input: [{role: user, content: x, " + nonsense + ": 1}]}]"},
 		{"memory", "tests: [{id: a, input: x, state: {memory: {" + nonsense + ": 1}}}]"},
 		{"fact", "tests: [{id: a, input: x, state: {memory: {facts: [{key: a, value: b, " + nonsense + ": 1}]}}}]"},
@@ -90,6 +92,47 @@ func TestSchemaAcceptsExamples(t *testing.T) {
 		if err := s.Validate(instance(t, string(data))); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+	}
+}
+
+// TestSchemaListsTheGraders holds the types of assertions in the schema equal to the table of graders, and that every way to write one
+// is accepted: hyphens for underscores, and not_ before it.
+func TestSchemaListsTheGraders(t *testing.T) {
+	var schema struct {
+		Defs struct {
+			Types struct {
+				AnyOf []struct {
+					Enum    []string `json:"enum"`
+					Pattern string   `json:"pattern"`
+				} `json:"anyOf"`
+			} `json:"assertion_type"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(suite.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	kinds := grader.New(grader.Config{})
+	names := slices.Sorted(slices.Values(kinds.Types()))
+	if ways := schema.Defs.Types.AnyOf; len(ways) != 2 {
+		t.Fatalf("ways to write a type = %+v", ways)
+	} else {
+		if diff := cmp.Diff(names, ways[0].Enum); diff != "" {
+			t.Errorf("enum mismatch (-graders +schema):\n%s", diff)
+		}
+		if diff := cmp.Diff("^(not[_-])?("+strings.ReplaceAll(strings.Join(names, "|"), "_", "[_-]")+")$", ways[1].Pattern); diff != "" {
+			t.Errorf("pattern mismatch (-graders +schema):\n%s", diff)
+		}
+	}
+	s := compiled(t)
+	for _, name := range names {
+		for _, way := range []string{name, "not_" + name, "not-" + strings.ReplaceAll(name, "_", "-")} {
+			if err := s.Validate(instance(t, "tests: [{id: a, input: x, assertions: [{type: "+way+"}]}]")); err != nil {
+				t.Errorf("the schema refuses the type %s: %v", way, err)
+			}
+		}
+	}
+	if s.Validate(instance(t, "tests: [{id: a, input: x, assertions: [{type: contans, value: y}]}]")) == nil {
+		t.Error("the schema accepts an unknown type")
 	}
 }
 

@@ -47,23 +47,28 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"vars":                  func(source.Node) {},
 		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
 		"metadata":              func(n source.Node) { t.Metadata = mapping(n) },
-		"execution":             func(n source.Node) { t.Execution = readExecution(n) },
+		"execution":             func(n source.Node) { t.Execution = testExecution(n) },
 	})
 	checkShape(n, t)
 	t.Start = start
 	t.Start.History = history
 	t.Tags = append(t.Tags, s.Tags...)
+	own := t.Execution.Trials
 	t.Execution = t.Execution.Over(s.Execution)
-
-	own := l.readAssertions(assertions, vars)
-	if !t.Execution.SkipDefaults {
-		own = append(own, l.suiteAssertions(n, vars)...)
+	if t.Execution.Trials != own && own != (Trials{}) { // else its own have been checked, or the suite's
+		t.Execution.Trials.check(n.Field("execution").Field("trials"))
 	}
-	t.Input = slices.Concat(l.suiteInput(n, vars), input)
+
+	checks := l.readAssertions(assertions, vars)
+	t.Input = input
+	if !t.Execution.SkipDefaults {
+		checks = append(checks, l.suiteAssertions(n, vars)...)
+		t.Input = slices.Concat(l.suiteInput(n, vars), input)
+	}
 	if t.Conversation {
-		t.Assertions = own
+		t.Assertions = checks
 	} else {
-		l.singleTurn(n, t, expected, own)
+		l.singleTurn(n, t, expected, checks)
 	}
 	if n.Has("history") && slices.ContainsFunc(t.Input, func(m chat.Message) bool { return m.Role != chat.System }) {
 		n.Field("history").Report("put earlier messages into the history, and only the user's last one into the input", "the test has a history and earlier messages in its input")
@@ -154,12 +159,12 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 		case "vars":
 			continue
 		case "input", "history", "state", "expected_output", "criteria":
-			s.vars = vars
+			s.vars = &vars
 		case "turns":
 			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)
 			continue
 		case "assertions":
-			s.vars, s.prompts = vars, true
+			s.vars, s.prompts = &vars, true
 		}
 		v.Fields[i].Value = s.expand(n.Field(f.Name))
 	}
@@ -178,7 +183,7 @@ func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 		}
 		fields := slices.Clone(turn.Fields)
 		for j, f := range fields {
-			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions"}
+			s := scope{getenv: l.options.Getenv, vars: &vars, prompts: f.Name == "assertions"}
 			fields[j].Value = s.expand(turn.Field(f.Name))
 		}
 		v.Items[i].Fields = fields
@@ -193,7 +198,7 @@ func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message 
 		return nil
 	}
 	n := l.input.Onto(test)
-	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: vars}.expand(n)))
+	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: &vars}.expand(n)))
 }
 
 func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertion {
@@ -201,5 +206,5 @@ func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertio
 		return nil
 	}
 	n := l.assertions.Onto(test)
-	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)), vars)
+	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: &vars, prompts: true}.expand(n)), vars)
 }
