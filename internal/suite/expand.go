@@ -21,8 +21,7 @@ var promptVariables = []string{"input", "output", "criteria", "expected_output"}
 // scope holds what placeholders can name.
 type scope struct {
 	getenv func(string) (string, bool)
-	// vars are the test's variables, nil where only the environment is filled in.
-	vars *source.Value
+	vars   source.Value
 	// prompts leaves the judge's variables alone.
 	prompts bool
 }
@@ -111,27 +110,16 @@ func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 	if s.prompts && slices.Contains(promptVariables, name) {
 		return source.Value{}, false
 	}
-	if s.vars == nil {
-		return source.Value{}, false
-	}
-	value, ok := *s.vars, true
+	value, ok := s.vars, true
 	for part := range strings.SplitSeq(strings.TrimPrefix(name, "vars."), ".") {
 		if value, ok = step(value, part); !ok {
 			break
 		}
 	}
-	if !ok {
-		n.Report(unknownHint(name, varPaths(*s.vars, "")), "unknown variable {{ %s }}", name)
+	if !ok && len(s.vars.Fields) > 0 { // a test without variables may say what it likes
+		n.Report(source.Suggest(name, varPaths(s.vars, "")), "unknown variable {{ %s }}", name)
 	}
 	return value, ok
-}
-
-func unknownHint(name string, known []string) string {
-	literal := `; write \{{ for a plain {{`
-	if len(known) == 0 {
-		return "add `vars: {" + name + ": …}`" + literal
-	}
-	return source.Suggest(name, known) + literal
 }
 
 // step returns an entry of a mapping by its name or an element of a list by its number, from 0.

@@ -233,7 +233,6 @@ func TestProblems(t *testing.T) {
 		{"criterion with a colon", "tests:\n- id: a\n  input: x\n  assertions:\n  - Agent: says hi\n", []string{`tests[0].assertions[0] 5:5 an assertion needs a type`}},
 		{"empty criterion", "tests:\n- id: a\n  input: x\n  assertions: [\"\"]\n", []string{`tests[0].assertions[0] 4:16 the criterion is empty`}},
 		{"unknown variable", "vars: {city: Oslo}\ntests:\n- {id: a, input: \"{{ citi }}\"}\n", []string{`tests[0].input 3:18 unknown variable {{ citi }} did you mean "city"?`}},
-		{"unknown variable in a test without any", "tests:\n- {id: a, input: \"{{ name }}\"}\n", []string{"tests[0].input 2:18 unknown variable {{ name }} add `vars: {name: …}`; write \\{{ for a plain {{"}},
 		{"settings of a run in a test", "tests:\n- {id: a, input: x, execution: {workers: 2, budget_usd: 1}}\n", []string{
 			`tests[0].execution.workers 2:33 unknown key "workers"`, `tests[0].execution.budget_usd 2:45 unknown key "budget_usd"`,
 		}},

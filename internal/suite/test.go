@@ -159,12 +159,12 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 		case "vars":
 			continue
 		case "input", "history", "state", "expected_output", "criteria":
-			s.vars = &vars
+			s.vars = vars
 		case "turns":
 			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)
 			continue
 		case "assertions":
-			s.vars, s.prompts = &vars, true
+			s.vars, s.prompts = vars, true
 		}
 		v.Fields[i].Value = s.expand(n.Field(f.Name))
 	}
@@ -183,7 +183,7 @@ func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 		}
 		fields := slices.Clone(turn.Fields)
 		for j, f := range fields {
-			s := scope{getenv: l.options.Getenv, vars: &vars, prompts: f.Name == "assertions"}
+			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions"}
 			fields[j].Value = s.expand(turn.Field(f.Name))
 		}
 		v.Items[i].Fields = fields
@@ -198,7 +198,7 @@ func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message 
 		return nil
 	}
 	n := l.input.Onto(test)
-	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: &vars}.expand(n)))
+	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: vars}.expand(n)))
 }
 
 func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertion {
@@ -206,5 +206,5 @@ func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertio
 		return nil
 	}
 	n := l.assertions.Onto(test)
-	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: &vars, prompts: true}.expand(n)), vars)
+	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)), vars)
 }
