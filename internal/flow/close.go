@@ -67,7 +67,7 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	r.MemoryDelta.FactsDeleted = slices.Insert(r.MemoryDelta.FactsDeleted, 0, collected.FactsDeleted...)
 	t.usage.LLMCalls += took.Calls
 	t.usage.add(took.Usage, took.Cost)
-	if t.in.DryRun && t.in.MemoryPipeline == nil {
+	if (t.in.DryRun || t.flow.Machine) && t.in.MemoryPipeline == nil {
 		for stage := range r.MemoryDelta.Stages {
 			r.MemoryDelta.Stages[stage] = StageSkipped
 		}

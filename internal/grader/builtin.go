@@ -50,7 +50,7 @@ func flowKinds() []Kind {
 		{Name: "tool_calls", Aliases: []string{"tool_trajectory"}, Group: FlowGroup, New: newToolCalls, Doc: "the tool calls are those of calls, in the way that match says; names and texts count exactly, 1 equals 1.0; 1 or 0"},
 		{Name: "next_node", Group: FlowGroup, New: newNextNode, Doc: "the flow stands at node value after the reply, null: at none because it has ended; case counts; 1 or 0"},
 		{Name: "options_contains", Group: FlowGroup, New: newOptionsContains, Doc: "the node where the flow stands offers every option of value, compared by the fields that are given; case counts; 1 or 0"},
-		{Name: "facts", Group: FlowGroup, New: newFacts, Doc: "the turn added and updated these facts, or at conversation level they are live at its end; keys count exactly, values in any case; 1 or 0"},
+		{Name: "facts", Group: FlowGroup, New: newFacts, Doc: "the turn added and updated these facts, or at conversation level they are live at its end; keys count exactly, values in any case; undecided where one is missing and the agent's facts stage was off or failed; 1 or 0"},
 		{Name: "forbidden_facts", Group: FlowGroup, New: newForbiddenFacts, Doc: "no live fact has this key or value; case is ignored; 1 or 0"},
 		{Name: "flow_completed", Group: FlowGroup, New: newFlowCompleted, Doc: "the flow has ended after the reply, or with value: false has not; 1 or 0"},
 		{Name: "state", Group: FlowGroup, New: newState, Doc: "every value at path in the agent's state is as wanted; case counts; 1 or 0"},

@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,25 @@ type change struct {
 type memoryDelta struct {
 	Added   []fact `json:"facts_added"`
 	Updated []fact `json:"facts_updated"`
+	// Stages has the status of each stage of the memory, such as ok or error.
+	Stages map[string]string `json:"stages"`
+}
+
+// unlearned says why an agent could not learn facts in a turn, or "" where it could: its stage of facts was off or failed.
+func unlearned(x *runner.Exchange) string {
+	shown, problem := stateOf[struct {
+		Delta *memoryDelta `json:"memory_delta"`
+	}](x)
+	if problem != "" || shown.Delta == nil {
+		return ""
+	}
+	switch shown.Delta.Stages["facts"] {
+	case "disabled":
+		return "the facts stage of the agent's memory is off: turn it on, or ask this of the reply"
+	case "error":
+		return "the facts stage of the agent's memory failed: see its warnings and log"
+	}
+	return ""
 }
 
 func newFacts(a *Args) runner.Grader {
@@ -40,6 +60,9 @@ func newFacts(a *Args) runner.Grader {
 			part := c.grade(x)
 			g.Assertions = append(g.Assertions, part.Assertions...)
 			if part.Score < g.Score {
+				if why := unlearned(x); why != "" {
+					return result.Grade{}, fmt.Errorf("facts: %s", why)
+				}
 				g.Score = part.Score
 			}
 			if part.Reason != "" {

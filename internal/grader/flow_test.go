@@ -157,6 +157,35 @@ func TestFacts(t *testing.T) {
 	})
 }
 
+// What an agent could not learn says nothing about the agent: the test is an error, not a failure. A fact that is there is there.
+func TestFactsOfAStageThatDidNotRun(t *testing.T) {
+	s := New(Config{})
+	state := func(status string) string {
+		return `{"memory": {"facts": [{"key": "pet", "value": "cat"}]}, "memory_delta": {"facts_added": [{"key": "pet", "value": "cat"}], "facts_updated": [], "stages": {"facts": "` + status + `"}}}`
+	}
+	for _, tc := range []struct {
+		yaml, status string
+		turn         int
+		undecided    string
+		score        float64
+	}{
+		{"{type: facts, add: [city]}", "disabled", 1, "is off", 0},
+		{"{type: facts, update: [city]}", "error", 1, "failed", 0},
+		{"{type: facts, add: [city]}", "error", 0, "failed", 0},
+		{"{type: facts, add: [pet]}", "disabled", 1, "", 1},
+		{"{type: facts, add: [pet]}", "error", 0, "", 1},
+		{"{type: facts, add: [city]}", "ok", 1, "", 0},
+		{"{type: facts, add: [city]}", "skipped", 1, "", 0},
+	} {
+		x := at(state(tc.status))
+		x.Turn = tc.turn
+		g, err := one(t, s, tc.yaml).Grader.Grade(t.Context(), x)
+		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) || g.Score != tc.score {
+			t.Errorf("%s with the stage %s: %+v, %v", tc.yaml, tc.status, g, err)
+		}
+	}
+}
+
 func TestState(t *testing.T) {
 	runStates(t, []stateCase{
 		{"{type: state, path: $.current_node_id, equals: b}", flowing, 1, result.NodeMismatch, ""},
