@@ -109,7 +109,7 @@ func TestCommandSurroundings(t *testing.T) {
 	}
 	want := map[string]any{
 		"input": []any{map[string]any{"role": "user", "content": "hi"}}, "output": "hello", "text": "hello", "expected_output": "",
-		"criteria": "be nice", "turn": 1.0, "turn_count": 1.0, "tool_calls": []any{}, "state": nil, "node": "",
+		"criteria": "be nice", "turn": 1.0, "turn_count": 1.0, "tool_calls": []any{}, "state": nil, "node": "", "finish_reason": "",
 		"usage":      map[string]any{"input_tokens": 0.0, "output_tokens": 0.0, "total_tokens": 0.0},
 		"latency_ms": 0.0, "cost_usd": 0.0, "vars": map[string]any{}, "metadata": map[string]any{},
 		"config": map[string]any{"strict": true, "n": 2.0},

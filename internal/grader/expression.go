@@ -61,7 +61,7 @@ func (a *Args) program(code string) *vm.Program {
 	typed := []expr.Option{expr.Env(exprEnv{}), expr.MaxNodes(maxExprNodes)}
 	program, err := expr.Compile(code, typed...)
 	if err != nil {
-		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, latency_ms, cost_usd, vars, metadata",
+		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, finish_reason, latency_ms, cost_usd, vars, metadata",
 			"not a valid expression: %s", compileError(err))
 		return nil
 	}

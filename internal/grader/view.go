@@ -19,6 +19,7 @@ type view struct {
 	State          any            `json:"state" expr:"state"`
 	Node           string         `json:"node" expr:"node"`
 	Usage          viewUsage      `json:"usage" expr:"usage"`
+	FinishReason   string         `json:"finish_reason" expr:"finish_reason"`
 	LatencyMS      float64        `json:"latency_ms" expr:"latency_ms"`
 	CostUSD        float64        `json:"cost_usd" expr:"cost_usd"`
 	Vars           map[string]any `json:"vars" expr:"vars"`
@@ -55,6 +56,7 @@ func viewOf(x *runner.Exchange) view {
 		State:          parsed(x.Reply.State),
 		Node:           x.Reply.Node,
 		Usage:          viewUsage{x.Reply.Usage.InputTokens, x.Reply.Usage.OutputTokens, x.Reply.Usage.Total()},
+		FinishReason:   x.Reply.FinishReason,
 		LatencyMS:      milliseconds(x.Reply.Latency),
 		CostUSD:        x.Reply.Cost.USD,
 		Vars:           map[string]any{},

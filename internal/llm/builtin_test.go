@@ -41,7 +41,7 @@ default: {reply: hello you}`})}
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff(t, "reply", chat.Reply{Text: "at last", Usage: chat.Usage{InputTokens: 2, OutputTokens: 2}, Cost: chat.Cost{USD: 6}, Attempts: 3}, got)
+		diff(t, "reply", chat.Reply{Text: "at last", Usage: chat.Usage{InputTokens: 2, OutputTokens: 2}, Cost: chat.Cost{USD: 6}, Attempts: 3, FinishReason: "stop"}, got)
 		_, err = agent.Generate(t.Context(), say("hang"))
 		e := wantError(t, err)
 		diff(t, "fault", TimedOut, e.Fault)

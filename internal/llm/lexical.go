@@ -41,6 +41,7 @@ func (Lexical) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 		return chat.Reply{}, err
 	}
 	reply.Latency, reply.Attempts = time.Since(start), 1
+	reply.FinishReason = ended(reply)
 	return reply, nil
 }
 

@@ -83,6 +83,7 @@ func TestLexical(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			tc.want.FinishReason = ended(tc.want)
 			diff(t, "reply", tc.want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency"))
 		})
 	}

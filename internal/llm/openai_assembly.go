@@ -16,6 +16,9 @@ type assembly struct {
 	text, refusal strings.Builder
 	calls         []*partialCall
 	usage         *answerUsage
+	// spoke says that there was content, be it empty; finish says why the model stopped.
+	spoke  bool
+	finish string
 	// finished says that the reply has ended, done that the stream has: some servers leave the second out.
 	finished, done bool
 }
@@ -57,6 +60,7 @@ func (a *assembly) add(data []byte) error {
 		if err != nil {
 			return err
 		}
+		a.spoke = a.spoke || choice.Delta.Content != nil
 		if text != "" {
 			a.text.WriteString(text)
 			a.token(text)
@@ -68,6 +72,7 @@ func (a *assembly) add(data []byte) error {
 			}
 		}
 		a.finished = a.finished || choice.Finish != ""
+		a.finish = orElse(a.finish, finishReason(choice.Finish))
 	}
 	return nil
 }
@@ -103,8 +108,11 @@ func (a *assembly) find(d *callDelta) *partialCall {
 }
 
 // reply returns the whole. A refusal is given out as text only now, when it is clear that there is nothing else.
-func (a *assembly) reply() chat.Reply {
-	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count()}
+func (a *assembly) reply() (chat.Reply, error) {
+	if !a.spoke && len(a.calls) == 0 && a.refusal.Len() == 0 {
+		return chat.Reply{}, errNoContent(a.finish)
+	}
+	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: a.finish}
 	for _, call := range a.calls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
 	}
@@ -112,5 +120,5 @@ func (a *assembly) reply() chat.Reply {
 		reply.Text = a.refusal.String()
 		a.token(reply.Text)
 	}
-	return reply
+	return reply, nil
 }

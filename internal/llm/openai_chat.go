@@ -130,6 +130,7 @@ func decodeChat(body []byte) (chat.Reply, error) {
 				Refusal   string       `json:"refusal"`
 				ToolCalls []answerCall `json:"tool_calls"`
 			} `json:"message"`
+			Finish string `json:"finish_reason"`
 		} `json:"choices"`
 		Usage *answerUsage `json:"usage"`
 		Error *answerError `json:"error"`
@@ -148,7 +149,11 @@ func decodeChat(body []byte) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply := chat.Reply{Text: text, Usage: answer.Usage.count()}
+	finish := finishReason(answer.Choices[0].Finish)
+	if message.Content == nil && len(message.ToolCalls) == 0 && message.Refusal == "" {
+		return chat.Reply{}, errNoContent(finish)
+	}
+	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count()}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

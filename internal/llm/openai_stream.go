@@ -65,7 +65,7 @@ func (c *OpenAI) inPieces(ctx context.Context, request call, token func(string))
 	for data, err := range events(res.Body) {
 		switch {
 		case err != nil && assembled.complete():
-			return assembled.reply(), nil
+			return c.assembled(&assembled)
 		case err != nil:
 			return chat.Reply{}, c.endpoint.broken(ctx, err)
 		}
@@ -76,7 +76,12 @@ func (c *OpenAI) inPieces(ctx context.Context, request call, token func(string))
 	if !assembled.complete() {
 		return chat.Reply{}, c.endpoint.broken(ctx, io.ErrUnexpectedEOF)
 	}
-	return assembled.reply(), nil
+	return c.assembled(&assembled)
+}
+
+func (c *OpenAI) assembled(a *assembly) (chat.Reply, error) {
+	reply, err := a.reply()
+	return reply, c.endpoint.undecoded(err)
 }
 
 func isEventStream(res *http.Response) bool {

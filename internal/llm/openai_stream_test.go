@@ -36,11 +36,12 @@ func TestStreamedReply(t *testing.T) {
 		tokens     []string
 		want       chat.Reply
 	}{
-		{"text", helloStream + usageEvent + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}}},
-		{"without usage", helloStream + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!"}},
-		{"without the last event", helloStream + usageEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}}},
-		{"something after the last event", helloStream + doneEvent + "data: oops\n\n", []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!"}},
-		{"nothing", doneEvent, nil, chat.Reply{}},
+		{"text", helloStream + usageEvent + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"}},
+		{"without usage", helloStream + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", FinishReason: "stop"}},
+		{"without the last event", helloStream + usageEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"}},
+		{"something after the last event", helloStream + doneEvent + "data: oops\n\n", []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", FinishReason: "stop"}},
+		{"an empty text", delta(`"content":""`) + doneEvent, nil, chat.Reply{}},
+		{"cut by length", delta(`"content":"a"`) + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n" + doneEvent, []string{"a"}, chat.Reply{Text: "a", FinishReason: "length"}},
 		{
 			"tool calls, interleaved", delta(`"content":"Let me see."`) +
 				delta(`"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]`) +
@@ -211,7 +212,10 @@ func FuzzStream(f *testing.F) {
 				return
 			}
 		}
-		reply := a.reply()
+		reply, err := a.reply()
+		if err != nil {
+			return
+		}
 		if strings.TrimSpace(given.String()) != strings.TrimSpace(reply.Text) {
 			t.Errorf("gave %q of %q", given.String(), reply.Text)
 		}

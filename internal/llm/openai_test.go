@@ -151,7 +151,7 @@ func TestReply(t *testing.T) {
 		body   string
 		want   chat.Reply
 	}{
-		{"text", nil, hello, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1}},
+		{"text", nil, hello, chat.Reply{Text: "Hello!", FinishReason: "stop", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1}},
 		{
 			"tool calls", nil,
 			`{"choices":[{"message":{"content":null,"tool_calls":[
@@ -170,7 +170,8 @@ func TestReply(t *testing.T) {
 		},
 		{"content parts", nil, `{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`, chat.Reply{Text: "ab", Attempts: 1}},
 		{"a refusal", nil, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, chat.Reply{Text: "I can't.", Attempts: 1}},
-		{"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, chat.Reply{Attempts: 1}},
+		{"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, chat.Reply{FinishReason: "length", Attempts: 1}},
+		{"an unknown end", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"eos"}]}`, chat.Reply{Text: "a", FinishReason: "other", Attempts: 1}},
 		{
 			"responses", responses,
 			`{"output":[{"type":"reasoning","summary":[]},

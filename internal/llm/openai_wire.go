@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/chat"
 )
 
 // answerText returns the content of an answer: a text, or the texts of a list of parts; nothing is "".
@@ -25,6 +28,34 @@ func answerText(v any) (string, error) {
 		return b.String(), nil
 	}
 	return "", errors.New("the answer is not what the protocol says: its content is not text")
+}
+
+// errNoContent says what is missing in an answer that says nothing. The empty text would be a reply.
+func errNoContent(finish string) error {
+	text := "the answer has neither content nor tool calls: message.content is null or absent"
+	if finish != "" {
+		text += " (finish_reason " + finish + ")"
+	}
+	return errors.New(text)
+}
+
+// finishReason returns why a model stopped in the words of chat.Reply.
+func finishReason(said string) string {
+	switch said {
+	case "", "stop", "length", "tool_calls", "content_filter":
+		return said
+	case "function_call":
+		return "tool_calls"
+	}
+	return "other"
+}
+
+// ended is the finish reason of a model that always says all that it has to say.
+func ended(reply chat.Reply) string {
+	if len(reply.ToolCalls) > 0 {
+		return "tool_calls"
+	}
+	return "stop"
 }
 
 type answerCall struct {
@@ -83,6 +114,9 @@ func encodeJSON(v any) ([]byte, error) {
 
 // decodeJSON decodes an answer; the error says in a few words what is wrong with it.
 func decodeJSON(body []byte, into any) error {
+	if !utf8.Valid(body) {
+		return errors.New("the answer is not UTF-8 text")
+	}
 	err := json.Unmarshal(body, into)
 	if err == nil {
 		return nil

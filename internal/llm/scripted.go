@@ -107,6 +107,7 @@ func (s *Scripted) play(ctx context.Context, name string, r Request, token func(
 		}
 	}
 	reply.Usage.InputTokens, reply.Latency, reply.Attempts = v.words(), time.Since(start), 1
+	reply.FinishReason = ended(reply)
 	return reply, nil
 }
 

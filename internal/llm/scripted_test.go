@@ -113,6 +113,7 @@ func TestScriptedAnswers(t *testing.T) {
 				input += len(strings.Fields(m.Content.Text))
 			}
 			want := chat.Reply{Text: tc.text, ToolCalls: tc.calls, Usage: chat.Usage{InputTokens: input, OutputTokens: tc.words}, Attempts: 1}
+			want.FinishReason = ended(want)
 			diff(t, "reply", want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency"), cmpopts.EquateEmpty())
 		})
 	}

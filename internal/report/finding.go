@@ -19,6 +19,8 @@ type finding struct {
 	score   float64
 	scored  bool // false for failures that belong to no score
 	partial bool
+	// cut says how the reply was cut short, if it was.
+	cut string
 	// failures come first, in their order of precedence; unmet holds the criteria that they do not repeat.
 	failures []result.Failure
 	unmet    []result.Assertion
@@ -33,6 +35,11 @@ func findings(t *result.Test) []finding {
 	if len(found) == 0 {
 		// Every item passed on its own, and yet the test did not: then what is short of full marks explains it.
 		found = scoreFindings(t, func(s result.Score) bool { return s.Score < 1 && s.Verdict != result.Skip })
+	}
+	for i := range found {
+		if n := found[i].turn; n >= 1 && n <= len(t.Turns) {
+			found[i].cut = cutShort(t.Turns[n-1].FinishReason)
+		}
 	}
 	// Whatever no score has filed: errors of the target, broken seeds, budgets.
 	var rest []result.Failure
@@ -63,11 +70,24 @@ func told(f result.Failure, unmet []result.Assertion) bool {
 	})
 }
 
+// cutShort says that a reply ended before its model had finished, or "".
+func cutShort(finishReason string) string {
+	switch finishReason {
+	case "length":
+		return "reply cut off: length"
+	case "content_filter":
+		return "reply stopped: content_filter"
+	}
+	return ""
+}
+
 // about says how the place was scored, to stand after its name.
 func (f finding) about() string {
 	switch {
 	case !f.scored, f.verdict == result.Error:
 		return ""
+	case f.cut != "":
+		return " scored " + score(f.score) + " (" + f.cut + ")"
 	case f.partial:
 		return " scored " + score(f.score) + " on a transcript that was cut short"
 	}

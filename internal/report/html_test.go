@@ -78,6 +78,24 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 }
 
 // What a v1 test says of its turns and of the target's sampling is shown.
+// TestCutReplies holds that a reply that was cut short is marked where its turn is shown.
+func TestCutReplies(t *testing.T) {
+	for reason, want := range map[string]string{"length": "reply cut off: length", "content_filter": "reply stopped: content_filter", "stop": ""} {
+		run, tests := sample()
+		for _, test := range tests {
+			for i := range test.Turns {
+				test.Turns[i].FinishReason = reason
+			}
+		}
+		r := report.New(run, each(tests...))
+		for name, shown := range map[string]string{"page": htmlOf(t, r), "terminal": text(t, r, report.TextOptions{Width: 200})} {
+			if said := strings.Contains(shown, "reply cut off") || strings.Contains(shown, "reply stopped"); said != (want != "") || !strings.Contains(shown, want) {
+				t.Errorf("%s of replies that ended by %s: says so is %t", name, reason, said)
+			}
+		}
+	}
+}
+
 func TestHTMLShowsTurnIDAndSampling(t *testing.T) {
 	run, tests := sample()
 	tests[0].Turns[0].TurnID = "greeting"

@@ -182,6 +182,9 @@ func (t *turn) hold(x result.Turn) {
 	if x.TurnID != "" {
 		t.Facts = append(t.Facts, "id "+text.OneLine(x.TurnID, 100))
 	}
+	if cut := cutShort(x.FinishReason); cut != "" {
+		t.Facts = append(t.Facts, cut)
+	}
 	if x.LatencyMS > 0 {
 		t.Facts = append(t.Facts, text.Milliseconds(x.LatencyMS))
 	}

@@ -114,6 +114,8 @@ type Turn struct {
 	Usage     chat.Usage      `json:"usage"`
 	Cost      chat.Cost       `json:"cost_usd"`
 	TraceID   string          `json:"trace_id,omitempty"`
+	// FinishReason says why the model stopped: stop, length, tool_calls, content_filter or other; empty when it did not say.
+	FinishReason string `json:"finish_reason,omitempty"`
 }
 
 // Sampling has the sampling parameters of the target's model.

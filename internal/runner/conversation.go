@@ -207,6 +207,7 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 	h.log = append(h.log, result.Turn{
 		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
 		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID,
+		FinishReason: reply.FinishReason,
 	})
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
 	if err != nil {
@@ -303,7 +304,7 @@ func (h *held) wholeExchange() *Exchange {
 		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
 		x.Reply.Cost = x.Reply.Cost.Add(r.Cost)
 		x.Reply.Latency += r.Latency
-		x.Reply.Node, x.Reply.State = r.Node, r.State
+		x.Reply.Node, x.Reply.State, x.Reply.FinishReason = r.Node, r.State, r.FinishReason
 	}
 	x.Text = strings.Join(said, "\n\n")
 	x.Reply.Text = x.Text

@@ -62,7 +62,7 @@ type Exchange struct {
 	Text     string
 	Expected string
 	Criteria string
-	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node and state,
+	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node, state and finish reason,
 	// all tool calls, and sums of usage, cost and latency.
 	Reply chat.Reply
 	// TurnCount is the number of turns held so far.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/result"
 )
 
@@ -135,5 +136,21 @@ func TestScoresExplainThemselves(t *testing.T) {
 				t.Errorf("failures mismatch (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFinishReason holds that the record says why the model stopped, and that it can be graded.
+func TestFinishReason(t *testing.T) {
+	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
+		return chat.Reply{Text: "Once upon a", FinishReason: []string{"stop", "length"}[turn-1]}, nil
+	}}
+	got := hold(t, "id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: expression, value: 'finish_reason == \"stop\"'}]}\n"+
+		"- {input: b, assertions: [{type: expression, value: 'finish_reason != \"length\"'}]}\n"+
+		"assertions: [{type: expression, value: 'finish_reason == \"length\"'}]", a, nil)
+	if got.Turns[0].FinishReason != "stop" || got.Turns[1].FinishReason != "length" {
+		t.Errorf("turns = %+v", got.Turns)
+	}
+	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 fail 0", "assertions pass 1"}, brief(got)); diff != "" {
+		t.Errorf("scores mismatch (-want +got):\n%s", diff)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -59,6 +60,7 @@ func (s *openAI) completion(model string, reply chat.Reply) *completion {
 		said.ToolCalls = append(said.ToolCalls, call)
 		finish = "tool_calls"
 	}
+	finish = cmp.Or(reply.FinishReason, finish)
 	u := reply.Usage
 	return &completion{
 		ID: "chatcmpl-" + strconv.FormatInt(s.count.Add(1), 10), Object: "chat.completion", Created: time.Now().Unix(), Model: model,

@@ -178,12 +178,16 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 		History json.RawMessage `json:"history"`
 		Memory  json.RawMessage `json:"memory"`
 		Usage   *struct{}       `json:"usage"`
+		Said    *string         `json:"assistant_message"`
 	}
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
 		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.URL, err)
 	}
 	if state.History == nil || state.Memory == nil {
 		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.URL)
+	}
+	if state.Said == nil {
+		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.URL)
 	}
 	reply, err := flowReply(&r)
 	if err != nil {

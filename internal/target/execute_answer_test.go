@@ -1,0 +1,43 @@
+package target_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/flow"
+	"rehearse/internal/runner"
+	"rehearse/internal/suite"
+	"rehearse/internal/target"
+)
+
+// TestExecuteAnswers holds that an answer that breaks the protocol is an error that names what is missing; the empty text is a reply.
+func TestExecuteAnswers(t *testing.T) {
+	const rest = `"current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": false, "tool_calls": []`
+	for _, tc := range []struct{ name, body, says string }{
+		{"without a message", "{" + rest + "}", "without assistant_message"},
+		{"null for a message", `{"assistant_message": null, ` + rest + "}", "without assistant_message"},
+		{"without history", `{"assistant_message": "hi", "memory": {}}`, "without history or memory"},
+		{"an empty message", `{"assistant_message": "", ` + rest + "}", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := &target.Execute{
+				URL: "http://flows.example/execute", Flow: flow.Source{Ref: "echo"},
+				Client: &http.Client{Transport: handled(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tc.body) })},
+			}
+			session, err := e.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a", Suite: "s"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply, err := session.Send(t.Context(), chat.Content{Text: "hi"})
+			if tc.says == "" && (err != nil || reply.Text != "") {
+				t.Errorf("reply %+v, %v", reply, err)
+			}
+			if tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("error %v, want %q in it", err, tc.says)
+			}
+		})
+	}
+}
