@@ -3,6 +3,7 @@ package grader
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -33,7 +34,7 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who, quote(string(data)), err)
+		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who, quote(strings.TrimSpace(string(data))), err)
 	}
 	if a.Score == nil {
 		return result.Grade{}, fmt.Errorf("answer of %s: no score", who)

@@ -23,7 +23,7 @@ func textKinds() []Kind {
 		{Name: "ends_with", Group: TextGroup, New: newEndsWith(caseCounts), Doc: "the reply ends with value, white space after both aside; case counts; 1 or 0"},
 		{Name: "iends_with", Group: TextGroup, New: newEndsWith(caseIgnored), Doc: "the reply ends with value, white space after both aside; case is ignored; 1 or 0"},
 		{Name: "regex", Group: TextGroup, New: newRegex, Doc: "some part of the reply matches the RE2 pattern value; case counts unless flags has i; 1 or 0"},
-		{Name: "word_count", Group: TextGroup, New: newWordCount, Doc: "the reply has value words, or from min to max; a word is what stands between white space; 1 or 0"},
+		{Name: "word_count", Group: TextGroup, New: newWordCount, Doc: "the reply has value words, or from min to max; a word is what stands between white space, and each Chinese or Japanese character; 1 or 0"},
 		{Name: "levenshtein", Group: TextGroup, New: newLevenshtein, Doc: "score = 1 − edit distance in characters / length of the longer text, against value or expected_output; case counts; passes from 0.8"},
 		{Name: "rouge", Group: TextGroup, New: newRouge, Doc: "score = ROUGE F1 over words and symbols, against value or expected_output; case is ignored; passes from 0.5"},
 		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words and symbols, smoothed, against value or expected_output; case is ignored; passes from 0.3"},
@@ -70,7 +70,7 @@ func budgetKinds() []Kind {
 
 func combinationKinds() []Kind {
 	return []Kind{
-		{Name: "composite", Group: CombinationGroup, New: newComposite, Doc: "several assertions as one; score = their weighted mean, 1 or 0 by a threshold, the least (all) or the greatest (any); a required one that fails makes it 0"},
+		{Name: "composite", Group: CombinationGroup, New: newComposite, Doc: "several assertions as one; score = their weighted mean, the share that passes (threshold), the least (all) or the greatest (any); a required one that fails makes it 0"},
 		{Name: "command", Aliases: []string{"code_grader"}, Group: CombinationGroup, New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, reasoning?, assertions?} on stdout; score = its score"},
 		{Name: "http", Group: CombinationGroup, New: newHTTP, Doc: "a web service gets the exchange as JSON and answers {score, passed?, reasoning?, assertions?}; score = its score"},
 	}

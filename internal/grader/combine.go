@@ -31,12 +31,6 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	}
 	want, got := c.score(grades, threshold)
 	g.Score = got
-	if c.mode == "threshold" {
-		g.Score = 0
-		if got >= c.mark(threshold)-1e-9 { // allows for the rounding of a mean
-			g.Score = 1
-		}
-	}
 	if !passes(c.check, x, g.Score) {
 		g.Reason = fmt.Sprintf("wanted: %s; got: %s", want, decimal(got))
 		if len(failed) > 0 {
@@ -68,8 +62,11 @@ func requiredCriteria(grades []result.Grade) []result.Failure {
 // In every mode it is 0 when a required child is below the score that it requires.
 func (c *composite) score(grades []result.Grade, threshold float64) (want string, score float64) {
 	mark, n := decimal(c.mark(threshold)), len(grades)
-	if c.mode == "weighted" || c.mode == "threshold" {
+	switch c.mode {
+	case "weighted":
 		return fmt.Sprintf("a weighted mean of %d checks of at least %s", n, mark), runner.Weigh(c.children, grades, threshold)
+	case "threshold":
+		return fmt.Sprintf("a share of at least %s of %d checks to pass", mark, n), c.share(grades, threshold)
 	}
 	least, greatest := 1.0, 0.0
 	for i, g := range grades {
@@ -85,10 +82,24 @@ func (c *composite) score(grades []result.Grade, threshold float64) (want string
 	return fmt.Sprintf("one of %d checks to score at least %s", n, mark), greatest
 }
 
-// mark is the score from which the composite passes.
+// share returns the share of the children that pass by their own mark, 0 when a required one fails.
+func (c *composite) share(grades []result.Grade, threshold float64) float64 {
+	passed := 0
+	for i, g := range grades {
+		if c.children[i].Zeroes(g, threshold) {
+			return 0
+		}
+		if c.children[i].Passes(g, threshold) {
+			passed++
+		}
+	}
+	return float64(passed) / float64(max(1, len(grades)))
+}
+
+// mark is the score from which the composite passes, before negation.
 func (c *composite) mark(threshold float64) float64 {
-	if c.threshold >= 0 {
-		return c.threshold
+	if c.check.Threshold >= 0 {
+		return markOf(c.check)
 	}
 	return threshold
 }

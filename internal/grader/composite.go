@@ -19,18 +19,16 @@ type composite struct {
 	check    runner.Check
 	children []runner.Check
 	mode     string
-	// threshold is the mean from which the mode threshold scores 1; a negative one stands for the test's threshold.
-	threshold float64
 }
 
 func newComposite(a *Args) runner.Grader {
 	list, ok := a.either("assertions", "graders", "list of assertions",
 		"what is combined: criteria in words and assertions of any type, each with its own weight, required, negate, min_score and threshold", true)
-	mode := a.OneOf("mode", "weighted: the weighted mean; threshold: 1 if the weighted mean reaches threshold, else 0; all: the least score; any: the greatest",
+	mode := a.OneOf("mode", "weighted: the weighted mean; threshold: the share of members that pass by their own mark, passed from threshold; all: the least score; any: the greatest",
 		"weighted", "threshold", "all", "any")
 	aggregator, hasAggregator := a.Node("aggregator", "mapping",
 		"mode, threshold and weights by name in one place: {type: weighted_average | threshold | all | any, threshold, weights}", false)
-	c := &composite{mode: mode, threshold: a.Assertion.Threshold}
+	c := &composite{mode: mode}
 	if ok {
 		c.children = a.children(list)
 	}
@@ -38,7 +36,7 @@ func newComposite(a *Args) runner.Grader {
 		if a.node.Has("mode") {
 			aggregator.Report("keep mode", "mode and aggregator say the same")
 		}
-		c.readAggregator(aggregator)
+		c.readAggregator(a, aggregator)
 	}
 	c.check = runner.Check{Assertion: a.Assertion}
 	return c
@@ -66,7 +64,8 @@ func (a *Args) children(list source.Node) []runner.Check {
 	return checks
 }
 
-func (c *composite) readAggregator(n source.Node) {
+func (c *composite) readAggregator(a *Args, n source.Node) {
+	threshold := -1.0
 	n.Read(map[string]func(source.Node){
 		"type": func(n source.Node) {
 			c.mode = n.OneOf("weighted_average", "weighted", "threshold", "all", "any")
@@ -74,10 +73,16 @@ func (c *composite) readAggregator(n source.Node) {
 				c.mode = "weighted"
 			}
 		},
-		"threshold": func(n source.Node) { c.threshold = n.Number(0, 1) },
+		"threshold": func(n source.Node) { threshold = n.Number(0, 1) },
 		"weights":   c.readWeights,
 	})
-	if n.Has("threshold") && c.mode != "threshold" {
+	switch {
+	case threshold < 0:
+	case a.node.Has("threshold"):
+		n.Field("threshold").Report("keep one of the two", "threshold and aggregator.threshold are the same")
+	case c.mode == "threshold":
+		a.PassFrom(threshold)
+	default:
 		n.Field("threshold").Report("write `type: threshold`, or `threshold:` beside `type: composite`", "only an aggregator of type threshold has a threshold")
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"rehearse/internal/text"
 )
 
 // maxQuoted is how many characters of a text evidence shows, maxListed how many texts of a list.
@@ -14,25 +17,51 @@ const (
 	maxListed = 5
 )
 
-// quote shortens a text for evidence, keeping its beginning.
+// quote shows a text for evidence as it is, shortened, keeping its beginning.
 func quote(s string) string {
-	// White space is folded below, so the result may need much more of the text than it shows, but never all of a huge reply.
-	start := s[:runeStart(s, 20*maxQuoted)]
-	shown := []rune(strings.Join(strings.Fields(start), " "))
-	if len(shown) > maxQuoted || len(start) < len(s) {
-		return fmt.Sprintf("%q", string(shown[:min(len(shown), maxQuoted)])+"…")
+	shown := cutRunes(s, maxQuoted)
+	if len(shown) < len(s) {
+		shown += "…"
 	}
-	return fmt.Sprintf("%q", string(shown))
+	return `"` + visible(shown) + `"`
 }
 
-// quoteEnd shortens a text for evidence, keeping its end.
+// quoteEnd is quote, keeping the end.
 func quoteEnd(s string) string {
-	end := s[runeStart(s, len(s)-20*maxQuoted):]
-	shown := []rune(strings.Join(strings.Fields(end), " "))
-	if len(shown) > maxQuoted || len(end) < len(s) {
-		return fmt.Sprintf("%q", "…"+string(shown[max(0, len(shown)-maxQuoted):]))
+	start := len(s)
+	for n := 0; n < maxQuoted && start > 0; n++ {
+		_, width := utf8.DecodeLastRuneInString(s[:start])
+		start -= width
 	}
-	return fmt.Sprintf("%q", string(shown))
+	shown := s[start:]
+	if start > 0 {
+		shown = "…" + shown
+	}
+	return `"` + visible(shown) + `"`
+}
+
+// visible returns a text of one line in which a reader sees every character: white space other than a plain space, invisible and direction
+// characters are shown by their code, such as \u00a0.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == ' ' || !unseen(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// unseen reports whether a character cannot be seen, or not be told from a plain space.
+func unseen(r rune) bool {
+	const blankBraille = '\u2800'
+	return unicode.IsSpace(r) || text.Dangerous(r) || r == blankBraille ||
+		unicode.In(r, unicode.Zs, unicode.Join_Control, unicode.Variation_Selector)
 }
 
 // quoteAll quotes the texts of a list, but only the first few of a long one.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"rehearse/internal/outbound"
@@ -86,7 +87,7 @@ func (s *service) post(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("status %s: %s, which is not followed", response.Status, redirect)
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("status %s: %s", response.Status, quote(string(data)))
+		return nil, fmt.Errorf("status %s: %s", response.Status, quote(strings.TrimSpace(string(data))))
 	}
 	return data, nil
 }

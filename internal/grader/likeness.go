@@ -34,7 +34,7 @@ func likeness(a *Args, reference, name string, passFrom float64, m measure) runn
 		if wanted == "" {
 			return result.Grade{}, fmt.Errorf("reference of %s: the assertion has no value and the turn no expected_output", kind)
 		}
-		score, err := m(ctx, strings.TrimSpace(x.Text), wanted)
+		score, err := m(ctx, caseCounts.of(strings.TrimSpace(x.Text)), caseCounts.of(wanted))
 		if err != nil {
 			return result.Grade{}, fmt.Errorf("%s: %w", kind, err)
 		}

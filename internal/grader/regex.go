@@ -1,6 +1,7 @@
 package grader
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -14,8 +15,13 @@ func newRegex(a *Args) runner.Grader {
 		a.Report("flags", "use letters of i, m and s only", "unknown flags %q", flags)
 		flags = ""
 	}
+	if inner, ok := delimited(pattern); ok {
+		a.Report("value", fmt.Sprintf("write value: '%s' (letters behind the last / go into flags; a literal / at both ends: [/])", inner),
+			"a pattern has no delimiters: the / would have to stand in the reply")
+	}
 	re := a.pattern("value", pattern, flags)
 	return textCheck("matches "+quote(pattern)+flagNote(flags), func(text string) (bool, string) {
+		text = caseCounts.of(text)
 		match := re.FindStringIndex(text)
 		if match == nil {
 			return false, "no match in " + quote(text)
@@ -24,12 +30,21 @@ func newRegex(a *Args) runner.Grader {
 	})
 }
 
+// delimited finds a pattern that is written as in other languages, between slashes with letters behind them.
+func delimited(pattern string) (inner string, ok bool) {
+	m := regexp.MustCompile(`^/(.+)/[gimsuy]+$`).FindStringSubmatch(pattern)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
 // pattern compiles the pattern of a parameter. It reports a bad one and returns the empty pattern.
 func (a *Args) pattern(name, pattern, flags string) *regexp.Regexp {
 	if flags != "" {
 		pattern = "(?" + flags + ")" + pattern
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile(caseCounts.of(pattern))
 	if err != nil {
 		a.Report(name, patternHint(pattern), "not a valid pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return regexp.MustCompile("")

@@ -125,7 +125,7 @@ func jsonText(v any) string {
 func show(v any) string {
 	text := jsonText(v)
 	if len(text) > maxQuoted {
-		return text[:runeStart(text, maxQuoted)] + "…"
+		text = text[:runeStart(text, maxQuoted)] + "…"
 	}
-	return text
+	return visible(text)
 }

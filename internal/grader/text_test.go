@@ -63,7 +63,7 @@ func TestEqualsAndAffixes(t *testing.T) {
 		{"{type: iequals, value: a}", "b", 0, `"a" in any case`},
 		{"{type: equals, value: " + strings.Repeat("x", 200) + "}", strings.Repeat("x", 199) + "y", 0, "differs from character 200 on"},
 		{"{type: starts_with, value: Dear}", "\n Dear Sir", 1, ""},
-		{"{type: starts_with, value: 'Dear '}", "Dearest", 0, `starts with "Dear"`},
+		{"{type: starts_with, value: 'Dear '}", "Dearest", 0, `starts with "Dear "`},
 		{"{type: starts_with, value: dear}", "Dear", 0, ""},
 		{"{type: istarts_with, value: dear}", "DEAR", 1, ""},
 		{"{type: starts_with, value: a}", "", 0, `got: ""`},
@@ -81,12 +81,16 @@ func TestEqualsAndAffixes(t *testing.T) {
 func TestRegex(t *testing.T) {
 	runCases(t, []gradeCase{
 		{`{type: regex, value: '\d+ %'}`, "about 50 %", 1, `matched "50 %"`},
-		{"{type: regex, value: '^tea$'}", "green\ntea", 0, `matches "^tea$"; got: no match in "green tea"`},
+		{"{type: regex, value: '^tea$'}", "green\ntea", 0, `matches "^tea$"; got: no match in "green\u000atea"`},
 		{"{type: regex, value: '^tea$', flags: m}", "green\ntea", 1, ""},
 		{"{type: regex, value: 'a.b', flags: s}", "a\nb", 1, ""},
 		{"{type: regex, value: 'A|B', flags: i}", "xb", 1, ""},
 		{"{type: regex, value: '^$'}", "", 1, `matched ""`},
 		{"{type: regex, value: 'ü'}", "über", 1, ""},
+		{`{type: regex, value: '5\s€'}`, "5\u00a0€", 0, `wanted: matches "5\s€"; got: no match in "5\u00a0€"`},
+		{"{type: regex, value: caf\u00e9}", "cafe\u0301", 1, ""},
+		{"{type: regex, value: 'cafe\u0301$'}", "caf\u00e9", 1, ""},
+		{"{type: regex, value: /path}", "/path/i", 1, ""},
 	})
 	runProblems(t, []problemCase{
 		{"type: regex", 1, 3, `needs "value"`},
@@ -95,6 +99,7 @@ func TestRegex(t *testing.T) {
 		{"type: regex\nvalue: '(?<!x)y'", 2, 10, "no look-ahead"},
 		{`type: regex` + "\n" + `value: '(a)\1'`, 2, 10, "back-references"},
 		{"type: regex\nvalue: a\nflags: g", 3, 10, "unknown flags"},
+		{"type: regex\nvalue: /refund/i", 2, 10, "write value: 'refund'"},
 	})
 }
 
@@ -108,7 +113,10 @@ func TestWordCount(t *testing.T) {
 		{"{type: word_count, value: 0}", "one", 0, "wanted: exactly 0 words; got: 1 word"},
 		{"{type: word_count, min: 2}", "one", 0, "at least 2 words; got: 1 word"},
 		{"{type: word_count, min: 1, max: 3}", "a b c d", 0, "1 to 3 words; got: 4"},
-		{"{type: word_count, max: 3}", "ein kühler 日本", 1, "3 words"},
+		{"{type: word_count, max: 4}", "ein kühler 日本", 1, "4 words"},
+		{"{type: word_count, value: 5}", "我喜欢喝tea。", 1, "5 words"},
+		{"{type: word_count, value: 3}", "it's — so", 1, "3 words"},
+		{"{type: word_count, value: 4}", "お茶です。", 1, "4 words"},
 	})
 	runProblems(t, []problemCase{
 		{"type: word_count", 1, 3, "needs a bound"},

@@ -10,7 +10,13 @@ const (
 	argsExact   = "exact"
 	argsPartial = "partial"
 	argsIgnored = "ignore"
+	argsWithin  = "subset"
+	// argsAround is another name of argsPartial.
+	argsAround = "superset"
 )
+
+// argMatches are the names that authors may write, the default first.
+var argMatches = []string{argsPartial, argsExact, argsIgnored, argsWithin, argsAround}
 
 // wantedCall is a tool call as an author describes it.
 type wantedCall struct {
@@ -44,8 +50,10 @@ func (w wantedCall) fits(c actualCall) bool {
 	switch w.match {
 	case argsExact:
 		return sameJSON(w.args, c.args)
-	case argsPartial:
+	case argsPartial, argsAround:
 		return holds(c.args, w.args)
+	case argsWithin:
+		return holds(w.args, c.args)
 	}
 	return true
 }

@@ -36,12 +36,17 @@ func trajectories() map[string]trajectory {
 }
 
 func newToolCalls(a *Args) runner.Grader {
-	match := a.OneOf("match", "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
+	match := "exact"
+	modes := []string{"exact", "in_order", "any_order", "superset", "subset"}
+	if n, ok := a.either("match", "mode", "one of "+listed(modes), "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
 		"any_order: these calls and no others, in any order; superset: at least these calls; subset: no call but these. "+
-		"A call counts once: one that is made twice must be listed twice", "exact", "in_order", "any_order", "superset", "subset")
-	list, ok := a.Node("calls", "list of calls", "names of tools, or {name, args, args_match}", true)
+		"A call counts once: one that is made twice must be listed twice", false); ok {
+		match = n.OneOf(modes...)
+	}
+	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, args_match}", !a.node.Has("minimums"))
+	least := a.minimums()
 	argsMatch := a.OneOf("args_match", "how args are compared unless a call says otherwise: partial: they hold what is named, as in tool_call; "+
-		"exact: they are the same; ignore: not at all", argsPartial, argsExact, argsIgnored)
+		"exact: they are the same; subset: they hold nothing else; ignore: not at all; superset is another name of partial", argMatches...)
 	how := trajectories()[match]
 	var wanted []wantedCall
 	if ok {
@@ -51,15 +56,25 @@ func newToolCalls(a *Args) runner.Grader {
 		}
 	}
 	want := "tool calls are " + how.doc + callsText(wanted)
-	if len(wanted) == 0 {
+	switch {
+	case !ok:
+		want = "tool calls are " + least.String()
+	case len(wanted) == 0:
 		want = "no tool call"
+	}
+	if ok && len(least) > 0 {
+		want += ", and " + least.String()
 	}
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		if n := len(x.Reply.ToolCalls); n > maxActualCalls {
 			return coded(result.ToolArgsMismatch, want, false, counted(n, "tool call")+", more than are compared"), nil
 		}
 		actual := actualCalls(x.Reply.ToolCalls)
-		wrong := how.compare(wanted, actual)
+		wrong := ""
+		if ok {
+			wrong = how.compare(wanted, actual)
+		}
+		wrong = strings.Trim(wrong+"; "+least.missing(actual), "; ")
 		evidence := callsText(actual)
 		if wrong != "" {
 			evidence += "; " + wrong
@@ -92,10 +107,20 @@ func readCalls(list source.Node, argsMatch string) []wantedCall {
 func readCall(n source.Node, w *wantedCall) {
 	said := ""
 	n.Read(map[string]func(source.Node){
-		"name":       func(n source.Node) { w.name = n.Text() },
-		"args":       func(n source.Node) { w.args = readArgs(n) },
-		"args_match": func(n source.Node) { said = n.OneOf(argsPartial, argsExact, argsIgnored) },
+		"name": func(n source.Node) { w.name = n.Text() },
+		"tool": func(n source.Node) { w.name = n.Text() },
+		"args": func(n source.Node) {
+			if n.Kind == source.String && n.Scalar == "any" {
+				said = argsIgnored
+				return
+			}
+			w.args = readArgs(n)
+		},
+		"args_match": func(n source.Node) { said = n.OneOf(argMatches...) },
 	})
+	if n.Has("name") && n.Has("tool") {
+		n.Field("tool").Report("keep one of the two", "name and tool are the same")
+	}
 	switch {
 	case said != "":
 		w.match = said

@@ -3,6 +3,7 @@ package grader
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"rehearse/internal/runner"
 )
@@ -14,11 +15,31 @@ func newWordCount(a *Args) runner.Grader {
 	a.checkRange("value", exact, low, high)
 	return textCheck(countWanted("word", exact, low, high), func(text string) (bool, string) {
 		count := 0
-		for range strings.FieldsSeq(text) {
-			count++
+		for piece := range strings.FieldsSeq(text) {
+			count += wordsOf(piece)
 		}
 		return inRange(count, exact, low, high), counted(count, "word")
 	})
+}
+
+// wordsOf returns the number of words of a piece of text without white space: each Chinese or Japanese character is one, and so is what
+// else it has between them.
+func wordsOf(piece string) int {
+	count, within, plain := 0, false, true
+	for _, r := range piece {
+		switch {
+		case ideograph(r):
+			count++
+			within, plain = false, false
+		case !within && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			count++
+			within = true
+		}
+	}
+	if plain {
+		return 1
+	}
+	return count
 }
 
 // checkRange reports a range of counts that limits nothing or cannot be met; -1 stands for a bound that was not given.
