@@ -58,13 +58,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 	}
 	item.Verdict = result.Fail
 	if decided {
-		item.Score = Weigh(checks, grades, threshold)
-		switch {
-		case !reaches(item.Score, threshold) && !failed:
-			item.Failures = append(item.Failures, belowThreshold(item.Score, threshold, checks, grades, x))
-		case reaches(item.Score, threshold) && !(failed && x.Test.Execution.MustAllPass()):
-			item.Verdict = result.Pass
-		}
+		score(&item, checks, grades, failed, threshold, x)
 	}
 	result.SortFailures(item.Failures)
 	return item, use, decided

@@ -7,6 +7,17 @@ import (
 	"rehearse/internal/result"
 )
 
+// score gives a decided item its score, and the verdict pass where it deserves that. failed says that a check failed.
+func score(item *result.Score, checks []Check, grades []result.Grade, failed bool, threshold float64, x *Exchange) {
+	item.Score = Weigh(checks, grades, threshold)
+	switch {
+	case !reaches(item.Score, threshold) && !failed:
+		item.Failures = append(item.Failures, belowThreshold(item.Score, threshold, checks, grades, x))
+	case reaches(item.Score, threshold) && !(failed && x.Test.Execution.MustAllPass()):
+		item.Verdict = result.Pass
+	}
+}
+
 // belowThreshold is the failure of a turn whose checks all passed, each by its own mark, and whose score is too low all the same.
 // It bears the code of the check with the lowest grade.
 func belowThreshold(score, threshold float64, checks []Check, grades []result.Grade, x *Exchange) result.Failure {
