@@ -109,7 +109,7 @@ func (f *classifyFlags) said(c *cobra.Command, name string) {
 	f.Name = name
 	c.Flags().Visit(func(flag *pflag.Flag) { f.Given = append(f.Given, flag.Name) })
 	f.run.noteChanged(c.Flags())
-	f.Command = commandLine(c, []string{name})
+	f.Command = commandLine(c.Flags(), []string{name})
 	f.Command[0] = "classify"
 	f.Version = version()
 }

@@ -56,7 +56,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		}
 		f, args = restored, rest
 	} else {
-		f.commandLine = commandLine(c, args)
+		f.commandLine = commandLine(c.Flags(), args)
 		f.noteChanged(c.Flags())
 	}
 	f.suites = args
@@ -135,9 +135,9 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 const fewTests = 20
 
 // commandLine returns what has to be typed to start the same run again.
-func commandLine(c *cobra.Command, args []string) []string {
+func commandLine(flags *pflag.FlagSet, args []string) []string {
 	line := []string{"run"}
-	c.Flags().Visit(func(flag *pflag.Flag) {
+	flags.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
 		case "resume", "rerun", "watch", "dry-run", "out":
 			return
@@ -198,7 +198,8 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			then, _ := flags.Lookup(flag.Name).Value.(pflag.SliceValue)
-			clash = errors.Join(clash, then.Replace(list.GetSlice()))
+			// Set notes that the flag was given, Replace drops what was given before.
+			clash = errors.Join(clash, flags.Set(flag.Name, flag.Value.String()), then.Replace(list.GetSlice()))
 		} else {
 			clash = errors.Join(clash, flags.Set(flag.Name, flag.Value.String()))
 		}
@@ -207,10 +208,10 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 		return nil, nil, usage("cannot resume %s: %w", dir, clash)
 	}
 	then.noteChanged(flags)
-	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, run.Command
 	if len(args) == 0 {
 		args = flags.Args()
 	}
+	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, commandLine(flags, args)
 	return then, args, nil
 }
 

@@ -53,6 +53,11 @@ func (c *Classifier) String() string {
 	return c.name
 }
 
+// decides returns everything that decides the classifier's answers.
+func (c *Classifier) decides() any {
+	return []any{c.name, c.asked, c.model, c.target, c.places, c.site, c.setup.Config().Models}
+}
+
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.
 func (c *Classifier) Lists() bool { return c.target != nil && c.target.Node == SkillSelector }
 

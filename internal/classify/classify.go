@@ -78,7 +78,12 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	defer cancel()
 	w := c.watch(tests, cancel)
 	go w.until(ctx, c.Stop)
+	made := any(c.Predictions)
+	if c.Classifier != nil {
+		made = c.Classifier.decides()
+	}
 	e, err := evaluation.New(ctx, evaluation.Config{
+		Made:  made,
 		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out, Formats: []string{"junit"}, Resume: c.Resume,
 		Rerun: c.rerun(), Command: c.Command, Version: c.Version, Stop: w.stop, Sink: w,
 	})

@@ -26,6 +26,8 @@ type Config struct {
 	// Suites are suites made by the caller; they use the configuration of Setup. If it is nil, the suites that the spec names are loaded, each
 	// with the configuration of its folder.
 	Suites []*suite.Suite
+	// Made is what decides the answers of targets that the setup makes (setup.Making), as a value that JSON can hold; nil otherwise.
+	Made any
 	// Out is the folder of the results; empty means a new one below setup.StateDir.
 	Out string
 	// Formats are the names of the reports to write (report.Formats).

@@ -121,22 +121,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A run that is resumed keeps its id and what was finished; --rerun failed holds again only what failed.
+// A run that is resumed keeps its id and what was finished; --rerun failed holds again only what failed, and what has changed is held again in
+// any case.
 func TestResume(t *testing.T) {
 	dir := folder(t)
 	first, _, _ := run(t, dir, func(*evaluation.Config) {})
+	rerun, sink, warned := run(t, dir, func(c *evaluation.Config) { c.Resume, c.Rerun = true, "failed" })
+	if diff := cmp.Diff([]string{"begin", "keep coffee fail", "end"}, sink.calls); diff != "" || sink.left != 1 || len(warned) > 0 {
+		t.Errorf("%d left, %s; warned %q", sink.left, diff, warned)
+	}
+	if rerun.Run.Fingerprint != first.Run.Fingerprint || rerun.Run.Fingerprint == "" {
+		t.Errorf("fingerprints %q and %q of equal runs", first.Run.Fingerprint, rerun.Run.Fingerprint)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "agent.yaml"), []byte("default: {reply: We sell coffee.}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, sink, _ := run(t, dir, func(c *evaluation.Config) { c.Resume, c.Rerun = true, "failed" })
-	if diff := cmp.Diff([]string{"begin", "keep coffee pass", "end"}, sink.calls); diff != "" || sink.left != 1 {
+	again, sink, warned := run(t, dir, func(c *evaluation.Config) { c.Resume = true })
+	if diff := cmp.Diff([]string{"begin", "keep sells fail", "keep coffee pass", "end"}, sink.calls); diff != "" || sink.left != 2 {
 		t.Errorf("%d left, %s", sink.left, diff)
 	}
-	if again.Run.ID != first.Run.ID || again.Run.Totals.Passed != 2 || again.Run.Code() != result.ExitPassed {
+	if diff := cmp.Diff([]string{"2 tests changed since and run again"}, warned); diff != "" {
+		t.Error(diff)
+	}
+	if again.Run.ID != first.Run.ID || again.Run.Totals.Passed != 1 || again.Run.Code() != result.ExitFailed {
 		t.Errorf("run %+v", again.Run)
 	}
 	// A new run in the same folder moves the earlier one aside.
-	_, _, warned := run(t, dir, func(*evaluation.Config) {})
+	_, _, warned = run(t, dir, func(*evaluation.Config) {})
 	aside := filepath.Join(dir, "out", "earlier", first.Run.ID)
 	if _, err := runlog.ReadRun(aside); err != nil || len(warned) != 1 || !strings.Contains(warned[0], aside) {
 		t.Errorf("earlier run: %v, warned %q", err, warned)

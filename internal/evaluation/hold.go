@@ -43,27 +43,24 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	if err := e.prepare(); err != nil {
 		return nil, err
 	}
-	h, log, err := e.openRun(ctx)
+	kept := &keeper{sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]string{}, ended: map[result.Key]bool{}}
+	h, prior, err := e.openRun(ctx, kept)
 	if err != nil {
 		return nil, err
 	}
-	prior, err := e.prior(h.Dir)
-	if err != nil {
-		return nil, errors.Join(err, log.Close(), h.lock.Release())
-	}
+	e.tell(prior)
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
-	kept := &keeper{log: log, sink: e.Sink, ended: map[result.Key]bool{}}
 	o := &orchestrator.Orchestrator{
 		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: kept, Observe: e.Sink.Observe,
 		Hold: e.hold,
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: e.planned.units(), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
+		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
 	}, e.Stop)
 	e.Sink.End()
 	<-indexed
-	if closing := log.Close(); err == nil {
+	if closing := kept.log.Close(); err == nil {
 		err = closing
 	}
 	switch {
@@ -77,9 +74,12 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	records := &kept.records
 	if e.Resume {
-		if records, err = e.recount(h.Dir, func(key result.Key) bool { return prior.again[key] && !kept.ended[key] }); err != nil {
+		if records, err = recount(h.Dir, prior); err != nil {
 			e.abort(h, err)
 		}
+	}
+	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
+		e.abort(h, err)
 	}
 	e.end(h, records, func(key result.Key) bool {
 		_, before := prior.outcomes[key]
@@ -94,28 +94,6 @@ func (e *Evaluation) abort(h *Held, err error) {
 		h.message = e.setup.Secrets().Text(err.Error())
 	}
 	e.warn(err.Error() + "; what was finished is in " + h.Dir)
-}
-
-// keeper keeps records in the log, counts them and tells the sink of them.
-type keeper struct {
-	log     *runlog.Log
-	sink    Sink
-	records result.Tallies
-	// ended are the tests that have a record now.
-	ended map[result.Key]bool
-}
-
-// Append implements orchestrator.Results.
-func (k *keeper) Append(t *result.Test) error {
-	if err := k.log.Append(t); err != nil {
-		return err
-	}
-	k.records.Add(t)
-	if t.Trial == 0 {
-		k.ended[t.Key()] = true
-	}
-	k.sink.Keep(t)
-	return nil
 }
 
 // warn tells of what stops nothing, and keeps it for the run's record. It is safe for concurrent use.
@@ -217,10 +195,10 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test
 	})
 }
 
-// openRun makes the run's folder with its first run.json and opens its log.
-func (e *Evaluation) openRun(ctx context.Context) (*Held, *runlog.Log, error) {
+// openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.
+func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prior, err error) {
 	now := e.setup.Now()
-	h := &Held{Dir: e.Out, began: now, Run: result.Run{
+	h = &Held{Dir: e.Out, began: now, Run: result.Run{
 		Schema: result.Schema, ID: RunID(now), Version: e.Version, Command: e.Command, StartedAt: now.UTC(),
 		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
 	}}
@@ -235,21 +213,29 @@ func (e *Evaluation) openRun(ctx context.Context) (*Held, *runlog.Log, error) {
 		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
 	}
 	if err := e.takeFolder(ctx, h); err != nil {
-		return nil, nil, err
+		return nil, p, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.lock.Release())
+		}
+	}()
 	h.Run.Config = map[string]any{
 		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": e.setup.Config().Path,
 	}
-	log, err := (*runlog.Log)(nil), runlog.WriteRun(h.Dir, h.Run)
-	if err == nil {
-		log, err = runlog.Open(h.Dir)
+	if p, err = e.prior(h.Dir, kept.prints); err != nil {
+		return nil, p, err
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, h.lock.Release())
+	h.Run.LeftOut = p.leftOutKeys()
+	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
+		return nil, p, err
 	}
-	log.Redact = e.setup.Secrets().Bytes
-	h.made = report.Watch(log, report.Formats().Choose(e.Formats))
-	return h, log, nil
+	if kept.log, err = runlog.Open(h.Dir); err != nil {
+		return nil, p, err
+	}
+	kept.log.Redact = e.setup.Secrets().Bytes
+	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
+	return h, p, nil
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.

@@ -1,10 +1,15 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/report"
@@ -77,8 +82,13 @@ func sameFolder(a, b string) bool {
 type prior struct {
 	outcomes map[result.Key]orchestrator.Outcome
 	tests    int
-	// again are the tests that have a record and are run again.
-	again map[result.Key]bool
+	// wanted has the fingerprint of every test of the plan.
+	wanted map[result.Key]string
+	// again are the tests that have a record and are run again; changed counts those of them that are not what they were.
+	again   map[result.Key]bool
+	changed int
+	// leftOut are tests with records that the plan does not have.
+	leftOut map[result.Key]bool
 }
 
 func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
@@ -86,24 +96,48 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 	return o, ok
 }
 
-// prior reads the outcomes to keep. Rerun leaves out what failed, with all trials of such a test.
-func (e *Evaluation) prior(dir string) (prior, error) {
-	p := prior{outcomes: map[result.Key]orchestrator.Outcome{}, again: map[result.Key]bool{}}
+// prior reads the outcomes to keep: those of the plan's tests that are still what they were. Rerun leaves out what failed, with all trials of such a
+// test. What is left out goes from the log, which is kept as it was beside it.
+func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
+	p := prior{
+		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{}, leftOut: map[result.Key]bool{},
+	}
 	if !e.Resume {
 		return p, nil
 	}
+	for u, err := range e.planned.units() {
+		if err != nil {
+			return p, err
+		}
+		if p.wanted[keyOf(u)], err = f.of(u); err != nil {
+			return p, err
+		}
+	}
+	stale := map[result.Key]bool{}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return p, err
+		}
+		whole := wholeOf(t)
+		switch now, planned := p.wanted[whole]; {
+		case !planned:
+			p.leftOut[whole] = true
+			continue
+		case t.Fingerprint != now:
+			stale[whole] = true
+			continue
 		}
 		p.outcomes[t.Key()] = orchestrator.OutcomeOf(t)
 		// A skipped test depended on one that failed or broke. It may pass now.
 		failed := t.Verdict == result.Fail && e.Rerun == "failed"
 		broke := (t.Verdict == result.Error || t.Verdict == result.Skip) && e.Rerun != ""
 		if t.Trial == 0 && (failed || broke) {
-			p.again[t.Key()] = true
+			p.again[whole] = true
 		}
 	}
+	p.changed = len(stale)
+	maps.Copy(p.again, stale)
+	e.runAgainDependents(p)
 	for k := range p.outcomes {
 		whole := k
 		whole.Trial = 0
@@ -113,30 +147,80 @@ func (e *Evaluation) prior(dir string) (prior, error) {
 			p.tests++
 		}
 	}
-	return p, nil
+	return p, runlog.Compact(dir, func(test result.Key) bool { return p.again[test] })
 }
 
-// recount leaves one record of each test in the log of a resumed run, and counts those of the plan. The old record of a test that was to run
-// again and did not counts as not run.
-func (e *Evaluation) recount(dir string, stale func(result.Key) bool) (*result.Tallies, error) {
-	records := &result.Tallies{}
-	if err := runlog.Compact(dir); err != nil {
-		return records, err
-	}
-	planned := map[result.Key]bool{}
-	for u, err := range e.planned.units() {
-		if err != nil {
-			return records, err
+// runAgainDependents runs tests again that were skipped because of one that runs again.
+func (e *Evaluation) runAgainDependents(p prior) {
+	for again := true; again; {
+		again = false
+		for u, err := range e.planned.units() {
+			if err != nil {
+				return
+			}
+			key := keyOf(u)
+			if p.again[key] || p.outcomes[key].Verdict != result.Skip {
+				continue
+			}
+			for _, id := range u.Test.DependsOn {
+				if p.again[result.Key{Suite: key.Suite, TestID: id, Target: key.Target}] {
+					p.again[key], again = true, true
+				}
+			}
 		}
-		planned[result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}] = true
 	}
+}
+
+// tell says what a resumed run makes of the records it found.
+func (e *Evaluation) tell(p prior) {
+	switch {
+	case p.changed == 1:
+		e.warn("1 test changed since and runs again")
+	case p.changed > 1:
+		e.warn(fmt.Sprintf("%d tests changed since and run again", p.changed))
+	}
+	if len(p.leftOut) > 0 {
+		e.warn("records that count no longer, since their test or target is not part of the run: " + named(p.leftOutKeys()))
+	}
+}
+
+// leftOutKeys returns the tests with records that the plan does not have, in order.
+func (p prior) leftOutKeys() []result.Key {
+	return slices.SortedFunc(maps.Keys(p.leftOut), func(a, b result.Key) int {
+		return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.TestID, b.TestID), cmp.Compare(a.Target, b.Target))
+	})
+}
+
+// maxNamed is how many tests a sentence names.
+const maxNamed = 10
+
+func named(keys []result.Key) string {
+	var names []string
+	for i, k := range keys {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(keys)-i))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", k.TestID, k.Target))
+	}
+	return strings.Join(names, ", ")
+}
+
+// wholeOf returns the key of the test that a record belongs to, whatever its trial.
+func wholeOf(t *result.Test) result.Key {
+	key := t.Key()
+	key.Trial = 0
+	return key
+}
+
+// recount counts the records in the log of a resumed run that count: those of the plan.
+func recount(dir string, p prior) (*result.Tallies, error) {
+	records := &result.Tallies{}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return records, err
 		}
-		key := t.Key()
-		key.Trial = 0
-		if planned[key] && !stale(key) {
+		if _, planned := p.wanted[wholeOf(t)]; planned {
 			records.Add(t)
 		}
 	}

@@ -26,10 +26,36 @@ type Report struct {
 
 // New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
 // What such a run's totals do not say yet is counted from the tests. Nothing is read before something is rendered.
+// Records of tests that the run has left out are passed over.
 func New(run result.Run, tests runlog.Tests) *Report {
+	tests = counted(run, tests)
 	r := &Report{run: run, tests: tests}
 	r.survey = sync.OnceValues(func() (*survey, error) { return look(run, tests) })
 	return r
+}
+
+// counted returns the records that count: those of tests that the run has not left out.
+func counted(run result.Run, tests runlog.Tests) runlog.Tests {
+	if len(run.LeftOut) == 0 {
+		return tests
+	}
+	out := make(map[result.Key]bool, len(run.LeftOut))
+	for _, key := range run.LeftOut {
+		out[key] = true
+	}
+	return func(yield func(*result.Test, error) bool) {
+		for t, err := range tests {
+			if err == nil {
+				key := t.Key()
+				if key.Trial = 0; out[key] {
+					continue
+				}
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
 }
 
 // Tests returns the records that the report is made of.

@@ -150,8 +150,10 @@ type Test struct {
 	Judge           JudgeUse       `json:"judge"`
 	Trials          *Trials        `json:"trials,omitempty"`
 	Sampling        *Sampling      `json:"sampling,omitempty"`
-	Tags            []string       `json:"tags,omitempty"`
-	Metadata        map[string]any `json:"metadata,omitempty"`
+	// Fingerprint is a hash of everything that decided the record. A resumed run keeps the record while the hash is the plan's.
+	Fingerprint string         `json:"fingerprint,omitempty"`
+	Tags        []string       `json:"tags,omitempty"`
+	Metadata    map[string]any `json:"metadata,omitempty"`
 }
 
 // Trials summarises the trials of one test.

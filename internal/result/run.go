@@ -73,6 +73,8 @@ type Run struct {
 	Schema  int    `json:"schema"`
 	ID      string `json:"run_id"`
 	Version string `json:"version"`
+	// Fingerprint is a hash of everything that decides the records.
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// Command is the command line without secrets.
 	Command    []string  `json:"command"`
 	Suites     []string  `json:"suites"`
@@ -89,7 +91,10 @@ type Run struct {
 	PassRate *float64    `json:"pass_rate"`
 	Interval *[2]float64 `json:"pass_rate_interval"`
 	// NotRun names tests of a stopped run that were not run, at most MaxNotRun of them; Totals counts all.
-	NotRun   []Key    `json:"not_run,omitempty"`
+	NotRun []Key `json:"not_run,omitempty"`
+	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no longer asked for.
+	// They count nowhere.
+	LeftOut  []Key    `json:"left_out,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// ExitReason is one of the constants; ExitMessage says in a sentence why a run stopped.
 	ExitReason  string `json:"exit_reason"`

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"rehearse/internal/result"
 )
 
-// Compact leaves one record per key in the log in dir, the last one, as a run needs in which some tests were run again.
-// The log as it was is kept beside it, numbered. A log without repeats is left alone. Nobody may be writing the log.
-func Compact(dir string) error {
+// Compact leaves one record per key in the log in dir, the last one, and none of a test that drop takes; drop gets keys without a trial.
+// The log as it was is kept beside it, numbered. A log that needs no change is left alone. Nobody may be writing the log.
+func Compact(dir string, drop func(test result.Key) bool) error {
 	path := filepath.Join(dir, LogFile)
 	file, err := os.Open(path)
 	if err != nil {
@@ -21,6 +23,9 @@ func Compact(dir string) error {
 	}
 	defer func() { _ = file.Close() }() // nothing is written to it
 	old, end, err := superseded(file)
+	if err == nil {
+		err = addDropped(old, io.NewSectionReader(file, 0, end), drop)
+	}
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -47,6 +52,22 @@ func Compact(dir string) error {
 		return fmt.Errorf("compact %s: %w", path, err)
 	}
 	return nil
+}
+
+// addDropped adds to old where the lines begin whose records drop takes.
+func addDropped(old map[int64]struct{}, log io.Reader, drop func(result.Key) bool) error {
+	lines := newLines(log)
+	for lines.next() {
+		if lines.err != nil {
+			continue
+		}
+		if key, ok := keyOf(lines.line); ok {
+			if key.Trial = 0; drop(key) {
+				old[lines.start] = struct{}{}
+			}
+		}
+	}
+	return lines.failed
 }
 
 // keep gives the log a second name, or copies it where the file system has no links.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"rehearse/internal/config"
@@ -116,4 +117,47 @@ func LoadFlow(c config.Flow) (*flow.Flow, error) {
 		return nil, source.Invalid("%s holds %d flows: choose one with `flow_id:`, or flow:%s#ID: %s", c.Path, len(flows), c.Path, strings.Join(ids, ", "))
 	}
 	return flows[0], nil
+}
+
+// Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models
+// that it names, those of the configuration.
+func (s *Setup) Definition(name string) (any, error) {
+	if _, ok := s.made[name]; ok {
+		return name, nil // whoever makes it knows
+	}
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	t.Model = defined(t.Model)
+	if t.Kind == config.ModelTarget || t.Kind == config.HTTPTarget {
+		return t, nil
+	}
+	models := make(map[string]config.Model, len(s.config.Models))
+	for name, m := range s.config.Models {
+		models[name] = defined(m)
+	}
+	return []any{t, models, s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}, nil
+}
+
+// defined returns a model whose file, if it has one, is named by its whole path.
+func defined(m config.Model) config.Model {
+	if file, _, _ := strings.Cut(m.Name, "#"); m.Dir != "" && filepath.Ext(file) != "" && !filepath.IsAbs(m.Name) {
+		m.Name = filepath.Join(m.Dir, m.Name)
+	}
+	m.Dir = ""
+	return m
+}
+
+// JudgeDefinition returns everything that decides how a judge judges, as values that JSON can hold.
+func (s *Setup) JudgeDefinition(j Judging) (any, error) {
+	found, err := s.judges(j)
+	if err != nil {
+		return nil, err
+	}
+	second := found.secondary
+	if second != nil {
+		second = new(defined(*second))
+	}
+	return []any{defined(found.primary), second, found.samples, found.complexity}, nil
 }

@@ -1,0 +1,197 @@
+package evaluation
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"rehearse/internal/setup"
+)
+
+// Limits of what is read for a fingerprint. Beyond them size and time of a file stand for its content.
+const (
+	maxContentFiles = 20_000
+	maxContentBytes = 1 << 30
+	// maxScanned is the largest file that is searched for the names of others.
+	maxScanned = 1 << 20
+	// maxNested is how far files that name files are followed.
+	maxNested = 4
+)
+
+// content is a file by the name under which it was found.
+type content struct{ Name, Sum string }
+
+// contents finds and hashes files that definitions name, each once.
+type contents struct {
+	sums         map[string]string // by absolute path
+	files, bytes int64
+}
+
+func newContents() *contents { return &contents{sums: map[string]string{}} }
+
+// named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
+func (c *contents) named(value any, dir string) []content {
+	var found []content
+	seen := map[string]bool{}
+	for _, text := range texts(value, nil) {
+		for _, name := range candidates(text) {
+			found = append(found, c.at(name, dir, seen, 0)...)
+		}
+	}
+	return found
+}
+
+// texts returns all strings in a plain value.
+func texts(value any, all []string) []string {
+	switch value := value.(type) {
+	case string:
+		return append(all, value)
+	case []any:
+		for _, item := range value {
+			all = texts(item, all)
+		}
+	case map[string]any:
+		for _, key := range setup.Names(value) {
+			all = texts(value[key], all)
+		}
+	}
+	return all
+}
+
+// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, and each word of a command.
+func candidates(text string) []string {
+	if len(text) > 4096 || strings.ContainsAny(text, "\n\x00") {
+		return nil
+	}
+	text = strings.TrimPrefix(text, "file://")
+	names := []string{text}
+	if before, _, ok := strings.Cut(text, "#"); ok {
+		names = append(names, before)
+	}
+	if words := strings.Fields(text); len(words) > 1 && len(words) < 64 {
+		names = append(names, words...)
+	}
+	return names
+}
+
+// at returns the content of the file or folder of that name, and of the files that it names itself; nothing when there is none.
+func (c *contents) at(name, dir string, seen map[string]bool, depth int) []content {
+	if filepath.Ext(name) == "" && !strings.ContainsRune(name, '/') {
+		return nil // a word, such as the name of a model
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil || seen[path] || depth > maxNested {
+		return nil
+	}
+	if !info.IsDir() {
+		seen[path] = true
+		return append([]content{{filepath.Base(name), c.sum(path, info)}}, c.nested(path, info, seen, depth)...)
+	}
+	var found []content
+	// What cannot be read is missed by whoever opens it.
+	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // as above
+		case d.IsDir() && file != path && (strings.HasPrefix(d.Name(), ".") || isRun(file)):
+			return filepath.SkipDir
+		case d.IsDir() || seen[file] || isOutput(file):
+			return nil
+		case c.files > maxContentFiles:
+			return filepath.SkipAll
+		}
+		info, err := d.Info()
+		relative, relErr := filepath.Rel(path, file)
+		if errors.Join(err, relErr) == nil && info.Mode().IsRegular() {
+			seen[file] = true
+			found = append(found, content{filepath.ToSlash(relative), c.sum(file, info)})
+			found = append(found, c.nested(file, info, seen, depth)...)
+		}
+		return nil
+	})
+	return found
+}
+
+// isOutput reports whether a file is one that programs write while they run.
+func isOutput(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasPrefix(base, ".") || strings.Contains(base, ".db") || filepath.Ext(base) == ".log" || filepath.Ext(base) == ".lock"
+}
+
+// nestedName is what looks like the name of a file in a flow, a site or a list of tests.
+var nestedName = regexp.MustCompile(`[\w./-]+\.(?:ya?ml|jsonl?|md|txt|csv|prompt)\b`)
+
+// nested returns the files that a file of YAML or JSON names.
+func (c *contents) nested(path string, info fs.FileInfo, seen map[string]bool, depth int) []content {
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json":
+	default:
+		return nil
+	}
+	if info.Size() > maxScanned {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var found []content
+	for _, name := range nestedName.FindAllString(string(data), 1_000) {
+		found = append(found, c.at(name, filepath.Dir(path), seen, depth+1)...)
+	}
+	return found
+}
+
+// sum returns the hash of a file's content.
+func (c *contents) sum(path string, info fs.FileInfo) string {
+	if done, ok := c.sums[path]; ok {
+		return done
+	}
+	h := sha256.New()
+	c.files++
+	c.bytes += info.Size()
+	file, err := os.Open(path)
+	if err == nil && info.Mode().IsRegular() && c.bytes <= maxContentBytes {
+		_, err = io.Copy(h, io.LimitReader(file, maxContentBytes))
+	} else {
+		_, _ = io.WriteString(h, info.ModTime().UTC().String()) // a hash takes everything
+		_, _ = io.WriteString(h, info.Mode().String())
+	}
+	if file != nil {
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	c.sums[path] = short(h)
+	return c.sums[path]
+}
+
+// withoutPaths returns a plain value in which absolute paths have become their last element.
+func withoutPaths(value any) any {
+	switch value := value.(type) {
+	case string:
+		if filepath.IsAbs(value) {
+			return filepath.Base(value)
+		}
+		return value
+	case []any:
+		for i := range value {
+			value[i] = withoutPaths(value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = withoutPaths(value[key])
+		}
+	}
+	return value
+}

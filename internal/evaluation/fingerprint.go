@@ -1,0 +1,154 @@
+package evaluation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"path/filepath"
+	"slices"
+
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
+	"rehearse/internal/setup"
+	"rehearse/internal/suite"
+)
+
+// fingerprintVersion changes when equal inputs no longer give equal records.
+const fingerprintVersion = 1
+
+// fingerprints hash everything that decides a record: the settled test, the content of every file that it or its target names, and the definitions
+// of target and judge. No path is part of it but those that the author wrote. It is used by one goroutine.
+type fingerprints struct {
+	e     *Evaluation
+	files *contents
+	// parts has the hashes of targets and judges, which many tests share.
+	parts map[string]string
+}
+
+func newFingerprints(e *Evaluation) *fingerprints {
+	return &fingerprints{e: e, files: newContents(), parts: map[string]string{}}
+}
+
+// settled is a test as far as it decides its record. Workers, budget and cache do not.
+type settled struct {
+	Version    int
+	Test       suite.Test
+	Turns      [][]assertion
+	Assertions []assertion
+	Files      []content
+	Target     string
+	Judge      string
+}
+
+// assertion is an assertion with its parameters as plain values.
+type assertion struct {
+	suite.Assertion
+	Params any
+	// Dir and Vars decide nothing by themselves: files and variables are filled in.
+	Dir, Vars string
+}
+
+// of returns the fingerprint of a test with a target.
+func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
+	t := *u.Test
+	s := settled{Version: fingerprintVersion}
+	x := t.Execution
+	t.Execution = suite.Execution{
+		Threshold: x.Threshold, Trials: x.Trials, Retries: x.Retries, Timeout: x.Timeout, ConversationTimeout: x.ConversationTimeout,
+		ShortCircuit: x.ShortCircuit, AllMustPass: x.AllMustPass,
+	}
+	t.Turns = slices.Clone(t.Turns)
+	for i := range t.Turns {
+		s.Turns = append(s.Turns, f.plain(t.Turns[i].Assertions, &s.Files))
+		t.Turns[i].Assertions = nil
+	}
+	s.Assertions = f.plain(t.Assertions, &s.Files)
+	t.Assertions, s.Test = nil, t
+	var err error
+	if s.Target, err = f.target(u.Test.Suite, u.Target); err != nil {
+		return "", err
+	}
+	if f.e.asksJudge(u.Test) {
+		if s.Judge, err = f.judge(u.Test.Suite); err != nil {
+			return "", err
+		}
+	}
+	return sum(s)
+}
+
+// plain returns assertions as plain values and adds the files that they name.
+func (f *fingerprints) plain(assertions []suite.Assertion, files *[]content) []assertion {
+	var all []assertion
+	for _, a := range assertions {
+		params := a.Params.Any()
+		*files = append(*files, f.files.named(params, a.Dir)...)
+		all = append(all, assertion{Assertion: a, Params: params})
+	}
+	return all
+}
+
+// target returns the hash of a target's definition.
+func (f *fingerprints) target(suiteName, name string) (string, error) {
+	return f.part("target "+suiteName+"\x00"+name, suiteName, func(at *setup.Setup) (any, error) { return at.Definition(name) })
+}
+
+// judge returns the hash of the definition of a suite's judge.
+func (f *fingerprints) judge(suiteName string) (string, error) {
+	return f.part("judge "+suiteName, suiteName, func(at *setup.Setup) (any, error) {
+		return at.JudgeDefinition(f.e.judging(f.e.suiteNamed(suiteName)))
+	})
+}
+
+// part returns the hash of a definition with the content of the files that it names. Their names are left out: configurations hold them as
+// absolute paths.
+func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (any, error)) (string, error) {
+	if done, ok := f.parts[key]; ok {
+		return done, nil
+	}
+	at := f.e.setups[suiteName]
+	definition, err := define(at)
+	definition = []any{definition, f.e.Made}
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(definition)
+	if err != nil {
+		return "", err
+	}
+	var plain any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		return "", err
+	}
+	files := f.files.named(plain, f.e.dir(at))
+	done, err := sum([]any{withoutPaths(plain), files})
+	f.parts[key] = done
+	return done, err
+}
+
+// sum returns the hash of a value's JSON.
+func sum(value any) (string, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("fingerprint: %w", err)
+	}
+	h := sha256.New()
+	h.Write(data)
+	return short(h), nil
+}
+
+func short(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
+
+// dir returns the folder in which the names of files in a configuration start.
+func (e *Evaluation) dir(at *setup.Setup) string {
+	if at.Config().Path == "" {
+		return "."
+	}
+	return filepath.Dir(at.Config().Path)
+}
+
+// keyOf returns the key of the record of a unit.
+func keyOf(u orchestrator.Unit) result.Key {
+	return result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
+}

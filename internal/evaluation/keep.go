@@ -1,0 +1,75 @@
+package evaluation
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"iter"
+
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+)
+
+// keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses it.
+type keeper struct {
+	log    *runlog.Log
+	sink   Sink
+	prints *fingerprints
+	// open has the fingerprints of tests that have begun; ended are those that have a record now.
+	open  map[result.Key]string
+	ended map[result.Key]bool
+	// all is the fingerprint of the run, empty until every test has begun.
+	all     string
+	records result.Tallies
+}
+
+// printed yields the units and remembers their fingerprints.
+func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
+	return func(yield func(orchestrator.Unit, error) bool) {
+		h := sha256.New()
+		for u, err := range units {
+			key := result.Key{}
+			if err == nil {
+				key = keyOf(u)
+				k.open[key], err = k.prints.of(u)
+			}
+			if err != nil {
+				yield(u, err)
+				return
+			}
+			fmt.Fprintln(h, key.Suite, key.TestID, key.Target, k.open[key])
+			if !yield(u, nil) {
+				return
+			}
+		}
+		k.all = short(h)
+	}
+}
+
+// fingerprint returns the fingerprint of the whole run, also of a stopped one.
+func (k *keeper) fingerprint(p *plan) (string, error) {
+	if k.all == "" {
+		for _, err := range k.printed(p.units()) {
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return k.all, nil
+}
+
+// Append implements orchestrator.Results.
+func (k *keeper) Append(t *result.Test) error {
+	whole := wholeOf(t)
+	t.Fingerprint = k.open[whole]
+	if err := k.log.Append(t); err != nil {
+		return err
+	}
+	k.records.Add(t)
+	if t.Trial == 0 {
+		k.ended[whole] = true
+		delete(k.open, whole)
+	}
+	k.sink.Keep(t)
+	return nil
+}
