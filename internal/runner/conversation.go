@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -28,10 +29,12 @@ type Conversation struct {
 	InOrder bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Log gets the stacks of panics at debug level; nil discards them.
+	Log *slog.Logger
 }
 
-// Hold holds the conversation and returns its record. An agent that fails gives a record too, not an error.
-// The only errors are ErrInterrupted and a fault in an assertion, which loading should have found.
+// Hold holds the conversation and returns its record. An agent that fails, a grader that cannot decide and a panic of either give a record too;
+// the only error is ErrInterrupted.
 //
 // The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or InOrder is set.
 // Turns are graded in their order.
@@ -39,9 +42,10 @@ func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	h, err := prepare(c)
-	if err != nil {
-		return nil, err
+	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
+	if err := h.prepare(); err != nil {
+		h.refuse(err)
+		return h.record(), nil
 	}
 	outer := ctx
 	if limit := c.Test.Execution.ConversationTimeout; limit > 0 {
@@ -51,10 +55,10 @@ func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 	}
 	h.talk(ctx)
 	h.gradeWhole(ctx)
-	if outer.Err() != nil {
+	if outer.Err() != nil && (h.failed != nil || h.undecided) {
 		return nil, ErrInterrupted
 	}
-	return h.record(), nil
+	return h.record(), nil // also of a conversation that was complete when its caller wanted to stop
 }
 
 // held is a conversation while it is being held.
@@ -76,29 +80,50 @@ type held struct {
 	// undecided is true once a grader could not decide
 	undecided bool
 	stopped   bool
+	// abandoned is true once the session did not come back from a turn; it is closed when it does
+	abandoned bool
 }
 
-func prepare(c Conversation) (*held, error) {
-	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
-	anyAssertion := len(c.Test.Assertions) > 0
-	for _, turn := range c.Test.Turns {
+// prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should have found.
+func (h *held) prepare() error {
+	anyAssertion := len(h.Test.Assertions) > 0
+	for _, turn := range h.Test.Turns {
 		anyAssertion = anyAssertion || len(turn.Assertions) > 0
 		checks, err := h.turnChecks(turn)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.turns = append(h.turns, checks)
 	}
-	whole := c.Test.Assertions
-	if !anyAssertion && c.Test.Criteria != "" {
-		if !c.Test.Conversation {
-			return h, h.addCriteria()
+	whole := h.Test.Assertions
+	if !anyAssertion && h.Test.Criteria != "" {
+		if !h.Test.Conversation {
+			return h.addCriteria()
 		}
 		whole = []suite.Assertion{implicit("criteria")}
 	}
 	var err error
 	h.whole, err = h.checks(whole)
-	return h, err
+	return err
+}
+
+// refuse records that the conversation was not begun.
+func (h *held) refuse(err error) {
+	f := result.Failure{Code: result.SpecInvalid, Source: "orchestrator", Message: err.Error()}
+	if errors.Is(err, errPanic) {
+		f.Code = result.EngineError
+	}
+	h.turns = make([][]Check, len(h.Test.Turns))
+	h.skipTurns()
+	h.failed = &f
+}
+
+// skipTurns fills scores as they are until a turn is graded.
+func (h *held) skipTurns() {
+	h.scores = make([]result.Score, len(h.turns))
+	for i := range h.scores {
+		h.scores[i] = skipped(fmt.Sprintf("turn-%d", i+1), h.turns[i])
+	}
 }
 
 // turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own criteria, or an implicit
@@ -130,7 +155,7 @@ func implicit(name string) suite.Assertion {
 func (h *held) checks(assertions []suite.Assertion) ([]Check, error) {
 	var checks []Check
 	for _, a := range assertions {
-		c, err := h.Grading.Check(a)
+		c, err := foreign(ended(), h.Log, func() (Check, error) { return h.Grading.Check(a) }, nil)
 		if err != nil {
 			return nil, fmt.Errorf("test %s: %w", h.Test.ID, err)
 		}
@@ -147,132 +172,8 @@ func Threshold(t *suite.Test) float64 {
 	return suite.DefaultThreshold
 }
 
-// talk asks turn by turn and fills scores, one for each turn.
-func (h *held) talk(ctx context.Context) {
-	h.scores = make([]result.Score, len(h.turns))
-	for i := range h.scores {
-		h.scores[i] = skipped(fmt.Sprintf("turn-%d", i+1), h.turns[i])
-	}
-	session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial})
-	if err != nil {
-		h.engineFailure(ctx, 0, err)
-		return
-	}
-	if s, ok := session.(Historian); ok {
-		h.history = slices.Clone(s.Earlier())
-	}
-	defer func() { _ = session.Close() }() // a failure to close changes nothing in what was said
-
-	// The channel never blocks: it has room for every turn.
-	spoken := make(chan *Exchange, len(h.turns))
-	graded := make(chan struct{})
-	go func() {
-		defer close(graded)
-		for x := range spoken {
-			h.gradeTurn(ctx, x)
-		}
-	}()
-	defer func() { <-graded }()
-	defer close(spoken)
-	for i := range h.turns {
-		x, err := h.say(ctx, session, i)
-		if err != nil {
-			h.engineFailure(ctx, i, err)
-			return
-		}
-		if !h.Test.StopOnFailure && !h.InOrder {
-			spoken <- x
-			continue
-		}
-		h.gradeTurn(ctx, x)
-		if h.Test.StopOnFailure && h.scores[i].Verdict == result.Fail {
-			h.stopped = i+1 < len(h.turns)
-			return
-		}
-	}
-}
-
-// say sends one user message and adds the actual reply to the history.
-func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, error) {
-	turn := h.Test.Turns[i]
-	asked := h.Now()
-	reply, err := session.Send(ctx, turn.Input)
-	if reply.Latency == 0 {
-		reply.Latency = h.Now().Sub(asked)
-	}
-	reply.Attempts = max(1, reply.Attempts)
-	if err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-		reply.Usage.Unknown, reply.Cost.Unknown = true, true // the model may have worked for nobody
-	}
-	h.log = append(h.log, result.Turn{
-		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
-		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID,
-		FinishReason: reply.FinishReason,
-	})
-	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
-	if err != nil {
-		var tries interface{ Tries() int }
-		if errors.As(err, &tries) {
-			h.log[i].Attempts = max(reply.Attempts, tries.Tries())
-		}
-		return nil, err
-	}
-	x := &Exchange{
-		Test: h.Test, Turn: i + 1, Input: window(h.history, h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
-		Expected: turn.Expected, Criteria: h.Test.Criteria, Reply: reply, TurnCount: i + 1,
-	}
-	h.history = append(h.history, reply.Message())
-	h.replies = append(h.replies, reply)
-	return x, nil
-}
-
-// window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps everything.
-func window(history []chat.Message, n int) []chat.Message {
-	if n == 0 {
-		return slices.Clip(history)
-	}
-	start := len(history)
-	for start > 0 && n > 0 {
-		start--
-		if history[start].Role == chat.User {
-			n--
-		}
-	}
-	var seen []chat.Message
-	for i, m := range history {
-		if i >= start || m.Role == chat.System {
-			seen = append(seen, m)
-		}
-	}
-	return seen
-}
-
-// engineFailure records that the target did not answer turn i. Later turns stay skipped.
-func (h *held) engineFailure(ctx context.Context, i int, err error) {
-	f := result.Failure{Code: result.EngineError, Source: "transport", Turn: i + 1, Message: err.Error()}
-	if _, seeded := errors.AsType[*SeedError](err); seeded {
-		f.Code, f.Source = result.SeedMismatch, "target"
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		f.Code, f.Source = result.Timeout, "orchestrator"
-	}
-	if errors.Is(context.Cause(ctx), errTooLong) {
-		f.Code, f.Source = result.Timeout, "orchestrator"
-		f.Message = tooLong(h.Test)
-	}
-	h.failed = &f
-	if i < len(h.scores) {
-		h.scores[i].Verdict = result.Error
-		h.scores[i].Failures = []result.Failure{f}
-	}
-}
-
-func tooLong(t *suite.Test) string {
-	return fmt.Sprintf("%v (%s)", errTooLong, t.Execution.ConversationTimeout)
-}
-
 func (h *held) gradeTurn(ctx context.Context, x *Exchange) {
-	item, use, decided := grade(ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x, h.threshold)
+	item, use, decided := h.grade(ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x)
 	h.scores[x.Turn-1] = item
 	h.judge = h.judge.Add(use)
 	h.undecided = h.undecided || !decided
@@ -287,7 +188,7 @@ func (h *held) gradeWhole(ctx context.Context) {
 		h.scores = append(h.scores, skipped("assertions", h.whole))
 		return
 	}
-	item, use, decided := grade(ctx, "assertions", h.whole, h.wholeExchange(), h.threshold)
+	item, use, decided := h.grade(ctx, "assertions", h.whole, h.wholeExchange())
 	item.PartialTranscript = h.stopped
 	h.scores = append(h.scores, item)
 	h.judge = h.judge.Add(use)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -13,8 +12,9 @@ import (
 )
 
 // grade grades one exchange: deterministic checks first, models last.
-// decided is false if a grader could not decide; the score is then 0 and means nothing.
-func grade(ctx context.Context, name string, checks []Check, x *Exchange, threshold float64) (item result.Score, use result.JudgeUse, decided bool) {
+// decided is false if a grader could not decide: the item is then an error without a score. What the others found stands in it all the same.
+func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchange) (item result.Score, use result.JudgeUse, decided bool) {
+	threshold := h.threshold
 	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
 	grades := make([]result.Grade, len(checks))
 	decided = true
@@ -28,7 +28,7 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 				grades[i] = notAsked(c)
 				continue
 			}
-			g, err := askGrader(ctx, c, x)
+			g, err := h.ask(ctx, c, x)
 			use = use.Add(g.Judge)
 			if err != nil {
 				decided = false
@@ -56,23 +56,20 @@ func grade(ctx context.Context, name string, checks []Check, x *Exchange, thresh
 			item.Failures = append(item.Failures, f)
 		}
 	}
-	item.Verdict = result.Fail
-	if decided {
-		score(&item, checks, grades, failed, threshold, x)
+	if !decided {
+		result.SortFailures(item.Failures)
+		item.Verdict = result.Error
+		return item, use, false
 	}
+	item.Verdict = result.Fail
+	score(&item, checks, grades, failed, threshold, x)
 	result.SortFailures(item.Failures)
-	return item, use, decided
+	return item, use, true
 }
 
-// askGrader has a grader grade the exchange and turns a panic into an error. Graders run in a goroutine of their own, where a panic would end
-// the program.
-func askGrader(ctx context.Context, c Check, x *Exchange) (g result.Grade, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error, please report it: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return c.Grader.Grade(ctx, x)
+// ask has a grader grade the exchange. A grader that does not end with its context is not waited for.
+func (h *held) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
+	return foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
 }
 
 func shortCircuit(x *Exchange) bool {

@@ -30,6 +30,9 @@ func (h *held) record() *result.Test {
 			t.Failures = append(t.Failures, s.Failures...)
 		}
 	}
+	if h.failed != nil && len(t.Failures) == 0 {
+		t.Failures = append(t.Failures, *h.failed) // of a conversation that was not begun
+	}
 	result.SortFailures(t.Failures)
 	switch {
 	case h.failed != nil || h.undecided:

@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/suite"
+)
+
+// talk asks turn by turn and fills scores, one for each turn.
+func (h *held) talk(ctx context.Context) {
+	h.skipTurns()
+	session, err := h.open(ctx)
+	if err != nil {
+		h.engineFailure(ctx, 0, err)
+		return
+	}
+	defer func() {
+		if !h.abandoned {
+			h.closed(session)
+		}
+	}()
+
+	// The channel never blocks: it has room for every turn.
+	spoken := make(chan *Exchange, len(h.turns))
+	graded := make(chan struct{})
+	go func() {
+		defer close(graded)
+		for x := range spoken {
+			h.gradeTurn(ctx, x)
+		}
+	}()
+	defer func() { <-graded }()
+	defer close(spoken)
+	for i := range h.turns {
+		x, err := h.say(ctx, session, i)
+		if err != nil {
+			h.engineFailure(ctx, i, err)
+			return
+		}
+		if !h.Test.StopOnFailure && !h.InOrder {
+			spoken <- x
+			continue
+		}
+		h.gradeTurn(ctx, x)
+		if h.Test.StopOnFailure && h.scores[i].Verdict == result.Fail {
+			h.stopped = i+1 < len(h.turns)
+			return
+		}
+	}
+}
+
+// open opens the session and takes what it began with.
+func (h *held) open(ctx context.Context) (Session, error) {
+	type opened struct {
+		session Session
+		earlier []chat.Message
+	}
+	o, err := foreign(ctx, h.Log, func() (opened, error) {
+		session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial})
+		if err == nil && session == nil {
+			err = errors.New("the target opened no conversation")
+		}
+		if s, ok := session.(Historian); ok && err == nil {
+			return opened{session, slices.Clone(s.Earlier())}, nil
+		}
+		return opened{session, h.Test.Input}, err
+	}, func(late opened) { h.closed(late.session) })
+	if err == nil {
+		h.history = slices.Clone(o.earlier)
+	}
+	return o.session, err
+}
+
+// closed closes a session. A failure to close changes nothing in what was said.
+func (h *held) closed(session Session) {
+	if session == nil {
+		return
+	}
+	_, _ = foreign(ended(), h.Log, func() (struct{}, error) { return struct{}{}, session.Close() }, nil)
+}
+
+// say sends one user message and adds the actual reply to the history.
+func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, error) {
+	turn := h.Test.Turns[i]
+	asked := h.Now()
+	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) }, func(chat.Reply) { h.closed(session) })
+	h.abandoned = errors.Is(err, errAbandoned)
+	if reply.Latency == 0 {
+		reply.Latency = h.Now().Sub(asked)
+	}
+	reply.Attempts = max(1, reply.Attempts)
+	if err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		reply.Usage.Unknown, reply.Cost.Unknown = true, true // the model may have worked for nobody
+	}
+	h.log = append(h.log, result.Turn{
+		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
+		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
+	})
+	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
+	if err != nil {
+		var tries interface{ Tries() int }
+		if errors.As(err, &tries) {
+			h.log[i].Attempts = max(reply.Attempts, tries.Tries())
+		}
+		return nil, err
+	}
+	x := &Exchange{
+		Test: h.Test, Turn: i + 1, Input: window(h.history, h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
+		Expected: turn.Expected, Criteria: h.Test.Criteria, Reply: reply, TurnCount: i + 1,
+	}
+	h.history = append(h.history, reply.Message())
+	h.replies = append(h.replies, reply)
+	return x, nil
+}
+
+// window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps everything.
+func window(history []chat.Message, n int) []chat.Message {
+	if n == 0 {
+		return slices.Clip(history)
+	}
+	start := len(history)
+	for start > 0 && n > 0 {
+		start--
+		if history[start].Role == chat.User {
+			n--
+		}
+	}
+	var seen []chat.Message
+	for i, m := range history {
+		if i >= start || m.Role == chat.System {
+			seen = append(seen, m)
+		}
+	}
+	return seen
+}
+
+// engineFailure records that the target did not answer turn i. Later turns stay skipped.
+func (h *held) engineFailure(ctx context.Context, i int, err error) {
+	f := result.Failure{Code: result.EngineError, Source: "transport", Turn: i + 1, Message: err.Error()}
+	if _, seeded := errors.AsType[*SeedError](err); seeded {
+		f.Code, f.Source = result.SeedMismatch, "target"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.Code, f.Source = result.Timeout, "orchestrator"
+	}
+	if errors.Is(context.Cause(ctx), errTooLong) {
+		f.Code, f.Source = result.Timeout, "orchestrator"
+		f.Message = tooLong(h.Test)
+	}
+	h.failed = &f
+	if i < len(h.scores) {
+		h.scores[i].Verdict = result.Error
+		h.scores[i].Failures = []result.Failure{f}
+	}
+}
+
+func tooLong(t *suite.Test) string {
+	return fmt.Sprintf("%v (%s)", errTooLong, t.Execution.ConversationTimeout)
+}
