@@ -51,9 +51,12 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	e.tell(prior)
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
-	o := &orchestrator.Orchestrator{
+	o, err := orchestrator.New(orchestrator.Config{
 		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: kept, Observe: e.Sink.Observe,
-		Hold: e.hold,
+		Hold: e.hold, Now: e.setup.Now, Log: e.setup.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
 		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
@@ -191,7 +194,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	return runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, Target: e.targets[call], Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now,
+		Test: j.Test, Trial: j.Trial, Target: e.targets[call], Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	})
 }
 

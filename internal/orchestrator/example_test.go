@@ -13,7 +13,7 @@ import (
 // An Orchestrator runs every test of a plan after the tests that it depends on.
 func ExampleOrchestrator() {
 	records := &ledger{}
-	o := &orchestrator.Orchestrator{
+	o, err := orchestrator.New(orchestrator.Config{
 		RunID: "20260714-093000-k3x9", Workers: 2, Queue: queue.NewMemory(2), Results: records,
 		Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
 			verdict := result.Pass
@@ -22,8 +22,12 @@ func ExampleOrchestrator() {
 			}
 			return &result.Test{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Verdict: verdict}, nil
 		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	order := &suite.Test{Suite: "shop", ID: "order", DependsOn: []string{"login"}}
+	order := &suite.Test{Suite: "shop", ID: "order", DependsOn: []string{"login"}, OnDependencyFailure: suite.SkipUnlessPassed}
 	tests := func(yield func(orchestrator.Unit, error) bool) {
 		for _, t := range []*suite.Test{order, {Suite: "shop", ID: "login"}, {Suite: "shop", ID: "browse"}} {
 			if !yield(orchestrator.Unit{Test: t, Target: "agent"}, nil) {

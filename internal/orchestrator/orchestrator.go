@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime/debug"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -62,6 +62,7 @@ type Unit struct {
 // Outcome is what dependents and aggregates need of a finished conversation.
 type Outcome struct {
 	Verdict    result.Verdict
+	Status     result.Status
 	Score      float64
 	Failures   []result.Failure
 	StartedAt  time.Time
@@ -74,7 +75,7 @@ type Outcome struct {
 // OutcomeOf returns the outcome of a record.
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
-		Verdict: t.Verdict, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
+		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
 		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge,
 	}
 }
@@ -85,8 +86,8 @@ type Progress struct {
 	InFlight int
 }
 
-// Orchestrator runs plans. Every field but Observe is required.
-type Orchestrator struct {
+// Config is what an Orchestrator works with. Workers, Queue, Hold and Results are required.
+type Config struct {
 	// RunID is written into every record.
 	RunID string
 	// Workers is how many conversations are held at once.
@@ -95,26 +96,51 @@ type Orchestrator struct {
 	// Hold holds one conversation. It returns an error when the conversation was interrupted; then there is no record.
 	Hold    func(ctx context.Context, j Job) (*result.Test, error)
 	Results Results
-	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly.
+	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly. After a panic it is not called again.
 	Observe func(Progress)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Log gets the stacks of panics at debug level; nil discards them.
+	Log *slog.Logger
+}
+
+// Orchestrator runs plans. Use New.
+type Orchestrator struct{ config Config }
+
+// New returns an orchestrator. The error names what the configuration lacks.
+func New(c Config) (*Orchestrator, error) {
+	switch {
+	case c.Queue == nil:
+		return nil, errors.New("an orchestrator needs a queue")
+	case c.Hold == nil:
+		return nil, errors.New("an orchestrator needs a function that holds conversations")
+	case c.Results == nil:
+		return nil, errors.New("an orchestrator needs a place for results")
+	case c.Workers < 1:
+		return nil, fmt.Errorf("an orchestrator needs at least one worker, not %d", c.Workers)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Orchestrator{c}, nil
 }
 
 // ErrBudget says that a run stopped because its budget was spent.
 var ErrBudget = errors.New("the budget is spent")
 
 // Run runs a plan and returns its totals, also together with an error.
-// After stop is closed, Run starts nothing new, waits for the conversations in flight, and returns ErrStopped.
+// After stop is closed, Run starts nothing new and waits for the conversations in flight. It returns ErrStopped if something is left to run.
 // Cancelling ctx interrupts those in flight, too.
 func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
 	// Workers pull until every pushed job is accounted for, even after ctx has ended.
 	pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan finished, o.Workers)
+	done := make(chan finished, o.config.Workers)
 	var workers sync.WaitGroup
-	for range o.Workers {
+	for range o.config.Workers {
 		workers.Go(func() { o.work(ctx, pulling, done) })
 	}
-	s := &scheduler{Orchestrator: o, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}}
-	err := s.run(ctx, done, stop)
+	s := &scheduler{Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}}
+	err := s.guarded(ctx, done, stop)
 	cancel()
 	workers.Wait()
 	return s.tally.Totals(), err
@@ -129,7 +155,7 @@ type finished struct {
 
 func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) {
 	for {
-		j, err := o.Queue.Pull(pulling)
+		j, err := o.config.Queue.Pull(pulling)
 		if err != nil {
 			return
 		}
@@ -141,24 +167,28 @@ func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) 
 
 // hold holds a conversation and turns a panic of a grader or target into the record of a test that could not be run.
 func (o *Orchestrator) hold(ctx context.Context, j Job) (record *result.Test, err error) {
+	began := o.config.Now()
 	defer func() {
 		if r := recover(); r != nil {
-			record, err = broken(j, fmt.Sprintf("internal error, please report it: %v\n%s", r, debug.Stack())), nil
+			record, err = unheld(j, began), nil
+			record.Verdict, record.ExecutionStatus = result.Error, result.ExecutionError
+			record.Failures = []result.Failure{{
+				Code: result.EngineError, Source: "orchestrator", Message: runner.Panicked(o.config.Log, r).Error(),
+			}}
 		}
 	}()
-	record, err = o.Hold(ctx, j)
+	record, err = o.config.Hold(ctx, j)
 	if record != nil {
 		record.Target = j.Target
 	}
 	return record, err
 }
 
-// broken is the record of a test that failed before its first turn.
-func broken(j Job, message string) *result.Test {
+// unheld is the record of a test without a turn. Verdict and ExecutionStatus are the caller's to set.
+func unheld(j Job, at time.Time) *result.Test {
 	return &result.Test{
-		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial,
-		Verdict: result.Error, ExecutionStatus: result.ExecutionError, Tags: j.Test.Tags, Metadata: j.Test.Metadata,
-		Threshold: runner.Threshold(j.Test), Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{},
-		Failures: []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: message}},
+		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial, StartedAt: at.UTC(),
+		Tags: j.Test.Tags, Metadata: j.Test.Metadata, Threshold: runner.Threshold(j.Test),
+		Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{}, Failures: []result.Failure{},
 	}
 }

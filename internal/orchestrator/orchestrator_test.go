@@ -81,6 +81,22 @@ func units(tests ...*suite.Test) iter.Seq2[orchestrator.Unit, error] {
 	}
 }
 
+// made returns an orchestrator of a configuration that has everything.
+func made(t require, c orchestrator.Config) *orchestrator.Orchestrator {
+	t.Helper()
+	o, err := orchestrator.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// require is what made needs of a test, rapid's too.
+type require interface {
+	Helper()
+	Fatal(...any)
+}
+
 func test(id string, needs ...string) *suite.Test { return &suite.Test{ID: id, DependsOn: needs} }
 
 func trials(id string, n int, s suite.Strategy) *suite.Test {
@@ -90,8 +106,11 @@ func trials(id string, n int, s suite.Strategy) *suite.Test {
 func always(string, string) bool { return true }
 
 func TestDependencies(t *testing.T) {
-	anyway := test("c", "a")
-	anyway.RunAnyway = true
+	policy := func(p suite.OnDependencyFailure, t *suite.Test) *suite.Test {
+		t.OnDependencyFailure = p
+		return t
+	}
+	const skip, run = suite.SkipUnlessPassed, suite.RunAnyway
 	for _, tc := range []struct {
 		name  string
 		tests []*suite.Test
@@ -99,15 +118,18 @@ func TestDependencies(t *testing.T) {
 		want  []string
 	}{
 		{"a dependent waits, also when it is written first", []*suite.Test{test("b", "a"), test("a")}, nil, []string{"a pass", "b pass"}},
-		{"a failure skips dependents, and theirs", []*suite.Test{test("a"), test("b", "a"), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "d skip"}},
+		{"a low score holds nobody back", []*suite.Test{test("a"), test("b", "a"), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b pass", "d pass"}},
+		{"skip unless passed, and theirs", []*suite.Test{test("a"), policy(skip, test("b", "a")), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "d skip"}},
 		{"an error skips dependents", []*suite.Test{test("b", "a"), test("a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"}},
-		{"run anyway", []*suite.Test{test("a"), anyway}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "c pass"}},
-		{"one that is skipped as it comes releases who waited", []*suite.Test{test("c", "b"), test("a"), test("b", "a")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "c skip"}},
+		{"an error skips those who want a pass", []*suite.Test{policy(skip, test("b", "a")), test("a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"}},
+		{"run anyway", []*suite.Test{test("a"), policy(run, test("c", "a"))}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "c pass"}},
+		{"run anyway after an error and a skip", []*suite.Test{test("a"), test("b", "a"), policy(run, test("c", "a", "b"))}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c pass"}},
+		{"one that is skipped as it comes releases who waited", []*suite.Test{test("c", "b"), test("a"), test("b", "a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c skip"}},
 		{"several", []*suite.Test{test("c", "a", "b"), test("a"), test("b", "a")}, nil, []string{"a pass", "b pass", "c pass"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &ledger{}
-			o := &orchestrator.Orchestrator{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: verdicts(tc.of)}
+			o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: verdicts(tc.of)})
 			if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(tc.tests...), Needed: always}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -131,12 +153,12 @@ func TestTrials(t *testing.T) {
 		{suite.PassAll, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.25 fail"}, "flaky"},
 		{suite.MeanScore, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.50 fail"}, "flaky"},
 		{suite.ConfidenceInterval, nil, []string{"x#1 pass", "x#2 pass", "x#3 pass", "x 3/3 1.00 pass"}, "stable_pass"},
-		{suite.MeanScore, map[string]result.Verdict{"x#2": result.Error}, []string{"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 0.75 error"}, "flaky"},
-		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{"x#1 error", "x#2 pass", "x 1/2 1.00 pass"}, "flaky"},
+		{suite.MeanScore, map[string]result.Verdict{"x#2": result.Error}, []string{"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 0.00 error"}, "stable_pass"},
+		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{"x#1 error", "x#2 pass", "x 1/2 1.00 pass"}, "stable_pass"},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tc.strategy, tc.of), func(t *testing.T) {
 			l := &ledger{}
-			o := &orchestrator.Orchestrator{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(tc.of)}
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(tc.of)})
 			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, tc.strategy))}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -158,7 +180,7 @@ func TestFlakyIsFiled(t *testing.T) {
 		0: {"x#1": f, "x#2": f, "x#3": f, "x#4": f}, 1: {"x#1": f, "x#2": f, "x#3": f}, 3: {"x#2": f}, 4: nil,
 	} {
 		l := &ledger{}
-		o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(of)}
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(of)})
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 4, suite.MeanScore))}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -176,12 +198,12 @@ func TestFlakyIsFiled(t *testing.T) {
 func TestAtMostSoManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		o := &orchestrator.Orchestrator{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
-		}}
+		}})
 		var tests []*suite.Test
 		for i := range 20 {
 			tests = append(tests, test(fmt.Sprint(i)))
@@ -197,10 +219,10 @@ func TestAtMostSoManyInFlight(t *testing.T) {
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
 			time.Sleep(2 * time.Second)
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
-		}}
+		}})
 		stop := make(chan struct{})
 		time.AfterFunc(3*time.Second, func() { close(stop) })
 		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c"), test("d"), test("e"))}, stop)
@@ -215,10 +237,10 @@ func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		l := &ledger{}
-		o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(ctx context.Context, _ orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(ctx context.Context, _ orchestrator.Job) (*result.Test, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}}
+		}})
 		_, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("a"), test("b"), test("c"))}, nil)
 		if !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 0 {
 			t.Errorf("Run = %v with %d records", err, len(l.records))
@@ -262,13 +284,13 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 	for _, where := range []panicking{"grading", "grader", "target", "session", "hold"} {
 		t.Run(string(where), func(t *testing.T) {
 			l := &ledger{}
-			o := &orchestrator.Orchestrator{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
 				if j.Test.ID != "a" {
 					return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 				}
 				where.boom("hold")
 				return runner.Hold(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
-			}}
+			}})
 			a := test("a")
 			a.Turns = []suite.Turn{{Assertions: []suite.Assertion{{Type: "x", Weight: 1, Threshold: -1}}}}
 			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(a, test("b"))}, nil)
@@ -281,7 +303,7 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 
 func TestBudgetStopsTheRun(t *testing.T) {
 	l := &ledger{}
-	o := &orchestrator.Orchestrator{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(nil)}
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(nil)})
 	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), BudgetUSD: 2}, nil)
 	if !errors.Is(err, orchestrator.ErrBudget) || len(l.records) != 2 {
 		t.Errorf("Run = %v with %d records", err, len(l.records))
@@ -308,7 +330,7 @@ func TestResume(t *testing.T) {
 		}
 		run := func(hold func(context.Context, orchestrator.Job) (*result.Test, error), prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
 			l := &ledger{}
-			o := &orchestrator.Orchestrator{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: hold}
+			o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: hold})
 			_, err := o.Run(context.Background(), orchestrator.Plan{Tests: units(tests...), Needed: always, Prior: prior}, nil)
 			return l, err
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runner"
 	"rehearse/internal/suite"
 )
 
@@ -16,7 +16,7 @@ var ErrStopped = errors.New("the run was stopped")
 
 // scheduler decides what runs next. It is used by one goroutine; workers talk to it through a channel.
 type scheduler struct {
-	*Orchestrator
+	Config
 	plan  Plan
 	tally result.Tally
 	// ready are jobs that may start, units are tests whose trials are under way.
@@ -38,6 +38,16 @@ type unit struct {
 	trials []*result.Test
 }
 
+// guarded runs the plan and turns a panic of the plan or of the results into an error.
+func (s *scheduler) guarded(ctx context.Context, done <-chan finished, stop <-chan struct{}) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = runner.Panicked(s.Log, r)
+		}
+	}()
+	return s.run(ctx, done, stop)
+}
+
 func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan struct{}) (stopped error) {
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
@@ -46,7 +56,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 			stopped = s.feed(ctx, next)
 		}
 		if s.inFlight == 0 {
-			return s.ending(ctx, stopped)
+			return s.ending(next, stopped)
 		}
 		select {
 		case f := <-done:
@@ -95,15 +105,48 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 	return nil
 }
 
-// ending returns why the run is over, nil when it is complete.
-func (s *scheduler) ending(ctx context.Context, stopped error) error {
-	if stopped == nil && ctx.Err() != nil {
-		stopped = ErrStopped
+// ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
+func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error {
+	if errors.Is(stopped, ErrStopped) {
+		left, err := s.left(next)
+		if err != nil {
+			return err
+		}
+		if !left {
+			stopped = nil
+		}
 	}
 	if stopped == nil && len(s.waiting) > 0 {
-		return fmt.Errorf("%d tests wait for tests that never ran, %s first", len(s.waiting), s.waiting[0].Test.ID)
+		return fmt.Errorf("%s for tests that never ran, %s first", waits(len(s.waiting)), s.waiting[0].Test.ID)
 	}
 	return stopped
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 test waits"
+	}
+	return fmt.Sprintf("%d tests wait", n)
+}
+
+// left reports whether a conversation is left to hold. Tests whose records exist, and those to be skipped, are finished on the way.
+func (s *scheduler) left(next func() (Unit, error, bool)) (bool, error) {
+	for len(s.ready) == 0 && len(s.units) == 0 {
+		u, err, ok := next()
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			return len(s.waiting) > 0, nil
+		}
+		if err := s.admit(u); err != nil {
+			return false, err
+		}
+		if err := s.releaseWaiting(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // admit starts a test, or puts it among the waiting ones.
@@ -127,7 +170,7 @@ func (s *scheduler) start(n *unit) error {
 			s.waiting = append(s.waiting, n)
 			return nil
 		}
-		if outcome.Verdict != result.Pass && !n.Test.RunAnyway {
+		if heldBack(n.Test.OnDependencyFailure, outcome) {
 			return s.skip(n, id, outcome)
 		}
 	}
@@ -163,7 +206,7 @@ func (s *scheduler) issueTrial(n *unit) error {
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(j.Key()); ok {
 			return s.trialEnded(n, &result.Test{
-				Trial: j.Trial, Verdict: outcome.Verdict, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
+				Trial: j.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
 				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
 			})
 		}
@@ -202,7 +245,7 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	if len(n.trials) < n.issued || n.strategy() != suite.PassAtK && len(n.trials) < count {
 		return nil
 	}
-	sum := aggregate(n)
+	sum := aggregate(n, s.Now())
 	if err := s.write(sum); err != nil {
 		return err
 	}
@@ -210,19 +253,38 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	return nil
 }
 
-// skip records that a test was not run because a test that it depends on did not pass.
+// heldBack reports whether a test is skipped after a test that it depends on.
+func heldBack(policy suite.OnDependencyFailure, o Outcome) bool {
+	switch policy {
+	case suite.RunAnyway:
+		return false
+	case suite.SkipUnlessPassed:
+		return o.Verdict != result.Pass
+	}
+	return o.Verdict == result.Error || o.Verdict == result.Skip
+}
+
+// skip records that a test was not run because of a test that it depends on. It has the execution status of what held it back.
 func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
-	t := broken(Job{Test: n.Test, Target: n.Target}, "")
-	t.Verdict, t.StartedAt = result.Skip, time.Now().UTC()
-	t.Failures = []result.Failure{{
-		Code: result.EngineError, Source: "orchestrator",
-		Message: fmt.Sprintf("not run: it depends on %s, whose verdict is %s (on_dependency_failure: run would run it anyway)", id, outcome.Verdict),
-	}}
+	t := unheld(Job{Test: n.Test, Target: n.Target}, s.Now())
+	t.Verdict, t.ExecutionStatus = result.Skip, outcome.Status
+	t.SkipReason = fmt.Sprintf("it depends on %s, which %s", id, became(outcome.Verdict))
 	if err := s.write(t); err != nil {
 		return err
 	}
-	s.end(n, Outcome{Verdict: result.Skip})
+	s.end(n, OutcomeOf(t))
 	return nil
+}
+
+// became says in words how a dependency ended.
+func became(v result.Verdict) string {
+	switch v {
+	case result.Error:
+		return "could not be run or graded"
+	case result.Skip:
+		return "was skipped"
+	}
+	return "did not pass (on_dependency_failure: skip)"
 }
 
 func (s *scheduler) write(t *result.Test) error {
@@ -235,10 +297,18 @@ func (s *scheduler) write(t *result.Test) error {
 	return nil
 }
 
+// observe tells the observer. An observer that panics is not asked again: no result depends on it.
 func (s *scheduler) observe() {
-	if s.Observe != nil {
-		s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight})
+	if s.Observe == nil {
+		return
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			runner.Panicked(s.Log, r)
+			s.Observe = nil
+		}
+	}()
+	s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight})
 }
 
 // end forgets a unit and keeps its outcome if other tests need it.

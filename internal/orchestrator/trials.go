@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
@@ -10,19 +12,22 @@ import (
 )
 
 // aggregate returns the record of a test over its trials: the score by the strategy, and the stability.
-// A trial that could not be run makes the test an execution error, unless the strategy needs one pass only and has it.
-func aggregate(n *unit) *result.Test {
-	t := broken(Job{Test: n.Test, Target: n.Target}, "")
-	t.Failures = []result.Failure{}
+// A trial that could not be run makes the test an execution error, unless the strategy needs one pass only and has it. What the record lists does
+// not depend on the order in which the trials ended. The test is flaky when the outcomes of the trials that could be graded differ.
+func aggregate(n *unit, now time.Time) *result.Test {
+	t := unheld(Job{Test: n.Test, Target: n.Target}, now)
+	t.StartedAt = time.Time{}
+	slices.SortFunc(n.trials, func(a, b *result.Test) int { return cmp.Compare(a.Trial, b.Trial) })
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
-	broke := 0
-	trials := slices.SortedFunc(slices.Values(n.trials), func(a, b *result.Test) int { return a.Trial - b.Trial }) // however they ended
-	for _, trial := range trials {
+	broke, failed := 0, 0
+	for _, trial := range n.trials {
 		sum.Scores = append(sum.Scores, trial.Score)
 		switch trial.Verdict {
 		case result.Pass:
 			sum.Passed++
-		case result.Error:
+		case result.Fail:
+			failed++
+		default:
 			broke++
 		}
 		if trial.Verdict != result.Pass {
@@ -36,9 +41,10 @@ func aggregate(n *unit) *result.Test {
 			t.StartedAt = trial.StartedAt
 		}
 	}
-	sum.Interval = stats.Wilson(sum.Passed, sum.Count)
-	sum.PassHatK, sum.PassAtK = stats.PassHatK(sum.Count, sum.Passed), stats.PassAtK(sum.Count, sum.Passed)
-	sum.Class = stats.Class(sum.Passed, sum.Count)
+	graded := sum.Passed + failed
+	sum.Interval = stats.Wilson(sum.Passed, graded)
+	sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
+	sum.Class = stats.Class(sum.Passed, graded)
 	t.Trials = sum
 	passed := false
 	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
@@ -48,14 +54,14 @@ func aggregate(n *unit) *result.Test {
 	t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
 	switch {
 	case broke > 0 && (n.strategy() != suite.PassAtK || !passed):
-		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
+		t.Score, t.Verdict, t.ExecutionStatus = 0, result.Error, result.ExecutionError
 	case passed:
 		t.Verdict, t.ExecutionStatus = result.Pass, result.OK
 	}
-	if sum.Passed > 0 && sum.Passed < sum.Count {
+	if sum.Passed > 0 && failed > 0 {
 		t.Failures = append(t.Failures, result.Failure{
 			Code: result.Flaky, Source: "post-processing",
-			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, sum.Count),
+			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, graded),
 		})
 	}
 	result.SortFailures(t.Failures)

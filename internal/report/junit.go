@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -205,7 +206,7 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	case result.Error:
 		c.Error = p
 	default:
-		c.Skipped = &problem{Message: p.Message}
+		c.Skipped = &problem{Message: cmp.Or(text.OneLine(e.reason, 500), p.Message)}
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -97,7 +98,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", page.Emoji(e.verdict), testCell(e.id), scored, codeCell(e.codes), time)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", page.Emoji(e.verdict), testCell(e.id), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence))), time)
 		}
 	}
 	b.WriteString("\n")

@@ -220,8 +220,8 @@ func onboarding() *result.Test {
 func dependent() *result.Test {
 	return &result.Test{
 		Schema: result.Schema, Suite: "suites/support.yaml", TestID: "refund-arrives", Target: target, Verdict: result.Skip,
-		ExecutionStatus: result.ExecutionError, Threshold: 0.8, StartedAt: begin(),
-		Failures: []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: "not run: it depends on refund-within-window, whose verdict is fail (on_dependency_failure: run would run it anyway)"}},
+		ExecutionStatus: result.QualityFailure, Threshold: 0.8, StartedAt: begin(),
+		SkipReason: "it depends on refund-within-window, which did not pass (on_dependency_failure: skip)", Failures: []result.Failure{},
 	}
 }
 

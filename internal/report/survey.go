@@ -30,6 +30,8 @@ type entry struct {
 	durationMS float64
 	turns      int
 	codes      []result.Code
+	// reason says why a test was skipped.
+	reason string
 	// Of a test with trials: what the aggregate says, and how many of their records there are.
 	trials   *result.Trials
 	failures []result.Failure
@@ -128,9 +130,9 @@ func whyStopped(run result.Run) string {
 func glance(t *result.Test) *entry {
 	e := &entry{
 		id: idOf(t), verdict: t.Verdict, score: t.Score, threshold: t.Threshold, durationMS: t.DurationMS,
-		turns: len(t.Turns), codes: codesOf(t), trials: t.Trials,
+		turns: len(t.Turns), codes: codesOf(t), trials: t.Trials, reason: t.SkipReason,
 	}
-	if t.Trials != nil || t.Verdict == result.Skip {
+	if t.Trials != nil {
 		e.failures = t.Failures[:min(len(t.Failures), 20)]
 	}
 	return e

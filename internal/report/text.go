@@ -86,6 +86,9 @@ func (r *Report) textAll(p paint, s *survey) error {
 			e.test = fmt.Sprintf("%s, trial %d", t.TestID, t.Trial)
 		}
 		p.test(e)
+		if e.reason != "" {
+			p.Wrap("    ", "", text.OneLine(e.reason, maxSentence))
+		}
 		if e.failing() || len(e.failures) > 0 {
 			p.explain(explained{entry: e, Test: t})
 		}

@@ -93,6 +93,8 @@ type conversation struct {
 	Turns    []turn
 	Left     int // turns left out
 	Whole    []item
+	// Reason says why the test was skipped.
+	Reason string
 	// NotReached names the parts that were skipped.
 	NotReached string
 	Facts      []page.Fact
@@ -132,7 +134,7 @@ const (
 
 func conversationOf(t *result.Test) conversation {
 	c := conversation{
-		Metadata: pretty(t.Metadata), Facts: conversationFacts(t), NotReached: strings.Join(notReached(t), ", "),
+		Reason: text.OneLine(t.SkipReason, maxSentence), Metadata: pretty(t.Metadata), Facts: conversationFacts(t), NotReached: strings.Join(notReached(t), ", "),
 	}
 	turns := map[int]*turn{}
 	of := func(n int) *turn {

@@ -136,6 +136,8 @@ type Test struct {
 	Target  string  `json:"target"`
 	Score   float64 `json:"score"`
 	Verdict Verdict `json:"verdict"`
+	// SkipReason says why a skipped test was not run.
+	SkipReason string `json:"skip_reason,omitempty"`
 	// Threshold is the score from which the verdict is pass.
 	Threshold       float64        `json:"threshold"`
 	ExecutionStatus Status         `json:"execution_status"`
@@ -162,12 +164,12 @@ type Trials struct {
 	Passed   int       `json:"passed"`
 	Strategy string    `json:"strategy"`
 	Scores   []float64 `json:"scores"`
-	// Interval is the 95 % Wilson interval of the pass rate.
+	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK, PassAtK and Class are over the trials that could be graded.
 	Interval [2]float64 `json:"interval"`
 	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes.
 	PassHatK []float64 `json:"pass_hat_k"`
 	PassAtK  []float64 `json:"pass_at_k"`
-	// Class is stable_pass, stable_fail or flaky.
+	// Class is stable_pass, stable_fail or flaky; empty when no trial could be graded.
 	Class string `json:"class"`
 }
 

@@ -37,7 +37,7 @@ func (y *Tally) Add(t *Test) {
 		y.scores += t.Score
 		y.graded++
 	}
-	if t.Verdict == Skip { // its failures give the reason for skipping, nothing failed
+	if t.Verdict == Skip { // nothing failed
 		return
 	}
 	for _, f := range t.Failures {

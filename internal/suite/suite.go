@@ -39,13 +39,23 @@ type Test struct {
 	// WindowSize is how many turns per-turn graders see, the graded one included; 0 means all.
 	WindowSize int
 	DependsOn  []string
-	// RunAnyway runs the test even if one that it depends on did not pass.
-	RunAnyway bool
-	Tags      []string
-	Vars      map[string]any
-	Metadata  map[string]any
-	Execution Execution
+	// OnDependencyFailure says after which outcomes of those tests this one is skipped.
+	OnDependencyFailure OnDependencyFailure
+	Tags                []string
+	Vars                map[string]any
+	Metadata            map[string]any
+	Execution           Execution
 }
+
+// OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be
+// run or graded, or was skipped itself; a low score does not.
+type OnDependencyFailure string
+
+// The other values: SkipUnlessPassed skips after anything but a pass, RunAnyway never skips.
+const (
+	SkipUnlessPassed OnDependencyFailure = "skip"
+	RunAnyway        OnDependencyFailure = "run"
+)
 
 // Of returns a suite of valid tests that were not read from a suite file; origin says what they were made from, such as a dataset.
 func Of(name, origin string, tests []*Test) *Suite {

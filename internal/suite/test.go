@@ -43,7 +43,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"on_turn_failure":       func(n source.Node) { t.StopOnFailure = n.OneOf("continue", "stop") == "stop" },
 		"window_size":           func(n source.Node) { t.WindowSize = n.Int(1) },
 		"depends_on":            func(n source.Node) { t.DependsOn = n.Texts() },
-		"on_dependency_failure": func(n source.Node) { t.RunAnyway = n.OneOf("skip", "run") == "run" },
+		"on_dependency_failure": func(n source.Node) { t.OnDependencyFailure = OnDependencyFailure(n.OneOf("skip", "run")) },
 		"vars":                  func(source.Node) {},
 		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
 		"metadata":              func(n source.Node) { t.Metadata = mapping(n) },
