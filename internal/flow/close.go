@@ -59,14 +59,13 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 		Model: t.model, Parameters: t.params, Pipeline: t.pipeline(), Memory: memory,
 	}
 	in.History = append(unsummarised(t.in.History, memory, in.Pipeline), exchange...)
-	var took memoryUsage
+	var took Usage
 	var faults []error
 	r.Memory, r.MemoryDelta, took, faults = remember(ctx, in)
 	r.MemoryDelta.FactsAdded = slices.Insert(r.MemoryDelta.FactsAdded, 0, collected.FactsAdded...)
 	r.MemoryDelta.FactsUpdated = slices.Insert(r.MemoryDelta.FactsUpdated, 0, collected.FactsUpdated...)
 	r.MemoryDelta.FactsDeleted = slices.Insert(r.MemoryDelta.FactsDeleted, 0, collected.FactsDeleted...)
-	t.usage.LLMCalls += took.Calls
-	t.usage.add(took.Usage, took.Cost)
+	t.usage.merge(took)
 	if (t.in.DryRun || t.flow.Machine) && t.in.MemoryPipeline == nil {
 		for stage := range r.MemoryDelta.Stages {
 			r.MemoryDelta.Stages[stage] = StageSkipped

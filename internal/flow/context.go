@@ -1,9 +1,12 @@
 package flow
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/llm"
 )
 
 // Context is everything that one turn needs: the published ExecutionContext.
@@ -175,8 +178,34 @@ type Usage struct {
 	// Unknown is true when a model's reply came without a count of tokens.
 	Unknown bool      `json:"-"`
 	Cost    chat.Cost `json:"-"`
-	// Attempts is the greatest number of attempts of one call.
+	// Attempts counts the attempts of all calls.
 	Attempts int `json:"-"`
+}
+
+// merge adds the calls of a part of the turn.
+func (u *Usage) merge(v Usage) {
+	u.LLMCalls += v.LLMCalls
+	u.Attempts += v.Attempts
+	u.add(chat.Usage{InputTokens: v.PromptTokens, OutputTokens: v.CompletionTokens, Unknown: v.Unknown}, v.Cost)
+}
+
+// count adds one call of a model, which has ended with a reply or an error.
+func (u *Usage) count(reply chat.Reply, err error) {
+	u.LLMCalls++
+	u.Attempts += attempts(reply, err)
+	u.add(reply.Usage, reply.Cost)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the model may have worked for nobody
+		u.Unknown, u.Cost.Unknown = true, true
+	}
+}
+
+// attempts returns how often a model was asked for a reply.
+func attempts(reply chat.Reply, err error) int {
+	n := reply.Attempts
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		n = failed.Attempts
+	}
+	return max(1, n)
 }
 
 func (u *Usage) add(tokens chat.Usage, cost chat.Cost) {

@@ -66,10 +66,11 @@ type Event struct {
 
 // Bounds of the limits that a context may set.
 const (
-	defaultIterations  = 8
-	maxIterations      = 64
-	defaultTurnTimeout = time.Minute
-	maxTurnTimeout     = 10 * time.Minute
+	defaultIterations = 8
+	maxIterations     = 64
+	// DefaultTurnTimeout bounds a turn whose context has no limit; no context may ask for more than MaxTurnTimeout.
+	DefaultTurnTimeout = time.Minute
+	MaxTurnTimeout     = 10 * time.Minute
 )
 
 // Execute takes one turn. It does not change the context, and an error leaves no effect. The error is an *Error.
@@ -100,7 +101,9 @@ func (e *Engine) turn(ctx context.Context, f *Flow, c *Context, o Options) (*Res
 	defer cancel()
 	text, err := t.talk(ctx)
 	if err != nil {
-		return nil, nil, turnError(ctx, limit, err)
+		failed := turnError(ctx, limit, err)
+		failed.Usage = t.usage
+		return nil, nil, failed
 	}
 	r, exchange := t.close(ctx, text)
 	return r, exchange, nil
@@ -110,14 +113,14 @@ var errTurnTimeout = errors.New("the turn took too long")
 
 func turnTimeout(l Limits) time.Duration {
 	if l.TurnTimeoutMS <= 0 {
-		return defaultTurnTimeout
+		return DefaultTurnTimeout
 	}
-	most := int(maxTurnTimeout.Milliseconds())
+	most := int(MaxTurnTimeout.Milliseconds())
 	return time.Duration(min(l.TurnTimeoutMS, most)) * time.Millisecond
 }
 
 // turnError returns the *Error of a turn that failed.
-func turnError(ctx context.Context, limit time.Duration, err error) error {
+func turnError(ctx context.Context, limit time.Duration, err error) *Error {
 	var failed *llm.Error
 	switch {
 	case errors.Is(context.Cause(ctx), errTurnTimeout):

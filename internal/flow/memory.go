@@ -23,16 +23,9 @@ type rememberInput struct {
 	Memory Memory
 }
 
-// memoryUsage is the usage of the pipeline's model calls, failed ones included.
-type memoryUsage struct {
-	Calls int
-	Usage chat.Usage
-	Cost  chat.Cost
-}
-
 // remember runs the memory pipeline after a turn (flow-engine.md 3.7). It returns the new memory, its change, the usage, and errors for the
 // log. It never fails: a failed stage leaves the memory unchanged, and the delta says so.
-func remember(ctx context.Context, in rememberInput) (Memory, MemoryDelta, memoryUsage, []error) {
+func remember(ctx context.Context, in rememberInput) (Memory, MemoryDelta, Usage, []error) {
 	p := &pipeline{rememberInput: in, delta: emptyDelta()}
 	p.Memory.raw = nil
 	p.delta.Stages = make(map[Stage]StageStatus, 3)
@@ -53,7 +46,7 @@ type pipeline struct {
 	// stage is the running stage.
 	stage  Stage
 	delta  MemoryDelta
-	usage  memoryUsage
+	usage  Usage
 	faults []error
 }
 
@@ -97,12 +90,7 @@ func (p *pipeline) ask(ctx context.Context, instructions string, data any, schem
 	r := p.Parameters
 	r.Messages = []chat.Message{chat.Say(chat.System, instructions), chat.Say(chat.User, string(compact(data)))}
 	r.Tools, r.ToolChoice, r.Schema, r.Node = nil, "", schema, string(p.stage)
-	p.usage.Calls++
 	reply, err := p.Model.Generate(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	p.usage.Usage = p.usage.Usage.Add(reply.Usage)
-	p.usage.Cost = p.usage.Cost.Add(reply.Cost)
-	return reply.Text, nil
+	p.usage.count(reply, err)
+	return reply.Text, err
 }

@@ -109,8 +109,8 @@ func TestRememberStages(t *testing.T) {
 					failed++
 				}
 			}
-			if usage.Calls != test.calls || len(test.model.asked) != test.calls || len(faults) != failed {
-				t.Errorf("%d calls and faults %v, want %d and %d", usage.Calls, faults, test.calls, failed)
+			if usage.LLMCalls != test.calls || len(test.model.asked) != test.calls || len(faults) != failed {
+				t.Errorf("%d calls and faults %v, want %d and %d", usage.LLMCalls, faults, test.calls, failed)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestRememberSumsUsageAndCopiesParameters(t *testing.T) {
 		Model: model, History: numberedHistory(6), Memory: Memory{TurnIndex: 6},
 		Parameters: llm.Request{Temperature: &temperature, Seed: &seed, ToolChoice: "x", Tools: []llm.Tool{{Name: "x"}}},
 	})
-	if want := (memoryUsage{2, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}}); usage != want {
+	if want := (Usage{LLMCalls: 2, Attempts: 2, PromptTokens: 20, CompletionTokens: 4, Cost: chat.Cost{USD: 1}}); usage != want {
 		t.Errorf("usage %+v, want %+v", usage, want)
 	}
 	for _, r := range model.asked {
@@ -152,8 +152,8 @@ func TestRememberCancelled(t *testing.T) {
 		{History: numberedHistory(6), Memory: Memory{TurnIndex: 6}}, // no model
 	} {
 		memory, delta, usage, faults := remember(ctx, in)
-		if delta.Stages[FactsStage] != StageError || delta.Stages[SummarizeStage] != StageError || usage.Calls != 0 || len(faults) != 2 {
-			t.Errorf("stages %v, %d calls, faults %v", delta.Stages, usage.Calls, faults)
+		if delta.Stages[FactsStage] != StageError || delta.Stages[SummarizeStage] != StageError || usage.LLMCalls != 0 || len(faults) != 2 {
+			t.Errorf("stages %v, %d calls, faults %v", delta.Stages, usage.LLMCalls, faults)
 		}
 		if !reflect.DeepEqual(memory, in.Memory) {
 			t.Errorf("the memory changed to %+v", memory)

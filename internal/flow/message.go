@@ -72,6 +72,8 @@ type Error struct {
 	Message string
 	Hint    string
 	Err     error
+	// Usage is what the turn took of models before it failed.
+	Usage Usage
 }
 
 // Error returns "message (hint)".

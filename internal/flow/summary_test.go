@@ -252,8 +252,8 @@ func TestSummarySpans(t *testing.T) {
 			memory.TurnIndex = turn
 			in := rememberInput{Model: model, Pipeline: onlySummaries, History: history[:2*turn], Memory: memory}
 			after, delta, usage, _ := remember(context.Background(), in)
-			if usage.Calls > 1+maxFolds {
-				t.Fatalf("%d calls in one turn", usage.Calls)
+			if usage.LLMCalls > 1+maxFolds {
+				t.Fatalf("%d calls in one turn", usage.LLMCalls)
 			}
 			checkChunks(t, memory, after, delta)
 			memory = after

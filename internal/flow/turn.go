@@ -197,13 +197,8 @@ func (t *turn) ask(ctx context.Context, tools []llm.Tool, choice string) (chat.R
 	} else {
 		reply, err = t.model.Generate(ctx, request)
 	}
-	if err != nil {
-		return chat.Reply{}, err
-	}
-	t.usage.LLMCalls++
-	t.usage.add(reply.Usage, reply.Cost)
-	t.usage.Attempts = max(t.usage.Attempts, reply.Attempts)
-	return reply, nil
+	t.usage.count(reply, err)
+	return reply, err
 }
 
 func (t *turn) token(text string) {

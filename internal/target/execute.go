@@ -285,11 +285,13 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	request.Header.Set("X-Conversation-Id", headerSafe(s.next.ConversationID))
 	answer, err := s.Client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, s.tooLong(ctx, limit, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult+1))
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, s.tooLong(ctx, limit, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: the answer broke off: %w", s.URL, err)
 	case len(data) > maxResult:
@@ -299,6 +301,20 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	}
 	return data, nil
 }
+
+// tooLong says what the limit of a call was, if err is that it ran out.
+func (s *executeSession) tooLong(ctx context.Context, limit time.Duration, err error) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	return &timeoutError{fmt.Sprintf("%s: no answer within %s (raise timeout if it needs longer)", s.URL, limit)}
+}
+
+// timeoutError is a call that took too long.
+type timeoutError struct{ message string }
+
+func (e *timeoutError) Error() string { return e.message }
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // detailOf returns, after a colon, where an answer redirects to, or the detail of its problem document (RFC 9457).
 func detailOf(answer *http.Response, data []byte) string {

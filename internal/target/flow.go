@@ -1,8 +1,10 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"rehearse/internal/chat"
@@ -18,6 +20,7 @@ type Flow struct {
 	Engine *flow.Engine
 	Flow   *flow.Flow
 	FlowSettings
+	Turns
 }
 
 // FlowSettings are the configured settings of a flow's turns, wherever the flow runs.
@@ -34,7 +37,9 @@ func openFlow(c config.Target, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Flow{Engine: engine, Flow: loaded, FlowSettings: SettingsOf(c.Flow)}, nil
+	f := &Flow{Engine: engine, Flow: loaded, FlowSettings: SettingsOf(c.Flow), Turns: turnsOf(p, c.Model.Retries, cmp.Or(c.Flow.TurnTimeout, flow.DefaultTurnTimeout))}
+	f.Limits.TurnTimeoutMS = int(flow.MaxTurnTimeout.Milliseconds()) // Turns has the limit
+	return f, nil
 }
 
 // SettingsOf returns the settings that the configuration of a flow gives.
@@ -80,7 +85,7 @@ func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &flowSession{said, session}, nil
+	return &flowSession{Flow: f, earlier: said, session: session}, nil
 }
 
 func seededMemory(t *suite.Test) (flow.Memory, error) {
@@ -120,17 +125,23 @@ func modelParams(s *suite.Sampling) *flow.ModelParams {
 }
 
 type flowSession struct {
+	*Flow
 	earlier
 	session *flow.Session
 }
 
-// Send takes one turn of the flow.
+// Send takes one turn of the flow. After an error, the reply still has the usage of the turn.
 func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	r, err := s.session.Say(ctx, message.String(), flow.Options{})
-	if err != nil {
-		return chat.Reply{}, err
-	}
-	return flowReply(r)
+	return s.take(ctx, "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
+		r, err := s.session.Say(ctx, message.String(), flow.Options{})
+		if failed, ok := errors.AsType[*flow.Error](err); ok {
+			return flowUse(failed.Usage), err
+		}
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		return flowReply(r)
+	})
 }
 
 // Close does nothing: the engine keeps no state.
@@ -150,12 +161,17 @@ type flowState struct {
 	Usage              flow.Usage       `json:"usage"`
 }
 
+// flowUse returns a reply that has nothing but the usage of a flow's turn.
+func flowUse(u flow.Usage) chat.Reply {
+	return chat.Reply{
+		Usage: chat.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, Unknown: u.Unknown}, Cost: u.Cost, Attempts: u.Attempts,
+	}
+}
+
 // flowReply returns a turn of a flow as a target's reply.
 func flowReply(r *flow.Result) (chat.Reply, error) {
-	reply := chat.Reply{
-		Text: r.AssistantMessage, TraceID: r.TraceID, Cost: r.Usage.Cost, Attempts: r.Usage.Attempts,
-		Usage: chat.Usage{InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens, Unknown: r.Usage.Unknown},
-	}
+	reply := flowUse(r.Usage)
+	reply.Text, reply.TraceID = r.AssistantMessage, r.TraceID
 	if r.NextNodeID != nil {
 		reply.Node = *r.NextNodeID
 	}

@@ -218,7 +218,7 @@ func TestFlowCountsAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	reply, err := s.Send(t.Context(), chat.Content{Text: "hello"})
-	if err != nil || reply.Attempts != 2 {
+	if err != nil || reply.Attempts != 3 {
 		t.Errorf("%d attempts, %v", reply.Attempts, err)
 	}
 }

@@ -24,6 +24,7 @@ type Sitebot struct {
 	Bot *sitebot.Bot
 	// Site is the site's name. Language is the language of fixed messages; empty means the site's.
 	Site, Language string
+	Turns
 }
 
 var _ runner.Target = (*Sitebot)(nil)
@@ -33,7 +34,7 @@ func openSitebot(c config.Target, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sitebot{Bot: bot, Site: site, Language: c.Site.Language}, nil
+	return &Sitebot{Bot: bot, Site: site, Language: c.Site.Language, Turns: turnsOf(p, nil, 0)}, nil
 }
 
 // Open begins a session with the test's state. It rebuilds the state that the history has left (reconstruction.md), puts it into the fresh
@@ -174,14 +175,16 @@ func text(value any) string {
 // Send has the chatbot answer one message. After an error, the reply still has the usage of the turn.
 func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	r := sitebot.Request{Site: s.Site, Session: s.id, Input: message.String(), Language: s.Language}
-	o, err := s.Bot.Turn(ctx, r, nil)
-	reply := used(o.Use)
-	if err != nil {
+	return s.take(ctx, "the chatbot of "+s.Site, func(ctx context.Context) (chat.Reply, error) {
+		o, err := s.Bot.Turn(ctx, r, nil)
+		reply := used(o.Use)
+		if err != nil {
+			return reply, err
+		}
+		reply.Text, reply.Node = o.Response, string(o.Metadata.Route)
+		reply.State, err = s.state(context.WithoutCancel(ctx)) // the turn is taken and must not be taken again
 		return reply, err
-	}
-	reply.Text, reply.Node = o.Response, string(o.Metadata.Route)
-	reply.State, err = s.state(ctx)
-	return reply, err
+	})
 }
 
 // used returns a reply that has nothing but the usage of a chatbot's turn.
