@@ -56,7 +56,10 @@ func validate(env *Env, args []string, format string) error {
 	defer env.closed(s)
 	valid := suites[:0:0] // with a valid configuration, too
 	for _, one := range suites {
-		_, err := s.At(filepath.Dir(one.File))
+		at, err := s.At(filepath.Dir(one.File))
+		if err == nil {
+			err = evaluation.Unmet(at, one)
+		}
 		found, isProblem := suite.Problems(err)
 		switch {
 		case err == nil:

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -111,6 +112,54 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 		}
 	}
 	l.collect(reader.Problems)
+}
+
+// CheckDependencies reads the tests again and returns a problem at each dependency that fault finds something wrong with.
+func (s *Suite) CheckDependencies(fault func(t *Test, on string) (message string, err error)) (source.Problems, error) {
+	const hint = "give both tests the same targets, or remove the dependency"
+	var problems source.Problems
+	n := 0
+	for t, err := range s.Tests() {
+		if err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		for m, on := range t.DependsOn {
+			message, err := fault(t, on)
+			if err != nil {
+				return nil, err
+			}
+			if message != "" {
+				problems = append(problems, source.Problem{File: s.File, Path: fmt.Sprintf("tests[%d].depends_on[%d]", n, m), Message: message, Hint: hint})
+			}
+		}
+		n++
+	}
+	if len(problems) > 0 && s.loader != nil {
+		return s.loader.placed(problems), nil
+	}
+	return problems, nil
+}
+
+// placed returns problems of dependencies with the places where they stand. They are in the order of the tests.
+func (l *loader) placed(problems source.Problems) source.Problems {
+	n, next := 0, 0
+	for node, err := range l.nodes() {
+		if err != nil || next == len(problems) {
+			break
+		}
+		reader := &source.Reader{File: node.File()}
+		m := 0
+		for _, at := range eachText(node.To(reader).Field("depends_on")) {
+			if next < len(problems) && problems[next].Path == fmt.Sprintf("tests[%d].depends_on[%d]", n, m) {
+				at.Report(problems[next].Hint, "%s", problems[next].Message)
+				problems[next] = reader.Problems[len(reader.Problems)-1]
+				next++
+			}
+			m++
+		}
+		n++
+	}
+	return problems
 }
 
 // eachText yields the texts of a list, or a single one, with their places.
