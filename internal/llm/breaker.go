@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// After breakAfter calls in a row that were Unreachable, further calls fail at once for breakFor.
+	// After breakAfter calls in a row for which nobody was there, further calls fail at once for breakFor.
 	breakAfter = 5
 	breakFor   = 10 * time.Second
 )
@@ -25,11 +25,11 @@ func newBreaker[T any]() circuitbreaker.CircuitBreaker[T] {
 		Build()
 }
 
-// record tells the breaker how a call ended. Any answer, also a refusal, shows that somebody is there.
+// record tells the breaker how a call ended. Any answer, also a refusal or one that broke off, shows that somebody is there.
 func record[T any](b circuitbreaker.CircuitBreaker[T], err error) {
 	e, ok := asError(err)
 	switch {
-	case ok && e.Fault == Unreachable:
+	case ok && e.Fault == Unreachable && !brokeOff(e):
 		b.RecordFailure()
 	case !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		// The caller left, which says nothing; but a trial call has to give its place back.

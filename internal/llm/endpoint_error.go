@@ -56,7 +56,7 @@ func (e *endpoint) unreachable(cause error) *Error {
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		err.Message = "the connection was refused"
 		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
-	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF), errors.Is(cause, syscall.ECONNRESET), errors.Is(cause, syscall.EPIPE):
+	case brokeOff(cause):
 		err.Message = brokenOff
 	case errors.As(cause, &timeout) && timeout.Timeout():
 		err.Message = "no connection in time"
@@ -68,6 +68,11 @@ func (e *endpoint) unreachable(cause error) *Error {
 		err.Message = "no connection: " + clip(e.secrets.scrub(oneLine(cause.Error())))
 	}
 	return e.fail(err)
+}
+
+// brokeOff reports whether a connection broke that had been made.
+func brokeOff(cause error) bool {
+	return errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.ECONNRESET) || errors.Is(cause, syscall.EPIPE)
 }
 
 const brokenOff = "the connection broke before the answer was complete"

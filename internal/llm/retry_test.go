@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,6 +222,20 @@ func TestBreakerCountsOnlyInARow(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A connection that broke shows that somebody is there: conversations that it hits do not end others.
+func TestBreakerIgnoresBrokenConnections(t *testing.T) {
+	var next error
+	m := Retry(modelFunc(func(context.Context, Request) (chat.Reply, error) { return chat.Reply{}, next }), Policy{})
+	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		next = &Error{Fault: Unreachable, Err: fmt.Errorf("read: %w", cause)}
+		for range 6 {
+			if _, err := m.Generate(t.Context(), Request{}); strings.Contains(err.Error(), "in a row") {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
