@@ -147,13 +147,12 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 
 // tellFault says on stderr why something could not be evaluated.
 func tellFault(env *Env, name string, err error) {
-	secrets := setup.Secrets(env.Environ)
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {
-		printProblems(env.Stderr, problems, restOf(name), secrets)
+		printProblems(env.Stderr, problems, restOf(name))
 		return
 	}
-	fmt.Fprintln(env.Stderr, "  "+secrets.Text(err.Error()))
+	fmt.Fprintln(env.Stderr, "  "+err.Error())
 }
 
 // e2e evaluates answers as `rehearse e2e` does, with the sites and the model that were named here, and its own report.

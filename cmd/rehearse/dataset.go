@@ -148,7 +148,7 @@ func concluded(env *Env, format, name string, o *dataset.Outcome, verb, again st
 	if n := len(o.Failed); n > 0 {
 		fmt.Fprintf(env.Stderr, "rehearse: %s could not be %s:\n", plural(n, "item"), verb)
 	}
-	secrets := setup.Secrets(env.Environ)
+	secrets := env.secrets
 	for i, f := range o.Failed {
 		if i == maxPrinted {
 			fmt.Fprintf(env.Stderr, "  … and %d more\n", len(o.Failed)-i)
@@ -179,7 +179,7 @@ func printOutcome(env *Env, format, name string, o *dataset.Outcome) error {
 		_, err := fmt.Fprintf(env.Stdout, "%s: %s\n", harmless(name), o)
 		return err
 	}
-	secrets := setup.Secrets(env.Environ)
+	secrets := env.secrets
 	failed := []failedItem{}
 	for _, f := range o.Failed {
 		failed = append(failed, failedItem{f.ID, secrets.Text(harmless(f.Err.Error()))})

@@ -170,7 +170,7 @@ func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Places, c
 			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n", harmless(name))
 		}
 	}
-	secrets := setup.Secrets(env.Environ)
+	secrets := env.secrets
 	for _, part := range []*json.RawMessage{&r.Input, &r.Expected, &r.Metadata} {
 		*part = secrets.Bytes(*part)
 	}
@@ -209,7 +209,7 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*conversation.Recorde
 func origin(ctx context.Context, env *Env, places *dataset.Places) conversation.Origin {
 	return conversation.Origin{
 		Suites: func(file string) ([]*suite.Suite, error) {
-			suites, problems, err := evaluation.Load([]string{file}, env.LookupEnv)
+			suites, problems, err := evaluation.Load([]string{file}, setup.Suites(env.secrets, env.LookupEnv))
 			if err == nil {
 				err = problems.Err()
 			}

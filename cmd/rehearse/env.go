@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/redact"
 	"rehearse/internal/setup"
+	"rehearse/internal/text"
 )
 
 // Env is everything that the program touches outside its arguments and files, so that a test can run it whole.
@@ -23,6 +25,30 @@ type Env struct {
 	Interactive, Colour bool
 	// Width is that of the terminal on Stdout in cells, 0 without one.
 	Width int
+
+	// secrets keeps secrets out of what is written; screen is Stderr as it is, for what redraws a line. Main sets both.
+	secrets *redact.Redactor
+	screen  io.Writer
+}
+
+// guarded returns e with streams that show what is written, without secrets, and let it do nothing else: no text from outside steers a
+// terminal or a CI system. flush writes what they still hold.
+func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
+	own := *e
+	own.secrets, own.screen = setup.Secrets(e.Environ, args), e.Stderr
+	flushes := []func() error{}
+	guard := func(w io.Writer) io.Writer {
+		shown := text.NewOutput(w)
+		redacted := own.secrets.Writer(shown)
+		flushes = append(flushes, redacted.Flush, shown.Flush)
+		return redacted
+	}
+	own.Stdout, own.Stderr = guard(e.Stdout), guard(e.Stderr)
+	return &own, func() {
+		for _, f := range flushes {
+			_ = f() // a stream that is closed needs nothing more
+		}
+	}
 }
 
 // colours reports whether Stdout gets colours: FORCE_COLOR wants them without a terminal, NO_COLOR never.
@@ -39,7 +65,7 @@ func (e *Env) Getenv(name string) string {
 
 // open opens the configuration and the recording for a command. What o leaves open is that of the process.
 func (e *Env) open(o setup.Options) (*setup.Setup, error) {
-	o.Environ, o.LookupEnv, o.Now = e.Environ, e.LookupEnv, e.Now
+	o.Environ, o.Secrets, o.LookupEnv, o.Now = e.Environ, e.secrets, e.LookupEnv, e.Now
 	if o.Warn == nil {
 		o.Warn = e.warn()
 	}
@@ -75,7 +101,7 @@ func (e *Env) say(sentence string) { fmt.Fprintln(e.Stderr, sentence) }
 // closed closes what a command has opened, and says what could not be closed. The command's own outcome stays.
 func (e *Env) closed(s *setup.Setup) {
 	if err := s.Close(); err != nil {
-		fmt.Fprintln(e.Stderr, "rehearse: "+s.Secrets().Text(err.Error()))
+		fmt.Fprintln(e.Stderr, "rehearse: "+err.Error())
 	}
 }
 

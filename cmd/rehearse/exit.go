@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"rehearse/internal/result"
-	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -46,6 +45,8 @@ func outcome(err error) error {
 
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
+	env, flush := env.guarded(args)
+	defer flush()
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -60,11 +61,10 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
-		secrets := setup.Secrets(env.Environ)
 		if problems, ok := errors.AsType[source.Problems](err); ok {
-			printProblems(env.Stderr, problems, restOf(ran.Name()), secrets)
+			printProblems(env.Stderr, problems, restOf(ran.Name()))
 		} else {
-			fmt.Fprintln(env.Stderr, "rehearse: "+secrets.Text(err.Error()))
+			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
 		}
 	}
 	return code
@@ -81,14 +81,14 @@ func restOf(command string) string {
 	return "mend these first"
 }
 
-// printProblems prints problems without secrets. rest says how to see those that are too many.
-func printProblems(w io.Writer, problems source.Problems, rest string, secrets interface{ Text(string) string }) {
+// printProblems prints problems, one in a line. rest says how to see those that are too many.
+func printProblems(w io.Writer, problems source.Problems, rest string) {
 	for i, p := range problems {
 		if i == maxPrinted {
 			fmt.Fprintf(w, "… and %d more: %s\n", len(problems)-i, rest)
 			break
 		}
-		fmt.Fprintln(w, secrets.Text(p.String()))
+		fmt.Fprintln(w, p.String())
 	}
 	if n := len(problems); n > 1 {
 		fmt.Fprintf(w, "rehearse: %d problems found; nothing was run\n", n)

@@ -44,7 +44,7 @@ func (p *progress) Begin(_ result.Run, tests int) {
 	if p.quiet || !p.env.Interactive {
 		return
 	}
-	bars := mpb.New(mpb.WithOutput(p.env.Stderr), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
+	bars := mpb.New(mpb.WithOutput(p.env.screen), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
 	bar := bars.AddBar(int64(tests), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(
 		decor.Any(func(decor.Statistics) string { return " " + p.line() }),
 	))
@@ -94,7 +94,7 @@ func (p *progress) note(s string) {
 	bars := p.bars
 	p.mu.Unlock()
 	if bars != nil {
-		_, _ = fmt.Fprintln(bars, "rehearse: "+s) // a terminal that is gone needs no note
+		_, _ = fmt.Fprintln(bars, harmless(p.env.secrets.Text("rehearse: "+s))) // a terminal that is gone needs no note
 		return
 	}
 	fmt.Fprintln(p.env.Stderr, "rehearse: "+s)

@@ -162,7 +162,7 @@ func (f *serveFlags) check(token string) error {
 
 // openLog returns the log on stderr. It has no secrets in it.
 func (f *serveFlags) openLog(env *Env) (*slog.Logger, error) {
-	out := setup.Secrets(env.Environ).Writer(env.Stderr)
+	out := env.Stderr
 	switch f.logFormat {
 	case "text":
 		return slog.New(slog.NewTextHandler(out, nil)), nil

@@ -45,15 +45,15 @@ func atLeastOneSuite(c *cobra.Command, args []string) error {
 }
 
 func validate(env *Env, args []string, format string) error {
-	suites, problems, err := evaluation.Load(args, env.LookupEnv)
-	if err != nil {
-		return err
-	}
 	s, err := env.open(setup.Options{})
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(s)
+	suites, problems, err := evaluation.Load(args, s.Suites())
+	if err != nil {
+		return err
+	}
 	valid := suites[:0:0] // with a valid configuration, too
 	for _, one := range suites {
 		at, err := s.At(filepath.Dir(one.File))
@@ -70,7 +70,6 @@ func validate(env *Env, args []string, format string) error {
 			problems = append(problems, found...)
 		}
 	}
-	secrets := s.Secrets()
 	if format == "json" {
 		if problems == nil {
 			problems = source.Problems{}
@@ -79,10 +78,10 @@ func validate(env *Env, args []string, format string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(env.Stdout, secrets.Text(string(data)))
+		fmt.Fprintln(env.Stdout, string(data))
 	} else {
 		for _, p := range problems {
-			fmt.Fprintln(env.Stdout, secrets.Text(p.String()))
+			fmt.Fprintln(env.Stdout, p.String())
 		}
 		for _, s := range valid {
 			fmt.Fprintf(env.Stdout, "%s: valid, %s\n", s.File, plural(s.Count, "test"))

@@ -1,7 +1,11 @@
 // Package config reads rehearse.yaml, which names the targets, models and judge of a folder of suites.
 package config
 
-import "time"
+import (
+	"time"
+
+	"rehearse/internal/source"
+)
 
 // File is one configuration file. The zero value stands for a folder without one.
 type File struct {
@@ -14,9 +18,13 @@ type File struct {
 	Judge   Judge
 	// Embedder is the embedding model of the grader similar; nil without one.
 	Embedder *Model
-	// Store is the path of the run index and verdict cache.
-	Store   string
-	Workers int
+	// Store is where runs are indexed and verdicts are remembered: the path of a file, or the address postgres://…; empty means the default.
+	Store string
+	// PublicEnv are variables of the environment that ${{ NAME }} may show.
+	PublicEnv []string
+	// Document is the file as it is written. It is there also when the file is faulty.
+	Document source.Value
+	Workers  int
 	// Thresholds are those that the file sets; nil when it sets none. Least adds the defaults.
 	Thresholds *Thresholds
 }

@@ -47,7 +47,7 @@ func Load(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Path: path, Dir: filepath.Dir(path), Targets: map[string]Target{}, Models: map[string]Model{}}
+	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {
 		f.read(reader.Node(root, ""))
@@ -68,20 +68,26 @@ func (f *File) read(n source.Node) {
 				f.Targets[name] = f.target(target)
 			}
 		},
-		"target":   func(n source.Node) { f.Target = n.Text() },
-		"judge":    func(n source.Node) { f.Judge = f.judge(n) },
-		"embedder": func(n source.Node) { f.Embedder = new(f.model(n)) },
-		"store": func(n source.Node) {
-			if f.Store = n.Text(); !filepath.IsAbs(f.Store) {
-				f.Store = filepath.Join(f.Dir, f.Store)
-			}
-		},
+		"target":     func(n source.Node) { f.Target = n.Text() },
+		"judge":      func(n source.Node) { f.Judge = f.judge(n) },
+		"embedder":   func(n source.Node) { f.Embedder = new(f.model(n)) },
+		"store":      func(n source.Node) { f.Store = f.store(n) },
+		"public_env": func(n source.Node) { f.PublicEnv = n.Texts() },
 		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
 		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
 	})
 	if f.Target != "" && f.Targets[f.Target].Kind == "" && !strings.Contains(f.Target, ":") {
 		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
 	}
+}
+
+// store reads where the store is.
+func (f *File) store(n source.Node) string {
+	path, postgres, err := Store(n.Text(), f.Dir)
+	if err != nil {
+		n.Report("write sqlite:PATH, a path, or postgres://USER@HOST/DATABASE", "%v", err)
+	}
+	return firstSet(path, postgres)
 }
 
 // model reads {provider, model, …} or "provider:model"; the short form also names an entry of models.

@@ -15,7 +15,7 @@ import (
 func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
 	h.Run.Warnings = e.warnings()
-	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
+	if err := e.writeRun(h); err != nil {
 		return h.made.Report(h.Run), err
 	}
 	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption

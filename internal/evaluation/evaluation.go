@@ -89,9 +89,10 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 		grading: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{},
 	}
 	if e.suites == nil {
+		c.Setup.Graded()
 		var problems source.Problems
 		var err error
-		if e.suites, problems, err = Load(e.spec.Suites, c.Setup.LookupEnv); err != nil {
+		if e.suites, problems, err = Load(e.spec.Suites, c.Setup.Suites()); err != nil {
 			return nil, err
 		}
 		if len(problems) > 0 {

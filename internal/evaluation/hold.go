@@ -59,7 +59,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Prior: prior.outcome, BudgetUSD: e.planned.budget,
+		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Prior: e.maskedKeys(prior.outcome), BudgetUSD: e.planned.budget,
 	}, e.Stop)
 	e.Sink.End()
 	<-indexed
@@ -159,7 +159,7 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 // verdicts returns what remembers verdicts; nil without a store.
 func (e *Evaluation) verdicts() judge.Cache {
 	if s := e.index.wait(); s != nil {
-		return s
+		return &maskedCache{s, e.setup.Secrets()}
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	}}
 	h.Run.Count(&result.Tallies{}, e.planned.byTarget)
 	for _, s := range e.suites {
-		h.Run.Suites = append(h.Run.Suites, s.File)
+		h.Run.Suites = append(h.Run.Suites, shownPath(s.File))
 	}
 	if e.planned.judged > 0 {
 		h.Run.Judge = e.judgeName()
@@ -224,13 +224,13 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 		}
 	}()
 	h.Run.Config = map[string]any{
-		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": e.setup.Config().Path,
+		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": shownPath(e.setup.Config().Path),
 	}
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err
 	}
 	h.Run.LeftOut = p.leftOutKeys()
-	if err := runlog.WriteRun(h.Dir, h.Run); err != nil {
+	if err := e.writeRun(h); err != nil {
 		return nil, p, err
 	}
 	if kept.log, err = runlog.Open(h.Dir); err != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that a file could not be
-// read. Suites with the same name are distinguished by their files.
-func Load(names []string, lookupEnv func(string) (string, bool)) (suites []*suite.Suite, problems source.Problems, err error) {
-	kinds := grader.New(grader.Config{})
+// read. Suites with the same name are distinguished by their files. The types of assertions are the built-in ones.
+func Load(names []string, o suite.Options) (suites []*suite.Suite, problems source.Problems, err error) {
+	o.Kinds = grader.New(grader.Config{})
 	called, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range names {
 		files, err := suite.Find(name)
@@ -26,7 +26,7 @@ func Load(names []string, lookupEnv func(string) (string, bool)) (suites []*suit
 				}
 				seen[path] = true
 			}
-			s, err := suite.Load(file, suite.Options{Kinds: kinds, Getenv: lookupEnv})
+			s, err := suite.Load(file, o)
 			if found, ok := suite.Problems(err); ok {
 				problems = append(problems, found...)
 				continue

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +45,9 @@ func newCommand(a *Args) runner.Grader {
 	if !filepath.IsAbs(dir) {
 		p.dir = filepath.Join(a.Assertion.Dir, dir)
 	}
-	p.environ = slices.Clone(a.set.Environ)
+	if a.set.Environ != nil {
+		p.environ = a.set.Environ(a.node.Value)
+	}
 	p.check = runner.Check{Assertion: a.Assertion}
 	return p
 }

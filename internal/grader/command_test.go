@@ -17,6 +17,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/runner"
+	"rehearse/internal/source"
 )
 
 // script writes an executable shell script into a folder and returns the check of a command that runs it.
@@ -81,6 +82,11 @@ func TestCommandUndecided(t *testing.T) {
 	}
 }
 
+// environ is an environment without secrets.
+func environ(entries ...string) func(source.Value) []string {
+	return func(source.Value) []string { return entries }
+}
+
 // The program gets the exchange on stdin, the author's configuration, the suite's folder and only the environment it is given.
 func TestCommandSurroundings(t *testing.T) {
 	t.Setenv("REHEARSE_SECRET", "hush")
@@ -88,7 +94,7 @@ func TestCommandSurroundings(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Environ: []string{"PATH=" + os.Getenv("PATH"), "SEEN=yes"}})
+	s := New(Config{Environ: environ("PATH="+os.Getenv("PATH"), "SEEN=yes")})
 	code := "cat >in.json\nprintf '%s' \"$SEEN/$REHEARSE_SECRET\" >env.txt\necho '{\"score\": 1}'\n"
 	if err := os.WriteFile(filepath.Join(dir, "sub", "check.sh"), []byte("#!/bin/sh\n"+code), 0o700); err != nil {
 		t.Fatal(err)
@@ -143,7 +149,7 @@ func TestCommandEndsWithItsGroup(t *testing.T) {
 		}
 		closed <- err
 	}()
-	check := script(t, New(Config{Environ: os.Environ()}), dir, "exec 3>pipe\n(echo x >&3; sleep 1000) &\nwait\n", "")
+	check := script(t, New(Config{Environ: environ(os.Environ()...)}), dir, "exec 3>pipe\n(echo x >&3; sleep 1000) &\nwait\n", "")
 	if _, err := check.Grader.Grade(ctx, reply("hi")); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -51,8 +51,9 @@ type Config struct {
 	Embedder Embedder
 	// HTTP is used by the http grader; nil means that of outbound.Client.
 	HTTP *http.Client
-	// Environ is the environment of programs of the command grader, in the form of os.Environ, without secrets.
-	Environ []string
+	// Environ returns the environment of a program of the command grader, in the form of os.Environ: without secrets but those that its
+	// configuration names. nil means an empty environment.
+	Environ func(configuration source.Value) []string
 }
 
 // Embedder turns texts into vectors of one length, for the grader similar.

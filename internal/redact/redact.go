@@ -1,71 +1,176 @@
 // Package redact removes secrets from everything that is written or printed.
+//
+// A Redactor learns what is secret while configuration, suites and the command line are read. It finds a secret as it is, in base64,
+// in hex, and with characters escaped as in addresses, JSON and HTML.
 package redact
 
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
+
+	"rehearse/internal/result"
 )
 
-// secretName matches the names of environment variables whose values are secrets.
-var secretName = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$`)
+// Redactor replaces secrets by a mask with the name of the variable that holds them. A nil Redactor changes nothing. It is safe for
+// concurrent use; what it learns holds from then on for everything that has it.
+type Redactor struct {
+	mu      sync.Mutex
+	learned learned
+	// words stay as they are where a text is nothing else.
+	words map[string]bool
+	found atomic.Pointer[finder]
+}
 
-// shortest is the least length of a value that is hidden; shorter values would match ordinary words.
-const shortest = 8
-
-// Redactor replaces secrets by the name of the variable that holds them. A nil Redactor changes nothing. It is safe for concurrent use.
-type Redactor struct{ pairs []pair }
-
-type pair struct{ secret, mark []byte }
-
-// New returns a Redactor for the secrets of an environment in the form of os.Environ.
+// New returns a Redactor for an environment in the form of os.Environ. It knows the program's own keys, variables whose names look like
+// those of secrets, and passwords in addresses.
 func New(environ []string) *Redactor {
-	r := &Redactor{}
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		if !secretName.MatchString(name) || len(value) < shortest {
-			continue
-		}
-		mark := []byte("[redacted " + name + "]")
-		r.pairs = append(r.pairs, pair{[]byte(value), mark})
-		if escaped, err := json.Marshal(value); err == nil && string(escaped) != `"`+value+`"` {
-			r.pairs = append(r.pairs, pair{escaped[1 : len(escaped)-1], mark})
-		}
-	}
-	slices.SortFunc(r.pairs, func(a, b pair) int { return len(b.secret) - len(a.secret) }) // longer secrets first: one may contain another
+	r := &Redactor{learned: newLearned(environ), words: result.Words()}
+	r.found.Store(newFinder(r.learned.secrets(), r.words))
 	return r
 }
 
-// Bytes returns data without secrets; it returns data itself when there is nothing to replace.
-func (r *Redactor) Bytes(data []byte) []byte {
+// learn changes what is known, and makes it hold.
+func (r *Redactor) learn(change func(*learned) (changed bool)) {
 	if r == nil {
-		return data
+		return
 	}
-	for _, p := range r.pairs {
-		if bytes.Contains(data, p.secret) {
-			data = bytes.ReplaceAll(data, p.secret, p.mark)
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if change(&r.learned) {
+		r.found.Store(newFinder(r.learned.secrets(), r.words))
 	}
-	return data
 }
 
-// Text returns s without secrets.
+// Text returns s without secrets. A text that as a whole is a word of the program's records (result.Words) stays as it is.
 func (r *Redactor) Text(s string) string {
 	if r == nil {
 		return s
 	}
-	for _, p := range r.pairs {
-		s = strings.ReplaceAll(s, string(p.secret), string(p.mark))
+	f := r.found.Load()
+	if spans := find(f, s); len(spans) > 0 && !f.words[s] {
+		return string(mask(f, s, spans))
 	}
 	return s
 }
 
-// Environ returns the entries of an environment that hold no secret.
-func Environ(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return secretName.MatchString(name)
-	})
+// Bytes returns data without secrets; it returns data itself when there is nothing to replace. In JSON, only strings change: it
+// stays JSON, with its keys in their order.
+func (r *Redactor) Bytes(data []byte) []byte {
+	if r == nil {
+		return data
+	}
+	f := r.found.Load()
+	if masked, ok := maskJSON(f, data); ok {
+		return masked
+	}
+	if spans := find(f, data); len(spans) > 0 {
+		return mask(f, data, spans)
+	}
+	return data
+}
+
+// maskJSON masks the strings of a JSON document, or of several behind each other. It is not ok when data is something else.
+func maskJSON(f *finder, data []byte) (masked []byte, ok bool) {
+	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' && start[0] != '"' {
+		return nil, false
+	}
+	kept := 0          // data up to here is in masked
+	var decoded []byte // used again for each string
+	for at := 0; ; {
+		open := bytes.IndexByte(data[at:], '"')
+		if open < 0 {
+			break
+		}
+		open += at
+		end, escaped := stringEnd(data, open)
+		if end < 0 {
+			return nil, false
+		}
+		text := data[open+1 : end-1]
+		if escaped {
+			decoded = decode(decoded[:0], text)
+			text = decoded
+		}
+		if changed, found := maskString(f, text); found {
+			masked = append(append(masked, data[kept:open]...), changed...)
+			kept = end
+		}
+		at = end
+	}
+	if kept == 0 {
+		// What is no JSON may hold a secret outside of quotes. Looking for secrets is cheaper than reading JSON.
+		return data, len(find(f, data)) == 0 || isJSON(data)
+	}
+	masked = append(masked, data[kept:]...)
+	return masked, isJSON(data)
+}
+
+// isJSON reports whether data is JSON: one document, or several objects and lists.
+func isJSON(data []byte) bool {
+	if json.Valid(data) {
+		return true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var one json.RawMessage
+	for decoder.More() {
+		if decoder.Decode(&one) != nil || one[0] != '{' && one[0] != '[' {
+			return false
+		}
+	}
+	return true
+}
+
+// stringEnd returns the end of the string that begins with the quote at open, and whether it has escapes; -1 without an end.
+func stringEnd(data []byte, open int) (end int, escaped bool) {
+	for at := open + 1; at < len(data); at++ {
+		switch data[at] {
+		case '"':
+			return at + 1, escaped
+		case '\\':
+			escaped = true
+			at++ // what is escaped
+		}
+	}
+	return -1, escaped
+}
+
+// decode appends what the inside of a JSON string means. An escape that is none stays.
+func decode(to, text []byte) []byte {
+	for at := 0; at < len(text); {
+		next := bytes.IndexByte(text[at:], '\\')
+		if next < 0 {
+			return append(to, text[at:]...)
+		}
+		to = append(to, text[at:at+next]...)
+		at += next
+		if escape := bytes.IndexByte([]byte(escapes), text[at+1]); escape >= 0 {
+			to = append(to, meant[escape])
+			at += 2
+			continue
+		}
+		meaning, length, _ := unescapeJSON(string(text[at:min(len(text), at+longestEscape)]))
+		if length == 0 {
+			meaning, length = string(text[at]), 1
+		}
+		to = append(to, meaning...)
+		at += length
+	}
+	return to
+}
+
+// maskString masks a text and writes it as a JSON string. found is false when there is nothing to mask.
+func maskString(f *finder, text []byte) (quoted []byte, found bool) {
+	spans := find(f, text)
+	if len(spans) == 0 || f.words[string(text)] {
+		return nil, false
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(string(mask(f, text, spans))) != nil {
+		return nil, false
+	}
+	return bytes.TrimRight(out.Bytes(), "\n"), true
 }

@@ -1,20 +1,63 @@
 package redact
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
-// Writer returns a writer that passes on to w what it is given, without secrets. A secret that is spread over two writes is not found, so each
-// write holds a whole record, such as a line of a log.
-func (r *Redactor) Writer(w io.Writer) io.Writer { return writer{w, r} }
+// Writer passes on what it is given, without secrets, also one that is spread over several writes: what may be the beginning of a secret
+// waits for the next write, or for Flush. It is safe for concurrent use.
+type Writer struct {
+	to       io.Writer
+	redactor *Redactor
 
-type writer struct {
-	to      io.Writer
-	secrets *Redactor
+	mu      sync.Mutex
+	waiting []byte
 }
 
-// Write writes a record without secrets.
-func (w writer) Write(record []byte) (int, error) {
-	if _, err := w.to.Write(w.secrets.Bytes(record)); err != nil {
+// Writer returns a writer to w.
+func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{to: w, redactor: r} }
+
+// Write passes data on. Data that is a whole JSON object or list stays one.
+func (w *Writer) Write(data []byte) (int, error) {
+	if w.redactor == nil {
+		return w.to.Write(data)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.redactor.found.Load()
+	if len(w.waiting) == 0 && len(data) > 0 && (data[0] == '{' || data[0] == '[') {
+		if masked, ok := maskJSON(f, data); ok && (len(masked) != len(data) || isJSON(data)) {
+			_, err := w.to.Write(masked)
+			return done(len(data), err)
+		}
+	}
+	all := append(w.waiting, data...)
+	spans, open := search(f, all)
+	for i := len(spans) - 1; i >= 0 && spans[i].to >= open; i-- { // a longer match may still come
+		open, spans = min(open, spans[i].from), spans[:i]
+	}
+	w.waiting = append([]byte(nil), all[open:]...)
+	_, err := w.to.Write(mask(f, all[:open], spans))
+	return done(len(data), err)
+}
+
+func done(n int, err error) (int, error) {
+	if err != nil {
 		return 0, err
 	}
-	return len(record), nil
+	return n, nil
+}
+
+// Flush passes on what waits.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return nil
+	}
+	rest := w.redactor.Text(string(w.waiting))
+	w.waiting = nil
+	_, err := io.WriteString(w.to, rest)
+	return err
 }

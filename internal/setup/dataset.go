@@ -40,7 +40,9 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 		if err != nil {
 			return nil, nil, err
 		}
-		path = here.StorePath()
+		if path = here.StorePath(); IsPostgres(path) {
+			return s.datasets(ctx, path, create)
+		}
 	case path == "":
 		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH#NAME", address)
 	}

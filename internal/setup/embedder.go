@@ -7,6 +7,7 @@ import (
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
+	"rehearse/internal/text"
 )
 
 // Embedder opens the configured embedder; it returns nil without one.
@@ -51,6 +52,9 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 		if path == "" {
 			return nil, source.Invalid("--store names no file: use sqlite:PATH")
 		}
+	}
+	if IsPostgres(path) {
+		return nil, source.Invalid("knowledge bases cannot be kept in the configured store %s: name a file with --store sqlite:PATH", text.Address(path))
 	}
 	opened, err := s.StoreAt(ctx, path)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
-	"rehearse/internal/redact"
 	"rehearse/internal/suite"
 )
 
@@ -133,7 +132,7 @@ func contentHash(path string) string {
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
 	services := outbound.Client(s.services())
-	c := grader.Config{Judge: j, HTTP: services, Environ: redact.Environ(s.Environ)}
+	c := grader.Config{Judge: j, HTTP: services, Environ: s.secrets.Environ}
 	embedder, err := s.Embedder()
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ type modelKey struct {
 	call         Call
 }
 
-// Model opens the model that the configuration knows by a name, or PROVIDER:MODEL. Its replies contain no secrets.
+// Model opens the model that the configuration knows by a name, or PROVIDER:MODEL. Its replies contain no secrets, unless they are graded.
 func (s *Setup) Model(name string) (llm.Model, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -80,7 +80,7 @@ func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, 
 // open opens a model, wrapped in the recording if there is one.
 func (s *shared) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
-		return s.tape.playing.As(m.String()), nil
+		return s.taped(m.String(), nil), nil
 	}
 	model, err := llm.Open(call.of(m), s.models)
 	if err != nil {
@@ -92,9 +92,17 @@ func (s *shared) open(m config.Model, call Call) (llm.Model, error) {
 // taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds it.
 func (s *shared) taped(name string, m llm.Model) llm.Model {
 	if s.tape.playing != nil {
-		return s.tape.playing.As(name)
+		return s.masking(&revealingModel{s.tape.playing.As(name), s.secrets})
 	}
-	return s.tape.record(name, &redactingModel{m, s.secrets})
+	return s.masking(s.tape.record(name, m))
+}
+
+// masking wraps a model so that its replies hold no secret, unless they are graded.
+func (s *shared) masking(m llm.Model) llm.Model {
+	if s.graded.Load() {
+		return m
+	}
+	return &redactingModel{m, s.secrets}
 }
 
 // ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. For the error, what names the model's purpose, and

@@ -3,8 +3,7 @@ package setup
 import (
 	"context"
 	"errors"
-	"strings"
-	"unicode"
+	"io"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
@@ -25,23 +24,23 @@ func (m *redactingModel) Generate(ctx context.Context, r llm.Request) (chat.Repl
 
 // Stream asks the model. It passes the text to token as it comes, without secrets.
 func (m *redactingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
-	var kept strings.Builder
-	give := func(text string) {
-		if text != "" {
-			token(m.secrets.Text(text))
-		}
-	}
-	reply, err := llm.Stream(ctx, m.Model, r, func(piece string) {
-		kept.WriteString(piece)
-		whole, rest := wholeWords(kept.String())
-		kept.Reset()
-		kept.WriteString(rest)
-		give(whole)
-	})
+	kept := m.secrets.Writer(tokens(token))
+	reply, err := llm.Stream(ctx, m.Model, r, func(piece string) { _, _ = io.WriteString(kept, piece) }) // tokens never fails
 	if err == nil {
-		give(kept.String())
+		err = kept.Flush()
 	}
 	return m.redacted(reply, err)
+}
+
+// tokens passes on what is written to it.
+type tokens func(string)
+
+// Write never fails.
+func (t tokens) Write(data []byte) (int, error) {
+	if len(data) > 0 {
+		t(string(data))
+	}
+	return len(data), nil
 }
 
 // redacted returns an answer without secrets.
@@ -59,14 +58,20 @@ func (m *redactingModel) redacted(reply chat.Reply, err error) (chat.Reply, erro
 	return reply, err
 }
 
-// wholeWords splits a text after its last character that no secret contains: a blank, or one outside ASCII.
-// The rest may be the beginning of a secret.
-func wholeWords(text string) (whole, rest string) {
-	end := strings.LastIndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) })
-	if end < 0 {
-		return "", text
+// revealingModel is a recorded model whose replies have the values again that the recording masks, where the environment has them: what is
+// graded is what was graded when it was recorded.
+type revealingModel struct {
+	llm.Model
+	secrets *redact.Redactor
+}
+
+// Generate plays the reply.
+func (m *revealingModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	reply, err := m.Model.Generate(ctx, r)
+	reply.Text = m.secrets.Reveal(reply.Text)
+	for i := range reply.ToolCalls {
+		call := &reply.ToolCalls[i]
+		call.Args, call.Result = m.secrets.RevealJSON(call.Args), m.secrets.RevealJSON(call.Result)
 	}
-	for end++; end < len(text) && text[end]&0xC0 == 0x80; end++ { // to the end of the character
-	}
-	return text[:end], text[end:]
+	return reply, err
 }

@@ -31,8 +31,9 @@ func TestRedactingStream(t *testing.T) {
 		says pieces
 		want []string
 	}{
-		"one piece":        {pieces{"the key sk-1234567890 it is"}, []string{"the key [redacted A_KEY] it ", "is"}},
-		"letter by letter": {pieces(strings.Split("a sk-1234567890, b", "")), []string{"a ", "[redacted A_KEY], ", "b"}},
+		"one piece":        {pieces{"the key sk-1234567890 it is."}, []string{"the key [redacted A_KEY] it is."}},
+		"letter by letter": {pieces(strings.Split("a sk-1234567890, b", "")), []string{"a", " ", "[redacted A_KEY],", " ", "b"}},
+		"several words":    {pieces{"s", "k-12", "34", "5 is no key"}, []string{"sk-12345 is no key"}},
 		"words":            {pieces{"Hello ", "there, ", "you"}, []string{"Hello ", "there, ", "you"}},
 		"no blanks":        {pieces{"您", "好，", "sk-12345", "67890", "。"}, []string{"您", "好，", "[redacted A_KEY]。"}},
 		"nothing":          {pieces{""}, nil},

@@ -1,6 +1,40 @@
 package setup
 
-import "rehearse/internal/redact"
+import (
+	"strings"
 
-// Secrets returns what keeps the secrets of an environment, given as os.Environ gives it, out of texts. A Setup has one of its own.
-func Secrets(environ []string) *redact.Redactor { return redact.New(environ) }
+	"rehearse/internal/redact"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// Secrets returns what keeps secrets out of texts: those of an environment, given as os.Environ gives it, and those that a command line names,
+// by flags that end in -env and in addresses. A Setup lets it learn what configurations and suites name.
+func Secrets(environ, args []string) *redact.Redactor {
+	secrets := redact.New(environ)
+	for i, arg := range args {
+		secrets.Address(arg)
+		name, value, given := strings.Cut(arg, "=")
+		if !given && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if strings.HasPrefix(name, "--") && strings.HasSuffix(name, "-env") {
+			secrets.Named(value)
+		}
+	}
+	return secrets
+}
+
+// Suites returns the options to load suites with, in an environment. What they name is learned as secret.
+func Suites(secrets *redact.Redactor, lookupEnv func(string) (string, bool)) suite.Options {
+	return suite.Options{
+		Seen: func(v source.Value) { secrets.Read(v) },
+		Getenv: func(name string) (string, bool) {
+			secrets.Shown(name)
+			if lookupEnv == nil {
+				return "", false
+			}
+			return lookupEnv(name)
+		},
+	}
+}

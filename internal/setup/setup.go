@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rehearse/internal/config"
@@ -18,6 +19,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
+	"rehearse/internal/suite"
 	"rehearse/internal/target"
 )
 
@@ -28,6 +30,8 @@ const StateDir = ".rehearse"
 type Options struct {
 	// Environ is the environment in the form of os.Environ.
 	Environ []string
+	// Secrets keeps secrets out of what is written; nil makes one of the environment. It learns what configurations and suites name.
+	Secrets *redact.Redactor
 	// LookupEnv looks up a variable of the environment.
 	LookupEnv func(name string) (string, bool)
 	// Now is the clock; nil means time.Now.
@@ -67,6 +71,8 @@ type shared struct {
 	models  llm.Options
 	client  *http.Client
 	tape    *tape
+	// graded is true once replies are given as they are (Graded).
+	graded atomic.Bool
 
 	// opening guards the fields below. Exported methods hold it while they open something.
 	opening sync.Mutex
@@ -91,8 +97,11 @@ func Open(o Options) (*Setup, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &shared{
-		Options: o, secrets: redact.New(o.Environ), setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
+		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
+	}
+	if s.secrets == nil {
+		s.secrets = redact.New(o.Environ)
 	}
 	transport := outbound.Transport()
 	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text}
@@ -123,7 +132,10 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		if found.config, err = config.Load(path); err != nil {
+		found.config, err = config.Load(path)
+		s.secrets.Read(found.config.Document)
+		s.secrets.Public(found.config.PublicEnv...)
+		if err != nil {
 			return nil, source.AsInvalid(err)
 		}
 	}
@@ -160,7 +172,20 @@ func (s *shared) Getenv(name string) string {
 	return value
 }
 
-// Secrets returns the redactor for the secrets of the environment.
+// secret returns a variable that configuration names for a secret, empty when it is not set.
+func (s *shared) secret(variable string) string {
+	s.secrets.Named(variable)
+	return s.Getenv(variable)
+}
+
+// Suites returns the options to load suites with. What they name is learned as secret.
+func (s *shared) Suites() suite.Options { return Suites(s.secrets, s.LookupEnv) }
+
+// Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has to see it. Whoever
+// keeps or shows a reply then masks it. Recordings are masked in any case.
+func (s *shared) Graded() { s.graded.Store(true) }
+
+// Secrets returns what keeps secrets out of what is written.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 
 // warn reports a problem that stops nothing.

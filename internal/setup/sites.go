@@ -152,6 +152,7 @@ func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
 		}
 		return library, nil
 	}
+	s.secrets.Address(s.options.Dir)
 	from, err := siteconfig.Open(s.options.Dir, s.Getenv, s.models.Transport)
 	if err != nil {
 		return nil, source.AsInvalid(err)
@@ -237,7 +238,7 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 	switch {
 	case kb.LightRAG != nil:
 		client, err := retrieve.NewLightRAG(retrieve.Options{
-			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.Getenv(kb.LightRAG.APIKeyEnv), Transport: s.services(),
+			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.secret(kb.LightRAG.APIKeyEnv), Transport: s.services(),
 		})
 		if err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)

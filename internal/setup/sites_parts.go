@@ -28,7 +28,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	if len(one.Enrichment.Sources) == 0 {
 		return nil, nil
 	}
-	salt := s.Getenv(one.Enrichment.IPHashSaltEnv)
+	salt := s.secret(one.Enrichment.IPHashSaltEnv)
 	if salt == "" {
 		salt = rand.Text() // lasts for this process; sharing with others needs a fixed salt
 	}
@@ -118,13 +118,13 @@ type receivers struct {
 func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
 	r := &receivers{sites: s}
 	var err error
-	if hook := one.Integrations.LeadWebhook; s.Getenv(hook.URLEnv) != "" {
-		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.Getenv(hook.SecretEnv), s.receipts()); err != nil {
+	if hook := one.Integrations.LeadWebhook; s.secret(hook.URLEnv) != "" {
+		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.secret(hook.SecretEnv), s.receipts()); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
-	if project := one.Integrations.PostHog; s.Getenv(project.KeyEnv) != "" {
-		if r.posthog, err = lead.NewPostHog(s.queue, s.Getenv(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts()); err != nil {
+	if project := one.Integrations.PostHog; s.secret(project.KeyEnv) != "" {
+		if r.posthog, err = lead.NewPostHog(s.queue, s.secret(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts()); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}

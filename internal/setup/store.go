@@ -4,18 +4,25 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"rehearse/internal/config"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
+	"rehearse/internal/text"
 )
 
 // Store opens the configured store, by default the one beside the runs, once. Setup closes it.
 func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
-	return s.StoreAt(ctx, s.StorePath())
+	path := s.StorePath()
+	if IsPostgres(path) {
+		return nil, fmt.Errorf("the run index and remembered verdicts are kept in files only, not in %s", text.Address(path))
+	}
+	return s.StoreAt(ctx, path)
 }
 
 // StoreAt opens the store in a file, once. Setup closes it.
@@ -33,7 +40,7 @@ func (s *shared) StoreAt(ctx context.Context, path string) (*store.Store, error)
 	return opened, nil
 }
 
-// StorePath returns the file of the configured store.
+// StorePath returns the file of the configured store, or its address postgres://….
 func (s *Setup) StorePath() string {
 	return cmp.Or(s.config.Store, filepath.Join(StateDir, "rehearse.db"))
 }
@@ -45,11 +52,14 @@ func IsPostgres(address string) bool {
 
 // SQLitePath returns the file of an address sqlite:PATH, or of a bare path. scheme is that of another kind of store, else empty.
 func SQLitePath(address string) (path, scheme string) {
-	path, named := strings.CutPrefix(address, "sqlite:")
-	if before, _, ok := strings.Cut(path, "://"); ok && !named {
-		return "", before
+	path, postgres, err := config.Store(address, "")
+	if err != nil || postgres != "" {
+		scheme, _, _ = strings.Cut(address, ":")
+		if scheme == "sqlite" {
+			scheme = ""
+		}
 	}
-	return path, ""
+	return path, scheme
 }
 
 // History is a store of logged events, of variants and of their evaluations. Close it.
@@ -69,9 +79,9 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		}
 		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Close}, nil
 	}
-	path, ok := strings.CutPrefix(address, "sqlite:")
-	if !ok || path == "" {
-		return nil, source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", address)
+	path, _ := SQLitePath(address)
+	if path == "" {
+		return nil, source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
 	}
 	s, err := store.Open(ctx, path)
 	if err != nil {
@@ -82,7 +92,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 
 // FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in which nothing is found.
 func FindHistory(ctx context.Context, address string) (*History, error) {
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+	if path, _ := SQLitePath(address); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, source.Invalid("there is no store %s: name the one into which `rehearse replay import` has loaded the log, with --store", address)
 		}

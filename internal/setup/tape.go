@@ -68,7 +68,7 @@ func (s *shared) openRecording() (*tape, error) {
 			return nil, errors.Join(err, file.Close())
 		}
 	}
-	return &tape{file: file, recorder: llm.NewRecorder(file, s.secrets.Text), created: created}, nil
+	return &tape{file: file, recorder: llm.NewRecorder(s.secrets.Writer(file), s.secrets.Text), created: created}, nil
 }
 
 // mend makes a recording end with a whole line, so that more can be written behind it.

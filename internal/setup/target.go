@@ -88,7 +88,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 
 // token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
 func (s *Setup) token(variable string) (string, error) {
-	token := s.Getenv(variable)
+	token := s.secret(variable)
 	if token == "" && s.tape.playing == nil {
 		return "", fmt.Errorf("the target's token is missing: set %s", variable)
 	}

@@ -54,6 +54,8 @@ type Options struct {
 	Kinds Kinds
 	// Getenv looks up the variables of ${{ NAME }}; nil means os.LookupEnv.
 	Getenv func(string) (string, bool)
+	// Seen gets each value that is read, before placeholders are filled: the suite, and one test after another. It may be nil.
+	Seen func(source.Value)
 }
 
 // maxProblems bounds how many problems of one suite are kept.
@@ -74,7 +76,7 @@ func Load(path string, o Options) (*Suite, error) {
 	if problems := l.sorted(path); len(problems) > 0 {
 		return nil, problems
 	}
-	l.options.Kinds = nil
+	l.options.Kinds, l.options.Seen = nil, nil
 	return s, nil
 }
 
@@ -158,6 +160,9 @@ func (l *loader) open(s *Suite) error {
 		return err
 	}
 	l.list = list
+	if l.options.Seen != nil {
+		l.options.Seen(root)
+	}
 	l.suite(l.reader.Node(root, ""), s)
 	return nil
 }

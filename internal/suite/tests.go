@@ -20,6 +20,9 @@ func (l *loader) nodes() iter.Seq2[source.Node, error] {
 		node := func(file string, v source.Value, err error) bool {
 			reader := &source.Reader{File: file}
 			index++
+			if l.options.Seen != nil {
+				l.options.Seen(v)
+			}
 			return yield(reader.Node(v, testsKey+"["+strconv.Itoa(index-1)+"]"), err)
 		}
 		if l.external == nil {

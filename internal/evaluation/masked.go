@@ -1,0 +1,60 @@
+package evaluation
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"rehearse/internal/judge"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/redact"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+)
+
+// writeRun writes the record of the run. From then on h has it as it is written, without secrets.
+func (e *Evaluation) writeRun(h *Held) error {
+	data, err := json.Marshal(h.Run)
+	if err != nil {
+		return err
+	}
+	var masked result.Run
+	if err := json.Unmarshal(e.setup.Secrets().Bytes(data), &masked); err != nil {
+		return err
+	}
+	h.Run = masked
+	return runlog.WriteRun(h.Dir, h.Run)
+}
+
+// maskedKeys returns what finds earlier outcomes by the keys of the plan: the log has them without secrets.
+func (e *Evaluation) maskedKeys(find func(result.Key) (orchestrator.Outcome, bool)) func(result.Key) (orchestrator.Outcome, bool) {
+	secrets := e.setup.Secrets()
+	return func(k result.Key) (orchestrator.Outcome, bool) {
+		k.Suite, k.TestID, k.Target = secrets.Text(k.Suite), secrets.Text(k.TestID), secrets.Text(k.Target)
+		return find(k)
+	}
+}
+
+// maskedCache keeps verdicts without secrets: a judge quotes what it judges.
+type maskedCache struct {
+	judge.Cache
+	secrets *redact.Redactor
+}
+
+// PutVerdict keeps a verdict.
+func (c *maskedCache) PutVerdict(ctx context.Context, key string, verdict []byte) error {
+	return c.Cache.PutVerdict(ctx, key, c.secrets.Bytes(verdict))
+}
+
+// shownPath returns a path as records show it: from the working folder.
+func shownPath(path string) string {
+	if !filepath.IsAbs(path) {
+		return path
+	}
+	if here, err := filepath.Abs("."); err == nil {
+		if relative, err := filepath.Rel(here, path); err == nil {
+			return relative
+		}
+	}
+	return path
+}

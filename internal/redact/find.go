@@ -1,0 +1,402 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"html"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// finder finds secrets in one pass over a text. It is a trie of the forms of all secrets. Where a text escapes a character as addresses,
+// JSON or HTML do, the character counts, so that no escaped forms are kept.
+type finder struct {
+	nodes []node
+	marks []string
+	// likely has a bit for each pair of bytes with which a secret, or a mask, may begin.
+	likely [1 << 16 / 64]uint64
+	// words are texts that stay.
+	words map[string]bool
+}
+
+// The roots of the trie: of hex, which is found in either case, and of all other forms.
+const (
+	root    = 0
+	hexRoot = 1
+)
+
+type node struct {
+	edges []edge
+	// mark is the number of the mask plus one; 0 where no form ends.
+	mark int
+	// before and after are how many characters of base64 beside the form hold bits of the secret.
+	before, after int
+}
+
+type edge struct {
+	by byte
+	to int
+}
+
+// span is what one mask replaces.
+type span struct{ from, to, mark int }
+
+func newFinder(secrets []secret, words map[string]bool) *finder {
+	f := &finder{nodes: make([]node, 2), words: words}
+	f.allow('[', 'r')
+	for _, s := range secrets {
+		f.marks = append(f.marks, "[redacted "+s.name+"]")
+		mark := len(f.marks)
+		f.add(s.value, node{mark: mark})
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for before := range 3 {
+				f.addBase64(s.value, before, alphabet, mark)
+			}
+		}
+		f.addHex(s.value, mark)
+	}
+	return f
+}
+
+// add adds a form. The first secret of several with one form names the mask.
+func (f *finder) add(form string, end node) {
+	at := root
+	for _, by := range []byte(form) {
+		at = f.grow(at, by)
+	}
+	if n := &f.nodes[at]; n.mark == 0 || n.before+n.after > 0 && end.before+end.after == 0 {
+		n.mark, n.before, n.after = end.mark, end.before, end.after
+	}
+	f.allowStart(form[0], form[1])
+}
+
+// grow returns the node that an edge leads to, and makes it if it is missing.
+func (f *finder) grow(at int, by byte) int {
+	if to := f.step(at, by); to > 0 {
+		return to
+	}
+	f.nodes = append(f.nodes, node{})
+	f.nodes[at].edges = append(f.nodes[at].edges, edge{by, len(f.nodes) - 1})
+	return len(f.nodes) - 1
+}
+
+// addBase64 adds the characters of base64 that the secret alone decides when so many bytes stand before it.
+func (f *finder) addBase64(value string, before int, alphabet *base64.Encoding, mark int) {
+	bits := (before + len(value)) * 8
+	encoded := alphabet.EncodeToString(append(make([]byte, before), value...))
+	form := encoded[(before*8+5)/6 : bits/6]
+	if before == 0 && bits%6 == 0 {
+		f.add(form, node{mark: mark})
+		return
+	}
+	end := node{mark: mark, before: min(before, 1)}
+	if bits%6 > 0 {
+		end.after = 1
+	}
+	f.add(form, end)
+}
+
+func (f *finder) addHex(value string, mark int) {
+	form := hex.EncodeToString([]byte(value))
+	at := hexRoot
+	for _, by := range []byte(form) {
+		to := f.grow(at, by)
+		if upper := by - 'a' + 'A'; by >= 'a' && f.step(at, upper) == 0 {
+			f.nodes[at].edges = append(f.nodes[at].edges, edge{upper, to})
+		}
+		at = to
+	}
+	if f.nodes[at].mark == 0 {
+		f.nodes[at].mark = mark
+	}
+	for _, first := range []byte{form[0], upperHex(form[0])} {
+		for _, second := range []byte{form[1], upperHex(form[1])} {
+			f.allow(first, second)
+		}
+	}
+}
+
+func upperHex(by byte) byte {
+	if by >= 'a' {
+		return by - 'a' + 'A'
+	}
+	return by
+}
+
+// allow notes that something may begin with a pair of bytes.
+func (f *finder) allow(first, second byte) {
+	pair := int(first)<<8 | int(second)
+	f.likely[pair/64] |= 1 << (pair % 64)
+}
+
+// allowStart notes all ways in which a text may write the first two bytes of a form.
+func (f *finder) allowStart(first, second byte) {
+	f.allow(first, second)
+	for _, escape := range []byte(`%\&+`) {
+		f.allow(first, escape)
+	}
+	digit := hex.EncodeToString([]byte{first})[0]
+	f.allow('%', digit)
+	f.allow('%', upperHex(digit))
+	f.allow('\\', 'u')
+	if at := strings.IndexByte(meant, first); at >= 0 {
+		f.allow('\\', escapes[at])
+	}
+	f.allow('&', '#')
+	if !isBase64(first) || first == '+' {
+		for letter := byte('a'); letter <= 'z'; letter++ { // &lt;, &Eacute;
+			f.allow('&', letter)
+			f.allow('&', letter-'a'+'A')
+		}
+	}
+}
+
+// The escapes of JSON with a letter, and what they mean.
+const (
+	escapes = `"\/bfnrt`
+	meant   = "\"\\/\b\f\n\r\t"
+)
+
+// step returns the node that an edge leads to; 0 without one.
+func (f *finder) step(at int, by byte) int {
+	for _, e := range f.nodes[at].edges {
+		if e.by == by {
+			return e.to
+		}
+	}
+	return 0
+}
+
+// text is what can be searched.
+type text interface{ ~string | ~[]byte }
+
+// find returns the spans of secrets in their order. Those that touch the same characters are one.
+func find[T text](f *finder, s T) []span {
+	spans, _ := search(f, s)
+	return spans
+}
+
+// search is find, and returns where a secret may begin that does not end within s; len(s) when there is none.
+func search[T text](f *finder, s T) (spans []span, open int) {
+	open = len(s)
+	if len(f.nodes) == 2 {
+		return nil, open
+	}
+	for i := 0; i+1 < len(s); i++ {
+		pair := int(s[i])<<8 | int(s[i+1])
+		if f.likely[pair/64]&(1<<(pair%64)) == 0 {
+			continue
+		}
+		if s[i] == '[' {
+			if n := f.masked(s, i); n > 0 { // what is masked already stays
+				i += n - 1
+				continue
+			}
+		}
+		m := &matcher[T]{finder: f, s: s}
+		m.walk(i, root)
+		m.walkHex(i)
+		if m.open {
+			open = min(open, i)
+		}
+		if m.best.mark == 0 {
+			continue
+		}
+		found := widened(f, s, i, m.best)
+		if last := len(spans) - 1; last >= 0 && found.from < spans[last].to {
+			spans[last].to = max(spans[last].to, found.to)
+		} else {
+			spans = append(spans, found)
+		}
+	}
+	if len(s) > 0 && open == len(s) && f.begins(s[len(s)-1]) {
+		open = len(s) - 1
+	}
+	return spans, open
+}
+
+// begins reports whether a secret may begin with a byte that is the last one of a text.
+func (f *finder) begins(last byte) bool {
+	return last == '%' || last == '\\' || last == '&' || f.step(root, last) > 0 || f.step(hexRoot, last) > 0
+}
+
+// masked returns the length of the mask that begins at i; 0 without one.
+func (f *finder) masked(s any, i int) int {
+	rest, _ := s.(string)
+	if data, ok := s.([]byte); ok {
+		rest = string(data[i:min(len(data), i+200)])
+	} else {
+		rest = rest[i:]
+	}
+	if !strings.HasPrefix(rest, "[redacted ") {
+		return 0
+	}
+	for _, mark := range f.marks {
+		if strings.HasPrefix(rest, mark) {
+			return len(mark)
+		}
+	}
+	return 0
+}
+
+// widened returns the span of a match at i, with the characters of base64 beside it that hold bits of the secret.
+func widened[T text](f *finder, s T, i int, m match) span {
+	n := f.nodes[m.node]
+	found := span{i, m.end, m.mark}
+	if n.before > 0 && i > 0 && isBase64(s[i-1]) {
+		found.from--
+	}
+	if n.after > 0 && m.end < len(s) && isBase64(s[m.end]) {
+		for found.to++; found.to < len(s) && found.to < m.end+3 && s[found.to] == '='; found.to++ {
+		}
+	}
+	return found
+}
+
+func isBase64(by byte) bool {
+	return by >= 'a' && by <= 'z' || by >= 'A' && by <= 'Z' || by >= '0' && by <= '9' || by == '+' || by == '/' || by == '-' || by == '_'
+}
+
+// match is the longest form found at a place.
+type match struct{ end, mark, node int }
+
+type matcher[T text] struct {
+	*finder
+	s    T
+	best match
+	open bool
+}
+
+// walk follows a text from a place, as it is written and as what its escapes mean.
+func (m *matcher[T]) walk(i, at int) {
+	n := &m.nodes[at]
+	if n.mark > 0 && i > m.best.end {
+		m.best = match{i, n.mark, at}
+	}
+	if len(n.edges) == 0 {
+		m.open = m.open || n.after > 0 && i == len(m.s)
+		return
+	}
+	if i == len(m.s) {
+		m.open = true
+		return
+	}
+	by := m.s[i]
+	if to := m.step(at, by); to > 0 {
+		m.walk(i+1, to)
+	}
+	switch by {
+	case '%', '\\', '&', '+':
+		meaning, length, whole := unescape(string(m.s[i:min(len(m.s), i+longestEscape)]))
+		if !whole && i+longestEscape > len(m.s) {
+			m.open = true
+		}
+		if length > 0 {
+			m.walkAll(i+length, at, meaning)
+		}
+	}
+}
+
+// walkAll follows the bytes that an escape before i means.
+func (m *matcher[T]) walkAll(i, at int, meaning string) {
+	for _, by := range []byte(meaning) {
+		if at = m.step(at, by); at == 0 {
+			return
+		}
+	}
+	m.walk(i, at)
+}
+
+// walkHex follows hex digits from a place.
+func (m *matcher[T]) walkHex(i int) {
+	for at := hexRoot; ; i++ {
+		if n := &m.nodes[at]; n.mark > 0 && i > m.best.end {
+			m.best = match{i, n.mark, at}
+		}
+		if i == len(m.s) {
+			m.open = m.open || len(m.nodes[at].edges) > 0
+			return
+		}
+		if at = m.step(at, m.s[i]); at == 0 {
+			return
+		}
+	}
+}
+
+// longestEscape is the length of the longest escape that is looked at, two halves of a character in JSON.
+const longestEscape = 12
+
+// unescape returns what the escape means with which a text begins, and its length, 0 where there is none. whole is false when more text could
+// make it one.
+func unescape(s string) (meaning string, length int, whole bool) {
+	switch s[0] {
+	case '+':
+		return " ", 1, true
+	case '%':
+		if len(s) < 3 {
+			return "", 0, false
+		}
+		by, err := hex.DecodeString(s[1:3])
+		if err != nil {
+			return "", 0, true
+		}
+		return string(by), 3, true
+	case '&':
+		end := strings.IndexByte(s, ';')
+		if end < 0 {
+			return "", 0, false
+		}
+		if meaning = html.UnescapeString(s[:end+1]); strings.HasSuffix(meaning, ";") {
+			return "", 0, true
+		}
+		return meaning, end + 1, true
+	}
+	return unescapeJSON(s)
+}
+
+// unescapeJSON is unescape for what begins with a backslash.
+func unescapeJSON(s string) (meaning string, length int, whole bool) {
+	if len(s) < 2 {
+		return "", 0, false
+	}
+	if at := strings.IndexByte(escapes, s[1]); at >= 0 {
+		return meant[at : at+1], 2, true
+	}
+	first, ok := codeUnit(s)
+	if !ok {
+		return "", 0, len(s) >= 6 || s[1] != 'u'
+	}
+	if !utf16.IsSurrogate(first) {
+		return string(first), 6, true
+	}
+	second, ok := codeUnit(s[6:])
+	if both := utf16.DecodeRune(first, second); ok && both != utf8.RuneError {
+		return string(both), 12, true
+	}
+	return "", 0, len(s) >= 12
+}
+
+// codeUnit reads \uXXXX.
+func codeUnit(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	unit, err := hex.DecodeString(s[2:6])
+	if err != nil {
+		return 0, false
+	}
+	return rune(unit[0])<<8 | rune(unit[1]), true
+}
+
+// mask replaces spans by their masks.
+func mask[T text](f *finder, s T, spans []span) []byte {
+	masked := make([]byte, 0, len(s)+16*len(spans))
+	at := 0
+	for _, found := range spans {
+		masked = append(masked, s[at:max(at, found.from)]...)
+		masked = append(masked, f.marks[found.mark-1]...)
+		at = found.to
+	}
+	return append(masked, s[at:]...)
+}

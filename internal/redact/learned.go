@@ -1,0 +1,261 @@
+package redact
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+const (
+	// leastNamed is the least length of a value whose variable is named. Shorter values would match ordinary words.
+	leastNamed = 4
+	// leastGuessed is that of query values, and of variables whose names only look like those of secrets.
+	leastGuessed = 8
+)
+
+// Names in masks of secrets that no variable holds.
+const (
+	passwordName = "URL_PASSWORD"
+	queryName    = "URL_QUERY"
+)
+
+// own are the variables with keys of the program's own.
+var own = []string{"OPENAI_API_KEY", "REHEARSE_TOKEN", "REHEARSE_TARGET_KEY"}
+
+const secretWord = `(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PASSWD|PAT|AUTH|CREDENTIAL|DSN)S?`
+
+var (
+	// secretName matches the name of a variable that looks like a secret: by a part between underscores, or by its end.
+	secretName = regexp.MustCompile(`(?i)(?:^|_)` + secretWord + `_|` + secretWord + `$`)
+	// shown finds ${{ NAME }} in suites and configuration, and ${NAME} in flows.
+	shown = regexp.MustCompile(`\$\{(?:\{\s*([A-Za-z_]\w*)\s*(?::-[^}]*)?\}\}|([A-Za-z_]\w*)\})`)
+	// authority finds the user info of addresses, httpAddress whole addresses with a query.
+	authority   = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>]*)@`)
+	httpAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>?]*\?([^\s"'<>#]+)`)
+)
+
+// looksSecret reports whether the name of a variable looks like that of a secret.
+func looksSecret(name string) bool { return secretName.MatchString(name) }
+
+// secret is a value and the name in its mask.
+type secret struct{ value, name string }
+
+// learned is what a Redactor knows of its environment and of what was read.
+type learned struct {
+	environ []string
+	values  map[string]string
+	// named are variables that a key such as api_key_env names, shown those of ${{ NAME }}, public those that may be shown.
+	named, shown, public map[string]bool
+	// parts are secrets inside of addresses, by value with the name in the mask.
+	parts map[string]string
+}
+
+func newLearned(environ []string) learned {
+	l := learned{
+		environ: slices.Clone(environ), values: map[string]string{}, named: map[string]bool{}, shown: map[string]bool{},
+		public: map[string]bool{}, parts: map[string]string{},
+	}
+	for _, name := range own {
+		l.named[name] = true
+	}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		l.values[name] = value
+		l.address(value, name, true)
+	}
+	return l
+}
+
+// secret reports whether the value of a variable is secret, and how long it is at least to be masked.
+func (l *learned) secret(name string) (least int, ok bool) {
+	switch {
+	case l.named[name]:
+		return leastNamed, true
+	case l.public[name]:
+		return 0, false
+	case l.shown[name]:
+		return leastNamed, true
+	}
+	return leastGuessed, looksSecret(name)
+}
+
+// secrets returns everything that is to be masked, in a fixed order.
+func (l *learned) secrets() []secret {
+	var all []secret
+	for name, value := range l.values {
+		value = strings.TrimSpace(value)
+		if least, ok := l.secret(name); ok && len(value) >= least {
+			all = append(all, secret{value, name})
+		}
+	}
+	for value, name := range l.parts {
+		all = append(all, secret{value, name})
+	}
+	slices.SortFunc(all, func(a, b secret) int {
+		return cmp.Or(strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// address learns the passwords of the addresses in a text and, if asked, the values of their queries. name is that of the variable with the
+// text, or empty.
+func (l *learned) address(text, name string, queries bool) (changed bool) {
+	if !strings.Contains(text, "://") {
+		return false
+	}
+	learn := func(value, fallback string, least int) {
+		if _, known := l.parts[value]; !known && len(value) >= least {
+			l.parts[value], changed = cmp.Or(name, fallback), true
+		}
+	}
+	for _, found := range authority.FindAllStringSubmatch(text, -1) {
+		if _, password, ok := strings.Cut(found[1], ":"); ok {
+			learn(unescaped(password, url.PathUnescape), passwordName, leastNamed)
+		}
+	}
+	for _, found := range httpAddress.FindAllStringSubmatch(text, -1) {
+		isHTTP := strings.HasPrefix(strings.ToLower(found[0]), "http")
+		for pair := range strings.FieldsFuncSeq(found[1], func(r rune) bool { return r == '&' || r == ';' }) {
+			key, value, _ := strings.Cut(pair, "=")
+			switch {
+			case !isHTTP && looksSecret(key): // a database takes its password there, too
+				learn(unescaped(value, url.QueryUnescape), passwordName, leastNamed)
+			case isHTTP && queries:
+				learn(unescaped(value, url.QueryUnescape), queryName, leastGuessed)
+			}
+		}
+	}
+	return changed
+}
+
+func unescaped(text string, by func(string) (string, error)) string {
+	if plain, err := by(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// Named learns variables that configuration or the command line names for a secret.
+func (r *Redactor) Named(names ...string) {
+	r.learn(func(l *learned) bool { return add(l.named, names) })
+}
+
+// Shown learns variables whose values a text takes in with ${{ NAME }}.
+func (r *Redactor) Shown(names ...string) {
+	r.learn(func(l *learned) bool { return add(l.shown, names) })
+}
+
+// Public learns variables whose values may be shown, although a text takes them in or their names look like those of secrets.
+func (r *Redactor) Public(names ...string) {
+	r.learn(func(l *learned) bool { return add(l.public, names) })
+}
+
+// Address learns the passwords and the query values of the addresses in a text.
+func (r *Redactor) Address(text string) {
+	r.learn(func(l *learned) bool { return l.address(text, "", true) })
+}
+
+func add(to map[string]bool, names []string) (changed bool) {
+	for _, name := range names {
+		changed = changed || !to[name]
+		to[name] = true
+	}
+	return changed
+}
+
+// Read learns what a document names: the variables of keys that end in _env, those of ${{ NAME }} and ${NAME}, the passwords of addresses,
+// and the query values of what is an address as a whole or stands under a key such as url.
+func (r *Redactor) Read(v source.Value) {
+	r.learn(func(l *learned) bool { return l.read(v, "") })
+}
+
+// read learns what a value names that stands under a key.
+func (l *learned) read(v source.Value, key string) (changed bool) {
+	if v.Kind == source.String {
+		if strings.HasSuffix(key, "_env") && key != "public_env" {
+			changed = add(l.named, []string{v.Scalar})
+		}
+		if strings.Contains(v.Scalar, "${") {
+			for _, found := range shown.FindAllStringSubmatch(v.Scalar, -1) {
+				changed = add(l.shown, []string{cmp.Or(found[1], found[2])}) || changed
+			}
+		}
+		return l.address(v.Scalar, "", isAddressKey(key)) || changed
+	}
+	for i := range v.Items {
+		changed = l.read(v.Items[i], key) || changed
+	}
+	for i := range v.Fields {
+		changed = l.read(v.Fields[i].Value, v.Fields[i].Name) || changed
+	}
+	return changed
+}
+
+// isAddressKey reports whether addresses stand under a key. What people say stands under others, and may have links in it.
+func isAddressKey(key string) bool {
+	key = strings.ToLower(key)
+	return slices.Contains([]string{"url", "store", "sites", "target", "targets", "model", "endpoint", "address"}, key) || strings.HasSuffix(key, "_url")
+}
+
+// Environ returns the entries of the environment that hold no secret, and those of the variables that a program's own configuration
+// names: under a key that ends in _env, or by having their value in it.
+func (r *Redactor) Environ(config source.Value) []string {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := learned{values: r.learned.values, named: map[string]bool{}, shown: map[string]bool{}, parts: map[string]string{}}
+	of.read(config, "")
+	texts := textsOf(config, nil)
+	return slices.DeleteFunc(slices.Clone(r.learned.environ), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		inside := func(text string) bool { return len(value) >= leastNamed && strings.Contains(text, value) }
+		return !of.named[name] && !of.shown[name] && !slices.ContainsFunc(texts, inside) && r.learned.holdsSecret(name, value)
+	})
+}
+
+// textsOf appends the texts of a value.
+func textsOf(v source.Value, texts []string) []string {
+	if v.Kind == source.String {
+		return append(texts, v.Scalar)
+	}
+	for i := range v.Items {
+		texts = textsOf(v.Items[i], texts)
+	}
+	for i := range v.Fields {
+		texts = textsOf(v.Fields[i].Value, texts)
+	}
+	return texts
+}
+
+// holdsSecret reports whether a variable is secret, or has a credential inside of its value.
+func (l *learned) holdsSecret(name, value string) bool {
+	if _, ok := l.secret(name); ok {
+		return true
+	}
+	inside := func(secret string) bool {
+		return secret == value || len(secret) >= leastGuessed && strings.Contains(value, secret)
+	}
+	for part := range l.parts {
+		if inside(part) {
+			return true
+		}
+	}
+	own := learned{parts: map[string]string{}}
+	if own.address(value, name, true) {
+		return true
+	}
+	for other := range maps.Keys(l.values) {
+		least, ok := l.secret(other)
+		if credential := ok && (l.named[other] || !l.shown[other]); credential && len(l.values[other]) >= least && inside(l.values[other]) {
+			return true
+		}
+	}
+	return false
+}
