@@ -7,6 +7,7 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -113,13 +114,15 @@ func isJSON(data []byte) bool {
 		return true
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	var one json.RawMessage
-	for decoder.More() {
-		if decoder.Decode(&one) != nil || one[0] != '{' && one[0] != '[' {
+	for {
+		var one json.RawMessage
+		switch err := decoder.Decode(&one); {
+		case err == io.EOF:
+			return true
+		case err != nil, one[0] != '{' && one[0] != '[':
 			return false
 		}
 	}
-	return true
 }
 
 // stringEnd returns the end of the string that begins with the quote at open, and whether it has escapes; -1 without an end.
