@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -68,7 +69,8 @@ func (p *Problem) after(d time.Duration) *Problem {
 	return p
 }
 
-// problemOf returns an error as a client sees it. An unexpected error is an internal one without details.
+// problemOf returns an error as a client sees it. An unexpected error is an internal one without details, and what a model's provider said,
+// or where it is, stays in the log.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -78,10 +80,14 @@ func problemOf(err error) *Problem {
 		return newProblem(http.StatusInternalServerError, codeInternal, "the server failed", "its log says why")
 	}
 	detail := fault.Message
-	if fault.Err != nil {
+	hint := fault.Hint
+	switch {
+	case fault.Fault == flow.Model || fault.Fault == flow.TimedOut:
+		hint = cmp.Or(hint, "try again; the server's log says why")
+	case fault.Err != nil:
 		detail += ": " + fault.Err.Error()
 	}
-	p := newProblem(statusOfFlow(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(fault.Hint, maxDetail))
+	p := newProblem(statusOfFlow(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(hint, maxDetail))
 	if fault.Fault == flow.Invalid || fault.Pointer != "" {
 		p = p.at(fault.Pointer)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
+	"rehearse/internal/text"
 )
 
 // Execute is a flow behind HTTP as a target: a server that answers POST /execute or /internal/agent/test
@@ -181,13 +183,13 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 		Said    *string         `json:"assistant_message"`
 	}
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
-		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.URL, err)
+		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.at(), err)
 	}
 	if state.History == nil || state.Memory == nil {
-		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.URL)
+		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.at())
 	}
 	if state.Said == nil {
-		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.URL)
+		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.at())
 	}
 	reply, err := flowReply(&r)
 	if err != nil {
@@ -273,7 +275,7 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, s.unreached(err)
 	}
 	request.Header = s.Header.Clone()
 	if request.Header == nil {
@@ -293,11 +295,11 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, s.tooLong(ctx, limit, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: the answer broke off: %w", s.URL, err)
+		return nil, fmt.Errorf("%s: the answer broke off: %w", s.at(), err)
 	case len(data) > maxResult:
-		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.URL, maxResult>>20)
+		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.at(), maxResult>>20)
 	case answer.StatusCode != http.StatusOK:
-		return nil, &httpError{s.URL, answer.StatusCode, detailOf(answer, data), retry.After(answer.Header, time.Now())}
+		return nil, &httpError{s.at(), answer.StatusCode, detailOf(answer, data), retry.After(answer.Header, time.Now())}
 	}
 	return data, nil
 }
@@ -305,9 +307,9 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 // tooLong says what the limit of a call was, if err is that it ran out.
 func (s *executeSession) tooLong(ctx context.Context, limit time.Duration, err error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return err
+		return s.unreached(err)
 	}
-	return &timeoutError{fmt.Sprintf("%s: no answer within %s (raise timeout if it needs longer)", s.URL, limit)}
+	return &timeoutError{fmt.Sprintf("%s: no answer within %s (raise timeout if it needs longer)", s.at(), limit)}
 }
 
 // timeoutError is a call that took too long.
@@ -326,20 +328,31 @@ func detailOf(answer *http.Response, data []byte) string {
 		Title  string `json:"title"`
 	}
 	_ = json.Unmarshal(data, &p) // any other body has no detail to show
-	for _, text := range []string{p.Detail, p.Title} {
-		if text != "" {
-			return ": " + text
+	for _, said := range []string{p.Detail, p.Title} {
+		if said != "" {
+			return ": " + said
 		}
 	}
 	return ""
 }
 
+// at is the address as it is shown: without what may be a credential.
+func (e *Execute) at() string { return text.Address(e.URL) }
+
+// unreached is the error of a request that could not be made. That of the client repeats the whole address.
+func (e *Execute) unreached(err error) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	return fmt.Errorf("%s: %w", e.at(), err)
+}
+
 // headerSafe replaces what a header must not contain.
-func headerSafe(text string) string {
-	for _, r := range text {
+func headerSafe(id string) string {
+	for _, r := range id {
 		if r < ' ' || r > '~' {
-			return strconv.QuoteToASCII(text)
+			return strconv.QuoteToASCII(id)
 		}
 	}
-	return text
+	return id
 }

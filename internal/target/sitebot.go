@@ -156,11 +156,11 @@ func missing(path string, want, got any) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is %s instead of %s", strings.TrimPrefix(path, "."), text(got), text(want))
+	return fmt.Sprintf("%s is %s instead of %s", strings.TrimPrefix(path, "."), excerpt(got), excerpt(want))
 }
 
-// text shows a value of a state, cut short.
-func text(value any) string {
+// excerpt shows a value of a state, cut short.
+func excerpt(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return "unreadable"
