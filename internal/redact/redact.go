@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -50,19 +51,23 @@ func (r *Redactor) Text(s string) string {
 		return s
 	}
 	f := r.found.Load()
-	if spans := find(f, s); len(spans) > 0 && !f.words[s] {
-		return string(mask(f, s, spans))
+	if len(find(f, s)) == 0 && !isContainer(s) || f.words[s] {
+		return s
 	}
-	return s
+	return string(maskText(f, []byte(s)))
 }
 
-// Bytes returns data without secrets; it returns data itself when there is nothing to replace. In JSON, only strings change: it
-// stays JSON, with its keys in their order.
+// Bytes returns data without secrets; it returns data itself when there is nothing to replace. In JSON, also inside of
+// its strings, only strings change: it stays JSON, with its keys in their order.
 func (r *Redactor) Bytes(data []byte) []byte {
 	if r == nil {
 		return data
 	}
-	f := r.found.Load()
+	return maskText(r.found.Load(), data)
+}
+
+// maskText masks a text, or the strings of a JSON document.
+func maskText(f *finder, data []byte) []byte {
 	if masked, ok := maskJSON(f, data); ok {
 		return masked
 	}
@@ -72,9 +77,15 @@ func (r *Redactor) Bytes(data []byte) []byte {
 	return data
 }
 
+// isContainer reports whether a text begins like an object or a list of JSON.
+func isContainer(s string) bool {
+	s = strings.TrimLeft(s, " \t\r\n")
+	return s != "" && (s[0] == '{' || s[0] == '[')
+}
+
 // maskJSON masks the strings of a JSON document, or of several behind each other. It is not ok when data is something else.
 func maskJSON(f *finder, data []byte) (masked []byte, ok bool) {
-	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' && start[0] != '"' {
+	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' {
 		return nil, false
 	}
 	kept := 0          // data up to here is in masked
@@ -165,14 +176,17 @@ func decode(to, text []byte) []byte {
 
 // maskString masks a text and writes it as a JSON string. found is false when there is nothing to mask.
 func maskString(f *finder, text []byte) (quoted []byte, found bool) {
-	spans := find(f, text)
-	if len(spans) == 0 || f.words[string(text)] {
+	if f.words[string(text)] {
+		return nil, false
+	}
+	masked := maskText(f, text) // it may be JSON itself
+	if len(masked) == len(text) && bytes.Equal(masked, text) {
 		return nil, false
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(string(mask(f, text, spans))) != nil {
+	if encoder.Encode(string(masked)) != nil {
 		return nil, false
 	}
 	return bytes.TrimRight(out.Bytes(), "\n"), true

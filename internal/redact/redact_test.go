@@ -53,6 +53,7 @@ func TestJSON(t *testing.T) {
 		`{"role":"assistant","x":"assistant a"}`:             `{"role":"assistant","x":"[redacted C_TOKEN] a"}`,
 		`{"x":"\u006eothing1 <b>"}`:                          `{"x":"[redacted A_TOKEN] <b>"}`,
 		"{\"x\":1}\n{\"x\":\"nothing1\"}\n":                  "{\"x\":1}\n{\"x\":\"[redacted A_TOKEN]\"}\n",
+		`{"x":"{\"y\":\"a\\nothing1 \\\\nothing1\"}"}`:       `{"x":"{\"y\":\"a\\nothing1 \\\\[redacted A_TOKEN]\"}"}`,
 		`{}} 12345678`:                                       `{}} [redacted B_TOKEN]`,
 		`{} 12345678`:                                        `{} [redacted B_TOKEN]`,
 		`[nothing1] is no JSON`:                              `[[redacted A_TOKEN]] is no JSON`,

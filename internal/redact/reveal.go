@@ -6,8 +6,11 @@ import (
 )
 
 // Reveal returns s with the values of secrets in place of their masks. A mask without a known value stays. It is for what was recorded and
-// goes no further than to a grader.
+// goes no further than to a grader. In a text with an object of JSON, such as a verdict, values are written as JSON does.
 func (r *Redactor) Reveal(s string) string {
+	if strings.Contains(s, "{") {
+		return string(r.RevealJSON([]byte(s)))
+	}
 	return r.reveal(s, func(value string) string { return value })
 }
 
