@@ -38,5 +38,5 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	}
 	h.Run.ExitMessage = cmp.Or(h.Run.ExitMessage, e.setup.Secrets().Text(err.Error()))
 	h.Run.Warnings = e.warnings()
-	return r, runlog.WriteRun(h.Dir, h.Run)
+	return r, e.writeRun(h)
 }

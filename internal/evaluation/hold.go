@@ -59,7 +59,8 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Prior: e.maskedKeys(prior.outcome), BudgetUSD: e.planned.budget,
+		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, BudgetUSD: e.planned.budget,
+		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
 	<-indexed
@@ -85,7 +86,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		e.abort(h, err)
 	}
 	e.end(h, records, func(key result.Key) bool {
-		_, before := prior.outcomes[key]
+		_, before := prior.outcomes[e.logged(key)]
 		return before || kept.ended[key]
 	})
 	return h, nil
@@ -269,7 +270,7 @@ func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key)
 func (e *Evaluation) notRun(held func(result.Key) bool) []result.Key {
 	var keys []result.Key
 	for u, err := range e.planned.units() {
-		key := result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
+		key := e.logged(result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target})
 		if err != nil || len(keys) == result.MaxNotRun {
 			break
 		}

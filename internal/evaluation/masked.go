@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/judge"
-	"rehearse/internal/orchestrator"
 	"rehearse/internal/redact"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -26,13 +25,11 @@ func (e *Evaluation) writeRun(h *Held) error {
 	return runlog.WriteRun(h.Dir, h.Run)
 }
 
-// maskedKeys returns what finds earlier outcomes by the keys of the plan: the log has them without secrets.
-func (e *Evaluation) maskedKeys(find func(result.Key) (orchestrator.Outcome, bool)) func(result.Key) (orchestrator.Outcome, bool) {
+// logged returns a key of the plan as the log has it: without secrets.
+func (e *Evaluation) logged(k result.Key) result.Key {
 	secrets := e.setup.Secrets()
-	return func(k result.Key) (orchestrator.Outcome, bool) {
-		k.Suite, k.TestID, k.Target = secrets.Text(k.Suite), secrets.Text(k.TestID), secrets.Text(k.Target)
-		return find(k)
-	}
+	k.Suite, k.TestID, k.Target = secrets.Text(k.Suite), secrets.Text(k.TestID), secrets.Text(k.Target)
+	return k
 }
 
 // maskedCache keeps verdicts without secrets: a judge quotes what it judges.

@@ -109,7 +109,7 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		if err != nil {
 			return p, err
 		}
-		if p.wanted[keyOf(u)], err = f.of(u); err != nil {
+		if p.wanted[e.logged(keyOf(u))], err = f.of(u); err != nil {
 			return p, err
 		}
 	}
@@ -158,12 +158,12 @@ func (e *Evaluation) runAgainDependents(p prior) {
 			if err != nil {
 				return
 			}
-			key := keyOf(u)
+			key := e.logged(keyOf(u))
 			if p.again[key] || p.outcomes[key].Verdict != result.Skip {
 				continue
 			}
 			for _, id := range u.Test.DependsOn {
-				if p.again[result.Key{Suite: key.Suite, TestID: id, Target: key.Target}] {
+				if p.again[e.logged(result.Key{Suite: u.Test.Suite, TestID: id, Target: u.Target})] {
 					p.again[key], again = true, true
 				}
 			}

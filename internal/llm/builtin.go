@@ -22,7 +22,7 @@ type Options struct {
 	ReadFile func(string) ([]byte, error)
 	// Limits are shared by all models; nil makes each model its own.
 	Limits *Limits
-	// Mask hides secrets in what is asked of cassettes, as it did when they were recorded.
+	// Mask hides secrets in what servers say of errors, and in what is asked of cassettes, as it did when they were recorded.
 	Mask Mask
 }
 

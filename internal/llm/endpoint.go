@@ -60,6 +60,7 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 		}
 	}
 	e.secrets = newSecrets(e.key, address)
+	e.secrets.mask = o.Mask
 	transport := o.Transport
 	if transport == nil {
 		transport = outbound.Transport()

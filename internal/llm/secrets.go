@@ -10,7 +10,11 @@ import (
 )
 
 // secrets takes credentials out of texts that people will see. The zero value knows only what looks like one.
-type secrets struct{ known *strings.Replacer }
+type secrets struct {
+	known *strings.Replacer
+	// mask knows the secrets of others.
+	mask Mask
+}
 
 const masked = "***"
 
@@ -34,10 +38,11 @@ func newSecrets(key string, address *url.URL) secrets {
 			pairs = append(pairs, spelling, masked)
 		}
 	}
-	return secrets{strings.NewReplacer(pairs...)}
+	return secrets{known: strings.NewReplacer(pairs...)}
 }
 
 func (s secrets) scrub(text string) string {
+	text = s.mask.text(text)
 	if s.known != nil {
 		text = s.known.Replace(text)
 	}
