@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/redact"
 	"rehearse/internal/setup"
 	"rehearse/internal/text"
 )
@@ -27,7 +26,7 @@ type Env struct {
 	Width int
 
 	// secrets keeps secrets out of what is written; screen is Stderr as it is, for what redraws a line. Main sets both.
-	secrets *redact.Redactor
+	secrets *setup.Redactor
 	screen  io.Writer
 }
 
