@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// records prints the records of a run without times and ids, in an order that does not depend on which test ended first.
+// records prints the records of a run without times, ids and fingerprints, in an order that does not depend on which test ended first.
 func records(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: records DIR")
@@ -38,7 +38,7 @@ func timeless(v any) {
 			timeless(one)
 		}
 	case map[string]any:
-		for _, name := range []string{"run_id", "started_at", "duration_ms", "latency_ms", "trace_id", "session_id"} {
+		for _, name := range []string{"run_id", "started_at", "duration_ms", "latency_ms", "trace_id", "session_id", "fingerprint"} {
 			delete(v, name)
 		}
 		for _, one := range v {

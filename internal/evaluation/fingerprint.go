@@ -75,7 +75,7 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 			return "", err
 		}
 	}
-	return sum(s)
+	return f.sum(s)
 }
 
 // plain returns assertions as plain values and adds the files that they name.
@@ -122,19 +122,19 @@ func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (an
 		return "", err
 	}
 	files := f.files.named(plain, f.e.dir(at))
-	done, err := sum([]any{withoutPaths(plain), files})
+	done, err := f.sum([]any{withoutPaths(plain), files})
 	f.parts[key] = done
 	return done, err
 }
 
-// sum returns the hash of a value's JSON.
-func sum(value any) (string, error) {
+// sum returns the hash of a value's JSON without secrets: another key is no other test.
+func (f *fingerprints) sum(value any) (string, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return "", fmt.Errorf("fingerprint: %w", err)
 	}
 	h := sha256.New()
-	h.Write(data)
+	h.Write(f.e.setup.Secrets().Bytes(data))
 	return short(h), nil
 }
 
