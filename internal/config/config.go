@@ -18,6 +18,8 @@ type File struct {
 	Judge   Judge
 	// Embedder is the embedding model of the grader similar; nil without one.
 	Embedder *Model
+	// Prices are the prices of models by PROVIDER:MODEL, in which * stands for any characters.
+	Prices map[string]Price
 	// Store is where runs are indexed and verdicts are remembered: the path of a file, or the address postgres://…; empty means the default.
 	Store string
 	// PublicEnv are variables of the environment that ${{ NAME }} may show.
@@ -123,8 +125,8 @@ type Model struct {
 	RequestsPerMinute int
 	TokensPerMinute   int
 	Concurrency       int
-	// Prices in US dollars per million tokens; 0 means unknown.
-	InputPrice, OutputPrice float64
+	// Price is the model's own; what it leaves open is File.Prices' or the built-in table's.
+	Price Price
 	// Dir is the folder from which a relative file name starts.
 	Dir string
 }

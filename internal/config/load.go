@@ -73,6 +73,7 @@ func (f *File) read(n source.Node) {
 		"embedder":   func(n source.Node) { f.Embedder = new(f.model(n)) },
 		"store":      func(n source.Node) { f.Store = f.store(n) },
 		"public_env": func(n source.Node) { f.PublicEnv = n.Texts() },
+		"prices":     func(n source.Node) { f.Prices = readPrices(n) },
 		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
 		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
 	})
@@ -112,8 +113,8 @@ func (f *File) model(n source.Node) Model {
 		"requests_per_minute": func(n source.Node) { m.RequestsPerMinute = n.Int(1) },
 		"tokens_per_minute":   func(n source.Node) { m.TokensPerMinute = n.Int(1) },
 		"concurrency":         func(n source.Node) { m.Concurrency = n.Int(1) },
-		"input_price":         func(n source.Node) { m.InputPrice = n.Number(0, 1e6) },
-		"output_price":        func(n source.Node) { m.OutputPrice = n.Number(0, 1e6) },
+		"input_price":         func(n source.Node) { m.Price.Input = new(n.Number(0, maxPrice)) },
+		"output_price":        func(n source.Node) { m.Price.Output = new(n.Number(0, maxPrice)) },
 	})
 	if n.Kind != source.Map {
 		return m
@@ -175,8 +176,7 @@ func (m Model) over(named Model) Model {
 	named.RequestsPerMinute = firstSet(m.RequestsPerMinute, named.RequestsPerMinute)
 	named.TokensPerMinute = firstSet(m.TokensPerMinute, named.TokensPerMinute)
 	named.Concurrency = firstSet(m.Concurrency, named.Concurrency)
-	named.InputPrice = firstSet(m.InputPrice, named.InputPrice)
-	named.OutputPrice = firstSet(m.OutputPrice, named.OutputPrice)
+	named.Price = m.Price.Over(named.Price)
 	return named
 }
 

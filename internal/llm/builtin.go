@@ -75,13 +75,14 @@ func findProvider(name string) (Provider, error) {
 	return Provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
 }
 
-// Open returns the model that m describes, with its time per call, limits, retries and prices.
+// Open returns the model that m describes, with its time per call, limits, retries and price. What m leaves open of the price is that of PriceTable.
 // The error is an *Error or, for a script or cassette with mistakes, a source.Problems.
 func Open(m config.Model, o Options) (Model, error) {
 	p, err := findProvider(m.Provider)
 	if err != nil {
 		return nil, err
 	}
+	m.Price = PriceOf(m, nil).Price
 	model, at, err := p.open(m, o)
 	if err != nil || p.final {
 		return model, err
@@ -159,8 +160,6 @@ func (p *priced) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 
 func (p *priced) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	reply, err := ask(ctx, p.model, r, token)
-	if reply.Cost = cost(p.of, reply.Usage); !reply.Usage.Unknown {
-		reply.Cost.Unknown = false // without a price a script costs nothing
-	}
+	reply.Cost = cost(p.of, reply.Usage)
 	return reply, err
 }

@@ -32,7 +32,7 @@ rules:
   - {when: {user: busy}, fault: {status: 503, times: 2}, reply: at last}
   - {when: {user: hang}, fault: timeout}
 default: {reply: hello you}`})}
-		m := config.Model{Provider: "scripted", Name: "demo.yaml", Dir: "suites", InputPrice: 1e6, OutputPrice: 2e6, Timeout: time.Second}
+		m := config.Model{Provider: "scripted", Name: "demo.yaml", Dir: "suites", Price: config.Price{Input: new(1e6), Output: new(2e6)}, Timeout: time.Second}
 		agent, err := Open(m, o)
 		if err != nil {
 			t.Fatal(err)

@@ -34,14 +34,10 @@ type endpoint struct {
 
 func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	e := &endpoint{model: m, keyName: m.APIKeyEnv}
-	base := m.BaseURL
-	if m.Provider == "ollama" { // a local server: neither OpenAI's address nor its key belong there
-		base = orElse(base, ollamaBaseURL)
-	} else {
-		base = orElse(base, o.env(baseURLEnv), publicBaseURL)
+	if m.Provider != "ollama" { // a local server, to which OpenAI's key does not belong
 		e.keyName = orElse(e.keyName, keyEnv)
 	}
-	address, err := url.Parse(strings.TrimSpace(base))
+	address, err := url.Parse(strings.TrimSpace(baseOf(m, o)))
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		// The address itself may hold a password, so the message doesn't repeat it.
 		return nil, &Error{
@@ -49,7 +45,7 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 			Hint: "write it like " + publicBaseURL + " in " + baseURLEnv + " or base_url",
 		}
 	}
-	e.base, e.at, e.public = address, shownAddress(address), address.Hostname() == "api.openai.com"
+	e.base, e.at, e.public = address, shownAddress(address), isPublic(address)
 	if e.keyName != "" {
 		e.key = strings.TrimSpace(o.env(e.keyName))
 	}

@@ -141,9 +141,3 @@ func withDefaults(r Request, m config.Model) Request {
 	}
 	return r
 }
-
-// cost returns the price of a reply. It is unknown without a price or a count of tokens.
-func cost(m config.Model, u chat.Usage) chat.Cost {
-	usd := (float64(u.InputTokens)*m.InputPrice + float64(u.OutputTokens)*m.OutputPrice) / 1e6
-	return chat.Cost{USD: usd, Unknown: u.Unknown || m.InputPrice == 0 && m.OutputPrice == 0}
-}

@@ -61,7 +61,7 @@ func TestStreamedReply(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request) { sse(w, tc.body) })
-			c := dial(t, base, func(m *config.Model) { m.InputPrice, m.OutputPrice = 2, 10 })
+			c := dial(t, base, func(m *config.Model) { m.Price = config.Price{Input: new(2.0), Output: new(10.0)} })
 			tokens, got, err := collect(t.Context(), c, say("hi"))
 			if err != nil {
 				t.Fatal(err)

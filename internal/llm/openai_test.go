@@ -183,7 +183,7 @@ func TestReply(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, tc.body) })
-			c := dial(t, base, func(m *config.Model) { m.InputPrice, m.OutputPrice = 2, 10 }, func(m *config.Model) {
+			c := dial(t, base, func(m *config.Model) { m.Price = config.Price{Input: new(2.0), Output: new(10.0)} }, func(m *config.Model) {
 				if tc.change != nil {
 					tc.change(m)
 				}
