@@ -14,6 +14,7 @@ import (
 type runFlags struct {
 	suites       []string
 	targets      []string
+	targetURL    string
 	model        string
 	judge        string
 	config       string
@@ -49,6 +50,7 @@ type runFlags struct {
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
+	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
 	flags.StringVar(&f.config, "config", "", "configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
@@ -121,9 +123,8 @@ func (f *runFlags) spec() runspec.Spec {
 
 // options say how things are opened for the run.
 func (f *runFlags) options() setup.Options {
-	o := setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt, Playback: f.replay, Append: f.resume != "", Untouched: f.dryRun}
-	if !f.dryRun {
-		o.Record = f.record
+	return setup.Options{
+		Config: f.config, TargetURL: f.targetURL, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
+		Append: f.resume != "", Dry: f.dryRun,
 	}
-	return o
 }

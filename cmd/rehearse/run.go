@@ -31,6 +31,7 @@ from the suite, or from the nearest rehearse.yaml above the suite.
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse run examples/quickstart/suite.yaml
   rehearse run evals/ --target openai:gpt-5-mini --judge openai:gpt-5 --workers 16
+  rehearse run suite.yaml --target openai:agent --target-url http://127.0.0.1:8000/v1     your agent; the judge stays where it is
   rehearse run suite.json --target flow:support.flow.yaml --model openai:gpt-5-mini
   rehearse run suite.yaml --filter 'refund-*' --trials 5
   rehearse run suite.yaml --record calls.jsonl     then --replay calls.jsonl needs no model
@@ -92,7 +93,7 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 	e, err := evaluation.New(working, c)
 	if err == nil && f.dryRun {
 		release()
-		return e.Describe(env.Stdout)
+		return e.Describe(ctx, env.Stdout)
 	}
 	var held *evaluation.Held
 	if err == nil {

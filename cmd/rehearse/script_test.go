@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 //	listening FILE          waits until a server that was started in the background has written its address there; sets $SERVER
 //	http STATUS METHOD URL [FILE] [NAME:VALUE…]  sends a file as JSON and prints the answer, whose status it compares
 //	jsonl FILE PATH…        prints the values at the paths (a.b.0) of each line of a JSON Lines file, separated by a blank
+//	json FILE PATH          prints the value at the path of a JSON file
+//	servers                 starts two servers, $AGENT and $JUDGE, which note the model and the key of each request
+//	seen NAME LINE…         compares what one of them, agent or judge, was asked since with lines MODEL AUTHORIZATION
 //	records DIR             prints the records of a run, sorted, without times and ids
 //	embeddings              starts an embeddings endpoint; sets $EMBEDDINGS
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
@@ -53,7 +56,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl,
+			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
 		},
 	})

@@ -155,6 +155,9 @@ func parseModel(short string) (Model, error) {
 	if short == Lexical {
 		return Model{Provider: Lexical, Name: "default"}, nil
 	}
+	if model, address := CutAddress(short); address != "" {
+		return Model{}, fmt.Errorf("only a target has an address behind @: name %s, with its address as base_url", model)
+	}
 	provider, name, ok := strings.Cut(short, ":")
 	if !ok || provider == "" || name == "" {
 		return Model{}, fmt.Errorf("%q is not PROVIDER:MODEL", short)

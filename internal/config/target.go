@@ -13,7 +13,7 @@ func (f *File) target(n source.Node) Target {
 		if t, ok := ShortTarget(n.Scalar, f.Dir); ok {
 			return t
 		}
-		return Target{Kind: ModelTarget, Model: f.Model(n, n.Scalar)}
+		return Target{Kind: ModelTarget, Model: f.addressed(n)}
 	}
 	kind := ModelTarget
 	if n.Has("kind") {
@@ -30,6 +30,24 @@ func (f *File) target(n source.Node) Target {
 		return f.classifierTarget(n)
 	}
 	return Target{Kind: ModelTarget, Model: f.model(n)}
+}
+
+// addressed reads PROVIDER:MODEL or PROVIDER:MODEL@URL, or the name of a model.
+func (f *File) addressed(n source.Node) Model {
+	short, address := CutAddress(n.Scalar)
+	m := f.Model(n, short)
+	if address == "" {
+		return m
+	}
+	if _, ok := f.Models[short]; ok {
+		n.Report("write `base_url:` into the model", "the model %s is described here: it has its address there", short)
+		return m
+	}
+	m, err := m.Named(address)
+	if err != nil {
+		n.Report("write PROVIDER:MODEL@URL, such as openai:agent@http://127.0.0.1:8000/v1", "the address behind @: %v", err)
+	}
+	return m
 }
 
 // flowFields reads the fields of a flow target.

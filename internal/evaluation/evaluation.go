@@ -4,7 +4,10 @@ package evaluation
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -69,6 +72,7 @@ type Evaluation struct {
 	grading  map[gradingKey]*grader.Set
 	targets  map[callKey]runner.Target
 	planned  *plan
+	asked    *asks
 	index    *index
 	baseline string
 
@@ -126,8 +130,16 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 	return e, err
 }
 
-// Describe writes the plan, test by test.
-func (e *Evaluation) Describe(w io.Writer) error { return e.planned.describe(w) }
+// Describe opens everything that the tests need, as Hold does, and writes the plan, test by test. It asks and writes nothing else when Setup is dry.
+func (e *Evaluation) Describe(ctx context.Context, w io.Writer) error {
+	if err := e.prepare(ctx); err != nil {
+		return err
+	}
+	if err := e.foreign(e.Out); err != nil {
+		return err
+	}
+	return e.planned.describe(w)
+}
 
 // Tests returns how many tests the run holds; a test with several targets counts once for each.
 func (e *Evaluation) Tests() int { return e.planned.tests }
@@ -145,6 +157,11 @@ func (unheard) End()                          {}
 func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
 	if isRun(name) {
 		return name, nil
+	}
+	if path := s.StorePath(); !setup.IsPostgres(path) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make an empty one
+			return "", source.Invalid("there is no run %q: name its folder (there is no index of runs at %s)", name, path)
+		}
 	}
 	index, err := s.Store(ctx)
 	if err != nil {

@@ -40,7 +40,7 @@ type Held struct {
 func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	e.index = e.openIndex(ctx)
 	defer func() { <-e.index.opened }()
-	if err := e.prepare(); err != nil {
+	if err := e.prepare(ctx); err != nil {
 		return nil, err
 	}
 	kept := &keeper{sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]string{}, ended: map[result.Key]bool{}}
@@ -59,7 +59,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, BudgetUSD: e.planned.budget,
+		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
@@ -81,6 +81,9 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		if records, err = recount(h.Dir, prior); err != nil {
 			e.abort(h, err)
 		}
+	}
+	if e.planned.budget > 0 && records.Totals().Cost.Unknown {
+		e.warn("the cost of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
 	}
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
 		e.abort(h, err)
@@ -119,7 +122,10 @@ func (e *Evaluation) warnings() []string {
 }
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
-func (e *Evaluation) prepare() error {
+func (e *Evaluation) prepare(ctx context.Context) error {
+	if err := e.ask(ctx); err != nil {
+		return err
+	}
 	for call, execution := range e.planned.calls {
 		t, err := e.setups[call.suite].Target(call.target, execution)
 		if err != nil {
@@ -159,6 +165,9 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 
 // verdicts returns what remembers verdicts; nil without a store.
 func (e *Evaluation) verdicts() judge.Cache {
+	if e.index == nil { // only a plan is shown
+		return nil
+	}
 	if s := e.index.wait(); s != nil {
 		return &maskedCache{s, e.setup.Secrets()}
 	}
@@ -210,6 +219,7 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	for _, s := range e.suites {
 		h.Run.Suites = append(h.Run.Suites, shownPath(s.File))
 	}
+	h.Run.Addresses, h.Run.Prices = e.asked.addresses(), e.asked.priced()
 	if e.planned.judged > 0 {
 		h.Run.Judge = e.judgeName()
 	}

@@ -29,7 +29,9 @@ type plan struct {
 	// byTarget counts the tests with each target.
 	byTarget map[string]int
 	// judged counts the tests that need a judge; gradings says for each grader set whether it needs one.
-	judged   int
+	judged int
+	// embedded are the names of the suites with tests that need an embedding model.
+	embedded map[string]bool
 	gradings map[gradingKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
@@ -62,7 +64,10 @@ const defaultWorkers = 8
 
 // plan reads every test and returns what will run.
 func (e *Evaluation) plan() (*plan, error) {
-	p := &plan{e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{}, calls: map[callKey]suite.Execution{}}
+	p := &plan{
+		e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{}, embedded: map[string]bool{},
+		calls: map[callKey]suite.Execution{},
+	}
 	for _, s := range e.suites {
 		for id := range s.Needed {
 			p.needed[testKey{s.Name, id}] = true
@@ -102,9 +107,13 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.byTarget[u.Target]++
 	p.conversations += trials
 	p.turns += trials * len(u.Test.Turns)
+	p.budget = max(p.budget, u.Test.Execution.BudgetUSD)
 	asks := p.e.asksJudge(u.Test)
 	if asks {
 		p.judged++
+	}
+	if p.e.embeds(u.Test) {
+		p.embedded[u.Test.Suite] = true
 	}
 	key := gradingOf(u.Test)
 	p.gradings[key] = p.gradings[key] || asks

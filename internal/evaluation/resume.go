@@ -37,13 +37,8 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
 			err = errors.Join(err, h.lock.Release())
 		}
 	}()
-	foreign, err := runlog.Foreign(h.Dir, report.Formats().Choose(e.Formats).Marks())
-	if foreign != "" {
-		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
-			filepath.Join(h.Dir, foreign))
-	}
-	if err != nil {
-		return source.Invalid("cannot write results: %w", err)
+	if err := e.foreign(h.Dir); err != nil {
+		return err
 	}
 	if !e.Resume {
 		return e.setAside(h.Dir)
@@ -53,6 +48,19 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
 		return source.Invalid("cannot resume: %w", err)
 	}
 	h.Run.ID, h.Run.StartedAt, h.Run.DurationMS = before.ID, before.StartedAt, before.DurationMS
+	return nil
+}
+
+// foreign refuses a folder with a file that the run would write and that no run has written.
+func (e *Evaluation) foreign(dir string) error {
+	foreign, err := runlog.Foreign(dir, report.Formats().Choose(e.Formats).Marks())
+	if foreign != "" {
+		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
+			filepath.Join(dir, foreign))
+	}
+	if err != nil {
+		return source.Invalid("cannot write results: %w", err)
+	}
 	return nil
 }
 
@@ -89,6 +97,8 @@ type prior struct {
 	changed int
 	// leftOut are tests with records that the plan does not have.
 	leftOut map[result.Key]bool
+	// spent is the known cost of all conversations so far, in US dollars; 0 without a budget.
+	spent float64
 }
 
 func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
@@ -104,6 +114,12 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	}
 	if !e.Resume {
 		return p, nil
+	}
+	if e.planned.budget > 0 {
+		var err error
+		if p.spent, err = runlog.Spent(dir); err != nil {
+			return p, err
+		}
 	}
 	for u, err := range e.planned.units() {
 		if err != nil {

@@ -103,6 +103,11 @@ func (c *composite) Judged() bool {
 	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Judged })
 }
 
+// Embeds reports whether a child asks an embedding model.
+func (c *composite) Embeds() bool {
+	return slices.ContainsFunc(c.children, Embeds)
+}
+
 // Always reports whether a child is asked even when short_circuit spares the judge.
 func (c *composite) Always() bool {
 	return slices.ContainsFunc(c.children, func(child runner.Check) bool { return child.Always })

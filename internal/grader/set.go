@@ -129,6 +129,12 @@ func asksModel(g runner.Grader) bool {
 	return ok && j.Judged()
 }
 
+// Embeds reports whether a check asks an embedding model.
+func Embeds(c runner.Check) bool {
+	g, ok := c.Grader.(interface{ Embeds() bool })
+	return ok && g.Embeds()
+}
+
 // alwaysAsks reports whether a grader contains one that is always asked.
 func alwaysAsks(g runner.Grader) bool {
 	j, ok := g.(interface{ Always() bool })

@@ -28,13 +28,22 @@ func newSimilar(a *Args) runner.Grader {
 		return embedded(ctx, embedder, text, reference)
 	}
 	if least < 0 {
-		return likeness(a, reference, name, 0.8, compare)
+		return similarity{likeness(a, reference, name, 0.8, compare), method == "embedding"}
 	}
 	a.PassFrom(least)
 	graded := likeness(a, reference, name, least, compare)
 	a.Assertion.Threshold = -1 // a score of 1 or 0 needs none
-	return wholly(graded)
+	return similarity{wholly(graded), method == "embedding"}
 }
+
+// similarity is the grader similar. embeds is true when it asks an embedding model.
+type similarity struct {
+	runner.Grader
+	embeds bool
+}
+
+// Embeds reports whether the grader asks an embedding model.
+func (s similarity) Embeds() bool { return s.embeds }
 
 // wholly makes a grader's score 1 when it reaches its own passing score, and 0 otherwise.
 func wholly(g runner.Grader) runner.Grader {

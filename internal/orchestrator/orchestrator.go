@@ -49,8 +49,8 @@ type Plan struct {
 	Needed func(suiteName, id string) bool
 	// Prior returns the outcome of a conversation that an interrupted run has finished. It may be nil.
 	Prior func(k result.Key) (Outcome, bool)
-	// BudgetUSD is the cost from which the run starts nothing new; 0 means no budget.
-	BudgetUSD float64
+	// BudgetUSD is the cost from which the run starts nothing new; 0 means no budget. SpentUSD is what an interrupted run has spent before.
+	BudgetUSD, SpentUSD float64
 }
 
 // Unit is one test with one target.

@@ -89,7 +89,7 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 			}
 			continue
 		}
-		if spent := s.tally.Totals().Cost.USD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
+		if spent := s.plan.SpentUSD + s.tally.Totals().Cost.USD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
 			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
 		}
 		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {

@@ -76,10 +76,13 @@ type Run struct {
 	// Fingerprint is a hash of everything that decides the records.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Command is the command line without secrets.
-	Command    []string  `json:"command"`
-	Suites     []string  `json:"suites"`
-	Targets    []string  `json:"targets"`
-	Judge      string    `json:"judge,omitempty"`
+	Command []string `json:"command"`
+	Suites  []string `json:"suites"`
+	Targets []string `json:"targets"`
+	Judge   string   `json:"judge,omitempty"`
+	// Addresses are those that the run can ask, Prices those of the models that it can ask.
+	Addresses  Addresses `json:"addresses,omitzero"`
+	Prices     Prices    `json:"prices,omitzero"`
 	Config     any       `json:"config,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`

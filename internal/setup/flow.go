@@ -118,6 +118,9 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.Dry { // opening would embed the passages
+			vectors = nil
+		}
 	}
 	k, err := knowledge.Open(context.Background(), folder, vectors...)
 	if err != nil {

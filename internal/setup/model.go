@@ -78,10 +78,11 @@ func (s *Setup) modelCalled(name string, call Call) (llm.Model, error) {
 func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, Call{}) }
 
 // open opens a model, wrapped in the recording if there is one.
-func (s *shared) open(m config.Model, call Call) (llm.Model, error) {
+func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
 		return s.taped(m.String(), nil), nil
 	}
+	m.Price = llm.PriceOf(m, s.config.Prices).Price
 	model, err := llm.Open(call.of(m), s.models)
 	if err != nil {
 		return nil, modelError(err)
@@ -110,6 +111,9 @@ func (s *shared) masking(m llm.Model) llm.Model {
 func (s *Setup) ModelNamed(name, what string, known []string) (config.Model, error) {
 	if m, ok := s.config.Models[name]; ok {
 		return m, nil
+	}
+	if model, address := config.CutAddress(name); address != "" {
+		return config.Model{}, source.Invalid("%s: only a target has an address behind @: name %s, and give its address as base_url", what, model)
 	}
 	m, err := llm.ParseModel(name)
 	switch {

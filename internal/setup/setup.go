@@ -44,13 +44,17 @@ type Options struct {
 	Config string
 	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
 	Model string
+	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment (config.TargetURLEnv).
+	TargetURL string
 	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
 	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
 	// them is set.
 	Record, Playback string
-	// Append continues an existing recording. Untouched leaves one that is played as it is, also when its last line was cut short.
-	Append, Untouched bool
+	// Append continues an existing recording.
+	Append bool
+	// Dry asks nothing and writes nothing: no recording is made or mended, nothing is embedded, and no prompts are fetched.
+	Dry bool
 }
 
 // Setup opens what a configuration names, each thing once. It is safe for concurrent use. Close it.
@@ -82,6 +86,8 @@ type shared struct {
 	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
 	sites     map[sitesKey]*Sites
+	// read are the sites of places, which may not be opened yet.
+	read map[string]readSites
 
 	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with the rest.
 	storing sync.Mutex
@@ -98,7 +104,8 @@ func Open(o Options) (*Setup, error) {
 	}
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
-		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, stores: map[string]*store.Store{},
+		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, read: map[string]readSites{},
+		stores: map[string]*store.Store{},
 	}
 	if s.secrets == nil {
 		s.secrets = redact.New(o.Environ)

@@ -89,7 +89,11 @@ func (s *Setup) SitesAt(c config.Site) (*Sites, error) {
 
 // sitesAt opens a target's chatbots with a test's call settings. Targets of one place share the parts of their sites.
 func (s *Setup) sitesAt(c config.Site, call Call) (*Sites, error) {
-	return s.openedSites(context.Background(), SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call})
+	return s.openedSites(context.Background(), s.siteOptions(c, call))
+}
+
+func (s *Setup) siteOptions(c config.Site, call Call) SitesOptions {
+	return SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call}
 }
 
 func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error) {
@@ -107,7 +111,7 @@ func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error)
 
 func (s *Sites) open(ctx context.Context) error {
 	var err error
-	if s.Library, err = s.openLibrary(ctx); err != nil {
+	if s.Library, s.Place, err = s.siteLibrary(ctx, s.options.Dir); err != nil {
 		return err
 	}
 	for _, warning := range s.Library.Warnings() {
@@ -142,26 +146,6 @@ func (s *Sites) open(ctx context.Context) error {
 	return err
 }
 
-// openLibrary reads the sites of a folder or file or, when --sites is an address, of a database.
-func (s *Sites) openLibrary(ctx context.Context) (*site.Library, error) {
-	s.Place = s.options.Dir
-	if !s.options.InDatabase() {
-		library, err := site.OpenLibrary(s.options.Dir)
-		if err != nil {
-			return nil, source.AsInvalid(err)
-		}
-		return library, nil
-	}
-	s.secrets.Address(s.options.Dir)
-	from, err := siteconfig.Open(s.options.Dir, s.Getenv, s.models.Transport)
-	if err != nil {
-		return nil, source.AsInvalid(err)
-	}
-	s.Place = from.String() // an address may hold a password
-	library, err := from.Load(ctx)
-	return library, err // a site's Problems are for the user to fix; an unreachable address is not
-}
-
 // keeper opens the store of sessions, and the locks that keep two turns of one session apart.
 func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, error) {
 	var err error
@@ -194,7 +178,7 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 		set.Source = &prompt.Files{Dir: dir}
 		from = append(from, dir)
 	}
-	if !s.LocalPrompt {
+	if !s.LocalPrompt && !s.Dry {
 		s.registry = openPrompts(s.Getenv, s.Now, s.models.Transport, s.warn)
 	}
 	if s.registry != nil {
@@ -215,11 +199,11 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error) {
 	p := &siteParts{}
 	var err error
-	main := cmp.Or(s.options.Model, one.Models.Default)
-	if p.models.Default, err = s.modelFor(one, main); err != nil {
+	names := siteModels(s.options, one)
+	if p.models.Default, err = s.modelFor(one, names[0]); err != nil {
 		return nil, err
 	}
-	if p.models.Fast, err = s.modelFor(one, cmp.Or(s.options.Model, one.Models.Fast, main)); err != nil {
+	if p.models.Fast, err = s.modelFor(one, names[1]); err != nil {
 		return nil, err
 	}
 	if p.retriever, err = s.retrieverFor(ctx, one); err != nil {
@@ -256,8 +240,8 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 
 // modelFor opens the model of a site, once for each name.
 func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
-	if name == "" {
-		return nil, source.Invalid("%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site", one.File)
+	if _, err := s.siteModel(one, name); err != nil {
+		return nil, err
 	}
 	model, err := s.modelCalled(name, s.options.Call)
 	if source.IsInvalid(err) {
@@ -268,22 +252,7 @@ func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
 
 // Choose returns the name of a site: the requested one, or the only one.
 func (s *Sites) Choose(name string) (string, error) {
-	all := s.Library.Sites()
-	if name == "" && len(all) == 1 {
-		return all[0].Name, nil
-	}
-	if name == "" {
-		names := make([]string, 0, len(all))
-		for _, one := range all {
-			names = append(names, one.Name)
-		}
-		return "", source.Invalid("%s holds %d sites: choose one with `site:` or --site: %s", s.Place, len(all), strings.Join(names, ", "))
-	}
-	found, err := s.Library.Find(name)
-	if err != nil {
-		return "", source.AsInvalid(err)
-	}
-	return found.Name, nil
+	return chooseSite(s.Library, s.Place, name)
 }
 
 func (s *Sites) delivered(d lead.Delivery) {

@@ -25,6 +25,8 @@ func (s *shared) openTape() (*tape, error) {
 	switch {
 	case s.Playback != "":
 		return s.openPlayback()
+	case s.Record != "" && s.Dry:
+		return &tape{}, s.recordable()
 	case s.Record != "":
 		return s.openRecording()
 	}
@@ -43,7 +45,7 @@ func (s *shared) openPlayback() (*tape, error) {
 	}
 	if whole, _ := t.playing.Whole(); whole < size {
 		s.warnOfCut(s.Playback, size-whole)
-		if !s.Untouched {
+		if !s.Dry {
 			_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
 		}
 	}
@@ -56,7 +58,7 @@ func (s *shared) openRecording() (*tape, error) {
 	created := err == nil
 	if errors.Is(err, os.ErrExist) {
 		if !s.Append {
-			return nil, source.Invalid("the recording %s exists already: name another file, or remove it", s.Record)
+			return nil, s.recordable()
 		}
 		file, err = os.OpenFile(s.Record, flags, 0o600)
 	}
@@ -69,6 +71,14 @@ func (s *shared) openRecording() (*tape, error) {
 		}
 	}
 	return &tape{file: file, recorder: llm.NewRecorder(s.secrets.Writer(file), s.secrets.Text), created: created}, nil
+}
+
+// recordable returns the error of a recording that is there and must not be overwritten.
+func (s *shared) recordable() error {
+	if _, err := os.Stat(s.Record); err != nil || s.Append {
+		return nil //nolint:nilerr // what is not there can be made, or making it says why not
+	}
+	return source.Invalid("the recording %s exists already: name another file, or remove it", s.Record)
 }
 
 // mend makes a recording end with a whole line, so that more can be written behind it.

@@ -47,7 +47,7 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 // targetNamed finds a target by its name in the configuration, or reads a short form.
 func (s *Setup) targetNamed(name string) (config.Target, error) {
 	if t, ok := s.config.Targets[name]; ok {
-		return t, nil
+		return t, s.unaddressed(name)
 	}
 	if t, ok := config.ShortTarget(name, ""); ok {
 		if s.Options.Model != "" {
@@ -59,8 +59,51 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 		}
 		return t, nil
 	}
-	m, err := s.ModelNamed(name, "target", Names(s.config.Targets))
+	m, err := s.modelOfTarget(name)
 	return config.Target{Kind: config.ModelTarget, Model: m}, err
+}
+
+// modelOfTarget returns the model of a target that is written as PROVIDER:MODEL or PROVIDER:MODEL@URL, or as the name of a model. The first has
+// the address of Options.TargetURL or of the environment, where one is given.
+func (s *Setup) modelOfTarget(name string) (config.Model, error) {
+	plain, address := config.CutAddress(name)
+	m, err := s.ModelNamed(plain, "target", Names(s.config.Targets))
+	_, named := s.config.Models[plain]
+	remote := err == nil && llm.Remote(m.Provider)
+	switch {
+	case err != nil:
+		return m, err
+	case address != "" && (named || !remote):
+		return m, source.Invalid("target %s: only a target written as PROVIDER:MODEL has an address behind @", plain)
+	case address != "":
+		if m, err = m.Named(address); err != nil {
+			err = source.Invalid("target %s: the address behind @: %w", plain, err)
+		}
+		return m, err
+	case named:
+		return m, s.unaddressed(name)
+	case !remote:
+		return m, nil
+	case s.TargetURL != "":
+		if m, err = m.At(s.TargetURL); err != nil {
+			err = source.Invalid("--target-url: %w", err)
+		}
+		return m, err
+	}
+	if address = s.Getenv(config.TargetURLEnv); address != "" {
+		if m, err = m.At(address); err != nil {
+			err = source.Invalid("%s: %w", config.TargetURLEnv, err)
+		}
+	}
+	return m, err
+}
+
+// unaddressed refuses Options.TargetURL for a target that the configuration describes.
+func (s *Setup) unaddressed(name string) error {
+	if s.TargetURL == "" {
+		return nil
+	}
+	return source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is named in %s, which gives its address as base_url", name, s.config.Path)
 }
 
 // parts returns what opens the parts of a target, with the settings of a test.

@@ -1,0 +1,67 @@
+package runlog
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/result"
+)
+
+// Spent returns what the conversations of the run in dir have cost so far, in US dollars, also those that were held again since. What is unknown
+// counts as nothing, and so does a line that cannot be read. Memory is some 50 bytes per line.
+func Spent(dir string) (float64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("find what was spent: %w", err)
+	}
+	usd, counted := 0.0, map[[16]byte]struct{}{} // a log that was kept has records that the log may still have
+	for _, e := range entries {
+		kept, _ := filepath.Match(keptPattern, e.Name()) // the pattern is a constant
+		if !kept && e.Name() != LogFile {
+			continue
+		}
+		if err := spentIn(filepath.Join(dir, e.Name()), counted, &usd); err != nil {
+			return 0, err
+		}
+	}
+	return usd, nil
+}
+
+// spentIn adds up the records of a log that were not counted yet.
+func spentIn(path string, counted map[[16]byte]struct{}, usd *float64) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read what was spent: %w", err)
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	lines := newLines(file)
+	for lines.next() {
+		sum := sha256.Sum256(lines.line)
+		id := [16]byte(sum[:16])
+		if _, again := counted[id]; again || lines.err != nil {
+			continue
+		}
+		counted[id] = struct{}{}
+		if t, err := Decode(lines.line); err == nil {
+			*usd += costOf(t)
+		}
+	}
+	return lines.failed
+}
+
+// costOf returns the known cost of one conversation. An aggregate over trials held none of its own.
+func costOf(t *result.Test) float64 {
+	switch {
+	case t.Trials != nil || t.Verdict == result.Skip:
+		return 0
+	case !t.Cost.Unknown:
+		return t.Cost.USD
+	}
+	usd := t.Judge.Cost.USD
+	for _, turn := range t.Turns {
+		usd += turn.Cost.USD
+	}
+	return usd
+}

@@ -1,0 +1,151 @@
+package setup
+
+import (
+	"context"
+	"slices"
+
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+	"rehearse/internal/sitebot/site"
+)
+
+// Asked is a model that may be asked.
+type Asked struct {
+	Model config.Model
+	Price llm.Price
+	// Embeds is true of an embedding model.
+	Embeds bool
+	// Address is where the model is asked, without user info and query; empty for one in the program. Own says that it is the provider's own.
+	Address string
+	Own     bool
+}
+
+// Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
+type Asks struct {
+	Models []Asked
+	// Server is the address of an agent that does not say what it costs, without user info and query; empty for other targets.
+	Server string
+}
+
+// TargetAsks returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
+func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, ok := s.made[name]; ok {
+		return Asks{}, nil
+	}
+	t, err := s.targetNamed(name)
+	if err != nil || s.tape.playing != nil {
+		return Asks{}, err
+	}
+	switch t.Kind {
+	case config.HTTPTarget:
+		return Asks{Server: shownURL(t.HTTP.URL)}, nil
+	case config.SiteTarget, config.ClassifierTarget:
+		return s.siteAsks(ctx, t.Site)
+	case config.FlowTarget:
+		knowledge := t.Flow.Knowledge != "" || knowledgeBeside(t.Flow.Path) != ""
+		return Asks{Models: s.withEmbedder(knowledge, s.asked(t.Model))}, nil
+	}
+	return Asks{Models: []Asked{s.asked(t.Model)}}, nil
+}
+
+// siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
+func (s *Setup) siteAsks(ctx context.Context, c config.Site) (Asks, error) {
+	o := s.siteOptions(c, Call{})
+	library, place, err := s.siteLibrary(ctx, o.Dir)
+	if err != nil {
+		return Asks{}, err
+	}
+	name, err := chooseSite(library, place, c.Name)
+	if err != nil {
+		return Asks{}, err
+	}
+	var models []Asked
+	knowledge := false
+	for _, one := range library.Sites() {
+		knowledge = knowledge || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(one.KnowledgeBase.Folder)
+		if one.Name != name {
+			continue
+		}
+		for _, named := range slices.Compact(siteModels(o, one)) {
+			m, err := s.siteModel(one, named)
+			if err != nil {
+				return Asks{}, err
+			}
+			models = append(models, s.asked(m))
+		}
+	}
+	return Asks{Models: s.withEmbedder(knowledge, models...)}, nil
+}
+
+// siteModels returns the names of a site's models: the one for answers and the one for small tasks.
+func siteModels(o SitesOptions, one *site.Site) []string {
+	names := []string{one.Models.Default, one.Models.Fast}
+	if names[1] == "" {
+		names[1] = names[0]
+	}
+	if o.Model != "" {
+		names[0], names[1] = o.Model, o.Model
+	}
+	return names
+}
+
+// JudgeAsks returns the models that a judge may ask.
+func (s *Setup) JudgeAsks(j Judging) ([]Asked, error) {
+	found, err := s.judges(j)
+	if err != nil || s.tape.playing != nil {
+		return nil, err
+	}
+	models := []Asked{s.asked(found.primary)}
+	if found.secondary != nil {
+		models = append(models, s.asked(*found.secondary))
+	}
+	return models, nil
+}
+
+// EmbedderAsks returns the configured embedding model, if there is one.
+func (s *Setup) EmbedderAsks() []Asked {
+	if s.tape.playing != nil {
+		return nil
+	}
+	return s.withEmbedder(true)
+}
+
+func (s *Setup) withEmbedder(asks bool, models ...Asked) []Asked {
+	if m := s.config.Embedder; asks && m != nil {
+		embedder := s.asked(*m)
+		embedder.Embeds = true
+		models = append(models, embedder)
+	}
+	return models
+}
+
+func (s *Setup) asked(m config.Model) Asked {
+	a := Asked{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
+	a.Address, a.Own = llm.Address(m, s.models)
+	return a
+}
+
+// Models returns the models of the configuration by their names, and those of its targets, its judge and its embedder.
+func (s *Setup) Models() map[string]Asked {
+	models := map[string]Asked{}
+	for name, t := range s.config.Targets {
+		if t.Kind == config.ModelTarget || t.Kind == config.FlowTarget {
+			models["target "+name] = s.asked(t.Model)
+		}
+	}
+	for name, m := range s.config.Models {
+		models[name] = s.asked(m)
+	}
+	if m := s.config.Judge.Primary; m != nil {
+		models["judge"] = s.asked(*m)
+	}
+	if m := s.config.Judge.Secondary; m != nil {
+		models["judge (secondary)"] = s.asked(*m)
+	}
+	for _, embedder := range s.withEmbedder(true) {
+		models["embedder"] = embedder
+	}
+	return models
+}

@@ -1,0 +1,82 @@
+package setup
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/siteconfig"
+	"rehearse/internal/source"
+)
+
+// readSites are the sites of a place, which is named without secrets.
+type readSites struct {
+	library *site.Library
+	place   string
+}
+
+// siteLibrary reads the sites of a folder or file or, when dir is an address, of a database, once. place is where they are, without secrets.
+func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Library, place string, err error) {
+	if known, ok := s.read[dir]; ok {
+		return known.library, known.place, nil
+	}
+	place = dir
+	if siteconfig.IsAddress(dir) {
+		s.secrets.Address(dir)
+		from, err := siteconfig.Open(dir, s.Getenv, s.models.Transport)
+		if err != nil {
+			return nil, "", source.AsInvalid(err)
+		}
+		place = from.String() // an address may hold a password
+		if library, err = from.Load(ctx); err != nil {
+			return nil, "", err // a site's Problems are for the user to fix; an unreachable address is not
+		}
+	} else if library, err = site.OpenLibrary(dir); err != nil {
+		return nil, "", source.AsInvalid(err)
+	}
+	s.read[dir] = readSites{library, place}
+	return library, place, nil
+}
+
+// chooseSite returns the name of a site: the requested one, or the only one.
+func chooseSite(library *site.Library, place, name string) (string, error) {
+	all := library.Sites()
+	if name == "" && len(all) == 1 {
+		return all[0].Name, nil
+	}
+	if name == "" {
+		names := make([]string, 0, len(all))
+		for _, one := range all {
+			names = append(names, one.Name)
+		}
+		return "", source.Invalid("%s holds %d sites: choose one with `site:` or --site: %s", place, len(all), strings.Join(names, ", "))
+	}
+	found, err := library.Find(name)
+	if err != nil {
+		return "", source.AsInvalid(err)
+	}
+	return found.Name, nil
+}
+
+// siteModel finds the model that a site calls by a name.
+func (s *Setup) siteModel(one *site.Site, name string) (config.Model, error) {
+	if name == "" {
+		return config.Model{}, source.Invalid("%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site", one.File)
+	}
+	m, err := s.ModelNamed(name, "model", Names(s.config.Models))
+	if source.IsInvalid(err) {
+		err = source.Invalid("%s: %w; name one with --model", one.File, err)
+	}
+	return m, err
+}
+
+// shownURL returns an address without user info, query and fragment; empty for what is no address.
+func shownURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
