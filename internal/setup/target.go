@@ -183,12 +183,13 @@ func (s *Setup) Definition(name string) (any, error) {
 	return []any{t, models, s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}, nil
 }
 
-// defined returns a model whose file, if it has one, is named by its whole path.
+// defined returns a model as far as it decides replies: without prices and limits. Its file, if it has one, is named by its whole path.
 func defined(m config.Model) config.Model {
 	if file, _, _ := strings.Cut(m.Name, "#"); m.Dir != "" && filepath.Ext(file) != "" && !filepath.IsAbs(m.Name) {
 		m.Name = filepath.Join(m.Dir, m.Name)
 	}
-	m.Dir = ""
+	m.Dir, m.Price = "", config.Price{}
+	m.RequestsPerMinute, m.TokensPerMinute, m.Concurrency = 0, 0, 0
 	return m
 }
 
