@@ -61,13 +61,18 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
-		if problems, ok := errors.AsType[source.Problems](err); ok {
-			printProblems(env.Stderr, problems, restOf(ran.Name()))
-		} else {
-			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
-		}
+		tell(env, ran.Name(), err)
 	}
 	return code
+}
+
+// tell prints the error of a command.
+func tell(env *Env, command string, err error) {
+	if problems, ok := errors.AsType[source.Problems](err); ok {
+		printProblems(env.Stderr, problems, restOf(command))
+		return
+	}
+	fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
 }
 
 // maxPrinted is how many problems fit on a screen that someone still reads.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -240,36 +239,24 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// watchInterval is how often files are looked at; polling works on every file system.
-const watchInterval = 500 * time.Millisecond
-
 // watching runs the suites again whenever a file in their folders changes, until the user stops it.
 func (f *runFlags) watching(ctx context.Context, env *Env) error {
+	watch := evaluation.NewWatch(f.suites, f.record)
 	for {
-		before := evaluation.Snapshot(f.suites)
 		err := outcome(f.run(ctx, env))
-		var exit *exitError
-		if errors.As(err, &exit) && exit.code == result.ExitInterrupted {
+		exit, _ := errors.AsType[*exitError](err)
+		switch {
+		case exit != nil && exit.code == result.ExitInterrupted:
 			return err
+		case err != nil && (exit == nil || exit.err != nil):
+			tell(env, "run", err)
 		}
-		if err != nil && (exit == nil || exit.err != nil) {
-			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
-		}
-		f.out = "" // each run has its own folder
 		fmt.Fprintln(env.Stderr, "rehearse: waiting for a change; Ctrl-C ends")
-		tick := time.NewTicker(watchInterval)
-		for changed := false; !changed; {
-			select {
-			case <-env.Signals:
-				tick.Stop()
-				return &exitError{code: result.ExitInterrupted}
-			case <-ctx.Done():
-				tick.Stop()
-				return outcome(ctx.Err())
-			case <-tick.C:
-				changed = evaluation.Snapshot(f.suites) != before
-			}
+		waiting, release := untilSignal(ctx, env)
+		err = watch.Changed(waiting)
+		release()
+		if err != nil {
+			return &exitError{code: result.ExitInterrupted}
 		}
-		tick.Stop()
 	}
 }
