@@ -25,7 +25,7 @@ var floors = [][]string{
 		"dataset", "runner", "grader", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine",
 	},
 	{
-		"orchestrator", "queue", "runlog", "store/servertest", "store", "store/storetest",
+		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
@@ -192,6 +192,7 @@ var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progr
 var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "report": "", "result": "", "runspec": "", "source": "",
 	"classify":             "classify: the request and its evaluation",
+	"compare":              "compare, run: two runs, and what decides an exit code",
 	"config":               "the defaults of thresholds in flags, and the name of the configuration file",
 	"dataset":              "dataset: places and names",
 	"dataset/conversation": "dataset add: an item of a conversation",

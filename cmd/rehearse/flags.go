@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/report"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
@@ -29,6 +30,8 @@ type runFlags struct {
 	resume       string
 	rerun        string
 	baseline     string
+	failOn       string
+	ignoreTarget bool
 	record       string
 	replay       string
 	timeout      time.Duration
@@ -66,6 +69,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
 	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
+	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: fail as usual (any, the default), or only for what became worse (regression)")
+	flags.BoolVar(&f.ignoreTarget, "ignore-target", false, "with --baseline: match tests by suite and id alone; each run has one target")
 	flags.StringVar(&f.record, "record", "", "record every exchange with models, embedders and targets in this file")
 	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask nobody")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
@@ -88,7 +93,12 @@ func (f *runFlags) check() error {
 	if err := report.Formats().Check(f.formats); err != nil {
 		return usage("%w", err)
 	}
+	if _, err := compare.ParseGate(f.failOn); err != nil {
+		return outcome(err)
+	}
 	switch {
+	case f.baseline == "" && (f.failOn != "" || f.ignoreTarget):
+		return usage("--fail-on and --ignore-target need a run to compare with: name one with --baseline")
 	case f.rerun != "" && f.rerun != "failed" && f.rerun != "errors":
 		return usage("unknown --rerun %q: use failed or errors", f.rerun)
 	case f.record != "" && f.replay != "":

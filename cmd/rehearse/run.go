@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
@@ -34,6 +35,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
   rehearse run suite.json --target flow:support.flow.yaml --model openai:gpt-5-mini
   rehearse run suite.yaml --filter 'refund-*' --trials 5
   rehearse run suite.yaml --record calls.jsonl     then --replay calls.jsonl needs no model
+  rehearse run evals/ --baseline main/ --fail-on regression    fail only for what became worse
   rehearse run --resume latest                     go on with an interrupted run
   rehearse run --resume latest --rerun failed      run again what failed`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -87,6 +89,12 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 	progress := newProgress(env, f.quiet)
 	c.Spec, c.Out, c.Formats, c.Command, c.Version = f.spec(), f.out, f.formats, f.commandLine, version()
 	c.Resume, c.Rerun, c.Sink = f.resume != "", f.rerun, progress
+	c.Compare.IgnoreTarget = f.ignoreTarget
+	gate, err := compare.ParseGate(f.failOn)
+	if err != nil {
+		return err
+	}
+	c.Gate = gate
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
 	c.Stop = stop
 	e, err := evaluation.New(working, c)

@@ -1,19 +1,18 @@
 package evaluation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
 )
 
-// Conclude writes how the run ended and its reports, and returns the report for whoever shows it. A report that cannot be written is a warning
-// and makes the run's exit code result.ExitNotRun; the others are written.
+// Conclude compares the run with its baseline, writes how it ended and its reports, and returns the report for whoever shows it. A report
+// that cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit code result.ExitNotRun; the other reports
+// are written.
 func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
+	e.compare(h)
 	h.Run.Warnings = e.warnings()
 	if err := e.writeRun(h); err != nil {
 		return h.made.Report(h.Run), err
@@ -21,22 +20,11 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
 	defer func() { <-indexed }()
 	r = h.made.Report(h.Run)
-	if e.baseline != "" {
-		against, err := report.Compare(runlog.Read(e.baseline), r.Tests())
-		if err != nil {
-			return nil, err
-		}
-		r.Against = against
-	}
 	err = r.Write(h.Dir, report.Formats().Choose(e.Formats))
 	if err == nil {
 		return r, nil
 	}
-	e.warn(err.Error())
-	if h.Run.Code() != result.ExitInterrupted {
-		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
-	}
-	h.Run.ExitMessage = cmp.Or(h.Run.ExitMessage, e.setup.Secrets().Text(err.Error()))
+	e.lacks(h, err)
 	h.Run.Warnings = e.warnings()
 	return r, e.writeRun(h)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/grader"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
@@ -38,6 +39,9 @@ type Config struct {
 	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
 	Resume bool
 	Rerun  string
+	// Compare says how the run is matched with its baseline, Gate what the comparison means for its exit code. A gate needs a baseline.
+	Compare compare.Options
+	Gate    compare.Gate
 	// Command is the command line of the run, Version the program's version. Both are written into the run's record.
 	Command []string
 	Version string
@@ -119,15 +123,11 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 			e.setup = at
 		}
 	}
-	if e.spec.Baseline != "" {
-		var err error
-		if e.baseline, err = FindRun(ctx, e.setup, e.spec.Baseline); err != nil {
-			return nil, err
-		}
-	}
 	var err error
-	e.planned, err = e.plan()
-	return e, err
+	if e.planned, err = e.plan(); err != nil {
+		return nil, err
+	}
+	return e, e.findBaseline(ctx)
 }
 
 // Describe opens everything that the tests need, as Hold does, and writes the plan, test by test. It asks and writes nothing else when Setup is dry.
@@ -216,6 +216,7 @@ func (i *index) enter(ctx context.Context, run result.Run, dir string) <-chan st
 		if s == nil {
 			return
 		}
+		run.Comparison = nil // as long as the run; run.json has it
 		dir, err := filepath.Abs(dir)
 		if err == nil {
 			err = s.PutRun(context.WithoutCancel(ctx), run, dir)

@@ -43,12 +43,13 @@ func earlierRun() []*result.Test {
 func TestGolden(t *testing.T) {
 	run, tests := sample()
 	r := report.New(run, each(tests...))
-	diff, err := report.Compare(each(earlierRun()...), each(tests...))
+	diff, err := compareWith(run, tests, earlierRun()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared := report.New(run, each(tests...))
-	compared.Against = diff
+	withBaseline := run
+	withBaseline.Comparison = diff
+	compared := report.New(withBaseline, each(tests...))
 	for _, tc := range []struct {
 		file   string
 		render func(io.Writer) error
@@ -65,8 +66,8 @@ func TestGolden(t *testing.T) {
 		{"report-compared.md", compared.Markdown},
 		{"junit.xml", r.JUnit},
 		{"report.html", compared.HTML},
-		{"diff.txt", func(w io.Writer) error { return diff.Text(w, report.TextOptions{}) }},
-		{"diff.md", diff.Markdown},
+		{"diff.txt", func(w io.Writer) error { return report.ComparisonText(w, diff, report.TextOptions{}) }},
+		{"diff.md", func(w io.Writer) error { return report.ComparisonMarkdown(w, diff) }},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			golden.Compare(t, tc.file, reporttest.Rendered(t, tc.render))

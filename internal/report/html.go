@@ -29,7 +29,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err := r.visit(h.full, h.render); err != nil {
 		return err
 	}
-	h.write("top", topOf(run, s, r.Against))
+	h.write("top", topOf(run, s))
 	lines := make([]*entry, 0, maxRows)
 	for _, e := range h.full {
 		if h.pieces[e] == nil {

@@ -30,8 +30,8 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	b := &strings.Builder{}
 	mdHead(b, run)
-	if r.Against != nil {
-		r.Against.markdown(b)
+	if run.Comparison != nil {
+		mdComparison(b, run.Comparison, gate(run))
 	}
 	if m := matrixOf(run, s); m != nil {
 		m.markdown(b, run)
@@ -89,7 +89,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			}
 			rows++
 			scored, time := score(e.score), ""
-			if !graded(e.verdict) {
+			if !e.verdict.Graded() {
 				scored = word(e)
 			}
 			if e.durationMS > 0 {

@@ -40,11 +40,11 @@ type codeCount struct {
 	Width   float64
 }
 
-func topOf(run result.Run, s *survey, against *Diff) top {
+func topOf(run result.Run, s *survey) top {
 	t := top{
 		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
 		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
-		Against: comparisonOf(against), Targets: targetRows(run),
+		Against: comparisonOf(run), Targets: targetRows(run),
 	}
 	totals := s.records.Totals()
 	t.Filters = append(t.Filters, page.Filter{ID: "all", Label: "All", Count: totals.Tests + len(s.notRun)})
@@ -115,7 +115,7 @@ func codesCounted(t result.Totals) []codeCount {
 	return codes
 }
 
-// comparison is a Diff on the page.
+// comparison is how a run's comparison stands on the page.
 type comparison struct {
 	Baseline, Summary string
 	Lists             []changeList
@@ -125,32 +125,38 @@ type changeList struct {
 	Name    string
 	Verdict result.Verdict
 	Count   int
-	Changes []Change
+	Changes []changeLine
 	Left    int
 	Open    bool
 }
 
+type changeLine struct{ TestID, Change, Suite, Target string }
+
 // maxPageChanges is how many tests of each list of a comparison the page names.
 const maxPageChanges = 200
 
-func comparisonOf(d *Diff) *comparison {
-	if d == nil {
+func comparisonOf(run result.Run) *comparison {
+	of := run.Comparison
+	if of == nil {
 		return nil
 	}
-	c := &comparison{Baseline: d.Baseline, Summary: text.Capital(d.headline()) + "."}
-	if drift := d.drift(); drift != "" {
-		c.Summary += " " + text.Capital(drift) + "."
+	c := &comparison{Baseline: of.Baseline.RunID, Summary: text.Capital(changes(of)) + "."}
+	for _, remark := range remarks(of, gate(run)) {
+		c.Summary += " " + text.Capital(text.OneLine(remark, 300)) + "."
 	}
-	if d.Unchanged > 0 {
-		c.Summary += " " + text.Plural(d.Unchanged, "test") + " as good as before."
+	if n := len(of.Unchanged); n > 0 {
+		c.Summary += " " + text.Plural(n, "test") + " as good as before."
 	}
-	for i, l := range d.lists() {
-		if n := len(l.changes); n > 0 {
-			c.Lists = append(c.Lists, changeList{
-				Name: l.name, Verdict: l.verdict, Count: n, Changes: l.changes[:min(n, maxPageChanges)],
-				Left: max(n-maxPageChanges, 0), Open: i == 0,
-			})
+	for i, l := range listsOf(of) {
+		n := len(l.changes)
+		if n == 0 {
+			continue
 		}
+		shown := changeList{Name: l.name, Verdict: l.verdict, Count: n, Left: max(n-maxPageChanges, 0), Open: i == 0}
+		for _, x := range l.changes[:n-shown.Left] {
+			shown.Changes = append(shown.Changes, changeLine{x.TestID, changed(x), x.Suite, x.Target})
+		}
+		c.Lists = append(c.Lists, shown)
 	}
 	return c
 }

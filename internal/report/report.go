@@ -14,9 +14,6 @@ import (
 
 // Report renders one run. Its methods may be called at the same time; each reads the stream anew.
 type Report struct {
-	// Against, if set before rendering, is shown beside the run's own findings.
-	Against *Diff
-
 	run    result.Run
 	tests  runlog.Tests
 	survey func() (*survey, error)

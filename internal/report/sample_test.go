@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/compare"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
@@ -260,4 +261,13 @@ func trials() []*result.Test {
 	t.Trials, t.DurationMS = sum, 9_100
 	t.Failures = []result.Failure{{Code: result.Flaky, Source: "orchestrator", Message: "wanted the same verdict every time; got 3 passes in 4 trials"}}
 	return append(tests, t)
+}
+
+// compareWith compares a run of tests with an earlier one.
+func compareWith(run result.Run, tests []*result.Test, earlier ...*result.Test) (*result.Comparison, error) {
+	before := result.Run{ExitReason: result.ReasonFailed}
+	if len(earlier) > 0 {
+		before.ID = earlier[0].RunID
+	}
+	return compare.Runs(compare.Side{Run: before, Tests: each(earlier...)}, compare.Side{Run: run, Tests: each(tests...)}, compare.Options{})
 }

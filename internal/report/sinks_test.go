@@ -92,12 +92,12 @@ func sinks(hostile string) map[string]func(io.Writer) error {
 	tests := hostileTests(hostile)
 	run, _ := sample()
 	run.Version, run.Suites, run.Targets, run.Totals = hostile, []string{hostile}, []string{hostile}, result.Totals{}
-	r := report.New(run, each(tests...))
-	diff, err := report.Compare(each(), each(tests...))
+	diff, err := compareWith(run, tests)
 	if err != nil {
 		panic(err)
 	}
-	r.Against = diff
+	run.Comparison = diff
+	r := report.New(run, each(tests...))
 	graph := draw.Graph{
 		Title: hostile, Nodes: []draw.Node{{ID: "a" + hostile, Label: hostile, Note: hostile}, {ID: "b"}},
 		Edges: []draw.Edge{{From: "a" + hostile, To: "b", Label: hostile}},
@@ -106,7 +106,7 @@ func sinks(hostile string) map[string]func(io.Writer) error {
 		"terminal":            func(w io.Writer) error { return r.Text(w, report.TextOptions{Dir: hostile}) },
 		"terminal verbose":    func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
 		"terminal narrow":     func(w io.Writer) error { return r.Text(w, report.TextOptions{Width: 30}) },
-		"terminal difference": func(w io.Writer) error { return diff.Text(w, report.TextOptions{}) },
+		"terminal difference": func(w io.Writer) error { return report.ComparisonText(w, diff, report.TextOptions{}) },
 		"terminal transcript": r.Transcript,
 		"Markdown":            r.Markdown,
 		"JUnit":               r.JUnit,

@@ -130,7 +130,7 @@ func whyStopped(run result.Run) string {
 func glance(t *result.Test) *entry {
 	e := &entry{
 		id: idOf(t), verdict: t.Verdict, score: t.Score, threshold: t.Threshold, durationMS: t.DurationMS,
-		turns: len(t.Turns), codes: codesOf(t), trials: t.Trials, reason: t.SkipReason,
+		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason,
 	}
 	if t.Trials != nil {
 		e.failures = t.Failures[:min(len(t.Failures), 20)]
@@ -189,26 +189,4 @@ func inOrder(begun map[id]*entry) []*entry {
 	}
 	slices.SortFunc(entries, func(a, b *entry) int { return a.compare(b.id) })
 	return entries
-}
-
-// codesOf returns the failure codes of a test, each once, in their order of precedence.
-// That a test was not run because of another is no failure of its own.
-func codesOf(t *result.Test) []result.Code {
-	if t.Verdict == result.Skip {
-		return nil
-	}
-	var codes []result.Code
-	add := func(failures []result.Failure) {
-		for _, f := range failures {
-			if !slices.Contains(codes, f.Code) {
-				codes = append(codes, f.Code)
-			}
-		}
-	}
-	add(t.Failures)
-	for _, s := range t.Scores {
-		add(s.Failures)
-	}
-	slices.SortFunc(codes, func(a, b result.Code) int { return slices.Index(result.Codes, a) - slices.Index(result.Codes, b) })
-	return codes
 }

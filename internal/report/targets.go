@@ -90,7 +90,7 @@ func (m *matrix) at(row id, target string) (result.Verdict, string) {
 	switch {
 	case e == nil:
 		return result.Skip, ""
-	case graded(e.verdict):
+	case e.verdict.Graded():
 		return e.verdict, score(e.score)
 	}
 	return e.verdict, word(e)

@@ -46,8 +46,8 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	if r.Against != nil && !o.Quiet {
-		r.Against.text(p, false)
+	if run.Comparison != nil {
+		p.comparison(run.Comparison, gate(run), o.Quiet)
 		p.Line()
 	}
 	if m := matrixOf(run, s); m != nil {

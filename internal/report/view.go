@@ -48,7 +48,7 @@ func headOf(e *entry) head {
 		}
 	}
 	switch {
-	case graded(e.verdict):
+	case e.verdict.Graded():
 		h.Score = score(e.score)
 	case e.notRun:
 		h.Score = word(e)
@@ -212,7 +212,7 @@ func itemOf(s result.Score) item {
 		Name: text.Capital(text.OneLine(placeName(s.Name), 100)), Verdict: verdictOf(s), Score: score(s.Score), Partial: s.PartialTranscript,
 		Left: max(len(s.Assertions)-maxAssertions, 0),
 	}
-	if !graded(i.Verdict) {
+	if !i.Verdict.Graded() {
 		i.Score = page.VerdictWord(i.Verdict)
 	}
 	for _, a := range s.Assertions[:min(len(s.Assertions), maxAssertions)] {

@@ -63,3 +63,25 @@ func SortFailures(failures []Failure) {
 		return slices.Index(Codes, a.Code) - slices.Index(Codes, b.Code)
 	})
 }
+
+// Codes returns the failure codes of the test and its scores, each once, in their order of precedence.
+// That a test was not run because of another is no failure of its own.
+func (t *Test) Codes() []Code {
+	if t.Verdict == Skip {
+		return nil
+	}
+	var codes []Code
+	add := func(failures []Failure) {
+		for _, f := range failures {
+			if !slices.Contains(codes, f.Code) {
+				codes = append(codes, f.Code)
+			}
+		}
+	}
+	add(t.Failures)
+	for _, s := range t.Scores {
+		add(s.Failures)
+	}
+	slices.SortFunc(codes, func(a, b Code) int { return slices.Index(Codes, a) - slices.Index(Codes, b) })
+	return codes
+}

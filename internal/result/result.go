@@ -23,6 +23,9 @@ const (
 	Skip  Verdict = "skip"
 )
 
+// Graded reports whether the verdict is about the agent: pass or fail.
+func (v Verdict) Graded() bool { return v == Pass || v == Fail }
+
 // Status says whether a test ran and was graded.
 type Status string
 

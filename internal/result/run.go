@@ -93,6 +93,10 @@ type Run struct {
 	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded; nil when there is none.
 	PassRate *float64    `json:"pass_rate"`
 	Interval *[2]float64 `json:"pass_rate_interval"`
+	// RegradedFrom is the id of the run whose conversations were graded again; empty for a run that held its own.
+	RegradedFrom string `json:"regraded_from,omitempty"`
+	// Comparison is with the baseline, where one was named.
+	Comparison *Comparison `json:"comparison,omitempty"`
 	// NotRun names tests of a stopped run that were not run, at most MaxNotRun of them; Totals counts all.
 	NotRun []Key `json:"not_run,omitempty"`
 	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no longer asked for.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/compare"
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+)
+
+// compareFlags is what can be said on the command line of compare.
+type compareFlags struct {
+	format  string
+	failOn  string
+	options compare.Options
+}
+
+func newCompare(env *Env) *cobra.Command {
+	f := &compareFlags{}
+	c := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Say what changed from one run to another",
+		Long: `Say what changed from the run A, the baseline, to the run B, test by test. A run is named by its id, its folder, or latest.
+
+A test is its suite, id and target. Every test is in one list: regressed, still failing, not comparable (an error or skipped in B), fixed,
+passing with another score, new, gone, or as good as before.
+
+Exit codes: 0, and 2 or 3 if a run cannot be read. With --fail-on any: B's own. With --fail-on regression: 1 when a test regressed, 3 when one
+that passed in A could not be graded in B, else 0; a run that was stopped keeps its own.`,
+		Example: `  rehearse compare 20260714-093000-1a2 latest
+  rehearse compare main/ candidate/ --fail-on regression
+  rehearse compare old/ new/ --ignore-target --format md`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, env, args[0], args[1]) },
+	}
+	c.Flags().StringVar(&f.format, "format", "text", "text, md or json")
+	c.Flags().StringVar(&f.failOn, "fail-on", "", "exit with B's own code (any), or only for what became worse (regression)")
+	c.Flags().BoolVar(&f.options.IgnoreTarget, "ignore-target", false, "match tests of different targets; each run has one")
+	return c
+}
+
+func (f *compareFlags) run(c *cobra.Command, env *Env, a, b string) error {
+	gate, err := compare.ParseGate(f.failOn)
+	if err != nil {
+		return outcome(err)
+	}
+	if f.format != "text" && f.format != "md" && f.format != "json" {
+		return usage("unknown format %q: use text, md or json", f.format)
+	}
+	var dirs [2]string
+	var sides [2]compare.Side
+	for i, name := range []string{a, b} {
+		if dirs[i], err = env.findRun(c.Context(), name, "", "."); err != nil {
+			return outcome(err)
+		}
+		if sides[i], err = compare.Open(dirs[i]); err != nil {
+			return usage("cannot compare %s: %w", name, err)
+		}
+	}
+	found, err := compare.Runs(sides[0], sides[1], f.options)
+	if err != nil {
+		return outcome(err)
+	}
+	for i, of := range []result.Compared{found.Baseline, found.Candidate} {
+		if of.ExitReason == result.ReasonDied {
+			fmt.Fprintf(env.Stderr, "rehearse: %s; go on with\n  rehearse run --resume %s\n",
+				report.BrokenOff([]string{"baseline", "candidate"}[i], of), shellQuote(dirs[i]))
+		}
+	}
+	if err := f.print(env, found); err != nil {
+		return err
+	}
+	if f.failOn == "" {
+		return nil
+	}
+	code, why := gate.Exit(found, sides[1].Run.Code())
+	if why != "" {
+		fmt.Fprintf(env.Stderr, "rehearse: %s\n", why)
+	}
+	if code != result.ExitPassed {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func (f *compareFlags) print(env *Env, c *result.Comparison) error {
+	switch f.format {
+	case "json":
+		return json.NewEncoder(env.Stdout).Encode(c)
+	case "md":
+		return report.ComparisonMarkdown(env.Stdout, c)
+	}
+	return report.ComparisonText(env.Stdout, c, report.TextOptions{Colour: env.colours(), Width: env.Width})
+}

@@ -1,0 +1,112 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+
+	"rehearse/internal/result"
+)
+
+// key is what makes a test of two runs the same: its suite, id and target, which is empty where targets are ignored.
+type key struct{ suite, id, target string }
+
+func keyOf(k result.Key, o Options) key {
+	if o.IgnoreTarget {
+		k.Target = ""
+	}
+	return key{k.Suite, k.TestID, k.Target}
+}
+
+// test is what a comparison remembers of a test.
+type test struct {
+	target  string
+	verdict result.Verdict
+	score   float64
+	codes   []result.Code
+}
+
+// side is a run while it is read.
+type side struct {
+	// run has its totals, once all is read counted from the tests where its record lacks them.
+	run result.Run
+	// named are tests that the run names as not run; a record that it has of one is an older one.
+	named map[key]bool
+	// begun are tests with trials and no aggregate, ended those with one.
+	begun, ended map[key]bool
+}
+
+// read reads a run and calls keep for each test that it held or skipped; name says which of the two runs it is.
+func read(name string, from Side, o Options, keep func(key, test)) (*side, error) {
+	if err := o.Check(name, len(from.Run.Targets)); err != nil {
+		return nil, err
+	}
+	s := &side{run: from.Run, named: map[key]bool{}, begun: map[key]bool{}, ended: map[key]bool{}}
+	for _, k := range from.Run.NotRun {
+		s.named[keyOf(k, o)] = true
+	}
+	leftOut := map[result.Key]bool{}
+	for _, k := range from.Run.LeftOut {
+		leftOut[k] = true
+	}
+	var records result.Tallies
+	target := ""
+	for t, err := range from.Tests {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		whole := t.Key()
+		if whole.Trial = 0; leftOut[whole] {
+			continue
+		}
+		if target = cmp.Or(target, t.Target); t.Target != target {
+			if err := o.Check(name, 2); err != nil {
+				return nil, err
+			}
+		}
+		records.Add(t)
+		if key := keyOf(t.Key(), o); s.counts(t, key) {
+			keep(key, test{target: t.Target, verdict: t.Verdict, score: t.Score, codes: t.Codes()})
+		}
+	}
+	if s.run.Totals.Tests == 0 {
+		s.run.Count(&records, s.run.Planned())
+	}
+	return s, nil
+}
+
+// counts reports whether a record is a whole test that the run held or skipped.
+func (s *side) counts(t *result.Test, key key) bool {
+	switch {
+	case s.named[key]:
+		return false
+	case t.Trial > 0:
+		if !s.ended[key] {
+			s.begun[key] = true
+		}
+		return false
+	case t.Trials != nil:
+		s.ended[key] = true
+		delete(s.begun, key)
+	}
+	return true
+}
+
+// nameNotRun marks, among tests that the run lacks, those that it planned; verdict is where the mark goes. A run that died names none:
+// then all that it lacks were planned, unless they are more than it did not run.
+func (s *side) nameNotRun(lacking []result.Change, o Options, verdict func(*result.Change) *result.Verdict) {
+	unnamed := 0
+	for i := range lacking {
+		x := &lacking[i]
+		if key := keyOf(result.Key{Suite: x.Suite, TestID: x.TestID, Target: x.Target}, o); s.named[key] || s.begun[key] {
+			*verdict(x) = result.NotRun
+		} else {
+			unnamed++
+		}
+	}
+	if unnamed > s.run.Totals.NotRun-len(s.named)-len(s.begun) {
+		return
+	}
+	for i := range lacking {
+		*verdict(&lacking[i]) = result.NotRun
+	}
+}

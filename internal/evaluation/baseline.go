@@ -1,0 +1,69 @@
+package evaluation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"rehearse/internal/compare"
+	"rehearse/internal/result"
+	"rehearse/internal/source"
+)
+
+// findBaseline finds the run that this one is compared with, before anything is asked. What cannot be compared is an error.
+func (e *Evaluation) findBaseline(ctx context.Context) (err error) {
+	if e.spec.Baseline == "" {
+		return nil
+	}
+	if e.baseline, err = FindRun(ctx, e.setup, e.spec.Baseline); err != nil {
+		return err
+	}
+	if e.Resume && sameFolder(e.baseline, e.Out) {
+		return source.Invalid("the baseline %s is the run itself: name another run with --baseline", e.spec.Baseline)
+	}
+	of, err := compare.Open(e.baseline)
+	if err != nil {
+		return source.Invalid("cannot compare with the baseline: %w", err)
+	}
+	if err := e.Compare.Check("baseline", len(of.Run.Targets)); err != nil {
+		return err
+	}
+	return e.Compare.Check("run", len(e.planned.targets))
+}
+
+// compare compares the run with its baseline and settles its exit code by the gate.
+func (e *Evaluation) compare(h *Held) {
+	if e.baseline == "" {
+		return
+	}
+	baseline, err := compare.Open(e.baseline)
+	if err != nil {
+		e.lacks(h, err)
+		return
+	}
+	c, err := compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.made.Report(h.Run).Tests()}, e.Compare)
+	if err != nil {
+		e.lacks(h, fmt.Errorf("compare with the baseline: %w", err))
+		return
+	}
+	h.Run.Comparison = c
+	if why := compare.Unmatched(c); why != "" {
+		e.warn("the baseline decides nothing: " + why)
+	}
+	if code, why := e.Gate.Exit(c, h.Run.Code()); why != "" {
+		h.Run.Ended(code, h.Run.ExitReason)
+		h.Run.ExitMessage = why
+	}
+}
+
+// lacks notes that something that belongs to the results could not be made. The run is then no success.
+func (e *Evaluation) lacks(h *Held, err error) {
+	e.warn(err.Error())
+	if h.Run.Code() != result.ExitInterrupted {
+		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+	}
+	if h.Run.Comparison != nil {
+		h.Run.Comparison.Candidate.ExitReason = h.Run.ExitReason
+	}
+	h.Run.ExitMessage = cmp.Or(h.message, e.setup.Secrets().Text(err.Error()))
+}
