@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/source"
 )
 
 // cassetteVersion is the version of the format. A change that an older program would misread raises it.
@@ -50,6 +52,11 @@ type entry struct {
 	Vectors [][]float64 `json:"vectors,omitempty"`
 
 	Error *recordedError `json:"error,omitempty"`
+}
+
+// CassetteWords returns the words that cassettes themselves are made of: names of fields and kinds of lines. A reader needs them as they are.
+func CassetteWords() []string {
+	return append(source.FieldNames(reflect.TypeFor[entry]()), kindPart, kindEmbedding, kindTurn)
 }
 
 type recordedError struct {

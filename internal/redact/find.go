@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"rehearse/internal/result"
 )
 
 // finder finds secrets in one pass over a text. It is a trie of the forms of all secrets. Where a text escapes a character as addresses,
@@ -58,6 +60,9 @@ func newFinder(secrets []secret, words map[string]bool) *finder {
 	}
 	return f
 }
+
+// stays reports whether a text is a word of the program's own.
+func (f *finder) stays(text string) bool { return f.words[text] || result.IsTurn(text) }
 
 // add adds a form. The first secret of several with one form names the mask.
 func (f *finder) add(form string, end node) {

@@ -26,9 +26,10 @@ type Redactor struct {
 }
 
 // New returns a Redactor for an environment in the form of os.Environ. It knows the program's own keys, variables whose names look like
-// those of secrets, and passwords in addresses.
-func New(environ []string) *Redactor {
+// those of secrets, and passwords in addresses. Words of the program's other files stay as those of its records do.
+func New(environ []string, words ...string) *Redactor {
 	r := &Redactor{learned: newLearned(environ), words: result.Words()}
+	add(r.words, words)
 	r.found.Store(newFinder(r.learned.secrets(), r.words))
 	return r
 }
@@ -51,7 +52,7 @@ func (r *Redactor) Text(s string) string {
 		return s
 	}
 	f := r.found.Load()
-	if len(find(f, s)) == 0 && !isContainer(s) || f.words[s] {
+	if len(find(f, s)) == 0 && !isContainer(s) || f.stays(s) {
 		return s
 	}
 	return string(maskText(f, []byte(s)))
@@ -176,7 +177,7 @@ func decode(to, text []byte) []byte {
 
 // maskString masks a text and writes it as a JSON string. found is false when there is nothing to mask.
 func maskString(f *finder, text []byte) (quoted []byte, found bool) {
-	if f.words[string(text)] {
+	if f.stays(string(text)) {
 		return nil, false
 	}
 	masked := maskText(f, text) // it may be JSON itself

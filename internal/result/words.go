@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/source"
 )
 
 // Words returns the words that records themselves are made of: names of fields, verdicts, statuses, codes and roles. A reader of records
-// needs them as they are.
+// needs them as they are. The names of turns are words, too (IsTurn).
 func Words() map[string]bool {
-	words := map[string]bool{"assertions": true, "type": true, "value": true, "text": true}
+	words := map[string]bool{"valid": true, "assertions": true, "type": true, "value": true, "text": true}
 	for _, v := range []Verdict{Pass, Fail, Error, Skip} {
 		words[string(v)] = true
 	}
@@ -26,27 +27,16 @@ func Words() map[string]bool {
 	for _, reason := range []string{"running", "passed", "failed", "errors", "budget", "interrupted", "aborted"} {
 		words[reason] = true
 	}
-	seen := map[reflect.Type]bool{}
-	fieldNames(reflect.TypeFor[Test](), words, seen)
-	fieldNames(reflect.TypeFor[Run](), words, seen)
-	delete(words, "")
+	for _, t := range []reflect.Type{reflect.TypeFor[Test](), reflect.TypeFor[Run](), reflect.TypeFor[source.Problem]()} {
+		for _, name := range source.FieldNames(t) {
+			words[name] = true
+		}
+	}
 	return words
 }
 
-// fieldNames adds the names in JSON of a type's fields, and of those inside of them.
-func fieldNames(t reflect.Type, words map[string]bool, seen map[reflect.Type]bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		fieldNames(t.Elem(), words, seen)
-	case reflect.Struct:
-		if seen[t] {
-			return
-		}
-		seen[t] = true
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			words[name] = true
-			fieldNames(t.Field(i).Type, words, seen)
-		}
-	}
+// IsTurn reports whether a text is the name of a turn's score item, "turn-1" and so on.
+func IsTurn(name string) bool {
+	digits, ok := strings.CutPrefix(name, "turn-")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }

@@ -3,6 +3,7 @@ package setup
 import (
 	"strings"
 
+	"rehearse/internal/llm"
 	"rehearse/internal/redact"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -14,7 +15,7 @@ type Redactor = redact.Redactor
 // Secrets returns what keeps secrets out of texts: those of an environment, given as os.Environ gives it, and those that a command line names,
 // by flags that end in -env and in addresses. A Setup lets it learn what configurations and suites name.
 func Secrets(environ, args []string) *redact.Redactor {
-	secrets := redact.New(environ)
+	secrets := newRedactor(environ)
 	for i, arg := range args {
 		secrets.Address(arg)
 		name, value, given := strings.Cut(arg, "=")
@@ -26,6 +27,11 @@ func Secrets(environ, args []string) *redact.Redactor {
 		}
 	}
 	return secrets
+}
+
+// newRedactor returns a redactor that leaves cassettes readable.
+func newRedactor(environ []string) *redact.Redactor {
+	return redact.New(environ, llm.CassetteWords()...)
 }
 
 // Suites returns the options to load suites with, in an environment. What they name is learned as secret.

@@ -108,7 +108,7 @@ func Open(o Options) (*Setup, error) {
 		stores: map[string]*store.Store{},
 	}
 	if s.secrets == nil {
-		s.secrets = redact.New(o.Environ)
+		s.secrets = newRedactor(o.Environ)
 	}
 	transport := outbound.Transport()
 	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text}
