@@ -114,8 +114,12 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		}
 	}
 	for _, found := range authority.FindAllStringSubmatch(text, -1) {
-		if _, password, ok := strings.Cut(found[1], ":"); ok {
+		user, password, ok := strings.Cut(found[1], ":")
+		switch {
+		case ok && password != "":
 			learn(unescaped(password, url.PathUnescape), passwordName, leastNamed)
+		case strings.HasPrefix(strings.ToLower(found[0]), "http"): // a token may stand there alone
+			learn(unescaped(user, url.PathUnescape), passwordName, leastGuessed)
 		}
 	}
 	for _, found := range httpAddress.FindAllStringSubmatch(text, -1) {

@@ -218,3 +218,20 @@ func BenchmarkRedact(b *testing.B) {
 		r.Bytes(data)
 	}
 }
+
+// Of an HTTP address, user info without a password is a token. A database's is the name of a user.
+func TestTokenAsUser(t *testing.T) {
+	r := redact.New(nil)
+	r.Address("https://ghp-token-123456@host.example/v1")
+	r.Address("https://sk-blank-654321:@host.example/v1")
+	r.Address("https://@host.example/v1 postgres://postgres@db/x http://ada@host/")
+	for in, want := range map[string]string{
+		"run --target-url=https://ghp-token-123456@host.example/v1": "run --target-url=https://[redacted URL_PASSWORD]@host.example/v1",
+		"key sk-blank-654321": "key [redacted URL_PASSWORD]",
+		"ada asks postgres":   "ada asks postgres",
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
