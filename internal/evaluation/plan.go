@@ -77,7 +77,7 @@ func (e *Evaluation) plan() (*plan, error) {
 		p.budget = max(p.budget, execution.BudgetUSD)
 	}
 	p.workers = cmp.Or(e.spec.Limits.Workers, p.workers, e.setup.Config().Workers, defaultWorkers)
-	if err := e.unmet(); err != nil {
+	if err := e.check(); err != nil {
 		return nil, err
 	}
 	if err := p.choose(); err != nil {

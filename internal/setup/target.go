@@ -162,6 +162,21 @@ func LoadFlow(c config.Flow) (*flow.Flow, error) {
 	return flows[0], nil
 }
 
+// KnownFlow returns the flow of a target as it is defined here; nil when the target is none, or only a server knows its flow. It asks nothing.
+// A name that is no target has no flow either: opening the target says so.
+func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, ok := s.made[name]; ok {
+		return nil, nil
+	}
+	t, err := s.targetNamed(name)
+	if err != nil || t.Kind != config.FlowTarget && t.Kind != config.HTTPTarget || t.Flow.Path == "" {
+		return nil, nil //nolint:nilerr // see above
+	}
+	return LoadFlow(t.Flow)
+}
+
 // Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models
 // that it names, those of the configuration.
 func (s *Setup) Definition(name string) (any, error) {

@@ -53,6 +53,7 @@ func (l *loader) validate(s *Suite) {
 		node = node.To(reader)
 		t := l.test(node, s)
 		s.Count++
+		s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
 		if t.ID != "" {
 			if ids[t.ID] {
 				node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)

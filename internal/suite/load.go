@@ -28,6 +28,8 @@ type Suite struct {
 	Count int
 	// Needed holds the ids that other tests depend on.
 	Needed map[string]bool
+	// NamesNodes is true when a test names a node of a flow (Test.NodeNames).
+	NamesNodes bool
 
 	loader *loader
 	// made are the tests of a suite that was not loaded.

@@ -22,7 +22,7 @@ func readStart(n source.Node) Start {
 	s := Start{}
 	fields := map[string]any{}
 	keys := map[string]func(source.Node){
-		"node":   func(n source.Node) { s.Node = readNodeID(n) },
+		"node":   func(n source.Node) { s.Node, s.at = readNodeID(n), placeOf(n) },
 		"memory": func(n source.Node) { s.Memory = readMemory(n) },
 		interestField: func(n source.Node) {
 			n.Report("remove it, and give the test the history that shows the interest", "the interest is never injected: it is computed from the history")

@@ -66,6 +66,7 @@ func Of(name, origin string, tests []*Test) *Suite {
 type Start struct {
 	// Node is where a flow stands before the first turn.
 	Node string
+	at   source.Problem // where Node was written
 	// Memory is what the agent remembers then: {turn_index, facts, summary} as JSON.
 	Memory json.RawMessage
 	// Fields are other parts of a chatbot's state, as a JSON object of StateFields.
@@ -143,4 +144,6 @@ type Assertion struct {
 	Dir string
 	// Vars are the test's variables. They are filled into the parameters already; files that the assertion names need them.
 	Vars source.Value
+	// written says where the author of a v1 suite wrote the parameters; nil elsewhere.
+	written []param
 }

@@ -52,7 +52,7 @@ func (e *expectations) add(n source.Node, kind string, params ...param) {
 		v.Fields = append(v.Fields, source.Field{Name: p.name, Line: p.node.Line, Column: p.node.Column, Value: p.node.Value})
 	}
 	a := plainAssertion(kind, n.With(v), e.loader.dir)
-	a.Name, a.Required = keyOf(n), new(-1.0)
+	a.Name, a.Required, a.written = keyOf(n), new(-1.0), params
 	e.all = append(e.all, a)
 	if e.loader.options.Kinds == nil {
 		return

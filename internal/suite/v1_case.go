@@ -22,7 +22,7 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 	n.Read(map[string]func(source.Node){
 		"test_id":          func(n source.Node) { t.ID = n.Text() },
 		"description":      func(n source.Node) { description = n.Text() },
-		"initial_node_id":  func(n source.Node) { t.Start.Node = readNodeID(n) },
+		"initial_node_id":  func(n source.Node) { t.Start.Node, t.Start.at = readNodeID(n), placeOf(n) },
 		"seed":             func(n source.Node) { t.Sampling.Seed = new(n.Int(math.MinInt)) },
 		"memory":           func(n source.Node) { t.Start.Memory = readMemory(n) },
 		"seeded_memory":    func(n source.Node) { t.Start.Memory = readMemory(n) },

@@ -1,0 +1,59 @@
+package evaluation
+
+import (
+	"cmp"
+	"slices"
+
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// check reports what is wrong with the suites in view of the targets that the spec, the suites and the configurations settle.
+func (e *Evaluation) check() error {
+	var problems source.Problems
+	for _, s := range e.suites {
+		found, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
+			t.Execution = e.execution(s, t.Execution)
+			return e.targetNames(s, t)
+		})
+		if err != nil {
+			return err
+		}
+		problems = append(problems, found...)
+	}
+	return problems.Err()
+}
+
+// Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets as long as the command line names none: dependencies
+// that no target can satisfy, and nodes that a flow does not have. at is the setup of the suite's folder. A test whose target is not settled could
+// be held with any.
+func Check(at *setup.Setup, s *suite.Suite) error {
+	e := &Evaluation{setups: map[string]*setup.Setup{s.Name: at}}
+	problems, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
+		t.Execution = e.execution(s, t.Execution)
+		names, err := e.targetNames(s, t)
+		if err != nil {
+			return nil, nil //nolint:nilerr // the command line may name a target
+		}
+		return names, nil
+	})
+	if err != nil {
+		return err
+	}
+	return problems.Err()
+}
+
+// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of their places.
+func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (source.Problems, error) {
+	problems, err := unmet(s, targets)
+	if err != nil {
+		return nil, err
+	}
+	stray, err := e.strayNodes(s, targets)
+	problems = append(problems, stray...)
+	slices.SortStableFunc(problems, func(a, b source.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
+	return problems, err
+}
