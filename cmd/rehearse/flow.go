@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
 	"rehearse/internal/draw"
 	"rehearse/internal/flow"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 func newFlow(env *Env) *cobra.Command {
@@ -165,5 +165,5 @@ func drawGraph(env *Env, g draw.Graph, format, out string) error {
 // flowNamed loads the flow of FILE or FILE#ID.
 func flowNamed(name string) (*flow.Flow, error) {
 	file, id, _ := strings.Cut(name, "#")
-	return setup.LoadFlow(config.Flow{Path: file, ID: id})
+	return setup.LoadFlow(target.FlowConfig{Path: file, ID: id})
 }

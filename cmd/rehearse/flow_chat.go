@@ -69,14 +69,14 @@ func (c *flowChat) open(s *setup.Setup, name, model string) error {
 	if s, err = s.At(filepath.Dir(f.File)); err != nil {
 		return err
 	}
-	t := s.TargetOf(f)
+	m, settings := s.TargetOf(f)
 	if model != "" {
-		if t.Model, err = s.ModelNamed(model, "model", setup.Names(s.Config().Models)); err != nil {
+		if m, err = s.ModelNamed(model, "model", setup.Names(s.Config().Models)); err != nil {
 			return err
 		}
 	}
-	c.settings = target.SettingsOf(t.Flow)
-	c.engine, c.flow, err = s.Flow(t)
+	c.settings = settings.Settings()
+	c.engine, c.flow, err = s.Flow(m, settings)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // Asked is the classifier as a user asks for it. Its fields have the names of the flags.
@@ -41,7 +42,7 @@ type Classifier struct {
 	// target is a node of a chatbot, a whole chatbot, a flow or a server.
 	target *config.Target
 	// places are the folders with the sites of a chatbot or of its node. site is the site of items that name none.
-	places []config.Site
+	places []target.SiteConfig
 	site   string
 }
 
@@ -59,7 +60,13 @@ func (c *Classifier) decides() any {
 }
 
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.
-func (c *Classifier) Lists() bool { return c.target != nil && c.target.Node == SkillSelector }
+func (c *Classifier) Lists() bool {
+	if c.target == nil {
+		return false
+	}
+	node, ok := c.target.Options.(target.ClassifierConfig)
+	return ok && node.Node == SkillSelector
+}
 
 // The nodes of a chatbot that classify.
 const (
@@ -73,15 +80,15 @@ func Choose(s *setup.Setup, a Asked) (*Classifier, error) {
 	configuration := s.Config()
 	t, ok := configuration.Targets[a.Target]
 	if !ok {
-		t, ok = config.ShortTarget(a.Target, "")
+		t, ok = target.Kinds().Short(a.Target)
 	}
 	switch {
 	case a.Target == "":
 		m, err := s.ModelNamed(a.Model, "model", setup.Names(configuration.Models))
 		c.model = &m
 		return c, cmp.Or(err, c.refuse("sites", "site", "prompts", "local-prompt"))
-	case slices.Contains(config.ClassifierNodes(), a.Target):
-		c.target, c.site, c.places = &config.Target{Kind: config.ClassifierTarget, Node: a.Target}, a.Site, a.places(configuration)
+	case slices.Contains(target.ClassifierNodes(), a.Target):
+		c.target, c.site, c.places = new(target.OfClassifier(target.ClassifierConfig{Node: a.Target})), a.Site, a.places(configuration)
 		if err := c.refuse("examples"); err != nil || len(c.places) > 0 {
 			return c, err
 		}
@@ -96,15 +103,16 @@ func Choose(s *setup.Setup, a Asked) (*Classifier, error) {
 
 // take takes a target of the configuration, or one in a short form.
 func (c *Classifier) take(t config.Target) error {
-	switch t.Kind {
-	case config.ModelTarget:
+	if _, ok := t.Options.(target.ModelConfig); ok {
 		c.model = &t.Model
 		return c.refuse("model", "sites", "site", "prompts", "local-prompt")
-	case config.ClassifierTarget, config.SiteTarget:
-		c.target, c.site, c.places = &t, cmp.Or(c.asked.Site, t.Site.Name), []config.Site{t.Site}
+	}
+	c.target = &t
+	if place, ok := target.SiteOf(t); ok {
+		c.site, c.places = cmp.Or(c.asked.Site, place.Name), []target.SiteConfig{place}
 		return c.refuse("sites", "prompts", "examples")
-	case config.HTTPTarget:
-		c.target = &t
+	}
+	if t.Model.Provider == "" { // it has no model inside
 		return c.refuse("model", "sites", "site", "prompts", "local-prompt", "examples")
 	}
 	if c.asked.Model != "" {
@@ -114,7 +122,6 @@ func (c *Classifier) take(t config.Target) error {
 		}
 		t.Model = m
 	}
-	c.target = &t
 	return c.refuse("sites", "site", "prompts", "local-prompt", "examples")
 }
 
@@ -122,7 +129,7 @@ func (c *Classifier) take(t config.Target) error {
 func (c *Classifier) modelOfTarget() (config.Model, error) {
 	targets, models := c.setup.Config().Targets, c.setup.Config().Models
 	if _, named := models[c.name]; !named && c.name != config.Lexical && !strings.Contains(c.name, ":") {
-		known := slices.Concat(setup.Names(targets), setup.Names(models), config.ClassifierNodes(), []string{config.Lexical})
+		known := slices.Concat(setup.Names(targets), setup.Names(models), target.ClassifierNodes(), []string{config.Lexical})
 		return config.Model{}, source.Invalid("there is no target called %q: %s; or write PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME",
 			c.name, source.Suggest(c.name, known))
 	}
@@ -152,28 +159,28 @@ func (c *Classifier) refuse(without ...string) error {
 }
 
 // places returns where the sites are: the folder that was named, or those of the configuration's targets.
-func (a *Asked) places(c config.File) []config.Site {
+func (a *Asked) places(c config.File) []target.SiteConfig {
 	if a.Sites != "" {
-		return []config.Site{{Dir: a.Sites, Prompts: a.Prompts}}
+		return []target.SiteConfig{{Dir: a.Sites, Prompts: a.Prompts}}
 	}
-	var places []config.Site
+	var places []target.SiteConfig
 	for _, name := range setup.Names(c.Targets) {
-		if t := c.Targets[name]; t.Kind == config.SiteTarget {
-			places = append(places, config.Site{Dir: t.Site.Dir, Prompts: cmp.Or(a.Prompts, t.Site.Prompts), Model: t.Site.Model})
+		if t, ok := c.Targets[name].Options.(target.SiteConfig); ok {
+			places = append(places, target.SiteConfig{Dir: t.Dir, Prompts: cmp.Or(a.Prompts, t.Prompts), Model: t.Model})
 		}
 	}
 	return places
 }
 
 // siteOf returns the site that an item names. For an item that names none it returns c.site, or the only site.
-func (c *Classifier) siteOf(item *dataset.Item) (config.Site, error) {
+func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 	own, _ := item.Metadata["site_name"].(string)
 	name := cmp.Or(own, c.site)
 	var where, known []string
 	for _, place := range c.places {
 		opened, err := c.setup.SitesAt(place)
 		if err != nil {
-			return config.Site{}, err
+			return target.SiteConfig{}, err
 		}
 		where = append(where, opened.Place)
 		for _, one := range opened.Library.Sites() {
@@ -189,7 +196,7 @@ func (c *Classifier) siteOf(item *dataset.Item) (config.Site, error) {
 		place.Name = known[0]
 		return place, nil
 	}
-	return config.Site{}, c.noSite(item.ID, own, strings.Join(where, ", "), known)
+	return target.SiteConfig{}, c.noSite(item.ID, own, strings.Join(where, ", "), known)
 }
 
 // noSite is the error of an item whose site is not known: the site that it names does not exist, c.site does not exist, or there is no

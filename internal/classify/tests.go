@@ -117,8 +117,7 @@ func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, make
 			if err != nil {
 				return "", err
 			}
-			place.Language = t.Site.Language
-			t.Site = place
+			t = target.OnSite(t, place)
 			name = siteTarget(t)
 		}
 		made = func(p target.Parts) (runner.Target, error) {
@@ -134,10 +133,11 @@ func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, make
 
 // siteTarget is the name of the target for a chatbot, or one of its nodes, on a site.
 func siteTarget(t config.Target) string {
-	if t.Kind == config.SiteTarget {
-		return "sitebot:" + t.Site.Name
+	place, _ := target.SiteOf(t)
+	if node, ok := t.Options.(target.ClassifierConfig); ok {
+		return node.Node + ":" + place.Name
 	}
-	return t.Node + ":" + t.Site.Name
+	return t.Kind + ":" + place.Name
 }
 
 // predicted is the target that answers with the predictions of a file.

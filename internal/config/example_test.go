@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/config"
+	"rehearse/internal/target"
 )
 
 func ExampleLoad() {
@@ -28,7 +29,7 @@ judge: small
 		fmt.Println(err)
 		return
 	}
-	file, err := config.Load(path)
+	file, err := config.Load(path, target.Kinds())
 	if err != nil {
 		fmt.Println(err)
 		return

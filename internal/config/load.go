@@ -34,8 +34,8 @@ func Find(dir string) string {
 	}
 }
 
-// Load reads a configuration file. For a faulty file, the error is a source.Problems with every fault.
-func Load(path string) (File, error) {
+// Load reads a configuration file, with targets of those kinds. For a faulty file, the error is a source.Problems with every fault.
+func Load(path string, kinds Kinds) (File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -50,12 +50,12 @@ func Load(path string) (File, error) {
 	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {
-		f.read(reader.Node(root, ""))
+		f.read(reader.Node(root, ""), kinds)
 	}
 	return f, reader.Problems.Err()
 }
 
-func (f *File) read(n source.Node) {
+func (f *File) read(n source.Node, kinds Kinds) {
 	if n.Has("models") { // first, so that targets and the judge may name them
 		for name, model := range n.Field("models").Entries() {
 			f.Models[name] = f.model(model)
@@ -65,7 +65,7 @@ func (f *File) read(n source.Node) {
 		"models": func(source.Node) {},
 		"targets": func(n source.Node) {
 			for name, target := range n.Entries() {
-				f.Targets[name] = f.target(target)
+				f.Targets[name] = kinds.Read(target, Place{f})
 			}
 		},
 		"target":     func(n source.Node) { f.Target = n.Text() },
@@ -77,7 +77,7 @@ func (f *File) read(n source.Node) {
 		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
 		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
 	})
-	if f.Target != "" && f.Targets[f.Target].Kind == "" && !strings.Contains(f.Target, ":") {
+	if _, ok := f.Targets[f.Target]; f.Target != "" && !ok && !strings.Contains(f.Target, ":") {
 		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
 	}
 }

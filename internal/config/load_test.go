@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/config"
+	"rehearse/internal/target"
 )
 
 func load(t *testing.T, yaml string) (config.File, error) {
@@ -17,15 +18,15 @@ func load(t *testing.T, yaml string) (config.File, error) {
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := config.Load(path)
+	f, err := config.Load(path, target.Kinds())
 	f.Path, f.Dir = "", ""
 	for name, m := range f.Models {
 		m.Dir = ""
 		f.Models[name] = m
 	}
-	for name, target := range f.Targets {
-		target.Model.Dir = ""
-		f.Targets[name] = target
+	for name, one := range f.Targets {
+		one.Model.Dir = ""
+		f.Targets[name] = one
 	}
 	return f, err
 }
@@ -48,7 +49,7 @@ judge: {model: openai:gpt-5, secondary: local, complexity: 6, samples: 3}
 	bot := local
 	bot.Temperature = new(0.0)
 	if diff := cmp.Diff(map[string]config.Target{
-		"bot": {Kind: "model", Model: bot}, "short": {Kind: "model", Model: config.Model{Provider: "scripted", Name: "agent.yaml"}},
+		"bot": target.OfModel(bot), "short": target.OfModel(config.Model{Provider: "scripted", Name: "agent.yaml"}),
 	}, got.Targets); diff != "" {
 		t.Errorf("targets mismatch (-want +got):\n%s", diff)
 	}
@@ -72,7 +73,7 @@ func TestLoadProblems(t *testing.T) {
 			t.Errorf("Load(%q) = %v, want %q", yaml, err, want)
 		}
 	}
-	if _, err := config.Load(filepath.Join(t.TempDir(), "no.yaml")); err == nil || !strings.Contains(err.Error(), "check --config") {
+	if _, err := config.Load(filepath.Join(t.TempDir(), "no.yaml"), target.Kinds()); err == nil || !strings.Contains(err.Error(), "check --config") {
 		t.Errorf("Load of a missing file = %v", err)
 	}
 }
@@ -89,31 +90,5 @@ func TestFind(t *testing.T) {
 	}
 	if got := config.Find(deep); got != want {
 		t.Errorf("Find = %q, want %q", got, want)
-	}
-}
-
-func TestClassifierTarget(t *testing.T) {
-	f, err := load(t, "targets: {intents: {kind: classifier, node: intent_classifier, sites: /s, site: a.example, model: openai:x, prompts: /p}}")
-	want := config.Target{Kind: config.ClassifierTarget, Node: "intent-classifier", Site: config.Site{Dir: "/s", Name: "a.example", Model: "openai:x", Prompts: "/p"}}
-	if d := cmp.Diff(want, f.Targets["intents"]); d != "" || err != nil {
-		t.Errorf("error %v, target (-want +got):\n%s", err, d)
-	}
-}
-
-func TestShortTarget(t *testing.T) {
-	for short, want := range map[string]config.Target{
-		"flow:a.yaml#b":      {Kind: config.FlowTarget, Model: config.Model{Provider: config.Lexical, Name: "default"}, Flow: config.Flow{Path: "dir/a.yaml", ID: "b"}},
-		"site:sites#a.b":     {Kind: config.SiteTarget, Site: config.Site{Dir: "dir/sites", Name: "a.b"}},
-		"site:/sites/a.yaml": {Kind: config.SiteTarget, Site: config.Site{Dir: "/sites/a.yaml"}},
-	} {
-		got, ok := config.ShortTarget(short, "dir")
-		if d := cmp.Diff(want, got); d != "" || !ok {
-			t.Errorf("%s: %v, target (-want +got):\n%s", short, ok, d)
-		}
-	}
-	for _, short := range []string{"", "flow", "flow:", "site:#a", "openai:x"} {
-		if _, ok := config.ShortTarget(short, "dir"); ok {
-			t.Errorf("%q is no short target", short)
-		}
 	}
 }

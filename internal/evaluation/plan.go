@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
+	"rehearse/internal/target"
 	"rehearse/internal/text"
 )
 
@@ -184,7 +185,7 @@ func (e *Evaluation) local(s *suite.Suite, name string) string {
 	if _, configured := e.setups[s.Name].Config().Models[name]; configured {
 		return name
 	}
-	return config.LocalName(name, s.File)
+	return target.Kinds().LocalName(name, s.File)
 }
 
 // targetNames returns the targets that a test runs with.

@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
+	"rehearse/internal/target"
 )
 
 // RecordedConfig says which chatbot continues recorded conversations. The zero value means the chatbots of the configuration.
@@ -39,7 +40,7 @@ func ReadRecorded(s *setup.Setup, from dataset.Name, items []dataset.Record, c R
 		return nil, err
 	}
 	r := &Recorded{From: from, Config: s.Config()}
-	if r.sites, err = s.NamedSites(config.Site{Dir: c.Sites, Prompts: c.Prompts}, c.Site); err != nil {
+	if r.sites, err = s.NamedSites(target.SiteConfig{Dir: c.Sites, Prompts: c.Prompts}, c.Site); err != nil {
 		return nil, err
 	}
 	if c.Site != "" { // a mistake of whoever asked, not of each item

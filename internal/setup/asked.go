@@ -7,6 +7,8 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/suite"
+	"rehearse/internal/target"
 )
 
 // Asked is a model that may be asked.
@@ -38,45 +40,43 @@ func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
 	if err != nil || s.tape.playing != nil {
 		return Asks{}, err
 	}
-	switch t.Kind {
-	case config.HTTPTarget:
-		return Asks{Server: shownURL(t.HTTP.URL)}, nil
-	case config.SiteTarget, config.ClassifierTarget:
-		return s.siteAsks(ctx, t.Site)
-	case config.FlowTarget:
-		knowledge := t.Flow.Knowledge != "" || knowledgeBeside(t.Flow.Path) != ""
-		return Asks{Models: s.withEmbedder(knowledge, s.asked(t.Model))}, nil
-	}
-	return Asks{Models: []Asked{s.asked(t.Model)}}, nil
-}
-
-// siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
-func (s *Setup) siteAsks(ctx context.Context, c config.Site) (Asks, error) {
-	o := s.siteOptions(c, Call{})
-	library, place, err := s.siteLibrary(ctx, o.Dir)
-	if err != nil {
-		return Asks{}, err
-	}
-	name, err := chooseSite(library, place, c.Name)
+	asks, err := target.AsksOf(ctx, t, s.parts(suite.Execution{}))
 	if err != nil {
 		return Asks{}, err
 	}
 	var models []Asked
-	knowledge := false
+	for _, m := range asks.Models {
+		models = append(models, s.asked(m))
+	}
+	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: shownURL(asks.Server)}, nil
+}
+
+// siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
+func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks, error) {
+	o := s.siteOptions(c, Call{})
+	library, place, err := s.siteLibrary(ctx, o.Dir)
+	if err != nil {
+		return target.Asks{}, err
+	}
+	name, err := chooseSite(library, place, c.Name)
+	if err != nil {
+		return target.Asks{}, err
+	}
+	var asks target.Asks
 	for _, one := range library.Sites() {
-		knowledge = knowledge || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(one.KnowledgeBase.Folder)
+		asks.Embeds = asks.Embeds || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(one.KnowledgeBase.Folder)
 		if one.Name != name {
 			continue
 		}
 		for _, named := range slices.Compact(siteModels(o, one)) {
 			m, err := s.siteModel(one, named)
 			if err != nil {
-				return Asks{}, err
+				return target.Asks{}, err
 			}
-			models = append(models, s.asked(m))
+			asks.Models = append(asks.Models, m)
 		}
 	}
-	return Asks{Models: s.withEmbedder(knowledge, models...)}, nil
+	return asks, nil
 }
 
 // siteModels returns the names of a site's models: the one for answers and the one for small tasks.
@@ -131,7 +131,7 @@ func (s *Setup) asked(m config.Model) Asked {
 func (s *Setup) Models() map[string]Asked {
 	models := map[string]Asked{}
 	for name, t := range s.config.Targets {
-		if t.Kind == config.ModelTarget || t.Kind == config.FlowTarget {
+		if t.Model.Provider != "" {
 			models["target "+name] = s.asked(t.Model)
 		}
 	}

@@ -11,42 +11,39 @@ import (
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
-// Flow loads the flow of a target and returns it with its engine. Suites, the terminal, servers and replays all open flows here, so the
+// Flow loads the flow of a target and returns it with its engine, which asks m. Suites, the terminal, servers and replays all open flows here, so the
 // model, the parameters and the knowledge bases are the same.
-func (s *Setup) Flow(c config.Target) (*flow.Engine, *flow.Flow, error) {
+func (s *Setup) Flow(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	return s.flow(c, Call{})
+	return s.flow(m, c, Call{})
 }
 
-func (s *Setup) flow(c config.Target, call Call) (*flow.Engine, *flow.Flow, error) {
-	f, err := LoadFlow(c.Flow)
+func (s *Setup) flow(m config.Model, c target.FlowConfig, call Call) (*flow.Engine, *flow.Flow, error) {
+	f, err := LoadFlow(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := s.open(c.Model, call)
+	model, err := s.open(m, call)
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := s.engine(c, flow.Config{Model: model, Parameters: llm.ParametersOf(c.Model)})
+	engine, err := s.engine(c, flow.Config{Model: model, Parameters: llm.ParametersOf(m)})
 	return engine, f, err
 }
 
 // Engine returns an engine for flows with the knowledge bases of a target. It fills in what f leaves open.
-func (s *Setup) Engine(c config.Target, f flow.Config) (*flow.Engine, error) {
+func (s *Setup) Engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	return s.engine(c, f)
 }
 
-func (s *Setup) engine(c config.Target, f flow.Config) (*flow.Engine, error) {
-	folder := c.Flow.Knowledge
-	if folder == "" {
-		folder = knowledgeBeside(c.Flow.Path)
-	}
-	library, err := s.library(folder)
+func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error) {
+	library, err := s.library(knowledgeOf(c))
 	if err != nil {
 		return nil, err
 	}
@@ -57,23 +54,22 @@ func (s *Setup) engine(c config.Target, f flow.Config) (*flow.Engine, error) {
 	return flow.New(f), nil
 }
 
-// TargetOf returns the configured target of a flow, or else a target with the lexical model.
-func (s *Setup) TargetOf(f *flow.Flow) config.Target {
+// TargetOf returns the model and the settings of a flow's configured target, or else the lexical model.
+func (s *Setup) TargetOf(f *flow.Flow) (config.Model, target.FlowConfig) {
 	for _, name := range Names(s.config.Targets) {
 		t := s.config.Targets[name]
-		if t.Kind != config.FlowTarget || !names(t.Flow, f) {
+		c, ok := t.Options.(target.FlowConfig)
+		if !ok || !names(c, f) {
 			continue
 		}
-		t.Flow.Path, t.Flow.ID = f.File, f.ID
-		return t
+		c.Path, c.ID = f.File, f.ID
+		return t.Model, c
 	}
-	return config.Target{
-		Kind: config.FlowTarget, Model: config.Model{Provider: config.Lexical, Name: "default"}, Flow: config.Flow{Path: f.File, ID: f.ID},
-	}
+	return config.Model{Provider: config.Lexical, Name: "default"}, target.FlowConfig{Path: f.File, ID: f.ID}
 }
 
 // names reports whether the configuration of a target names this flow.
-func names(c config.Flow, f *flow.Flow) bool {
+func names(c target.FlowConfig, f *flow.Flow) bool {
 	library, err := flow.OpenLibrary(c.Path)
 	if err != nil {
 		return false
@@ -92,12 +88,12 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// knowledgeBeside returns the folder of knowledge bases beside a file or folder of flows; empty if there is none.
-func knowledgeBeside(flows string) string {
-	if flows == "" {
-		return ""
+// knowledgeOf returns the folder of a flow's knowledge bases: its own, or the one beside the file or folder of flows; empty if there is none.
+func knowledgeOf(c target.FlowConfig) string {
+	if c.Knowledge != "" || c.Path == "" {
+		return c.Knowledge
 	}
-	if beside := filepath.Join(FolderOf(flows), "knowledge"); isFolder(beside) {
+	if beside := filepath.Join(FolderOf(c.Path), "knowledge"); isFolder(beside) {
 		return beside
 	}
 	return ""

@@ -3,10 +3,10 @@ package setup
 import (
 	"context"
 
-	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // ServedOptions say what a server of agents serves.
@@ -78,7 +78,7 @@ func (s *Setup) servedFlows(o ServedOptions) (*flow.Engine, error) {
 		}
 	}
 	return s.Engine(
-		config.Target{Flow: config.Flow{Path: o.Flows, Knowledge: o.Knowledge}},
+		target.FlowConfig{Path: o.Flows, Knowledge: o.Knowledge},
 		flow.Config{Model: model, Named: siblings.Model, Parameters: llm.ParametersOf(first), Flows: library},
 	)
 }

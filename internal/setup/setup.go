@@ -139,7 +139,7 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		found.config, err = config.Load(path)
+		found.config, err = config.Load(path, target.Kinds())
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
 		if err != nil {

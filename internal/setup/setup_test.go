@@ -164,8 +164,7 @@ func TestTargetOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := library.Flows()[0]
-	c := s.TargetOf(f)
-	if got := c.Flow; len(got.KnowledgeBases) != 1 || got.Memory == nil || got.Memory.Enabled || got.MaxToolIterations != 3 {
+	if _, got := s.TargetOf(f); len(got.KnowledgeBases) != 1 || got.Memory == nil || got.Memory.Enabled || got.MaxToolIterations != 3 {
 		t.Errorf("configured: %+v", got)
 	}
 	for name, at := range map[string]*setup.Setup{"configured": s, "bare": bare} {

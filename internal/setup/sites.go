@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/config"
 	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
@@ -21,6 +20,7 @@ import (
 	"rehearse/internal/sitebot/siteconfig"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
+	"rehearse/internal/target"
 )
 
 // SitesOptions say which chatbots to open and where their sessions are kept.
@@ -81,18 +81,18 @@ func (s *Setup) Sites(ctx context.Context, o SitesOptions) (*Sites, error) {
 }
 
 // SitesAt opens the chatbots that a target names.
-func (s *Setup) SitesAt(c config.Site) (*Sites, error) {
+func (s *Setup) SitesAt(c target.SiteConfig) (*Sites, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	return s.sitesAt(c, Call{})
 }
 
 // sitesAt opens a target's chatbots with a test's call settings. Targets of one place share the parts of their sites.
-func (s *Setup) sitesAt(c config.Site, call Call) (*Sites, error) {
+func (s *Setup) sitesAt(c target.SiteConfig, call Call) (*Sites, error) {
 	return s.openedSites(context.Background(), s.siteOptions(c, call))
 }
 
-func (s *Setup) siteOptions(c config.Site, call Call) SitesOptions {
+func (s *Setup) siteOptions(c target.SiteConfig, call Call) SitesOptions {
 	return SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call}
 }
 

@@ -10,12 +10,13 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // NamedSites are sites that are found by their names, in one place or several. It is not safe for concurrent use.
 type NamedSites struct {
 	setup  *Setup
-	places []config.Site
+	places []target.SiteConfig
 	// instead is the site that is meant whatever is named; empty for none.
 	instead string
 	found   map[string]*site.Site
@@ -24,15 +25,15 @@ type NamedSites struct {
 
 // NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead is the site that is
 // meant whatever is named; empty means the named one.
-func (s *Setup) NamedSites(place config.Site, instead string) (*NamedSites, error) {
+func (s *Setup) NamedSites(place target.SiteConfig, instead string) (*NamedSites, error) {
 	n := &NamedSites{setup: s, instead: instead, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
 	if place.Dir != "" {
-		n.places = []config.Site{place}
+		n.places = []target.SiteConfig{place}
 		return n, nil
 	}
 	for _, name := range Names(s.config.Targets) {
-		if t := s.config.Targets[name]; t.Kind == config.SiteTarget {
-			n.places = append(n.places, t.Site)
+		if c, ok := s.config.Targets[name].Options.(target.SiteConfig); ok {
+			n.places = append(n.places, c)
 		}
 	}
 	if len(n.places) == 0 {
@@ -64,7 +65,7 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 		}
 		n.found[name] = found
 		place.Name = found.Name
-		n.targets[dataset.TargetOf(found)] = config.Target{Kind: config.SiteTarget, Site: place}
+		n.targets[dataset.TargetOf(found)] = target.OfSite(place)
 		return found, nil
 	}
 	return nil, failure

@@ -49,7 +49,7 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 	if t, ok := s.config.Targets[name]; ok {
 		return t, s.unaddressed(name)
 	}
-	if t, ok := config.ShortTarget(name, ""); ok {
+	if t, ok := target.Kinds().Short(name); ok {
 		if s.Options.Model != "" {
 			m, err := s.ModelNamed(s.Options.Model, "model", Names(s.config.Models))
 			if err != nil {
@@ -60,7 +60,7 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 		return t, nil
 	}
 	m, err := s.modelOfTarget(name)
-	return config.Target{Kind: config.ModelTarget, Model: m}, err
+	return target.OfModel(m), err
 }
 
 // modelOfTarget returns the model of a target that is written as PROVIDER:MODEL or PROVIDER:MODEL@URL, or as the name of a model. The first has
@@ -111,9 +111,11 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
 		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
-		Flow:       func(c config.Target) (*flow.Engine, *flow.Flow, error) { return s.flow(c, call) },
+		Flow:       func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
 		Definition: LoadFlow,
-		Site: func(c config.Site) (*sitebot.Bot, string, error) {
+		Knowledge:  knowledgeOf,
+		SiteAsks:   s.siteAsks,
+		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
 			opened, err := s.sitesAt(c, call)
 			if err != nil {
 				return nil, "", err
@@ -139,7 +141,7 @@ func (s *Setup) token(variable string) (string, error) {
 }
 
 // LoadFlow loads the flow of a target.
-func LoadFlow(c config.Flow) (*flow.Flow, error) {
+func LoadFlow(c target.FlowConfig) (*flow.Flow, error) {
 	library, err := flow.OpenLibrary(c.Path)
 	if err != nil {
 		return nil, source.AsInvalid(err)
@@ -188,7 +190,7 @@ func (s *Setup) Definition(name string) (any, error) {
 		return nil, err
 	}
 	t.Model = defined(t.Model)
-	if t.Kind == config.ModelTarget || t.Kind == config.HTTPTarget {
+	if target.Complete(t) {
 		return t, nil
 	}
 	models := make(map[string]config.Model, len(s.config.Models))

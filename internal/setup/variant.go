@@ -46,21 +46,22 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 	if strings.TrimSpace(d.Prompt) != "" {
 		f = f.WithSystemPrompt(d.Prompt)
 	}
-	t := v.Setup.TargetOf(f)
-	if t.Model, err = v.Setup.ModelNamed(d.Version.Model(), "model", Names(v.Setup.config.Models)); err != nil {
-		return nil, err
-	}
-	model, err := v.Setup.OpenModel(t.Model)
+	_, c := v.Setup.TargetOf(f)
+	m, err := v.Setup.ModelNamed(d.Version.Model(), "model", Names(v.Setup.config.Models))
 	if err != nil {
 		return nil, err
 	}
-	engine, err := v.Setup.Engine(t, flow.Config{Model: model, Parameters: over(d.Parameters, llm.ParametersOf(t.Model))})
+	model, err := v.Setup.OpenModel(m)
 	if err != nil {
 		return nil, err
 	}
-	said := target.SettingsOf(t.Flow)
-	served(settings, said, llm.ParametersOf(t.Model))
-	if t.Model.Provider == config.Lexical {
+	engine, err := v.Setup.Engine(c, flow.Config{Model: model, Parameters: over(d.Parameters, llm.ParametersOf(m))})
+	if err != nil {
+		return nil, err
+	}
+	said := c.Settings()
+	served(settings, said, llm.ParametersOf(m))
+	if m.Provider == config.Lexical {
 		said.Pipeline = &flow.MemoryPipeline{} // it has nothing to learn facts with
 	}
 	return &replay.Opened{

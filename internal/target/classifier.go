@@ -8,10 +8,8 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/config"
 	"rehearse/internal/runner"
 	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/prompt"
 )
 
 // Classifier is a node of a website's chatbot that says what a message is, as a target. The text of a reply is the label, or the labels with
@@ -24,25 +22,6 @@ type Classifier struct {
 }
 
 var _ runner.Target = (*Classifier)(nil)
-
-func openClassifier(c config.Target, p Parts) (runner.Target, error) {
-	bot, site, err := p.Site(c.Site)
-	if err != nil {
-		return nil, err
-	}
-	node, err := ClassifierNode(bot, c.Node)
-	if err != nil {
-		return nil, err
-	}
-	return &Classifier{Node: node, Site: site}, nil
-}
-
-// ClassifierNode returns the node of a chatbot that a configuration calls by one of config.ClassifierNodes.
-func ClassifierNode(bot *sitebot.Bot, node string) (*sitebot.Classifier, error) {
-	return bot.Classifier(map[string]string{
-		"intent-classifier": prompt.IntentClassifier, "skill-selector": prompt.SkillSelector,
-	}[node])
-}
 
 // Classification is what a classifier has made of a message.
 type Classification struct {

@@ -2,7 +2,6 @@ package target
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,14 +13,11 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
 	"rehearse/internal/text"
 )
 
@@ -46,51 +42,6 @@ type Execute struct {
 }
 
 var _ runner.Target = (*Execute)(nil)
-
-func openExecute(c config.Target, p Parts) (runner.Target, error) {
-	e := &Execute{
-		URL: c.HTTP.URL, FlowSettings: SettingsOf(c.Flow), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
-		Client: p.Client, Timeout: cmp.Or(p.Timeout, c.HTTP.Timeout), Retries: suite.DefaultRetries,
-		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
-	}
-	for name, value := range c.HTTP.Headers {
-		e.Header.Set(name, value)
-	}
-	if retries := cmp.Or(p.Retries, c.HTTP.Retries); retries != nil {
-		e.Retries = *retries
-	}
-	if c.HTTP.TokenEnv != "" {
-		token, err := p.Token(c.HTTP.TokenEnv)
-		if err != nil {
-			return nil, err
-		}
-		e.Header.Set("Authorization", "Bearer "+token)
-	}
-	if c.Flow.Path == "" {
-		return e, nil
-	}
-	return e, e.carry(c.Flow, p)
-}
-
-// executeName is what recordings call the server: its address is not part of them, and the conversation says which target it is.
-const executeName = "execute"
-
-// carry makes the target send the whole flow with every turn.
-func (e *Execute) carry(c config.Flow, p Parts) error {
-	f, err := p.Definition(c)
-	if err != nil {
-		return err
-	}
-	if f.Machine {
-		return source.Invalid("%s is a state machine, which a server must know itself: use `flow_id: %s` without `flow`", c.Path, flow.Slug(f.ID))
-	}
-	definition, err := f.Definition()
-	if err != nil {
-		return err
-	}
-	e.Flow, e.Start = flow.Source{Inline: definition}, cmp.Or(c.Start, f.Start.ID)
-	return nil
-}
 
 // maxResult bounds the body of an answer.
 const maxResult = 64 << 20

@@ -1,14 +1,12 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
@@ -23,46 +21,7 @@ type Flow struct {
 	Turns
 }
 
-// FlowSettings are the configured settings of a flow's turns, wherever the flow runs.
-type FlowSettings struct {
-	KnowledgeBases []string
-	Pipeline       *flow.MemoryPipeline
-	Limits         flow.Limits
-}
-
 var _ runner.Target = (*Flow)(nil)
-
-func openFlow(c config.Target, p Parts) (runner.Target, error) {
-	engine, loaded, err := p.Flow(c)
-	if err != nil {
-		return nil, err
-	}
-	f := &Flow{Engine: engine, Flow: loaded, FlowSettings: SettingsOf(c.Flow), Turns: turnsOf(p, c.Model.Retries, cmp.Or(c.Flow.TurnTimeout, flow.DefaultTurnTimeout))}
-	f.Limits.TurnTimeoutMS = int(flow.MaxTurnTimeout.Milliseconds()) // Turns has the limit
-	return f, nil
-}
-
-// SettingsOf returns the settings that the configuration of a flow gives.
-func SettingsOf(c config.Flow) FlowSettings {
-	s := FlowSettings{KnowledgeBases: c.KnowledgeBases}
-	s.Limits.MaxToolIterations, s.Limits.TurnTimeoutMS = c.MaxToolIterations, int(c.TurnTimeout.Milliseconds())
-	if c.WindowMessages > 0 {
-		s.Limits.WindowMessages = &c.WindowMessages
-	}
-	if c.WindowTokens > 0 {
-		s.Limits.WindowTokens = &c.WindowTokens
-	}
-	if c.Memory != nil {
-		s.Pipeline = &flow.MemoryPipeline{Enabled: c.Memory.Enabled}
-		for _, stage := range c.Memory.Stages {
-			s.Pipeline.Stages = append(s.Pipeline.Stages, flow.Stage(stage))
-		}
-		if c.Memory.Stages != nil && s.Pipeline.Stages == nil {
-			s.Pipeline.Stages = []flow.Stage{}
-		}
-	}
-	return s
-}
 
 // Open begins a conversation at the node and with the memory that the test gives.
 func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error) {

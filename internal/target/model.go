@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
+	"rehearse/internal/source"
 )
 
 // Model is a language model as a target. It is sent the conversation and nothing else. It is safe for concurrent use.
@@ -23,13 +24,31 @@ type Model struct {
 
 var _ runner.Target = (*Model)(nil)
 
-func openModel(c config.Target, p Parts) (runner.Target, error) {
-	model, err := p.Model(c.Model)
+func modelKind() Kind {
+	return Kind{Name: "model", read: func(n source.Node, at config.Place) config.Target { return OfModel(at.Model(n)) }}
+}
+
+// OfModel returns the target that is a model.
+func OfModel(m config.Model) config.Target {
+	return config.Target{Kind: "model", Model: m, Options: ModelConfig{}}
+}
+
+// ModelConfig is a model as a target: it has no settings but the model's own.
+type ModelConfig struct{}
+
+func (ModelConfig) open(m config.Model, p Parts) (runner.Target, error) {
+	model, err := p.Model(m)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Model: model, Parameters: llm.ParametersOf(c.Model)}, nil
+	return &Model{Model: model, Parameters: llm.ParametersOf(m)}, nil
 }
+
+func (ModelConfig) asks(_ context.Context, m config.Model, _ Parts) (Asks, error) {
+	return Asks{Models: []config.Model{m}}, nil
+}
+
+func (ModelConfig) complete() bool { return true }
 
 // Open returns a session whose history starts with the test's input. The test's sampling takes precedence over Parameters.
 func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {

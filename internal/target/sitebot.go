@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/config"
 	"rehearse/internal/runner"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/suite"
@@ -28,14 +27,6 @@ type Sitebot struct {
 }
 
 var _ runner.Target = (*Sitebot)(nil)
-
-func openSitebot(c config.Target, p Parts) (runner.Target, error) {
-	bot, site, err := p.Site(c.Site)
-	if err != nil {
-		return nil, err
-	}
-	return &Sitebot{Bot: bot, Site: site, Language: c.Site.Language, Turns: turnsOf(p, nil, 0)}, nil
-}
 
 // Open begins a session with the test's state. It rebuilds the state that the history has left (reconstruction.md), puts it into the fresh
 // session in one update together with the fields that the test sets, and reads it back. A difference is a *runner.SeedError.

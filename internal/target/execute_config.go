@@ -1,0 +1,102 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"rehearse/internal/config"
+	"rehearse/internal/flow"
+	"rehearse/internal/llm"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// ExecuteConfig is a flow behind an HTTP address as a target.
+type ExecuteConfig struct {
+	Flow FlowConfig
+	URL  string
+	// TokenEnv names the environment variable with a bearer token; empty sends none.
+	TokenEnv string
+	Headers  map[string]string
+	// Retries is how often a failed call is retried; nil leaves it to the test. Timeout bounds one call; 0 means two minutes.
+	Retries *int
+	Timeout time.Duration
+}
+
+func executeKind() Kind { return Kind{Name: "http", read: readExecute} }
+
+func readExecute(n source.Node, at config.Place) config.Target {
+	c := ExecuteConfig{Headers: map[string]string{}}
+	fields := c.Flow.fields(at)
+	fields["url"] = func(n source.Node) { c.URL = n.Text() }
+	fields["token_env"] = func(n source.Node) { c.TokenEnv = n.Text() }
+	fields["headers"] = func(n source.Node) {
+		for name, value := range n.Entries() {
+			c.Headers[name] = value.Text()
+		}
+	}
+	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
+	fields["timeout"] = func(n source.Node) { c.Timeout = n.Duration() }
+	n.Read(fields)
+	if !n.Has("url") {
+		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an http target needs an address")
+	}
+	if !n.Has("flow") && !n.Has("flow_id") {
+		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send", "an http target needs a flow")
+	}
+	return config.Target{Kind: "http", Options: c}
+}
+
+func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
+	e := &Execute{
+		URL: c.URL, FlowSettings: c.Flow.Settings(), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
+		Client: p.Client, Timeout: cmp.Or(p.Timeout, c.Timeout), Retries: suite.DefaultRetries,
+		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
+	}
+	for name, value := range c.Headers {
+		e.Header.Set(name, value)
+	}
+	if retries := cmp.Or(p.Retries, c.Retries); retries != nil {
+		e.Retries = *retries
+	}
+	if c.TokenEnv != "" {
+		token, err := p.Token(c.TokenEnv)
+		if err != nil {
+			return nil, err
+		}
+		e.Header.Set("Authorization", "Bearer "+token)
+	}
+	if c.Flow.Path == "" {
+		return e, nil
+	}
+	return e, e.carry(c.Flow, p)
+}
+
+// executeName is what recordings call the server: its address is not part of them, and the conversation says which target it is.
+const executeName = "execute"
+
+// carry makes the target send the whole flow with every turn.
+func (e *Execute) carry(c FlowConfig, p Parts) error {
+	f, err := p.Definition(c)
+	if err != nil {
+		return err
+	}
+	if f.Machine {
+		return source.Invalid("%s is a state machine, which a server must know itself: use `flow_id: %s` without `flow`", c.Path, flow.Slug(f.ID))
+	}
+	definition, err := f.Definition()
+	if err != nil {
+		return err
+	}
+	e.Flow, e.Start = flow.Source{Inline: definition}, cmp.Or(c.Start, f.Start.ID)
+	return nil
+}
+
+func (c ExecuteConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
+	return Asks{Server: c.URL}, nil
+}
+
+func (ExecuteConfig) complete() bool { return true }

@@ -1,0 +1,143 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+)
+
+// Kind is a kind of target.
+type Kind struct {
+	// Name is the kind's in configurations.
+	Name string
+	// read reads a target from its mapping, whose key kind it passes over. It reports every fault.
+	read func(n source.Node, at config.Place) config.Target
+	// short makes a target of "prefix:PATH" or "prefix:PATH#NAME"; nil for a kind without a short form.
+	short  func(path, name string) config.Target
+	prefix string
+}
+
+// Options are the settings of a target, besides its model. Each kind has a type of its own.
+type Options interface {
+	// open opens the target; m is its own model.
+	open(m config.Model, p Parts) (runner.Target, error)
+	// asks says what the target may ask, without opening it.
+	asks(ctx context.Context, m config.Model, p Parts) (Asks, error)
+	// complete reports whether the settings and the model alone decide the replies. Otherwise the configuration's models and embedder do, too.
+	complete() bool
+}
+
+// Asks is what a target may ask.
+type Asks struct {
+	Models []config.Model
+	// Embeds is true if the configured embedder may be asked as well.
+	Embeds bool
+	// Server is the address of an agent that does not say what it costs; empty for other targets. It may hold a password.
+	Server string
+}
+
+// Open opens the target that a configuration describes.
+func Open(t config.Target, p Parts) (runner.Target, error) {
+	o, err := optionsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return o.open(t.Model, p)
+}
+
+// AsksOf returns what a target may ask, without opening it.
+func AsksOf(ctx context.Context, t config.Target, p Parts) (Asks, error) {
+	o, err := optionsOf(t)
+	if err != nil {
+		return Asks{}, err
+	}
+	return o.asks(ctx, t.Model, p)
+}
+
+// Complete reports whether a target's settings and its model alone decide its replies.
+func Complete(t config.Target) bool {
+	o, err := optionsOf(t)
+	return err == nil && o.complete()
+}
+
+func optionsOf(t config.Target) (Options, error) {
+	o, ok := t.Options.(Options)
+	if !ok {
+		return nil, fmt.Errorf("unknown kind of target %q", t.Kind)
+	}
+	return o, nil
+}
+
+// Table is a list of kinds, the first of which is that of targets that name none.
+type Table []Kind
+
+var _ config.Kinds = Table(nil)
+
+// Read reads a target of a configuration: a mapping with a kind, a kind's short form, or else a model in its short form.
+func (kinds Table) Read(n source.Node, at config.Place) config.Target {
+	if n.Kind == source.String {
+		if t, ok := kinds.resolved(n.Scalar, at.Path); ok {
+			return t
+		}
+		return OfModel(at.Addressed(n))
+	}
+	kind := kinds[0]
+	if n.Has("kind") {
+		names := make([]string, 0, len(kinds))
+		for _, k := range kinds {
+			names = append(names, k.Name)
+		}
+		named := n.Field("kind").OneOf(names...)
+		for _, k := range kinds {
+			if k.Name == named {
+				kind = k
+			}
+		}
+	}
+	return kind.read(n, at)
+}
+
+// Short reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, "site:PLACE" or "site:PLACE#NAME", a chatbot of a folder or file
+// of sites, and the short form of any other kind. ok is false for any other text. A relative path starts at the working folder.
+func (kinds Table) Short(short string) (t config.Target, ok bool) {
+	return kinds.resolved(short, func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Clean(path)
+	})
+}
+
+// resolved reads a short form, with its path resolved.
+func (kinds Table) resolved(short string, resolve func(path string) string) (t config.Target, ok bool) {
+	prefix, path, _ := strings.Cut(short, ":")
+	path, name, _ := strings.Cut(path, "#")
+	if path == "" {
+		return config.Target{}, false
+	}
+	for _, k := range kinds {
+		if k.short != nil && k.prefix == prefix {
+			return k.short(resolve(path), name), true
+		}
+	}
+	return config.Target{}, false
+}
+
+// LocalName returns the short form of a target or model with its file path resolved against the folder of the file from. Names without a
+// file stay unchanged.
+func (kinds Table) LocalName(name, from string) string {
+	prefix, file, ok := strings.Cut(name, ":")
+	local := prefix == "scripted" || prefix == "cassette"
+	for _, k := range kinds {
+		local = local || k.short != nil && k.prefix == prefix
+	}
+	if !ok || !local || filepath.IsAbs(file) {
+		return name
+	}
+	return prefix + ":" + filepath.Join(filepath.Dir(from), file)
+}
