@@ -173,10 +173,13 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 		return nil, nil
 	}
 	t, err := s.targetNamed(name)
-	if err != nil || t.Kind != config.FlowTarget && t.Kind != config.HTTPTarget || t.Flow.Path == "" {
+	if err != nil {
 		return nil, nil //nolint:nilerr // see above
 	}
-	return LoadFlow(t.Flow)
+	if defined, ok := target.FlowOf(t); ok {
+		return LoadFlow(defined)
+	}
+	return nil, nil
 }
 
 // Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models

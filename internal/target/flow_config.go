@@ -34,6 +34,18 @@ type MemoryConfig struct {
 	Stages  []string
 }
 
+// FlowOf returns the flow of a target that is defined here, in the process or for a server.
+func FlowOf(t config.Target) (FlowConfig, bool) {
+	var c FlowConfig
+	switch options := t.Options.(type) {
+	case FlowConfig:
+		c = options
+	case ExecuteConfig:
+		c = options.Flow
+	}
+	return c, c.Path != ""
+}
+
 func flowKind() Kind { return Kind{Name: "flow", read: readFlow, prefix: "flow", short: shortFlow} }
 
 func shortFlow(path, name string) config.Target {
