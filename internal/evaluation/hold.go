@@ -229,9 +229,10 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if err := e.takeFolder(ctx, h); err != nil {
 		return nil, p, err
 	}
+	lock := h.lock
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.lock.Release())
+			err = errors.Join(err, lock.Release())
 		}
 	}()
 	h.Run.Config = map[string]any{
@@ -242,6 +243,9 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	}
 	h.Run.LeftOut = p.leftOutKeys()
 	if err := e.writeRun(h); err != nil {
+		return nil, p, err
+	}
+	if err := e.clear(h.Dir, p); err != nil {
 		return nil, p, err
 	}
 	if kept.log, err = runlog.Open(h.Dir); err != nil {

@@ -106,8 +106,8 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 	return o, ok
 }
 
-// prior reads the outcomes to keep: those of the plan's tests that are still what they were. Rerun leaves out what failed, with all trials of such a
-// test. What is left out goes from the log, which is kept as it was beside it.
+// prior reads the outcomes to keep: those of the plan's tests that are still what they were. Rerun leaves out what failed, with all trials of such a test.
+// It changes nothing on disk.
 func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	p := prior{
 		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{}, leftOut: map[result.Key]bool{},
@@ -163,7 +163,19 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 			p.tests++
 		}
 	}
-	return p, runlog.Compact(dir, func(test result.Key) bool { return p.again[test] })
+	return p, nil
+}
+
+// clear makes the folder of a resumed run ready for it: the reports of its earlier part go, in every format, since they no longer tell what
+// happened, and so do the records of tests that run again. run.json must say by then that the run is under way.
+func (e *Evaluation) clear(dir string, p prior) error {
+	if !e.Resume {
+		return nil
+	}
+	if err := runlog.RemoveMarked(dir, report.Formats().Marks()); err != nil {
+		return err
+	}
+	return runlog.Compact(dir, func(test result.Key) bool { return p.again[test] })
 }
 
 // runAgainDependents runs tests again that were skipped because of one that runs again.

@@ -63,23 +63,41 @@ func Foreign(dir string, marks map[string][]string) (string, error) {
 	all := maps.Clone(marks)
 	all[LogFile] = []string{`"test_id":`}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		file, err := os.Open(filepath.Join(dir, name))
+		size, ours, err := marked(filepath.Join(dir, name), all[name])
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
+		if empty := name == LogFile && size == 0; err != nil || !empty && !ours {
 			return name, err
-		}
-		data, err := io.ReadAll(io.LimitReader(file, maxMarked))
-		if err := errors.Join(err, file.Close()); err != nil {
-			return name, err
-		}
-		ours := slices.ContainsFunc(all[name], func(mark string) bool { return bytes.Contains(data, []byte(mark)) })
-		if empty := name == LogFile && len(data) == 0; !empty && !ours {
-			return name, nil
 		}
 	}
 	return "", nil
+}
+
+// RemoveMarked removes the files in dir that a run has written, by the marks of Foreign. Files of somebody else stay.
+func RemoveMarked(dir string, marks map[string][]string) error {
+	for name, texts := range marks {
+		path := filepath.Join(dir, name)
+		_, ours, err := marked(path, texts)
+		if err == nil && ours {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a report that is out of date: %w", err)
+		}
+	}
+	return nil
+}
+
+// marked returns how much was read of a file and whether it holds one of the texts.
+func marked(path string, texts []string) (size int, ours bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, false, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxMarked))
+	ours = slices.ContainsFunc(texts, func(mark string) bool { return bytes.Contains(data, []byte(mark)) })
+	return len(data), ours, errors.Join(err, file.Close())
 }
 
 // folderName returns a run's id as the name of a folder; what a strange run.json says is no path.
