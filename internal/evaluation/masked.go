@@ -11,8 +11,16 @@ import (
 	"rehearse/internal/runlog"
 )
 
-// writeRun writes the record of the run. From then on h has it as it is written, without secrets.
+// writeRun writes the record of the run without secrets.
 func (e *Evaluation) writeRun(h *Held) error {
+	if err := e.mask(h); err != nil {
+		return err
+	}
+	return runlog.WriteRun(h.Dir, h.Run)
+}
+
+// mask takes the secrets out of the record of the run, as it is written and as reports show it.
+func (e *Evaluation) mask(h *Held) error {
 	data, err := json.Marshal(h.Run)
 	if err != nil {
 		return err
@@ -22,7 +30,7 @@ func (e *Evaluation) writeRun(h *Held) error {
 		return err
 	}
 	h.Run = masked
-	return runlog.WriteRun(h.Dir, h.Run)
+	return nil
 }
 
 // logged returns a key of the plan as the log has it: without secrets.

@@ -16,7 +16,7 @@ import (
 // TestAddingAFormat adds a line to the table: flags accept and tell it, it is written, and moved aside with the run.
 func TestAddingAFormat(t *testing.T) {
 	formats := append(Formats(), Format{
-		Name: "csv", File: "report.csv", Doc: "a row per test",
+		Name: "csv", File: "report.csv", Doc: "a row per test", marks: []string{"row"},
 		render: func(_ *Report, w io.Writer) error { _, err := io.WriteString(w, "row\n"); return err },
 	})
 	if got, want := formats.Help(), "html, md, junit, csv, or none"; got != want {
@@ -37,7 +37,7 @@ func TestAddingAFormat(t *testing.T) {
 	if err := runlog.WriteRun(dir, result.Run{ID: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	aside, err := runlog.MoveAside(dir, formats.Files()...)
+	aside, err := runlog.MoveAside(dir, formats.Marks())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // MoveAside moves the run in dir, so that another can be held there, to a folder of its own below dir/earlier, and returns that
-// folder: what was finished is never lost. The log and all that belongs to it move, and those of the named files that are there.
+// folder: what was finished is never lost. The log and all that belongs to it move, and the files that a run has written by the marks of Foreign.
 // It returns "" where dir holds no run.
-func MoveAside(dir string, files ...string) (aside string, err error) {
+func MoveAside(dir string, marks map[string][]string) (aside string, err error) {
 	run, err := ReadRun(dir)
 	if err != nil {
 		if _, err := os.Lstat(filepath.Join(dir, LogFile)); err != nil {
@@ -33,7 +33,11 @@ func MoveAside(dir string, files ...string) (aside string, err error) {
 	}
 	for _, e := range entries {
 		kept, _ := filepath.Match(keptPattern, e.Name()) // the pattern is a constant
-		if !kept && e.Name() != LogFile && e.Name() != TornFile && e.Name() != RunFile && !slices.Contains(files, e.Name()) {
+		if texts, report := marks[e.Name()]; report {
+			if _, ours, err := marked(filepath.Join(dir, e.Name()), texts); err != nil || !ours {
+				continue
+			}
+		} else if !kept && e.Name() != LogFile && e.Name() != TornFile && e.Name() != RunFile {
 			continue
 		}
 		if err := os.Rename(filepath.Join(dir, e.Name()), filepath.Join(aside, e.Name())); err != nil {

@@ -42,7 +42,7 @@ func TestMoveAside(t *testing.T) {
 	}
 	move := func(want string) {
 		t.Helper()
-		aside, err := runlog.MoveAside(dir, "report.md", "junit.xml")
+		aside, err := runlog.MoveAside(dir, map[string][]string{"report.md": {"one"}, "junit.xml": {"one"}})
 		if err != nil || want != "" && aside != filepath.Join(dir, "earlier", want) || want == "" && aside != "" {
 			t.Errorf("MoveAside = %q, %v, want %q", aside, err, want)
 		}
@@ -51,6 +51,9 @@ func TestMoveAside(t *testing.T) {
 	fill("one", "report.md", "notes.txt", "results.before-1.jsonl", runlog.TornFile)
 	move("one")
 	move("")
+	if err := os.WriteFile(filepath.Join(dir, "report.md"), []byte("my own words"), 0o600); err != nil { // stays
+		t.Fatal(err)
+	}
 	fill("one", "junit.xml")
 	move("one-2") // never over what is there
 	fill("../../outside")
@@ -62,7 +65,7 @@ func TestMoveAside(t *testing.T) {
 	want := []string{
 		"earlier/one/report.md", "earlier/one/results.before-1.jsonl", "earlier/one/results.jsonl", "earlier/one/results.jsonl.torn", "earlier/one/run.json",
 		"earlier/one-2/junit.xml", "earlier/one-2/results.jsonl", "earlier/one-2/run.json",
-		"earlier/unknown/results.jsonl", "earlier/unknown/run.json", "earlier/unknown-2/results.jsonl", "notes.txt",
+		"earlier/unknown/results.jsonl", "earlier/unknown/run.json", "earlier/unknown-2/results.jsonl", "notes.txt", "report.md",
 	}
 	if d := cmp.Diff(want, files(t, dir)); d != "" {
 		t.Errorf("files mismatch (-want +got):\n%s", d)
