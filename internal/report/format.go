@@ -18,7 +18,7 @@ type Format struct {
 	File string
 	// Doc says what it is for, in one line.
 	Doc string
-	// marks are texts of which every file of this format holds one, whatever kind of run it reports.
+	// marks tell a file of this format from a file of somebody else: each of ours holds at least one of these texts.
 	marks  []string
 	render func(*Report, io.Writer) error
 }
@@ -58,7 +58,7 @@ func (t FormatTable) Files() []string {
 	return files
 }
 
-// Marks returns for each file texts of which every report of ours holds one, which tell it from a file of somebody else's.
+// Marks returns the marks of each file by its name. A report of ours holds at least one of them.
 func (t FormatTable) Marks() map[string][]string {
 	marks := make(map[string][]string, len(t))
 	for _, f := range t {

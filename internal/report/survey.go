@@ -91,7 +91,7 @@ func look(run result.Run, tests runlog.Tests) (*survey, error) {
 	return s, nil
 }
 
-// addNotRun adds the tests that were planned and not run: those that the run names, and those of which there are only trials.
+// addNotRun adds the tests that were not run. The run names some of them; others have trials and no aggregate.
 func (s *survey) addNotRun(run result.Run, begun map[id]*entry) {
 	why := "not run: " + whyStopped(run)
 	for _, key := range run.NotRun {

@@ -269,7 +269,7 @@ func inAndOut(u chat.Usage) string {
 	return atLeast(s, u.Unknown)
 }
 
-// atLeast writes an amount of which a part is not known.
+// atLeast writes an amount. When a part of it is unknown, it says so and gives the known part.
 func atLeast(known string, unknown bool) string {
 	switch {
 	case !unknown:

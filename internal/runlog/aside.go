@@ -51,7 +51,7 @@ func MoveAside(dir string, marks map[string][]string) (aside string, err error) 
 const maxMarked = 64 << 20
 
 // Foreign returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
-// files are those of marks, which has for each name texts of which every such file of ours holds one.
+// files are the keys of marks; a file of ours holds at least one text of its key.
 func Foreign(dir string, marks map[string][]string) (string, error) {
 	if data, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
 		var run struct {
