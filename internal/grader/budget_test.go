@@ -3,6 +3,7 @@ package grader
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,22 @@ func TestBudgets(t *testing.T) {
 		{"type: turn_count\nmin: 2\nmax: 1", 2, 8, "greater than max"},
 		{"type: turn_count\nvalue: 2\nmax: 1", 2, 10, "unknown key"},
 	})
+}
+
+// A missing number is no 0 for an expression, too.
+func TestExpressionOfTheUnknown(t *testing.T) {
+	for _, code := range []string{"usage.total_tokens < 100", "usage.input_tokens == 0", "cost_usd < 1", "cost_usd == 0", "cost_usd != 1", "cost_usd + 1 < 9", `$env["cost_usd"] == 0`, "usage.total_tokens + 1 < 9"} {
+		check := one(t, New(Config{}), "{type: expression, value: "+strconv.Quote(code)+"}")
+		x := reply("hi")
+		x.Reply.Usage.Unknown, x.Reply.Cost.Unknown = true, true
+		if g, err := check.Grader.Grade(context.Background(), x); err == nil {
+			t.Errorf("%s of a reply without usage: score %v", code, g.Score)
+		}
+		x.Reply.Usage, x.Reply.Cost = chat.Usage{}, chat.Cost{}
+		if g := grade(t, check, x); g.Score != 1 {
+			t.Errorf("%s of a reply without a model: %s", code, g.Reason)
+		}
+	}
 }
 
 func TestCostWithoutPrice(t *testing.T) {

@@ -35,9 +35,13 @@ type exprEnv struct {
 func newExpression(a *Args) runner.Grader {
 	code := a.Text("value", "an expression (https://expr-lang.org) over the exchange, true or false or a number from 0 to 1")
 	program := a.program(code)
+	names := namesIn(program)
 	check := runner.Check{Assertion: a.Assertion}
 	want := oneLine(code)
 	return gradeFunc(func(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+		if err := names.unknown(x); err != nil {
+			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
+		}
 		value, err := evaluate(ctx, program, viewOf(x).withFloats())
 		if err != nil {
 			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
@@ -74,6 +78,38 @@ func (a *Args) program(code string) *vm.Program {
 		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
 	}
 	return program
+}
+
+// namesOf are the names of the environment that an expression uses. It is filled by ast.Walk.
+type namesOf map[string]bool
+
+// Visit notes a name.
+func (n namesOf) Visit(node *ast.Node) {
+	if name, ok := (*node).(*ast.IdentifierNode); ok {
+		n[name.Value] = true
+	}
+}
+
+// namesIn returns the names that a program uses; none of a broken one.
+func namesIn(program *vm.Program) namesOf {
+	names := namesOf{}
+	if program != nil {
+		node := program.Node()
+		ast.Walk(&node, names)
+	}
+	return names
+}
+
+// unknown returns an error when the expression asks for what the target does not tell: a comparison with nothing decides nothing.
+func (n namesOf) unknown(x *runner.Exchange) error {
+	whole := n["$env"] // the environment as a value
+	switch {
+	case x.Reply.Usage.Unknown && (n["usage"] || whole):
+		return errNoUsage
+	case x.Reply.Cost.Unknown && (n["cost_usd"] || whole):
+		return errors.New("the cost is unknown: a model behind the reply has no price, or reports no token usage")
+	}
+	return nil
 }
 
 // viewType matches a Go type of the environment in a compiler message; an author knows only the field's name.

@@ -6,7 +6,7 @@ import (
 	"rehearse/internal/runner"
 )
 
-// view is an exchange in the form that expressions, programs and web services see.
+// view is an exchange in the form that expressions, programs and web services see. Usage and CostUSD are nil when they are unknown.
 type view struct {
 	Input          []viewMessage  `json:"input" expr:"input"`
 	Output         string         `json:"output" expr:"output"`
@@ -18,10 +18,10 @@ type view struct {
 	ToolCalls      []viewCall     `json:"tool_calls" expr:"tool_calls"`
 	State          any            `json:"state" expr:"state"`
 	Node           string         `json:"node" expr:"node"`
-	Usage          viewUsage      `json:"usage" expr:"usage"`
+	Usage          *viewUsage     `json:"usage" expr:"usage"`
 	FinishReason   string         `json:"finish_reason" expr:"finish_reason"`
 	LatencyMS      float64        `json:"latency_ms" expr:"latency_ms"`
-	CostUSD        float64        `json:"cost_usd" expr:"cost_usd"`
+	CostUSD        *float64       `json:"cost_usd" expr:"cost_usd"`
 	Vars           map[string]any `json:"vars" expr:"vars"`
 	Metadata       map[string]any `json:"metadata" expr:"metadata"`
 }
@@ -55,12 +55,16 @@ func viewOf(x *runner.Exchange) view {
 		ToolCalls:      make([]viewCall, len(x.Reply.ToolCalls)),
 		State:          parsed(x.Reply.State),
 		Node:           x.Reply.Node,
-		Usage:          viewUsage{x.Reply.Usage.InputTokens, x.Reply.Usage.OutputTokens, x.Reply.Usage.Total()},
 		FinishReason:   x.Reply.FinishReason,
 		LatencyMS:      milliseconds(x.Reply.Latency),
-		CostUSD:        x.Reply.Cost.USD,
 		Vars:           map[string]any{},
 		Metadata:       map[string]any{},
+	}
+	if u := x.Reply.Usage; !u.Unknown {
+		v.Usage = &viewUsage{u.InputTokens, u.OutputTokens, u.Total()}
+	}
+	if !x.Reply.Cost.Unknown {
+		v.CostUSD = &x.Reply.Cost.USD
 	}
 	for i, m := range x.Input {
 		v.Input[i] = viewMessage{string(m.Role), m.Content.String()}
