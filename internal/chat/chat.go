@@ -99,6 +99,8 @@ type ToolCall struct {
 	// Result is what the tool answered, if the agent reports it.
 	Result    json.RawMessage `json:"result,omitempty"`
 	LatencyMS float64         `json:"latency_ms,omitempty"`
+	// Source is mcp for a call that a stand-in server took; empty for a call that the agent reports.
+	Source string `json:"source,omitempty"`
 }
 
 // Reply is the answer of an agent or a model to one message, with its tool calls, usage, cost and timing.
@@ -116,6 +118,12 @@ type Reply struct {
 	Cost  Cost  `json:"cost_usd"`
 	// Latency is the time of the successful attempt.
 	Latency time.Duration `json:"latency_ns"`
+	// FirstText is the time from the request to the first text of a streamed answer; 0 for an answer that came whole.
+	FirstText time.Duration `json:"first_text_ns,omitempty"`
+	// Requests counts the requests to a model that is asked again with the results of its tools; 0 for other agents.
+	Requests int `json:"requests,omitempty"`
+	// Ended is true when the agent ended the conversation with this reply.
+	Ended bool `json:"ended,omitempty"`
 	// Attempts counts attempts from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
 }

@@ -119,6 +119,10 @@ type Turn struct {
 	TraceID   string          `json:"trace_id,omitempty"`
 	// FinishReason says why the model stopped: stop, length, tool_calls, content_filter or other; empty when it did not say.
 	FinishReason string `json:"finish_reason,omitempty"`
+	// FirstTextMS is the time to the first text of a streamed answer.
+	FirstTextMS float64 `json:"first_text_ms,omitempty"`
+	// Requests counts the requests to a model that used tools.
+	Requests int `json:"requests,omitempty"`
 }
 
 // Sampling has the sampling parameters of the target's model.
@@ -135,10 +139,15 @@ type Test struct {
 	Suite  string `json:"suite"`
 	TestID string `json:"test_id"`
 	// Trial counts from 1; 0 on a test without trials and on an aggregate.
-	Trial   int     `json:"trial,omitempty"`
-	Target  string  `json:"target"`
-	Score   float64 `json:"score"`
-	Verdict Verdict `json:"verdict"`
+	Trial  int    `json:"trial,omitempty"`
+	Target string `json:"target"`
+	// ConversationID is the conversation's own, new for each trial. SessionID is the one that the agent knows it by.
+	ConversationID string `json:"conversation_id,omitempty"`
+	SessionID      string `json:"session_id,omitempty"`
+	// EndedByAgent is true when the agent ended the conversation; the turns that were left are skipped.
+	EndedByAgent bool    `json:"ended_by_agent,omitempty"`
+	Score        float64 `json:"score"`
+	Verdict      Verdict `json:"verdict"`
 	// SkipReason says why a skipped test was not run.
 	SkipReason string `json:"skip_reason,omitempty"`
 	// Threshold is the score from which the verdict is pass.

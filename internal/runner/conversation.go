@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,8 +23,10 @@ var errTooLong = errors.New("the conversation took longer than its time limit")
 
 // Conversation is one test to be held with one target.
 type Conversation struct {
-	Test    *suite.Test
-	Trial   int
+	Test  *suite.Test
+	Trial int
+	// ID is the conversation's own; empty draws one.
+	ID      string
 	Target  Target
 	Grading Grading
 	// InOrder grades each turn before the next one is asked, so that every call comes in the order of the conversation.
@@ -42,6 +46,7 @@ func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.ID = cmp.Or(c.ID, rand.Text())
 	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
 	if err := h.prepare(); err != nil {
 		h.refuse(err)
@@ -80,6 +85,9 @@ type held struct {
 	// undecided is true once a grader could not decide
 	undecided bool
 	stopped   bool
+	// sessionID is the agent's id of the conversation; ended is true once the agent has ended it.
+	sessionID string
+	ended     bool
 	// abandoned is true once the session did not come back from a turn; it is closed when it does
 	abandoned bool
 }

@@ -160,7 +160,7 @@ assertions: [Remembers everything, Never contradicts itself, Each turn builds on
 // compare compares a record with a file; times and ids are left out.
 func compare(t *testing.T, name string, r *result.Test) {
 	t.Helper()
-	r.StartedAt, r.DurationMS, r.Suite = time.Time{}, 0, "travel"
+	r.StartedAt, r.DurationMS, r.Suite, r.ConversationID = time.Time{}, 0, "travel", ""
 	got, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -520,6 +520,45 @@ func TestUsageOfTurns(t *testing.T) {
 		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: token_usage, max_total: 24}]", a, denying())
 		if got.Verdict != tc.verdict || got.Cost.USD != tc.cost || got.Turns[1].Attempts != tc.tries {
 			t.Errorf("%s: %s, $%g, %d attempts", tc.name, got.Verdict, got.Cost.USD, got.Turns[1].Attempts)
+		}
+	}
+}
+
+// named is a session that the agent knows by an id, and whose second reply ends the conversation.
+type named struct{ *session }
+
+func (named) SessionID() string { return "s-7" }
+
+type namedAgent struct {
+	*agent
+	opened runner.Opening
+}
+
+func (a *namedAgent) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
+	a.opened = o
+	s, err := a.agent.Open(ctx, o)
+	return named{s.(*session)}, err
+}
+
+// An agent that ends the conversation leaves the other turns unasked: they score 0.
+func TestEndedByAgent(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		agent := &namedAgent{agent: &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
+			return chat.Reply{Text: "bye", Ended: turn == 2, FirstText: 3 * time.Millisecond, Requests: 2}, nil
+		}}}
+		test := &suite.Test{ID: "t", Conversation: true, StopOnFailure: stop, Turns: make([]suite.Turn, 4)}
+		got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Turns) != 2 || !got.EndedByAgent || got.Score != 0.5 || got.ExecutionStatus != result.QualityFailure || got.Scores[2].Verdict != result.Skip {
+			t.Errorf("stop %v: %d turns, ended %v, score %v, %s, third turn %s", stop, len(got.Turns), got.EndedByAgent, got.Score, got.ExecutionStatus, got.Scores[2].Verdict)
+		}
+		if got.ConversationID == "" || got.ConversationID != agent.opened.ConversationID || got.SessionID != "s-7" {
+			t.Errorf("ids %q and %q; opened as %q", got.ConversationID, got.SessionID, agent.opened.ConversationID)
+		}
+		if got.Turns[0].FirstTextMS != 3 || got.Turns[0].Requests != 2 {
+			t.Errorf("first text after %v ms, %d requests", got.Turns[0].FirstTextMS, got.Turns[0].Requests)
 		}
 	}
 }

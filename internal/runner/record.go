@@ -11,6 +11,7 @@ import (
 func (h *held) record() *result.Test {
 	t := &result.Test{
 		Schema: result.Schema, Suite: h.Test.Suite, TestID: h.Test.ID, Trial: h.Trial, Threshold: h.threshold,
+		ConversationID: h.ID, SessionID: h.sessionID, EndedByAgent: h.ended,
 		Scores: h.scores, Output: transcript(h.history), Turns: h.log, Failures: []result.Failure{}, Judge: h.judge,
 		StartedAt: h.started.UTC(), DurationMS: milliseconds(h.Now().Sub(h.started)),
 		Sampling: (*result.Sampling)(h.Test.Sampling), Tags: h.Test.Tags, Metadata: h.Test.Metadata,

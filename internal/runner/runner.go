@@ -19,6 +19,8 @@ type Target interface {
 type Opening struct {
 	Test  *suite.Test
 	Trial int
+	// ConversationID is new for every conversation and trial: at most 64 letters, digits, - and _.
+	ConversationID string
 }
 
 // Session is one live conversation with a target, used by one goroutine at a time.
@@ -34,6 +36,12 @@ type Session interface {
 type Historian interface {
 	// Earlier returns what was said before the first turn. The caller does not change it.
 	Earlier() []chat.Message
+}
+
+// Identified is a session that an agent knows by an id of its own.
+type Identified interface {
+	// SessionID returns that id; empty while the agent has given none.
+	SessionID() string
 }
 
 // SeedError says that a session's state differs from the one that the test gave it. Its failure code is SEED_MISMATCH.

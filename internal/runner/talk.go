@@ -38,15 +38,23 @@ func (h *held) talk(ctx context.Context) {
 	defer close(spoken)
 	for i := range h.turns {
 		x, err := h.say(ctx, session, i)
+		h.identify(session)
 		if err != nil {
 			h.engineFailure(ctx, i, err)
 			return
 		}
+		h.ended = x.Reply.Ended
 		if !h.Test.StopOnFailure && !h.InOrder {
 			spoken <- x
+			if h.ended {
+				return
+			}
 			continue
 		}
 		h.gradeTurn(ctx, x)
+		if h.ended {
+			return
+		}
 		if h.Test.StopOnFailure && h.scores[i].Verdict == result.Fail {
 			h.stopped = i+1 < len(h.turns)
 			return
@@ -61,7 +69,7 @@ func (h *held) open(ctx context.Context) (Session, error) {
 		earlier []chat.Message
 	}
 	o, err := foreign(ctx, h.Log, func() (opened, error) {
-		session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial})
+		session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial, ConversationID: h.ID})
 		if err == nil && session == nil {
 			err = errors.New("the target opened no conversation")
 		}
@@ -74,6 +82,13 @@ func (h *held) open(ctx context.Context) (Session, error) {
 		h.history = slices.Clone(o.earlier)
 	}
 	return o.session, err
+}
+
+// identify keeps the id by which the agent knows the conversation. A session that was abandoned is still in use.
+func (h *held) identify(session Session) {
+	if s, ok := session.(Identified); ok && !h.abandoned {
+		h.sessionID, _ = foreign(ended(), h.Log, func() (string, error) { return s.SessionID(), nil }, nil)
+	}
 }
 
 // closed closes a session. A failure to close changes nothing in what was said.
@@ -100,6 +115,7 @@ func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, erro
 	h.log = append(h.log, result.Turn{
 		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
 		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
+		FirstTextMS: milliseconds(reply.FirstText), Requests: reply.Requests,
 	})
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
 	if err != nil {
