@@ -164,6 +164,18 @@ func (r *Redactor) Address(text string) {
 	r.learn(func(l *learned) bool { return l.address(text, "", true) })
 }
 
+// Credential learns a secret that no variable holds, with the name for its mask.
+func (r *Redactor) Credential(name, value string) {
+	r.learn(func(l *learned) bool {
+		_, known := l.parts[value]
+		if known || len(value) < leastNamed {
+			return false
+		}
+		l.parts[value] = name
+		return true
+	})
+}
+
 func add(to map[string]bool, names []string) (changed bool) {
 	for _, name := range names {
 		changed = changed || !to[name]
