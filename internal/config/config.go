@@ -29,6 +29,7 @@ type File struct {
 	Workers  int
 	// Thresholds are those that the file sets; nil when it sets none. Least adds the defaults.
 	Thresholds *Thresholds
+	unset      []unset
 }
 
 // Model is a model of a provider, with its address, limits and prices.
@@ -57,6 +58,8 @@ type Model struct {
 	Price Price
 	// Dir is the folder from which a relative file name starts.
 	Dir string
+	// Unset are the variables that are not set although the model's settings take them in.
+	Unset []string `json:",omitempty"`
 }
 
 // String returns the short form, "provider:name".

@@ -29,7 +29,7 @@ judge: small
 		fmt.Println(err)
 		return
 	}
-	file, err := config.Load(path, target.Kinds())
+	file, err := config.Load(path, target.Kinds(), os.LookupEnv)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -34,8 +35,9 @@ func Find(dir string) string {
 	}
 }
 
-// Load reads a configuration file, with targets of those kinds. For a faulty file, the error is a source.Problems with every fault.
-func Load(path string, kinds Kinds) (File, error) {
+// Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts. For a faulty file, the
+// error is a source.Problems with every fault.
+func Load(path string, kinds Kinds, env Environment) (File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +52,18 @@ func Load(path string, kinds Kinds) (File, error) {
 	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {
+		fill := filling{env: env}
+		root = fill.value(reader.Node(root, ""))
+		f.unset = fill.unset
 		f.read(reader.Node(root, ""), kinds)
 	}
-	return f, reader.Problems.Err()
+	problems := f.decided(reader.Problems)
+	for _, name := range f.Unset("store") {
+		problems = append(problems, source.Problem{
+			File: path, Path: "store", Message: "the environment variable " + name + " is not set", Hint: "set it, or write ${{ " + name + ":-FALLBACK }}",
+		})
+	}
+	return f, problems.Err()
 }
 
 func (f *File) read(n source.Node, kinds Kinds) {
@@ -94,9 +105,11 @@ func (f *File) store(n source.Node) string {
 // model reads {provider, model, …} or "provider:model"; the short form also names an entry of models.
 func (f *File) model(n source.Node) Model {
 	if n.Kind == source.String {
-		return f.Model(n, n.Scalar)
+		m := f.Model(n, n.Scalar)
+		m.Unset = slices.Concat(m.Unset, f.Unset(n.Path()))
+		return m
 	}
-	m := Model{Dir: f.Dir}
+	m := Model{Dir: f.Dir, Unset: f.Unset(n.Path())}
 	n.Read(map[string]func(source.Node){
 		"kind":                func(source.Node) {},
 		"provider":            func(n source.Node) { m.Provider = n.Text() },
@@ -180,6 +193,7 @@ func (m Model) over(named Model) Model {
 	named.TokensPerMinute = firstSet(m.TokensPerMinute, named.TokensPerMinute)
 	named.Concurrency = firstSet(m.Concurrency, named.Concurrency)
 	named.Price = m.Price.Over(named.Price)
+	named.Unset = slices.Concat(named.Unset, m.Unset)
 	return named
 }
 

@@ -18,7 +18,7 @@ func load(t *testing.T, yaml string) (config.File, error) {
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := config.Load(path, target.Kinds())
+	f, err := config.Load(path, target.Kinds(), os.LookupEnv)
 	f.Path, f.Dir = "", ""
 	for name, m := range f.Models {
 		m.Dir = ""
@@ -73,7 +73,7 @@ func TestLoadProblems(t *testing.T) {
 			t.Errorf("Load(%q) = %v, want %q", yaml, err, want)
 		}
 	}
-	if _, err := config.Load(filepath.Join(t.TempDir(), "no.yaml"), target.Kinds()); err == nil || !strings.Contains(err.Error(), "check --config") {
+	if _, err := config.Load(filepath.Join(t.TempDir(), "no.yaml"), target.Kinds(), os.LookupEnv); err == nil || !strings.Contains(err.Error(), "check --config") {
 		t.Errorf("Load of a missing file = %v", err)
 	}
 }

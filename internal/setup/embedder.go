@@ -23,6 +23,9 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	if s.tape.playing != nil {
 		return s.tape.playing.EmbedderAs(m.String()), nil
 	}
+	if err := s.needed("embedder "+m.String(), m.Unset); err != nil {
+		return nil, err
+	}
 	e, err := llm.NewEmbedder(m, s.models)
 	if err != nil {
 		return nil, modelError(err)

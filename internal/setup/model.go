@@ -82,6 +82,9 @@ func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
 		return s.taped(m.String(), nil), nil
 	}
+	if err := s.needed("model "+m.String(), m.Unset); err != nil {
+		return nil, err
+	}
 	m.Price = llm.PriceOf(m, s.config.Prices).Price
 	model, err := llm.Open(call.of(m), s.models)
 	if err != nil {

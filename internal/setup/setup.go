@@ -4,9 +4,11 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,7 +141,7 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		found.config, err = config.Load(path, target.Kinds())
+		found.config, err = config.Load(path, target.Kinds(), s.lookupEnv)
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
 		if err != nil {
@@ -172,11 +174,24 @@ func (s *Setup) Making(made map[string]Maker) *Setup {
 
 // Getenv returns a variable of the environment, empty when it is not set.
 func (s *shared) Getenv(name string) string {
-	if s.LookupEnv == nil {
-		return ""
-	}
-	value, _ := s.LookupEnv(name)
+	value, _ := s.lookupEnv(name)
 	return value
+}
+
+func (s *shared) lookupEnv(name string) (string, bool) {
+	if s.LookupEnv == nil {
+		return "", false
+	}
+	return s.LookupEnv(name)
+}
+
+// needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs none, because nothing is
+// asked.
+func (s *shared) needed(what string, unset []string) error {
+	if len(unset) == 0 || s.tape.playing != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: the environment variable %s is not set: set it, or write ${{ %s:-FALLBACK }}", what, strings.Join(unset, " and "), unset[0])
 }
 
 // secret returns a variable that configuration names for a secret, empty when it is not set.

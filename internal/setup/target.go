@@ -37,6 +37,9 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.needed("target "+name, s.config.Unset("targets", name)); err != nil {
+		return nil, err
+	}
 	t, err := s.taping(target.Open(c, s.parts(e)))
 	if err == nil {
 		s.targets[key] = t
