@@ -1,15 +1,14 @@
 package grader
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"rehearse/internal/process"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -19,8 +18,6 @@ const (
 	defaultTimeout = time.Minute
 	// maxStderr is how much of the end of a program's error output an error quotes.
 	maxStderr = 300
-	// gracePeriod is how long output may stay open after the program has ended.
-	gracePeriod = 2 * time.Second
 )
 
 // program is a command that grades: JSON on stdin, JSON on stdout.
@@ -54,7 +51,7 @@ func newCommand(a *Args) runner.Grader {
 
 func commandWords(n source.Node) []string {
 	if n.Kind != source.List {
-		words, err := splitCommand(n.Text())
+		words, err := process.Words(n.Text())
 		if err != nil {
 			n.Report("write the program and its arguments", "%s", err)
 		}
@@ -84,57 +81,20 @@ func (p *program) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, 
 func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	stdout, stderr := &bounded{most: maxAnswer}, &tail{most: maxStderr}
-	cmd := exec.CommandContext(limited, p.words[0], p.words[1:]...)
-	cmd.Dir = p.dir
-	cmd.Env = append([]string{}, p.environ...) // not nil: a nil Env would pass on every secret
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
-	cmd.WaitDelay = gracePeriod
-	ownGroup(cmd)
-	err := cmd.Run()
-	killGroup(cmd) // processes that the program left behind
-	switch {
-	case stdout.overflown:
-		return nil, fmt.Errorf("an answer larger than %d bytes", maxAnswer)
+	output, err := process.Run(limited, process.Command{Words: p.words, Dir: p.dir, Env: p.environ}, input, maxAnswer)
+	switch failed, exited := errors.AsType[*process.ExitError](err); {
 	case err == nil:
-		return stdout.bytes, nil
+		return output, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		return nil, fmt.Errorf("no answer within %s", p.timeout)
-	case len(stderr.bytes) > 0:
-		return nil, fmt.Errorf("%w, and it says: %s", err, strings.ToValidUTF8(strings.TrimSpace(string(stderr.bytes)), ""))
+	case exited:
+		failed.Said = failed.Said[max(0, len(failed.Said)-maxStderr):]
+		failed.Said = strings.ToValidUTF8(failed.Said, "")
+		return nil, failed
+	case errors.Is(err, process.ErrTooLong):
+		return nil, fmt.Errorf("an answer %w", err)
 	}
 	return nil, err
-}
-
-// bounded keeps what is written and fails beyond a number of bytes.
-// It does not embed a bytes.Buffer: the buffer's ReadFrom would bypass the bound.
-type bounded struct {
-	bytes     []byte
-	most      int
-	overflown bool
-}
-
-// Write returns an error when the bound would be exceeded.
-func (b *bounded) Write(data []byte) (int, error) {
-	if len(b.bytes)+len(data) > b.most {
-		b.overflown = true
-		return 0, errors.New("too much output")
-	}
-	b.bytes = append(b.bytes, data...)
-	return len(data), nil
-}
-
-// tail keeps the last bytes of what is written.
-type tail struct {
-	bytes []byte
-	most  int
-}
-
-// Write never fails.
-func (t *tail) Write(data []byte) (int, error) {
-	t.bytes = append(t.bytes, data[max(0, len(data)-t.most):]...)
-	t.bytes = t.bytes[max(0, len(t.bytes)-t.most):]
-	return len(data), nil
 }

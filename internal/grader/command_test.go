@@ -183,27 +183,3 @@ func TestCommandProblems(t *testing.T) {
 		{"type: command\ncommand: sh\ntimeout: soon", 3, 12, "expected a positive time span"},
 	})
 }
-
-func TestSplitCommand(t *testing.T) {
-	for line, want := range map[string][]string{
-		"python3 check.py":            {"python3", "check.py"},
-		`  a  "b c" 'd "e"' f\ g`:     {"a", "b c", `d "e"`, "f g"},
-		`x "" ''`:                     {"x", "", ""},
-		`a"b c"d`:                     {"ab cd"},
-		`"a\"b" '\'`:                  {`a"b`, `\`},
-		"$HOME; rm -rf / | `x` > y *": {"$HOME;", "rm", "-rf", "/", "|", "`x`", ">", "y", "*"},
-	} {
-		got, err := splitCommand(line)
-		if err != nil {
-			t.Errorf("splitCommand(%s): %v", line, err)
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("splitCommand(%s) mismatch (-want +got):\n%s", line, d)
-		}
-	}
-	for _, line := range []string{"", " ", `"a`, `'a`, `a\`} {
-		if words, err := splitCommand(line); err == nil {
-			t.Errorf("splitCommand(%q) = %q, want an error", line, words)
-		}
-	}
-}

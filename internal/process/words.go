@@ -1,4 +1,4 @@
-package grader
+package process
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// splitCommand splits a command line into words at white space. Quotes keep white space, and outside of single quotes a backslash keeps
-// the next character. It does nothing else that a shell does.
-func splitCommand(line string) ([]string, error) {
+// Words splits a command line into words at white space. Quotes keep white space, and outside of single quotes a backslash keeps
+// the next character. It does nothing else that a shell does. A line without a word is an error.
+func Words(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	inWord, escaped := false, false
