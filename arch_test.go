@@ -18,7 +18,7 @@ var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec"},
 	{"text", "shell", "curl", "retry", "outbound", "process", "redact", "draw", "config"},
 	{
-		"llm", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
+		"llm", "a2a", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
