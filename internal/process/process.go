@@ -216,6 +216,35 @@ func (p *Process) Killed() bool {
 // Exit returns how the program has ended, after Exited: nil for status 0, else an *exec.ExitError.
 func (p *Process) Exit() error { return p.exit }
 
+// EndError is a program that has ended while something was expected of it.
+type EndError struct {
+	// How says how it has ended, with its status.
+	How string
+	// Said is the end of what it wrote to its standard error.
+	Said string
+}
+
+func (e *EndError) Error() string {
+	if e.Said == "" {
+		return e.How
+	}
+	return e.How + ", and it says: " + e.Said
+}
+
+// Ended returns how the program has ended, after Stop. It is never nil.
+func (p *Process) Ended() error {
+	how := "the program exited with status 0"
+	switch exit, exited := errors.AsType[*exec.ExitError](p.exit); {
+	case p.Killed():
+		how = "the program closed its output, broke off"
+	case exited && exit.Exited():
+		how = fmt.Sprintf("the program exited with status %d", exit.ExitCode())
+	case p.exit != nil:
+		how = "the program exited by " + p.exit.Error() // a signal
+	}
+	return &EndError{how, p.Said()}
+}
+
 // Said returns the last 4 KB of the program's standard error, without white space at its ends.
 func (p *Process) Said() string { return strings.ToValidUTF8(strings.TrimSpace(p.said.text()), "") }
 

@@ -1,0 +1,246 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Shared is one program that many conversations speak with, line by line. It is started for the first line that is sent, and again for the first
+// one of a conversation that has not spoken with it when it has ended. It is safe for concurrent use; Close it.
+type Shared struct {
+	Command Command
+	// Most is the most that a line may have, in bytes, and all lines that a conversation has not taken.
+	Most int
+	// Owner returns the conversation that a line belongs to; empty for one that is passed over. An error is a line that should belong to one.
+	Owner func(line []byte) (conversation string, err error)
+
+	mu     sync.Mutex
+	now    *generation
+	closed bool
+}
+
+// generation is one run of the program.
+type generation struct {
+	process *Process
+	most    int
+	// lines are those that are to be written. The one writer writes them whole: half a line would spoil the next one's.
+	lines chan []byte
+	// ended is closed when the program has ended; why says how.
+	ended chan struct{}
+	why   error
+	sides sync.WaitGroup
+
+	mu    sync.Mutex
+	lanes map[string]*Lane
+	// stray is a line that belongs to no conversation.
+	stray error
+}
+
+// Lane is one conversation's part of a Shared. It is for one goroutine. Leave it.
+type Lane struct {
+	shared *Shared
+	id     string
+	in     *generation
+	// The fields below are guarded by in.mu.
+	waiting bool
+	read    [][]byte
+	bytes   int
+	failed  error
+	// news has room for one signal: something has come.
+	news chan struct{}
+}
+
+// Join returns the lane of a conversation.
+func (s *Shared) Join(id string) *Lane { return &Lane{shared: s, id: id, news: make(chan struct{}, 1)} }
+
+// current returns the run of the program that a new conversation speaks with.
+func (s *Shared) current() (*generation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("the shared program is closed")
+	}
+	if s.now != nil {
+		select {
+		case <-s.now.ended:
+		default:
+			return s.now, nil
+		}
+	}
+	p, err := Start(s.Command)
+	if err != nil {
+		return nil, err
+	}
+	g := &generation{process: p, most: s.Most, lines: make(chan []byte), ended: make(chan struct{}), lanes: map[string]*Lane{}}
+	g.sides.Go(g.write)
+	g.sides.Go(func() { g.listen(s.Owner) })
+	s.now = g
+	return g, nil
+}
+
+// Close ends the program as Stop does.
+func (s *Shared) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	g := s.now
+	s.mu.Unlock()
+	if g != nil {
+		g.process.Stop(Grace)
+		g.sides.Wait()
+	}
+	return nil
+}
+
+func (g *generation) write() {
+	for {
+		select {
+		case line := <-g.lines:
+			_ = g.process.Write(context.Background(), line) // ends with the program
+		case <-g.ended:
+			return
+		}
+	}
+}
+
+// listen gives each line to its conversation until the program ends.
+func (g *generation) listen(owner func([]byte) (string, error)) {
+	r := NewReader(g.process, g.most)
+	for {
+		line, err := r.Line(context.Background()) // ends with the program
+		if err != nil {
+			g.end(err)
+			return
+		}
+		id, err := owner(line)
+		g.mu.Lock()
+		if err != nil {
+			g.lost(err)
+		} else if lane := g.lanes[id]; lane != nil {
+			lane.take(line, g.most)
+		}
+		g.mu.Unlock()
+	}
+}
+
+// lost is told of a line whose conversation is not known. It is that of the only one that waits for an answer, if there is only one.
+func (g *generation) lost(err error) {
+	g.stray = err
+	var waiting []*Lane
+	for _, lane := range g.lanes {
+		if lane.waiting {
+			waiting = append(waiting, lane)
+		}
+	}
+	if len(waiting) == 1 {
+		waiting[0].fail(err)
+	}
+}
+
+// end tells all conversations that have spoken with the program that it has ended.
+func (g *generation) end(err error) {
+	if errors.Is(err, ErrTooLong) {
+		g.process.Stop(0)
+		g.why = err
+	} else {
+		g.process.Stop(Grace)
+		g.why = g.process.Ended()
+	}
+	close(g.ended)
+}
+
+func (l *Lane) take(line []byte, most int) {
+	if l.bytes += len(line); l.bytes > most {
+		l.fail(fmt.Errorf("%w %d bytes", ErrTooLong, most))
+		return
+	}
+	l.read, l.waiting = append(l.read, line), false
+	l.tell()
+}
+
+func (l *Lane) fail(err error) {
+	if l.failed == nil {
+		l.failed = err
+	}
+	l.tell()
+}
+
+func (l *Lane) tell() {
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+}
+
+// Send sends a line, which must have its end. The error is that of ctx, or says that the program has ended or cannot be started.
+func (l *Lane) Send(ctx context.Context, line []byte) error {
+	if l.in == nil {
+		g, err := l.shared.current()
+		if err != nil {
+			return err
+		}
+		l.in = g
+		g.mu.Lock()
+		g.lanes[l.id] = l
+		g.mu.Unlock()
+	}
+	l.in.mu.Lock()
+	l.waiting = true
+	l.in.mu.Unlock()
+	select {
+	case l.in.lines <- line:
+		return nil
+	case <-l.in.ended:
+		return l.in.why
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has ended.
+func (l *Lane) Line(ctx context.Context) ([]byte, error) {
+	for {
+		l.in.mu.Lock()
+		if len(l.read) > 0 {
+			line := l.read[0]
+			l.read, l.bytes = l.read[1:], l.bytes-len(line)
+			l.in.mu.Unlock()
+			return line, nil
+		}
+		failed, stray := l.failed, l.in.stray
+		l.in.mu.Unlock()
+		if failed != nil {
+			return nil, failed
+		}
+		select {
+		case <-l.news:
+			continue
+		default:
+		}
+		select {
+		case <-l.news:
+		case <-l.in.ended:
+			select {
+			case <-l.news: // what came before the end
+			default:
+				return nil, l.in.why
+			}
+		case <-ctx.Done():
+			if stray != nil {
+				return nil, fmt.Errorf("%w, but %w", ctx.Err(), stray)
+			}
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Leave ends the conversation. What still comes for it is dropped.
+func (l *Lane) Leave() {
+	if l.in == nil {
+		return
+	}
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	delete(l.in.lanes, l.id)
+}
