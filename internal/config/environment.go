@@ -49,7 +49,7 @@ func (f *filling) value(n source.Node) source.Value {
 func (f *filling) variable(found, path string) string {
 	match := variable.FindStringSubmatch(found)
 	if value, set := f.env(match[1]); set {
-		return value
+		return strings.ReplaceAll(value, "{{", `\{{`) // which is plain text to a template
 	}
 	if fallback, ok := strings.CutPrefix(match[2], ":-"); ok {
 		return fallback
