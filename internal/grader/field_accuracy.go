@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
+	"rehearse/internal/jsonpath"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -63,11 +64,11 @@ func readField(n source.Node) field {
 		"relative":  func(n source.Node) { relative = n.Bool() },
 		"formats":   func(n source.Node) { layouts = readLayouts(n) },
 	})
-	var problem string
-	if f.expr, problem = parsePath(f.path); problem != "" && n.Kind == source.Map {
-		n.Field("path").Report(pathHint, "not a JSONPath: %s", problem)
+	var err error
+	if f.expr, err = jsonpath.Parse(f.path); err != nil && n.Kind == source.Map {
+		n.Field("path").Report(jsonpath.Hint, "not a JSONPath: %v", err)
 	}
-	if problem == "" && !f.expr.Normal() {
+	if err == nil && !f.expr.Normal() {
 		n.Field("path").Report("write $.name or $.list[0].name; json_path takes wildcards and filters", "the path of a field leads to one value")
 	}
 	if layouts == nil {

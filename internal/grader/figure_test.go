@@ -2,15 +2,13 @@ package grader
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rehearse/internal/jsonpath"
 )
 
 // TestFigures holds numbers of any size against arbitrary precision: equality, order, and that none changes in a document.
@@ -63,68 +61,17 @@ func TestFiltersThatCannotCompare(t *testing.T) {
 		{"$[?(@.id < @.than)].n", `[{"id":100000000000000000000,"than":99999999999999999999,"n":1},{"id":-100000000000000000001,"than":-100000000000000000000,"n":2}]`, `2`},
 		{"$[?(@.id == @.text)].n", `[{"id":9223372036854775809,"text":"9223372036854775809","n":1}]`, ``},
 	} {
-		expr, problem := parsePath(tc.path)
+		expr, problem := jsonpath.Parse(tc.path)
 		doc, err := parseJSON(tc.doc)
-		if problem != "" || err != nil {
-			t.Fatalf("%s of %s: %s, %v", tc.path, tc.doc, problem, err)
+		if problem != nil || err != nil {
+			t.Fatalf("%s of %s: %v, %v", tc.path, tc.doc, problem, err)
 		}
 		var got []string
-		for _, v := range valuesAt(expr, doc) {
+		for _, v := range jsonpath.Values(expr, doc) {
 			got = append(got, jsonText(v))
 		}
 		if strings.Join(got, " ") != tc.want {
 			t.Errorf("%s of %s = %v, want %s", tc.path, tc.doc, got, tc.want)
 		}
 	}
-}
-
-// TestPiecewise holds that asking filters of each element alone gives what the library gives at once.
-func TestPiecewise(t *testing.T) {
-	paths := []string{
-		"$[?(@.a == @.b)]", "$[?(@.a == @.b)].b", "$..[?(@.a == @.b)]", "$[*][?(@ == 1)]", "[?(@.a > 0)]", "$.a[?(@.b == $.b)]", "$..a[?(@ < 2)]",
-		"$[?(@.a == 1)][?(@ == 1)]", "$[?(@.a)].a[?(@.b == $.c)]",
-	}
-	leaf := rapid.SampledFrom([]string{"0", "1", "2", `"1"`, "null"})
-	var value func(depth int) *rapid.Generator[string]
-	value = func(depth int) *rapid.Generator[string] {
-		if depth == 0 {
-			return leaf
-		}
-		list := rapid.Map(rapid.SliceOfN(value(depth-1), 0, 3), func(all []string) string { return "[" + strings.Join(all, ",") + "]" })
-		object := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID), func(keys []string) string { return strings.Join(keys, "") })
-		mapping := rapid.Custom(func(t *rapid.T) string {
-			var fields []string
-			for _, key := range object.Draw(t, "keys") {
-				fields = append(fields, fmt.Sprintf("%q:%s", string(key), value(depth-1).Draw(t, "value")))
-			}
-			return "{" + strings.Join(fields, ",") + "}"
-		})
-		return rapid.OneOf(leaf, list, mapping)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		expr, problem := parsePath(rapid.SampledFrom(paths).Draw(t, "path"))
-		text := value(3).Draw(t, "doc")
-		doc, err := parseJSON(text)
-		if problem != "" || err != nil {
-			t.Fatal(problem, err)
-		}
-		want, ok := get(expr, doc)
-		if !ok {
-			t.Skip("it cannot be compared")
-		}
-		root, slots := withSlots(doc, expr)
-		if diff := gocmp.Diff(sorted(want), sorted(piecewise(expr, doc, root, slots))); diff != "" {
-			t.Fatalf("%s of %s (-at once +piecewise):\n%s", expr, text, diff)
-		}
-	})
-}
-
-func sorted(values []any) []string {
-	texts := make([]string, 0, len(values))
-	for _, v := range values {
-		data, _ := json.Marshal(v)
-		texts = append(texts, string(data))
-	}
-	slices.Sort(texts)
-	return texts
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
+	"rehearse/internal/jsonpath"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -33,7 +34,7 @@ func newJSONPath(a *Args) runner.Grader {
 		if err != nil {
 			return yesNo(want, false, fmt.Sprintf("%s, which is not JSON: %s", quote(x.Output), err)), nil
 		}
-		passed, evidence := check.all(valuesAt(expr, doc))
+		passed, evidence := check.all(jsonpath.Values(expr, doc))
 		return yesNo(want, passed, evidence), nil
 	})
 }
@@ -71,24 +72,11 @@ func found(values []any) string {
 
 // jsonPath compiles a path; a bad one is reported.
 func (a *Args) jsonPath(path string) jp.Expr {
-	expr, problem := parsePath(path)
-	if problem != "" && a.node.Has("path") {
-		a.Report("path", pathHint, "not a JSONPath: %s", problem)
+	expr, err := jsonpath.Parse(path)
+	if err != nil && a.node.Has("path") {
+		a.Report("path", jsonpath.Hint, "not a JSONPath: %v", err)
 	}
 	return expr
-}
-
-const pathHint = "write $.name, $.list[0].name or $.list[*].name; put keys with special characters in brackets: $['net-total']"
-
-func parsePath(path string) (expr jp.Expr, problem string) {
-	if strings.TrimSpace(path) == "" {
-		return nil, "it is empty"
-	}
-	expr, err := jp.ParseString(path)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return expr, ""
 }
 
 // valueCheck reads equals, contains, matches, exists, min and max. An author gives exactly one of them, or both min and max.

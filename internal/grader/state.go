@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"rehearse/internal/jsonpath"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 )
@@ -18,7 +19,7 @@ func newState(a *Args) runner.Grader {
 		if problem != "" {
 			return coded(code, want, false, problem), nil
 		}
-		passed, evidence := check.all(valuesAt(expr, doc))
+		passed, evidence := check.all(jsonpath.Values(expr, doc))
 		return coded(code, want, passed, evidence), nil
 	})
 }

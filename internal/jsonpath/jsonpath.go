@@ -1,16 +1,62 @@
-package grader
+// Package jsonpath reads JSONPaths (RFC 9535) and follows them.
+package jsonpath
 
 import (
+	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ohler55/ojg/jp"
 )
 
-// valuesAt returns the values of a document to which a path leads. A comparison that a filter of the path cannot make, such as that of two
+// Hint is what the author of a bad path is told.
+const Hint = "write $.name, $.list[0].name or $.list[*].name; put keys with special characters in brackets: $['net-total']"
+
+// Parse reads a path. The $ at its beginning may be missing.
+func Parse(path string) (jp.Expr, error) {
+	if strings.TrimSpace(path) == "" {
+		return nil, errors.New("it is empty")
+	}
+	return jp.ParseString(path)
+}
+
+// Ordered returns the values of a document to which a path leads, in the order of the document's lists and of the names of its objects.
+func Ordered(expr jp.Expr, doc any) []any {
+	found := Values(expr, doc)
+	if len(found) < 2 {
+		return found
+	}
+	places, ok := locate(expr, doc)
+	if !ok || len(places) != len(found) {
+		return found
+	}
+	slices.SortStableFunc(places, func(a, b jp.Expr) int { return slices.CompareFunc(a, b, compareSteps) })
+	for i, place := range places {
+		found[i] = place.First(doc)
+	}
+	return found
+}
+
+func locate(expr jp.Expr, doc any) (places []jp.Expr, ok bool) {
+	defer func() { ok = recover() == nil }() // see get
+	return expr.Locate(doc, 0), true
+}
+
+func compareSteps(a, b jp.Frag) int {
+	x, isX := a.(jp.Nth)
+	y, isY := b.(jp.Nth)
+	if isX && isY {
+		return cmp.Compare(x, y)
+	}
+	return strings.Compare(string(a.Append(nil, true, false)), string(b.Append(nil, true, false)))
+}
+
+// Values returns the values of a document to which a path leads. A comparison that a filter of the path cannot make, such as that of two
 // objects, selects nothing.
-func valuesAt(expr jp.Expr, doc any) []any {
+func Values(expr jp.Expr, doc any) []any {
 	if values, ok := get(expr, doc); ok {
 		return values
 	}
