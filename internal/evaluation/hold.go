@@ -212,7 +212,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test
 func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prior, err error) {
 	now := e.setup.Now()
 	h = &Held{Dir: e.Out, began: now, Run: result.Run{
-		Schema: result.Schema, ID: RunID(now), Version: e.Version, Command: e.Command, StartedAt: now.UTC(),
+		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command, StartedAt: now.UTC(),
 		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
 	}}
 	h.Run.Count(&result.Tallies{}, e.planned.byTarget)

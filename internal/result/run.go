@@ -73,6 +73,8 @@ type Run struct {
 	Schema  int    `json:"schema"`
 	ID      string `json:"run_id"`
 	Version string `json:"version"`
+	// Commit is the revision that the program was built from, with "+dirty" behind it where files had been changed; "unknown" without a stamp.
+	Commit string `json:"commit"`
 	// Fingerprint is a hash of everything that decides the records.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Command is the command line without secrets.
