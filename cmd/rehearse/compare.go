@@ -66,8 +66,8 @@ func (f *compareFlags) run(c *cobra.Command, env *Env, a, b string) error {
 	}
 	for i, of := range []result.Compared{found.Baseline, found.Candidate} {
 		if of.ExitReason == result.ReasonDied {
-			fmt.Fprintf(env.Stderr, "rehearse: %s; go on with\n  rehearse run --resume %s\n",
-				report.BrokenOff([]string{"baseline", "candidate"}[i], of), shellQuote(dirs[i]))
+			fmt.Fprintf(env.Stderr, "rehearse: %s; go on with\n  %s\n",
+				report.BrokenOff([]string{"baseline", "candidate"}[i], of), goOn(sides[i].Run, dirs[i]))
 		}
 	}
 	if err := f.print(env, found); err != nil {

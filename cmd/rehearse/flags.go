@@ -49,6 +49,8 @@ type runFlags struct {
 	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
+	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
+	regraded string
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {

@@ -88,7 +88,7 @@ func (f *runFlags) run(ctx context.Context, env *Env) error {
 func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) error {
 	progress := newProgress(env, f.quiet)
 	c.Spec, c.Out, c.Formats, c.Command, c.Version = f.spec(), f.out, f.formats, f.commandLine, version()
-	c.Resume, c.Rerun, c.Sink = f.resume != "", f.rerun, progress
+	c.Resume, c.Rerun, c.Regrade, c.Sink = f.resume != "", f.rerun, f.regraded, progress
 	c.Compare.IgnoreTarget = f.ignoreTarget
 	gate, err := compare.ParseGate(f.failOn)
 	if err != nil {
@@ -126,17 +126,29 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
+	if err := f.sinceGraded(env, held); err != nil {
+		return err
+	}
 	if held.Run.Code() == result.ExitInterrupted {
 		again := ""
 		if f.rerun != "" {
 			again = " --rerun " + f.rerun
 		}
-		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  rehearse run --resume %s%s\n", shellQuote(held.Dir), again)
+		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  %s%s\n", goOn(held.Run, held.Dir), again)
 	}
 	if held.Run.Code() != result.ExitPassed {
 		return &exitError{code: held.Run.Code()}
 	}
 	return nil
+}
+
+// goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is begun anew: judges are
+// not asked twice for the same verdict.
+func goOn(run result.Run, dir string) string {
+	if run.RegradedFrom != "" {
+		return "rehearse grade " + shellQuote(run.RegradedFrom)
+	}
+	return "rehearse run --resume " + shellQuote(dir)
 }
 
 // fewTests is how many tests are listed on the terminal without being asked for.
@@ -190,6 +202,9 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	if err != nil {
 		return nil, nil, usage("cannot resume: %w", err)
 	}
+	if run.RegradedFrom != "" {
+		return nil, nil, usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`", run.ID, run.RegradedFrom, goOn(run, dir))
+	}
 	if len(run.Command) == 0 {
 		return nil, nil, usage("cannot resume %s: its run.json does not say what was run", dir)
 	}
@@ -204,13 +219,7 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 		if flag.Name == "resume" || flag.Name == "rerun" {
 			return
 		}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			then, _ := flags.Lookup(flag.Name).Value.(pflag.SliceValue)
-			// Set notes that the flag was given, Replace drops what was given before.
-			clash = errors.Join(clash, flags.Set(flag.Name, flag.Value.String()), then.Replace(list.GetSlice()))
-		} else {
-			clash = errors.Join(clash, flags.Set(flag.Name, flag.Value.String()))
-		}
+		clash = errors.Join(clash, setFlag(flags, flag))
 	})
 	if clash != nil {
 		return nil, nil, usage("cannot resume %s: %w", dir, clash)
@@ -221,6 +230,16 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	}
 	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, commandLine(flags, args)
 	return then, args, nil
+}
+
+// setFlag gives a flag the value that it has in another set, as if it had been said.
+func setFlag(flags *pflag.FlagSet, said *pflag.Flag) error {
+	if list, ok := said.Value.(pflag.SliceValue); ok {
+		to, _ := flags.Lookup(said.Name).Value.(pflag.SliceValue)
+		// Set notes that the flag was given, Replace drops what was given before.
+		return errors.Join(flags.Set(said.Name, said.Value.String()), to.Replace(list.GetSlice()))
+	}
+	return flags.Set(said.Name, said.Value.String())
 }
 
 // findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the configuration file or,

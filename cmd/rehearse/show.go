@@ -37,7 +37,7 @@ func newShow(env *Env) *cobra.Command {
 				return usage("cannot show the run: %w", err)
 			}
 			if run.ExitReason == result.ReasonDied {
-				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  rehearse run --resume %s\n", shellQuote(dir))
+				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  %s\n", goOn(run, dir))
 			}
 			tests := runlog.Read(dir)
 			if test != "" {

@@ -61,6 +61,9 @@ func (e *Evaluation) ask(ctx context.Context) error {
 
 // askTargets adds what the targets of a suite can ask.
 func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) error {
+	if e.regraded != nil {
+		return nil
+	}
 	for _, target := range e.planned.targets {
 		if !e.planned.calledBy(suiteName, target) {
 			continue

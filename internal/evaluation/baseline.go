@@ -12,7 +12,11 @@ import (
 
 // findBaseline finds the run that this one is compared with, before anything is asked. What cannot be compared is an error.
 func (e *Evaluation) findBaseline(ctx context.Context) (err error) {
-	if e.spec.Baseline == "" {
+	switch {
+	case e.spec.Baseline == "" && e.regraded != nil:
+		e.baseline = e.regraded.dir
+		return nil
+	case e.spec.Baseline == "":
 		return nil
 	}
 	if e.baseline, err = FindRun(ctx, e.setup, e.spec.Baseline); err != nil {

@@ -39,6 +39,9 @@ type Config struct {
 	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
 	Resume bool
 	Rerun  string
+	// Regrade is the folder of a finished run whose conversations are graded again: no target is asked. Empty holds them. It is the baseline
+	// where the spec names no other.
+	Regrade string
 	// Compare says how the run is matched with its baseline, Gate what the comparison means for its exit code. A gate needs a baseline.
 	Compare compare.Options
 	Gate    compare.Gate
@@ -79,13 +82,15 @@ type Evaluation struct {
 	asked    *asks
 	index    *index
 	baseline string
+	// regraded is the run that is graded again; nil for a run that holds its own conversations.
+	regraded *regraded
 
 	mu     sync.Mutex
 	warned []string
 }
 
 // New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read.
-func New(ctx context.Context, c Config) (*Evaluation, error) {
+func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
@@ -99,7 +104,6 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 	if e.suites == nil {
 		c.Setup.Graded()
 		var problems source.Problems
-		var err error
 		if e.suites, problems, err = Load(e.spec.Suites, c.Setup.Suites()); err != nil {
 			return nil, err
 		}
@@ -123,7 +127,16 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 			e.setup = at
 		}
 	}
-	var err error
+	if c.Regrade != "" {
+		if e.regraded, err = openRegraded(c.Regrade); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				_ = e.regraded.records.Close() // nothing was written
+			}
+		}()
+	}
 	if e.planned, err = e.plan(); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ type Held struct {
 // Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
 // given up. An error says that the run could not go on; what was finished is in its folder.
 func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
+	if e.regraded != nil {
+		defer func() { _ = e.regraded.records.Close() }() // nothing was written
+	}
 	e.index = e.openIndex(ctx)
 	defer func() { <-e.index.opened }()
 	if err := e.prepare(ctx); err != nil {
@@ -49,6 +52,9 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, err
 	}
 	e.tell(prior)
+	if e.regraded != nil {
+		e.tellRegraded(h.Run.LeftOut)
+	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
 	o, err := orchestrator.New(orchestrator.Config{
@@ -59,7 +65,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
+		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
@@ -82,7 +88,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 			e.abort(h, err)
 		}
 	}
-	if e.planned.budget > 0 && records.Totals().Cost.Unknown {
+	if e.planned.budget > 0 && e.regraded == nil && records.Totals().Cost.Unknown {
 		e.warn("the cost of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
 	}
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
@@ -126,6 +132,9 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	if err := e.ask(ctx); err != nil {
 		return err
 	}
+	if e.regraded != nil {
+		return e.prepareGradings()
+	}
 	for call, execution := range e.planned.calls {
 		t, err := e.setups[call.suite].Target(call.target, execution)
 		if err != nil {
@@ -133,6 +142,11 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 		}
 		e.targets[call] = t
 	}
+	return e.prepareGradings()
+}
+
+// prepareGradings makes the assertion engines of the tests.
+func (e *Evaluation) prepareGradings() error {
 	for key, judged := range e.planned.gradings {
 		if err := e.prepareGrading(key, judged); err != nil {
 			return err
@@ -200,6 +214,9 @@ func (e *Evaluation) judgeName() string {
 
 // hold holds the conversation of one job.
 func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	if e.regraded != nil {
+		return e.regrade(ctx, j)
+	}
 	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
@@ -226,6 +243,12 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if h.Dir == "" {
 		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
 	}
+	if e.regraded != nil {
+		h.Run.RegradedFrom = e.regraded.run.ID
+		if err := e.regraded.apart(h.Dir); err != nil {
+			return nil, p, err
+		}
+	}
 	if err := e.takeFolder(ctx, h); err != nil {
 		return nil, p, err
 	}
@@ -242,6 +265,11 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 		return nil, p, err
 	}
 	h.Run.LeftOut = p.leftOutKeys()
+	if e.regraded != nil {
+		if h.Run.LeftOut, err = e.match(); err != nil {
+			return nil, p, err
+		}
+	}
 	if err := e.writeRun(h); err != nil {
 		return nil, p, err
 	}

@@ -78,8 +78,10 @@ func (e *Evaluation) plan() (*plan, error) {
 		p.budget = max(p.budget, execution.BudgetUSD)
 	}
 	p.workers = cmp.Or(e.spec.Limits.Workers, p.workers, e.setup.Config().Workers, defaultWorkers)
-	if err := e.check(); err != nil {
-		return nil, err
+	if e.regraded == nil { // what is checked is whether targets can be asked
+		if err := e.check(); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.choose(); err != nil {
 		return nil, err
@@ -92,6 +94,9 @@ func (e *Evaluation) plan() (*plan, error) {
 			return nil, source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more", u.Test.ID)
 		}
 		p.count(u)
+	}
+	if p.tests == 0 && e.regraded != nil {
+		return nil, source.Invalid("run %s has no record of a test that was selected: check the suites, --filter and --tag", e.regraded.run.ID)
 	}
 	if p.tests == 0 {
 		return nil, source.Invalid("no test was selected: check --filter, --tag and --sample")
@@ -134,19 +139,31 @@ func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 					continue
 				}
 				t.Execution = p.e.execution(s, t.Execution)
-				targets, err := p.e.targetNames(s, t)
+				units, err := p.e.unitsOf(s, t)
 				if err != nil {
 					yield(orchestrator.Unit{}, err)
 					return
 				}
-				for _, target := range targets {
-					if !yield(orchestrator.Unit{Test: t, Target: target}, nil) {
+				for _, u := range units {
+					if !yield(u, nil) {
 						return
 					}
 				}
 			}
 		}
 	}
+}
+
+// unitsOf returns a test once for each of its targets.
+func (e *Evaluation) unitsOf(s *suite.Suite, t *suite.Test) (units []orchestrator.Unit, err error) {
+	if e.regraded != nil {
+		return e.regradedUnits(t), nil
+	}
+	targets, err := e.targetNames(s, t)
+	for _, target := range targets {
+		units = append(units, orchestrator.Unit{Test: t, Target: target})
+	}
+	return units, err
 }
 
 func (p *plan) isNeeded(suiteName, id string) bool { return p.needed[testKey{suiteName, id}] }

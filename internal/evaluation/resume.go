@@ -214,9 +214,12 @@ func (e *Evaluation) tell(p prior) {
 
 // leftOutKeys returns the tests with records that the plan does not have, in order.
 func (p prior) leftOutKeys() []result.Key {
-	return slices.SortedFunc(maps.Keys(p.leftOut), func(a, b result.Key) int {
-		return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.TestID, b.TestID), cmp.Compare(a.Target, b.Target))
-	})
+	return slices.SortedFunc(maps.Keys(p.leftOut), compareKeys)
+}
+
+// compareKeys orders tests by their suites, ids and targets.
+func compareKeys(a, b result.Key) int {
+	return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.TestID, b.TestID), cmp.Compare(a.Target, b.Target))
 }
 
 // maxNamed is how many tests a sentence names.
@@ -229,7 +232,11 @@ func named(keys []result.Key) string {
 			names = append(names, fmt.Sprintf("and %d more", len(keys)-i))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", k.TestID, k.Target))
+		name := k.TestID
+		if k.Target != "" {
+			name += " (" + k.Target + ")"
+		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -49,6 +49,9 @@ type Plan struct {
 	Needed func(suiteName, id string) bool
 	// Prior returns the outcome of a conversation that an interrupted run has finished. It may be nil.
 	Prior func(k result.Key) (Outcome, bool)
+	// Regraded is true when the conversations were held before and are graded again: every trial counts, also after one that passed, and only
+	// judges are paid.
+	Regraded bool
 	// BudgetUSD is the cost from which the run starts nothing new; 0 means no budget. SpentUSD is what an interrupted run has spent before.
 	BudgetUSD, SpentUSD float64
 }

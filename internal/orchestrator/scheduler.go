@@ -89,7 +89,7 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 			}
 			continue
 		}
-		if spent := s.plan.SpentUSD + s.tally.Totals().Cost.USD; s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
+		if spent := s.spent(); s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
 			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
 		}
 		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {
@@ -103,6 +103,15 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 		s.observe()
 	}
 	return nil
+}
+
+// spent returns the known cost so far, in US dollars.
+func (s *scheduler) spent() float64 {
+	totals := s.tally.Totals()
+	if s.plan.Regraded {
+		return s.plan.SpentUSD + totals.Judge.Cost.USD
+	}
+	return s.plan.SpentUSD + totals.Cost.USD
 }
 
 // ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
@@ -181,7 +190,7 @@ func (s *scheduler) start(n *unit) error {
 	}
 	s.units[n.key] = n
 	first := n.Test.Execution.Trials.Count
-	if n.strategy() == suite.PassAtK {
+	if s.oneByOne(n) {
 		first = 1
 	}
 	for n.issued < first {
@@ -198,6 +207,9 @@ func (n *unit) strategy() suite.Strategy {
 	}
 	return suite.PassAtK
 }
+
+// oneByOne reports whether a trial that passes spares the next ones.
+func (s *scheduler) oneByOne(n *unit) bool { return n.strategy() == suite.PassAtK && !s.plan.Regraded }
 
 // issueTrial makes the unit's next trial ready, or takes its outcome from an earlier run.
 func (s *scheduler) issueTrial(n *unit) error {
@@ -239,10 +251,10 @@ func (s *scheduler) finish(ctx context.Context, f finished) error {
 func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	n.trials = append(n.trials, record)
 	count := n.Test.Execution.Trials.Count
-	if n.strategy() == suite.PassAtK && record.Verdict != result.Pass && n.issued < count {
+	if s.oneByOne(n) && record.Verdict != result.Pass && n.issued < count {
 		return s.issueTrial(n)
 	}
-	if len(n.trials) < n.issued || n.strategy() != suite.PassAtK && len(n.trials) < count {
+	if len(n.trials) < n.issued || !s.oneByOne(n) && len(n.trials) < count {
 		return nil
 	}
 	sum := aggregate(n, s.Now())

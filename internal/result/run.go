@@ -102,7 +102,7 @@ type Run struct {
 	// NotRun names tests of a stopped run that were not run, at most MaxNotRun of them; Totals counts all.
 	NotRun []Key `json:"not_run,omitempty"`
 	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no longer asked for.
-	// They count nowhere.
+	// They count nowhere. Of a run that was graded again they are the tests that left the suite, which this run has no records of.
 	LeftOut  []Key    `json:"left_out,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// ExitReason is one of the constants; ExitMessage says in a sentence why a run stopped.

@@ -49,6 +49,12 @@ type SeedError struct{ Reason string }
 
 func (e *SeedError) Error() string { return "the state is not as it was set: " + e.Reason }
 
+// FailureError is the error of a target that knows the failure to be recorded, such as one that plays an earlier run. The failure is recorded as
+// it is.
+type FailureError struct{ Failure result.Failure }
+
+func (e *FailureError) Error() string { return e.Failure.Message }
+
 // Grader decides one assertion. Implementations are safe for concurrent use.
 type Grader interface {
 	// Grade returns a score between 0 and 1 with the evidence.

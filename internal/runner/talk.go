@@ -168,8 +168,11 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
 		f.Message = tooLong(h.Test)
 	}
+	if known, ok := errors.AsType[*FailureError](err); ok {
+		f, i = known.Failure, known.Failure.Turn-1
+	}
 	h.failed = &f
-	if i < len(h.scores) {
+	if i >= 0 && i < len(h.scores) {
 		h.scores[i].Verdict = result.Error
 		h.scores[i].Failures = []result.Failure{f}
 	}
