@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "grader", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine",
+		"dataset", "runner", "grader", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
 		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",
@@ -212,6 +212,8 @@ var behindTheDoor = map[string]string{
 	"sitebot":              "chat: a turn of the chatbot",
 	"sitebot/verify":       "e2e verify",
 	"suite":                "schema, validate: suites",
+	"chat":                 "chat: what a chatbot said",
+	"talk":                 "chat: conversations by hand",
 	"target":               "flow chat: settings of a flow's target",
 	"text":                 "text from outside is made harmless for terminals",
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,79 +10,205 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/marker"
+	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/suite"
+	"rehearse/internal/talk"
 )
 
 func newChat(env *Env) *cobra.Command {
-	var o setup.SitesOptions
-	var name, language, configFile string
-	var verbose, localPrompt bool
+	f := &chatFlags{}
 	c := &cobra.Command{
 		Use:   "chat",
-		Short: "Talk to a website's chatbot in the terminal",
-		Long: `Talk to the chatbot of a website in the terminal, or send it the lines of standard input. The signals 👉 👇 💌 are left out, as a web page does.
-/state shows what the chatbot remembers, /reset starts a new session, /quit ends.`,
-		Example: `  rehearse chat --sites examples/sites --site kestrel-rota.example --model openai:gpt-5-mini
+		Short: "Talk to any agent in the terminal, and save the talk as a test",
+		Long: `Talk to a target in the terminal, or send it the lines of standard input. /state shows what the agent remembers, /reset starts a new
+conversation, /quit ends. A message that is not answered is said, and the talk goes on.
+
+Without --target, the default target of rehearse.yaml answers. --sites talks to the chatbot of a website: its words come as they are found, and
+the signals 👉 👇 💌 are left out, as a web page does.
+
+--save adds the talk to a suite, which is made if it is missing, as a test with a turn for each message: the reply as expected_output, and
+assertions for the tool calls and the node that were seen.
+
+Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not answered, 130 interrupted.`,
+		Example: `  rehearse chat                                             the default target of rehearse.yaml
+  rehearse chat --target openai:gpt-5-mini --system 'Be brief.'
+  rehearse chat --target shop --save evals/shop.suite.yaml  the talk becomes a test
+  printf 'hello\n' | rehearse chat --target scripted:examples/quickstart/agent.yaml
+  rehearse chat --sites examples/sites --site kestrel-rota.example --model openai:gpt-5-mini
   printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:examples/sites/bot.yaml -v`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := env.open(setup.Options{Config: configFile, LocalPrompt: localPrompt})
-			if err != nil {
-				return outcome(err)
-			}
-			defer env.closed(s)
-			if !o.InDatabase() {
-				if s, err = s.At(setup.FolderOf(o.Dir)); err != nil {
-					return outcome(err)
-				}
-			}
-			opened, err := s.Sites(c.Context(), o)
-			if err != nil {
-				return outcome(err)
-			}
-			found, err := opened.Choose(name)
-			if err != nil {
-				return outcome(err)
-			}
-			talk := &siteChat{env: env, bot: opened.Bot, site: found, language: language, verbose: verbose}
-			return talk.run(c.Context())
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, env) },
 	}
 	c.AddCommand(newChatGraph(env))
 	flags := c.Flags()
-	flags.StringVar(&o.Dir, "sites", ".", "folder of websites' chatbots, or the file of one")
-	flags.StringVar(&name, "site", "", "name of the site (default: the only one)")
-	flags.StringVar(&o.Model, "model", "", "model that answers: PROVIDER:MODEL, or a name in rehearse.yaml (default: that of the site)")
-	flags.StringVar(&o.Prompts, "prompts", "", "folder of prompts that the site names")
-	flags.BoolVar(&localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&language, "language", "", "language of fixed messages (default: the site's)")
-	flags.StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites)")
-	flags.BoolVarP(&verbose, "verbose", "v", false, "show intent, route, skills and warnings")
+	flags.StringVarP(&f.target, "target", "t", "", "the target: a name in rehearse.yaml, or a short form such as openai:gpt-5-mini (default: that of rehearse.yaml)")
+	flags.StringVar(&f.system, "system", "", "system message before the conversation")
+	flags.StringVar(&f.save, "save", "", "suite to which the talk is added as a test when it ends")
+	flags.BoolVar(&f.inputsOnly, "no-expected", false, "save the messages only, not the replies")
+	flags.StringVar(&f.sites.Dir, "sites", ".", "folder of websites' chatbots, or the file of one")
+	flags.StringVar(&f.site, "site", "", "name of the site (default: the only one)")
+	flags.StringVar(&f.sites.Model, "model", "", "model that answers for a chatbot or a flow: PROVIDER:MODEL, or a name in rehearse.yaml (default: its own)")
+	flags.StringVar(&f.sites.Prompts, "prompts", "", "folder of prompts that the site names")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
+	flags.StringVar(&f.language, "language", "", "language of a site's fixed messages (default: the site's)")
+	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites or this folder)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show node, tool calls, time and tokens of a reply; of a site intent, route, skills and warnings")
+	c.MarkFlagsMutuallyExclusive("target", "sites")
+	c.MarkFlagsMutuallyExclusive("target", "site")
+	c.MarkFlagsMutuallyExclusive("system", "sites")
+	c.MarkFlagsMutuallyExclusive("system", "site")
 	return c
 }
 
-func newChatGraph(env *Env) *cobra.Command {
-	var format, out string
-	c := &cobra.Command{
-		Use:   "graph",
-		Short: "Draw the graph that a turn of the chatbot runs",
-		Long:  `Draw the graph that a turn of the chatbot runs, from the definition that runs it. What a rule chooses is a dashed line.`,
-		Example: `  rehearse chat graph
-  rehearse chat graph --format svg --out chatbot.svg`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			g, err := sitebot.Drawing()
-			if err != nil {
-				return outcome(err)
-			}
-			return drawGraph(env, g, format, out)
-		},
+type chatFlags struct {
+	target, system, save             string
+	site, language, config           string
+	sites                            setup.SitesOptions
+	inputsOnly, localPrompt, verbose bool
+}
+
+func (f *chatFlags) run(c *cobra.Command, env *Env) error {
+	s, err := env.open(setup.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model})
+	if err != nil {
+		return outcome(err)
 	}
-	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or svg")
-	c.Flags().StringVarP(&out, "out", "o", "", "file to write (default: standard output)")
-	return c
+	defer env.closed(s)
+	here, err := s.At(".")
+	if err != nil {
+		return outcome(err)
+	}
+	given := c.Flags().Changed
+	if f.target == "" && !given("sites") && !given("site") {
+		f.target = here.Config().Target
+	}
+	if f.target != "" {
+		return f.toTarget(c.Context(), env, here)
+	}
+	return f.toSite(c.Context(), env, s)
+}
+
+// converse holds the conversation of a terminal until it ends or a signal comes.
+func converse(ctx context.Context, env *Env, t talk.Terminal) error {
+	t.In = env.Stdin
+	if env.Interactive {
+		t.Prompt = env.Stderr
+	}
+	ctx, release := untilSignal(ctx, env)
+	defer release()
+	err := t.Run(ctx)
+	if errors.Is(err, context.Canceled) {
+		return &exitError{code: result.ExitInterrupted}
+	}
+	return err
+}
+
+// toTarget talks to a target.
+func (f *chatFlags) toTarget(ctx context.Context, env *Env, s *setup.Setup) error {
+	opened, err := s.Target(f.target, suite.Execution{})
+	if err != nil {
+		return outcome(err)
+	}
+	t := &targetChat{env: env, talk: talk.New(opened, f.system), verbose: f.verbose}
+	err = converse(ctx, env, talk.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	if closed := t.talk.Close(); closed != nil {
+		fmt.Fprintln(env.Stderr, "rehearse: the conversation could not be closed: "+closed.Error())
+	}
+	return f.end(env, s, err, t.talk.Turns(), t.failed)
+}
+
+// end saves the talk, however it has ended, and says so.
+func (f *chatFlags) end(env *Env, s *setup.Setup, err error, turns []talk.Turn, failed int) error {
+	if failed > 0 && err == nil {
+		err = &exitError{code: result.ExitNotRun}
+	}
+	saved := f.saved(env, s, turns)
+	switch {
+	case err == nil:
+		return outcome(saved)
+	case saved != nil:
+		fmt.Fprintln(env.Stderr, "rehearse: "+saved.Error())
+	}
+	return outcome(err)
+}
+
+// saved keeps the talk as a test, where that is wanted.
+func (f *chatFlags) saved(env *Env, s *setup.Setup, turns []talk.Turn) error {
+	if f.save == "" {
+		return nil
+	}
+	id, err := talk.Save(f.system, turns, talk.Saving{
+		File: f.save, Now: env.Now(), InputsOnly: f.inputsOnly, Options: s.Suites(), Mask: s.Secrets().Text,
+	})
+	if err == nil {
+		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id, shellQuote(f.save), id)
+	}
+	return err
+}
+
+// targetChat is a conversation with a target in a terminal.
+type targetChat struct {
+	env     *Env
+	talk    *talk.Talk
+	verbose bool
+	// failed counts messages that were not answered.
+	failed int
+}
+
+func (c *targetChat) reset(ctx context.Context) error {
+	if err := c.talk.Reset(ctx); err != nil {
+		return err
+	}
+	for _, m := range c.talk.Greeting() {
+		fmt.Fprintln(c.env.Stdout, m.Content.String())
+	}
+	return nil
+}
+
+func (c *targetChat) say(ctx context.Context, message string) (over bool, err error) {
+	reply, err := c.talk.Say(ctx, message)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		c.failed++
+		fmt.Fprintf(c.env.Stderr, "  (not answered: %v)\n", err)
+		return false, nil
+	}
+	fmt.Fprintln(c.env.Stdout, reply.Text)
+	if c.verbose {
+		fmt.Fprintf(c.env.Stderr, "  (%s)\n", talk.Beside(reply))
+	}
+	if reply.Ended {
+		fmt.Fprintln(c.env.Stderr, "  (the agent has ended the conversation)")
+	}
+	return reply.Ended, nil
+}
+
+// state shows what is known of the agent's state, from its last reply.
+func (c *targetChat) state(context.Context) error { return printJSON(c.env.Stderr, c.talk.State()) }
+
+// toSite talks to the chatbot of a website.
+func (f *chatFlags) toSite(ctx context.Context, env *Env, s *setup.Setup) (err error) {
+	if !f.sites.InDatabase() {
+		if s, err = s.At(setup.FolderOf(f.sites.Dir)); err != nil {
+			return outcome(err)
+		}
+	}
+	opened, err := s.Sites(ctx, f.sites)
+	if err != nil {
+		return outcome(err)
+	}
+	found, err := opened.Choose(f.site)
+	if err != nil {
+		return outcome(err)
+	}
+	t := &siteChat{env: env, bot: opened.Bot, site: found, language: f.language, verbose: f.verbose}
+	err = converse(ctx, env, talk.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	return f.end(env, s, err, t.turns, 0)
 }
 
 // siteChat is one visitor in a terminal.
@@ -93,15 +218,11 @@ type siteChat struct {
 	site, language string
 	session        string
 	verbose        bool
+	turns          []talk.Turn
 }
 
-func (c *siteChat) run(ctx context.Context) error {
-	t := terminal{env: c.env, say: c.say, state: c.state, reset: c.reset}
-	return t.run(ctx)
-}
-
-func (c *siteChat) reset() error {
-	c.session = "terminal-" + rand.Text()
+func (c *siteChat) reset(context.Context) error {
+	c.session, c.turns = "terminal-"+rand.Text(), nil
 	return nil
 }
 
@@ -118,6 +239,7 @@ func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) 
 		return false, outcome(err)
 	}
 	fmt.Fprintln(c.env.Stdout)
+	c.turns = append(c.turns, talk.Turn{Message: text, Reply: chat.Reply{Text: marker.Strip(said)}})
 	c.tell(o.Metadata)
 	return false, nil
 }
@@ -147,58 +269,4 @@ func (c *siteChat) state(ctx context.Context) error {
 		return outcome(err)
 	}
 	return printJSON(c.env.Stderr, json.RawMessage(data))
-}
-
-// terminal holds a conversation with whoever writes lines on standard input, a person or a pipe.
-type terminal struct {
-	env *Env
-	// say answers a message; over is true when the conversation has come to its end.
-	say func(ctx context.Context, message string) (over bool, err error)
-	// state shows what the agent remembers, reset begins anew.
-	state func(ctx context.Context) error
-	reset func() error
-}
-
-// maxLine bounds one message.
-const maxLine = 64 << 10
-
-func (t *terminal) run(ctx context.Context) error {
-	if err := t.reset(); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(t.env.Stdin)
-	lines.Buffer(nil, maxLine)
-	for t.prompt(); lines.Scan(); t.prompt() {
-		over, err := t.line(ctx, strings.TrimSpace(lines.Text()))
-		if err != nil || over {
-			return err
-		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return usage("a message is longer than %d KB", maxLine>>10)
-	} else if err != nil {
-		return outcome(err)
-	}
-	return nil
-}
-
-func (t *terminal) prompt() {
-	if t.env.Interactive {
-		fmt.Fprint(t.env.Stderr, "> ")
-	}
-}
-
-// line carries out a command, or answers a message.
-func (t *terminal) line(ctx context.Context, text string) (over bool, err error) {
-	switch text {
-	case "":
-		return false, nil
-	case "/quit", "/exit":
-		return true, nil
-	case "/reset":
-		return false, t.reset()
-	case "/state":
-		return false, t.state(ctx)
-	}
-	return t.say(ctx, text)
 }

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/talk"
 	"rehearse/internal/target"
 )
 
@@ -81,11 +82,10 @@ func (c *flowChat) open(s *setup.Setup, name, model string) error {
 }
 
 func (c *flowChat) run(ctx context.Context) error {
-	t := terminal{env: c.env, say: c.say, state: c.state, reset: c.reset}
-	return t.run(ctx)
+	return outcome(converse(ctx, c.env, talk.Terminal{Say: c.say, State: c.state, Reset: c.reset}))
 }
 
-func (c *flowChat) reset() error {
+func (c *flowChat) reset(context.Context) error {
 	var err error
 	if c.session, err = c.engine.Begin(c.flow, c.seed()); err != nil {
 		return outcome(source.AsInvalid(err))
