@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"rehearse/internal/inbox"
 )
 
 // ErrTooLong says that a program wrote more than it may.
-var ErrTooLong = errors.New("larger than")
+var ErrTooLong = inbox.ErrTooLong
 
 // ExitError is a program that ended with a status other than 0.
 type ExitError struct {

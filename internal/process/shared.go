@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"rehearse/internal/inbox"
 )
 
 // Shared is one program that many conversations speak with, line by line. It is started for the first line that is sent, and again for the first
@@ -43,17 +45,13 @@ type Lane struct {
 	shared *Shared
 	id     string
 	in     *generation
-	// The fields below are guarded by in.mu.
+	box    *inbox.Box
+	// waiting is true until something has come for the last line that was sent; in.mu guards it.
 	waiting bool
-	read    [][]byte
-	bytes   int
-	failed  error
-	// news has room for one signal: something has come.
-	news chan struct{}
 }
 
 // Join returns the lane of a conversation.
-func (s *Shared) Join(id string) *Lane { return &Lane{shared: s, id: id, news: make(chan struct{}, 1)} }
+func (s *Shared) Join(id string) *Lane { return &Lane{shared: s, id: id, box: inbox.New(s.Most)} }
 
 // current returns the run of the program that a new conversation speaks with.
 func (s *Shared) current() (*generation, error) {
@@ -118,7 +116,8 @@ func (g *generation) listen(owner func([]byte) (string, error)) {
 		if err != nil {
 			g.lost(err)
 		} else if lane := g.lanes[id]; lane != nil {
-			lane.take(line, g.most)
+			lane.waiting = false
+			lane.box.Put(line)
 		}
 		g.mu.Unlock()
 	}
@@ -134,7 +133,7 @@ func (g *generation) lost(err error) {
 		}
 	}
 	if len(waiting) == 1 {
-		waiting[0].fail(err)
+		waiting[0].box.Fail(err)
 	}
 }
 
@@ -147,30 +146,12 @@ func (g *generation) end(err error) {
 		g.process.Stop(Grace)
 		g.why = g.process.Ended()
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, lane := range g.lanes {
+		lane.box.Fail(g.why)
+	}
 	close(g.ended)
-}
-
-func (l *Lane) take(line []byte, most int) {
-	if l.bytes += len(line); l.bytes > most {
-		l.fail(fmt.Errorf("%w %d bytes", ErrTooLong, most))
-		return
-	}
-	l.read, l.waiting = append(l.read, line), false
-	l.tell()
-}
-
-func (l *Lane) fail(err error) {
-	if l.failed == nil {
-		l.failed = err
-	}
-	l.tell()
-}
-
-func (l *Lane) tell() {
-	select {
-	case l.news <- struct{}{}:
-	default:
-	}
 }
 
 // Send sends a line, which must have its end. The error is that of ctx, or says that the program has ended or cannot be started.
@@ -181,13 +162,15 @@ func (l *Lane) Send(ctx context.Context, line []byte) error {
 			return err
 		}
 		l.in = g
-		g.mu.Lock()
-		g.lanes[l.id] = l
-		g.mu.Unlock()
 	}
 	l.in.mu.Lock()
-	l.waiting = true
+	l.in.lanes[l.id], l.waiting = l, true
 	l.in.mu.Unlock()
+	select {
+	case <-l.in.ended:
+		return l.in.why
+	default: // if it ends from now on, the box is told
+	}
 	select {
 	case l.in.lines <- line:
 		return nil
@@ -200,39 +183,16 @@ func (l *Lane) Send(ctx context.Context, line []byte) error {
 
 // Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has ended.
 func (l *Lane) Line(ctx context.Context) ([]byte, error) {
-	for {
-		l.in.mu.Lock()
-		if len(l.read) > 0 {
-			line := l.read[0]
-			l.read, l.bytes = l.read[1:], l.bytes-len(line)
-			l.in.mu.Unlock()
-			return line, nil
-		}
-		failed, stray := l.failed, l.in.stray
-		l.in.mu.Unlock()
-		if failed != nil {
-			return nil, failed
-		}
-		select {
-		case <-l.news:
-			continue
-		default:
-		}
-		select {
-		case <-l.news:
-		case <-l.in.ended:
-			select {
-			case <-l.news: // what came before the end
-			default:
-				return nil, l.in.why
-			}
-		case <-ctx.Done():
-			if stray != nil {
-				return nil, fmt.Errorf("%w, but %w", ctx.Err(), stray)
-			}
-			return nil, ctx.Err()
-		}
+	line, err := l.box.Next(ctx)
+	if err == nil || ctx.Err() == nil {
+		return line, err
 	}
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	if l.in.stray != nil {
+		err = fmt.Errorf("%w, but %w", err, l.in.stray)
+	}
+	return nil, err
 }
 
 // Leave ends the conversation. What still comes for it is dropped.

@@ -1,0 +1,82 @@
+// Package inbox keeps what has come for a conversation until it is taken, within a bound.
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrTooLong says that more has come than may.
+var ErrTooLong = errors.New("larger than")
+
+// Box holds lines or messages in the order in which they came. Any goroutine may put; one takes. Make it with New.
+type Box struct {
+	most int
+	// news has room for one signal: something has come.
+	news chan struct{}
+
+	mu     sync.Mutex
+	held   [][]byte
+	bytes  int
+	failed error
+}
+
+// New returns a box for at most so many bytes.
+func New(most int) *Box { return &Box{most: most, news: make(chan struct{}, 1)} }
+
+// Put adds a line or message, which the box then owns. One that does not fit is dropped, and fails the box with ErrTooLong.
+func (b *Box) Put(data []byte) {
+	b.mu.Lock()
+	if b.bytes+len(data) > b.most {
+		b.mu.Unlock()
+		b.Fail(fmt.Errorf("%w %d bytes", ErrTooLong, b.most))
+		return
+	}
+	b.held, b.bytes = append(b.held, data), b.bytes+len(data)
+	b.mu.Unlock()
+	b.tell()
+}
+
+// Fail makes Next return an error once everything that came before it is taken. The first error counts.
+func (b *Box) Fail(err error) {
+	b.mu.Lock()
+	if b.failed == nil {
+		b.failed = err
+	}
+	b.mu.Unlock()
+	b.tell()
+}
+
+func (b *Box) tell() {
+	select {
+	case b.news <- struct{}{}:
+	default: // there is a signal already
+	}
+}
+
+// Next waits for the next line or message and takes it. The error is that of Fail, or of ctx.
+func (b *Box) Next(ctx context.Context) ([]byte, error) {
+	for {
+		b.mu.Lock()
+		failed := b.failed
+		if len(b.held) > 0 {
+			data := b.held[0]
+			b.held[0] = nil
+			b.held, b.bytes = b.held[1:], b.bytes-len(data)
+			b.mu.Unlock()
+			return data, nil
+		}
+		b.held = nil
+		b.mu.Unlock()
+		if failed != nil {
+			return nil, failed
+		}
+		select {
+		case <-b.news:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

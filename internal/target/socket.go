@@ -1,0 +1,82 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"rehearse/internal/inbox"
+)
+
+// socketGrace is how long the other side may take to answer the end of a conversation.
+const socketGrace = 2 * time.Second
+
+// socket is an open WebSocket. One goroutine reads it all the time, so that pings are answered also between turns.
+type socket struct {
+	conn *websocket.Conn
+	box  *inbox.Box
+	// hangUp closes the connection at once; ended is closed when nobody reads any more.
+	hangUp context.CancelFunc
+	ended  chan struct{}
+}
+
+// dial opens a WebSocket. ctx bounds the handshake only. The answer to a handshake that failed is returned where there is one, with the beginning
+// of its body. Most bounds a message, and all messages that were not taken, in bytes.
+func dial(ctx context.Context, client *http.Client, url string, header http.Header, subprotocols []string, most int) (*socket, *http.Response, error) {
+	conn, answer, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client, HTTPHeader: header, Subprotocols: subprotocols})
+	if err != nil {
+		return nil, answer, err
+	}
+	conn.SetReadLimit(int64(most))
+	open, hangUp := context.WithCancel(context.Background())
+	s := &socket{conn: conn, box: inbox.New(most), hangUp: hangUp, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.box.Fail(s.listen(open, most))
+	}()
+	return s, answer, nil
+}
+
+// listen reads messages until the connection ends, and returns how it has.
+func (s *socket) listen(ctx context.Context, most int) error {
+	for {
+		_, data, err := s.conn.Read(ctx)
+		closed, orderly := errors.AsType[websocket.CloseError](err)
+		switch {
+		case err == nil:
+			s.box.Put(data)
+		case errors.Is(err, websocket.ErrMessageTooBig):
+			return fmt.Errorf("%w %d bytes", inbox.ErrTooLong, most)
+		case orderly && closed.Reason != "":
+			return fmt.Errorf("the WebSocket broke off: closed with %d, %s", closed.Code, closed.Reason)
+		case orderly:
+			return fmt.Errorf("the WebSocket broke off: closed with %d", closed.Code)
+		default:
+			return fmt.Errorf("the WebSocket broke off: %w", err)
+		}
+	}
+}
+
+// send sends a text message. That the connection has ended is no error: whoever waits for an answer is told.
+func (s *socket) send(ctx context.Context, data []byte) error {
+	if err := s.conn.Write(ctx, websocket.MessageText, data); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// next returns the next message.
+func (s *socket) next(ctx context.Context) ([]byte, error) { return s.box.Next(ctx) }
+
+// close says goodbye and closes the connection. It returns when nothing of it is left.
+func (s *socket) close() {
+	late := time.AfterFunc(socketGrace, s.hangUp)
+	defer late.Stop()
+	_ = s.conn.Close(websocket.StatusNormalClosure, "") // the other side may have gone
+	s.hangUp()
+	<-s.ended
+}
