@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/process"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"rehearse/internal/shell"
 )
 
 const (
@@ -36,7 +36,7 @@ func newCommand(a *Args) runner.Grader {
 	config, _ := a.Node("config", "any value", "passed to the program as it is", false)
 	p := &program{timeout: a.DurationOr("timeout", defaultTimeout, "how long the program may take (60s)"), config: config.Any()}
 	if ok {
-		p.words = commandWords(n)
+		p.words = shell.Command(n)
 	}
 	p.dir = dir
 	if !filepath.IsAbs(dir) {
@@ -47,21 +47,6 @@ func newCommand(a *Args) runner.Grader {
 	}
 	p.check = runner.Check{Assertion: a.Assertion}
 	return p
-}
-
-func commandWords(n source.Node) []string {
-	if n.Kind != source.List {
-		words, err := process.Words(n.Text())
-		if err != nil {
-			n.Report("write the program and its arguments", "%s", err)
-		}
-		return words
-	}
-	words := n.Texts()
-	if len(words) == 0 || words[0] == "" {
-		n.Report("write the program and its arguments", "the command is empty")
-	}
-	return words
 }
 
 // Grade runs the program once.
