@@ -22,7 +22,8 @@ type Kinds interface {
 	Read(n source.Node, at Place) Target
 }
 
-// Place is the configuration in which a target stands. It reads what targets of several kinds have.
+// Place is the configuration in which a target stands. It reads what targets of several kinds have. The zero value is that of a target that no
+// configuration describes: paths begin at the working folder, and there are no models.
 type Place struct{ file *File }
 
 // Model reads {provider, model, …}, PROVIDER:MODEL or the name of a model.
@@ -60,8 +61,11 @@ func (p Place) ModelName(n source.Node) string {
 
 // Path resolves a path against the configuration's folder. Empty stays empty.
 func (p Place) Path(name string) string {
-	if name == "" || filepath.IsAbs(name) {
+	switch {
+	case name == "" || filepath.IsAbs(name):
 		return name
+	case p.file == nil:
+		return filepath.Clean(name)
 	}
 	return filepath.Join(p.file.Dir, name)
 }

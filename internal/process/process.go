@@ -233,16 +233,22 @@ func (e *EndError) Error() string {
 
 // Ended returns how the program has ended, after Stop. It is never nil.
 func (p *Process) Ended() error {
-	how := "the program exited with status 0"
-	switch exit, exited := errors.AsType[*exec.ExitError](p.exit); {
-	case p.Killed():
-		how = "the program closed its output, broke off"
-	case exited && exit.Exited():
-		how = fmt.Sprintf("the program exited with status %d", exit.ExitCode())
-	case p.exit != nil:
-		how = "the program exited by " + p.exit.Error() // a signal
+	if p.Killed() {
+		return &EndError{"the program closed its output, broke off", p.Said()}
 	}
-	return &EndError{how, p.Said()}
+	return &EndError{how(p.exit), p.Said()}
+}
+
+// how says how a program has ended, by the error of its exit.
+func how(exit error) string {
+	status, ok := errors.AsType[*exec.ExitError](exit)
+	switch {
+	case exit == nil:
+		return "the program exited with status 0"
+	case ok && status.Exited():
+		return fmt.Sprintf("the program exited with status %d", status.ExitCode())
+	}
+	return "the program exited by " + exit.Error() // a signal
 }
 
 // Said returns the last 4 KB of the program's standard error, without white space at its ends.

@@ -88,6 +88,8 @@ type shared struct {
 	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
 	sites     map[sitesKey]*Sites
+	// last is what is closed in the end, besides the fields of this struct.
+	last []func() error
 	// read are the sites of places, which may not be opened yet.
 	read map[string]readSites
 
@@ -220,11 +222,17 @@ func (s *shared) warn(text string) {
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
 func (s *shared) Recorded() bool { return s.tape != nil && !s.tape.off() }
 
+// closing keeps what is to be closed in the end. Its caller holds opening.
+func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt) }
+
 // Close closes everything that was opened.
 func (s *Setup) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	var faults []error
+	for _, closeIt := range s.last {
+		faults = append(faults, closeIt())
+	}
 	for _, opened := range s.sites {
 		faults = append(faults, opened.close())
 	}

@@ -20,6 +20,9 @@ type Kind struct {
 	// short makes a target of "prefix:PATH" or "prefix:PATH#NAME"; nil for a kind without a short form.
 	short  func(path, name string) config.Target
 	prefix string
+	// stands returns the mapping that a text stands for; ok is false for a text that is no short form of the kind. Nil for a kind without one, or
+	// whose short form names a file.
+	stands func(text string) (mapping map[string]any, ok bool)
 }
 
 // Options are the settings of a target, besides its model. Each kind has a type of its own.
@@ -81,6 +84,9 @@ var _ config.Kinds = Table(nil)
 // Read reads a target of a configuration: a mapping with a kind, a kind's short form, or else a model in its short form.
 func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 	if n.Kind == source.String {
+		if t, ok := kinds.standing(n, at); ok {
+			return t
+		}
 		if t, ok := kinds.resolved(n.Scalar, at.Path); ok {
 			return t
 		}
@@ -105,6 +111,13 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 // Short reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, "site:PLACE" or "site:PLACE#NAME", a chatbot of a folder or file
 // of sites, and the short form of any other kind. ok is false for any other text. A relative path starts at the working folder.
 func (kinds Table) Short(short string) (t config.Target, ok bool) {
+	reader := &source.Reader{}
+	if t, ok := kinds.standing(reader.Node(source.FromAny(short), ""), config.Place{}); ok {
+		if err := reader.Problems.Err(); err != nil {
+			t.Options = faulty{source.Invalid("target %s: %w", short, err)}
+		}
+		return t, true
+	}
 	return kinds.resolved(short, func(path string) string {
 		if filepath.IsAbs(path) {
 			return path
@@ -112,6 +125,28 @@ func (kinds Table) Short(short string) (t config.Target, ok bool) {
 		return filepath.Clean(path)
 	})
 }
+
+// standing reads a text that stands for a mapping of a kind.
+func (kinds Table) standing(n source.Node, at config.Place) (t config.Target, ok bool) {
+	for _, k := range kinds {
+		if k.stands == nil {
+			continue
+		}
+		if mapping, ok := k.stands(n.Scalar); ok {
+			whole := source.FromAny(mapping)
+			whole.Line, whole.Column = n.Line, n.Column
+			return k.read(n.With(whole), at), true
+		}
+	}
+	return config.Target{}, false
+}
+
+// faulty are the settings of a target whose short form cannot be read.
+type faulty struct{ err error }
+
+func (f faulty) open(config.Model, Parts) (runner.Target, error)         { return nil, f.err }
+func (f faulty) asks(context.Context, config.Model, Parts) (Asks, error) { return Asks{}, f.err }
+func (faulty) complete() bool                                            { return true }
 
 // resolved reads a short form, with its path resolved.
 func (kinds Table) resolved(short string, resolve func(path string) string) (t config.Target, ok bool) {

@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/source"
 )
 
 // Parts open what targets are made of. Package setup provides them.
@@ -29,9 +30,25 @@ type Parts struct {
 	Token func(variable string) (string, error)
 	// Recorded wraps whatever is asked like a model in the recording, if there is one.
 	Recorded func(name string, m llm.Model) llm.Model
+	// Limited makes a model share limits with all others of its provider and address.
+	Limited func(m llm.Model, c config.Model, at string) llm.Model
+	// Environ returns the environment of a program: without secrets but those that its own configuration names.
+	Environ func(configuration source.Value) []string
+	// Closing keeps what is to be closed in the end.
+	Closing func(func() error)
 	// Client sends requests.
 	Client *http.Client
 	// Retries and Timeout are the test's own; nil and 0 leave them to the target.
 	Retries *int
 	Timeout time.Duration
+}
+
+// limited returns what wraps an agent in its limits and the recording.
+func (p Parts) limited(c config.Model, at string) func(name string, m llm.Model) llm.Model {
+	return func(name string, m llm.Model) llm.Model {
+		if p.Limited != nil {
+			m = p.Limited(m, c, at)
+		}
+		return p.Recorded(name, m)
+	}
 }

@@ -1,0 +1,49 @@
+package target
+
+import (
+	"cmp"
+	"time"
+
+	"rehearse/internal/config"
+	"rehearse/internal/source"
+)
+
+// defaultMaxBytes is the most that one answer may have, in bytes.
+const defaultMaxBytes = 8 << 20
+
+// Bounds are the limits of an agent that answers over a wire. The zero value has the defaults.
+type Bounds struct {
+	// Timeout bounds one reply; 0 means two minutes. MaxBytes bounds one answer; 0 means 8 MB.
+	Timeout  time.Duration
+	MaxBytes int
+	// Concurrency and RequestsPerMinute hold for all conversations together; 0 means no limit.
+	Concurrency, RequestsPerMinute int
+	// Price is what the agent's tokens cost, where it reports usage.
+	Price config.Price
+}
+
+func (b *Bounds) fields() map[string]func(source.Node) {
+	return map[string]func(source.Node){
+		"timeout":             func(n source.Node) { b.Timeout = n.Duration() },
+		"max_bytes":           func(n source.Node) { b.MaxBytes = n.Int(1) },
+		"concurrency":         func(n source.Node) { b.Concurrency = n.Int(1) },
+		"requests_per_minute": func(n source.Node) { b.RequestsPerMinute = n.Int(1) },
+		"input_price":         func(n source.Node) { b.Price.Input = new(n.Number(0, maxPrice)) },
+		"output_price":        func(n source.Node) { b.Price.Output = new(n.Number(0, maxPrice)) },
+	}
+}
+
+// maxPrice is the highest price that is no mistake, in dollars per million tokens.
+const maxPrice = 1e6
+
+// settled returns the bounds with the test's own time and the defaults.
+func (b Bounds) settled(p Parts) Bounds {
+	b.Timeout = cmp.Or(p.Timeout, b.Timeout, defaultTimeout)
+	b.MaxBytes = cmp.Or(b.MaxBytes, defaultMaxBytes)
+	return b
+}
+
+// limits returns what all conversations share, as a model's.
+func (b Bounds) limits(kind string) config.Model {
+	return config.Model{Provider: kind, Concurrency: b.Concurrency, RequestsPerMinute: b.RequestsPerMinute}
+}
