@@ -1,0 +1,90 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The ways in which an answer is none. Their texts are part of every error that wraps them.
+var (
+	ErrEmpty    = errors.New("empty answer")
+	ErrHTML     = errors.New("the answer is an HTML page")
+	ErrUTF8     = errors.New("the answer has bytes that are not UTF-8")
+	ErrBrokeOff = errors.New("the answer broke off")
+	ErrLarge    = errors.New("the answer is larger than")
+	ErrNotJSON  = errors.New("the answer is not JSON")
+	ErrNoReply  = errors.New("no reply at")
+	// ErrAgent is the agent's own error.
+	ErrAgent = errors.New("the agent reports an error")
+)
+
+// shownOfBody bounds how much of a body is shown, in characters.
+const shownOfBody = 200
+
+// Large is the error of an answer that is larger than so many bytes.
+func Large(bytes int) error { return fmt.Errorf("%w %s", ErrLarge, Size(bytes)) }
+
+func notJSON(data []byte, cause error) error {
+	if endsEarly(cause) {
+		return fmt.Errorf("%w: it is not JSON, but ends in the middle: %s", ErrBrokeOff, clip(string(data), shownOfBody))
+	}
+	return fmt.Errorf("%w: %s", ErrNotJSON, clip(string(data), shownOfBody))
+}
+
+// agentError is the error that a value at the path of errors stands for, if it is one: not null, false or "".
+func agentError(v any) error {
+	if v == nil || v == false || v == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrAgent, clip(prose(v), 500))
+}
+
+// maxKeys bounds how many keys of an answer are named.
+const maxKeys = 20
+
+// keysOf collects the keys of what was looked through.
+type keysOf struct {
+	names map[string]bool
+	other string
+}
+
+func (k *keysOf) add(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if k.names == nil {
+			k.names = map[string]bool{}
+		}
+		for name := range v {
+			if len(k.names) < 10*maxKeys {
+				k.names[name] = true
+			}
+		}
+	case []any:
+		k.other = fmt.Sprintf("a list of %d", len(v))
+	case nil:
+		k.other = "null"
+	default:
+		k.other = "no object"
+	}
+}
+
+func (k *keysOf) String() string {
+	if len(k.names) == 0 {
+		if k.other == "" {
+			return "the answer is an object without keys"
+		}
+		return "the answer is " + k.other
+	}
+	names := slices.Sorted(maps.Keys(k.names))
+	more := ""
+	if len(names) > maxKeys {
+		names, more = names[:maxKeys], ", …"
+	}
+	for i := range names {
+		names[i] = clip(names[i], 40)
+	}
+	return "the answer has " + strings.Join(names, ", ") + more
+}

@@ -1,0 +1,219 @@
+package answer
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/chat"
+)
+
+// Found is what an answer says.
+type Found struct {
+	// Reply has no times and no attempts. Its usage and cost are unknown where nothing is picked.
+	Reply chat.Reply
+	// Session is the agent's id of the conversation; empty where none is found.
+	Session string
+	// Calls is how many tool calls an answer may repeat, for the next Reading of the conversation.
+	Calls int
+}
+
+// Reading reads one answer event by event. It must not be used from several goroutines at once.
+type Reading struct {
+	spec *Spec
+	// earlier is the number of tool calls of earlier turns.
+	earlier int
+	found   Found
+	calls   []chat.ToolCall
+
+	// whole is the complete text; pieces are those of a stream, when spoke is true.
+	whole         *string
+	pieces        strings.Builder
+	spoke         bool
+	input, output *float64
+	keys          keysOf
+	// strange is the first data that is no JSON.
+	strange []byte
+}
+
+// Read begins to read an answer that comes in events. Earlier is Found.Calls of the turn before.
+func (s *Spec) Read(earlier int) *Reading {
+	r := &Reading{spec: s, earlier: earlier}
+	r.found.Reply.Usage.Unknown, r.found.Reply.Cost.Unknown = true, true
+	return r
+}
+
+// doneData ends every stream.
+const doneData = "[DONE]"
+
+// Add reads an event: its name, if it has one, and its data. Last is true of the one that ends the stream. An error is one of this package, such
+// as ErrUTF8 or the agent's own error.
+func (r *Reading) Add(name string, data []byte) (last bool, err error) {
+	if !utf8.Valid(data) {
+		return false, ErrUTF8
+	}
+	end := r.end()
+	if string(bytes.TrimSpace(data)) == doneData || end.data != nil && string(data) == *end.data {
+		return true, nil
+	}
+	if len(data) == 0 {
+		return false, nil
+	}
+	doc, err := decode(data)
+	if err != nil {
+		doc = string(data)
+		if r.strange == nil {
+			r.strange = bytes.Clone(data)
+		}
+	}
+	e := event{name, doc}
+	if err := r.look(e); err != nil {
+		return false, err
+	}
+	r.listen(e)
+	if end.pick != nil {
+		return end.pick.applies(e), nil
+	}
+	return false, nil
+}
+
+func (r *Reading) end() End {
+	if r.spec.Stream == nil || r.spec.Stream.End == nil {
+		return End{}
+	}
+	return *r.spec.Stream.End
+}
+
+// listen takes the reply from an event of a stream.
+func (r *Reading) listen(e event) {
+	if text, ok := r.spec.Text.text(e); ok {
+		r.whole = &text
+	}
+	var pieces *Pick
+	if r.spec.Stream != nil {
+		pieces = r.spec.Stream.Text
+	}
+	piece, ok := pieces.text(e)
+	if pieces == nil && r.spec.Text == nil {
+		piece, ok = byName(e.doc, true)
+	}
+	if !ok {
+		return
+	}
+	if r.spoke {
+		r.pieces.WriteString(pieces.joining())
+	}
+	r.pieces.WriteString(piece)
+	r.spoke = true
+}
+
+// look takes everything but the reply from an event.
+func (r *Reading) look(e event) error {
+	r.keys.add(e.doc)
+	errs := []*Pick{r.spec.Error}
+	if r.spec.Stream != nil {
+		errs = append(errs, r.spec.Stream.Error)
+	}
+	for _, p := range errs {
+		hits := p.hits(e)
+		for _, v := range hits {
+			if err := agentError(v); err != nil {
+				return err
+			}
+		}
+	}
+	reply := &r.found.Reply
+	for _, t := range []struct {
+		pick *Pick
+		to   *string
+	}{{r.spec.Node, &reply.Node}, {r.spec.FinishReason, &reply.FinishReason}, {r.spec.TraceID, &reply.TraceID}, {r.spec.Session, &r.found.Session}} {
+		if text, ok := t.pick.text(e); ok {
+			*t.to = text
+		}
+	}
+	if hits := r.spec.State.hits(e); len(hits) == 1 {
+		reply.State = encode(hits[0])
+	} else if len(hits) > 1 {
+		reply.State = encode(hits)
+	}
+	if n, ok := r.spec.InputTokens.sum(e); ok {
+		r.input = &n
+	}
+	if n, ok := r.spec.OutputTokens.sum(e); ok {
+		r.output = &n
+	}
+	if usd, ok := r.spec.Cost.sum(e); ok {
+		reply.Cost = chat.Cost{USD: usd}
+	}
+	hits := r.spec.End.hits(e)
+	for _, v := range hits {
+		reply.Ended = v == true || v == "true" || r.spec.End.pathless
+	}
+	return r.addCalls(e)
+}
+
+// sum returns the sum of the numbers at a path. ok is false where there is none, or one that counts nothing.
+func (p *Pick) sum(e event) (sum float64, ok bool) {
+	hits := p.hits(e)
+	for _, v := range hits {
+		n, is := number(v)
+		if !is || n < 0 {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, len(hits) > 0 && !math.IsInf(sum, 0)
+}
+
+// Replied reports whether a reply has been found.
+func (r *Reading) Replied() bool { return r.whole != nil || r.spoke }
+
+// Spoken reports whether any text of a reply has been found.
+func (r *Reading) Spoken() bool { return r.pieces.Len() > 0 || r.whole != nil && *r.whole != "" }
+
+// Found returns what was found. The error is ErrNoReply or ErrNotJSON where there was no reply.
+func (r *Reading) Found() (Found, error) {
+	text, err := r.text()
+	if err != nil {
+		return Found{}, err
+	}
+	f := r.found
+	f.Reply.Text, f.Reply.ToolCalls, f.Calls = text, r.newCalls(), max(r.earlier, len(r.calls))
+	if r.input != nil && r.output != nil && *r.input+*r.output < math.MaxInt32 {
+		f.Reply.Usage = chat.Usage{InputTokens: int(*r.input), OutputTokens: int(*r.output)}
+	}
+	return f, nil
+}
+
+func (r *Reading) text() (string, error) {
+	var pieces *Pick
+	if r.spec.Stream != nil {
+		pieces = r.spec.Stream.Text
+	}
+	switch {
+	case r.whole != nil:
+		return *r.whole, nil
+	case r.spoke:
+		return r.pieces.String(), nil
+	}
+	for _, p := range []*Pick{r.spec.Text, pieces} {
+		if v, ok := p.instead(); ok {
+			if text, ok := words(v); ok {
+				return text, nil
+			}
+		}
+	}
+	switch {
+	case len(r.newCalls()) > 0:
+		return "", nil
+	case r.strange != nil:
+		return "", notJSON(r.strange, nil)
+	case r.spec.Text != nil:
+		return "", fmt.Errorf("%w %s: %v", ErrNoReply, r.spec.Text.Path, &r.keys)
+	case pieces != nil:
+		return "", fmt.Errorf("%w %s: %v", ErrNoReply, pieces.Path, &r.keys)
+	}
+	return "", fmt.Errorf("%w any of %s: %v", ErrNoReply, strings.Join(names(), ", "), &r.keys)
+}

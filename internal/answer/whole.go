@@ -1,0 +1,188 @@
+package answer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/stream"
+)
+
+// Whole reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.
+// Where a stream is configured, the answer is read like its only event.
+func (s *Spec) Whole(body []byte, media string, earlier int) (Found, error) {
+	media = mediaType(media)
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return Found{}, ErrEmpty
+	case media == "text/html" || isHTML(body):
+		return Found{}, ErrHTML
+	case !utf8.Valid(body):
+		return Found{}, ErrUTF8
+	}
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	doc, err := decode(body)
+	if err != nil {
+		if !s.mayBeText(body, media) {
+			return Found{}, notJSON(body, err)
+		}
+		doc = string(body)
+	}
+	r, e := s.Read(earlier), event{doc: doc}
+	if err := r.look(e); err != nil {
+		return Found{}, err
+	}
+	text, ok := s.Text.text(e)
+	switch {
+	case s.Stream != nil && s.Stream.Text != nil:
+		r.listen(e)
+	case s.Text == nil:
+		if text, ok = string(body), true; media != "text/plain" {
+			text, ok = byName(doc, false)
+		}
+	}
+	if ok {
+		r.whole = &text
+	}
+	return r.Found()
+}
+
+// mayBeText reports whether a body that is not JSON can be a reply: where no path needs JSON and nothing says that it should have been some.
+func (s *Spec) mayBeText(body []byte, media string) bool {
+	if s.Text != nil {
+		return s.Text.Path == "$"
+	}
+	if media == "" {
+		return !strings.ContainsRune("{[", rune(bytes.TrimSpace(body)[0]))
+	}
+	return strings.HasPrefix(media, "text/")
+}
+
+func mediaType(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media, _, _ = strings.Cut(contentType, ";")
+	}
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// isHTML reports whether a body begins like a page.
+func isHTML(body []byte) bool {
+	begin := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(body[:min(len(body), 512)], []byte("\ufeff"))))
+	return bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html"))
+}
+
+// FormatOf returns the format of a stream that a Content-Type announces; empty for any other.
+func FormatOf(contentType string) Format {
+	switch mediaType(contentType) {
+	case "text/event-stream":
+		return SSE
+	case "application/x-ndjson":
+		return JSONL
+	}
+	return ""
+}
+
+// Streamed reads an answer that comes as a stream of up to limit bytes. Each event is looked at when it has come, and spoke, unless nil, is called
+// at the first piece of the reply. Nothing is read behind the last event.
+func (s *Spec) Streamed(r io.Reader, f Format, limit, earlier int, spoke func()) (Found, error) {
+	bounded := &bounded{r: r, left: limit}
+	events := stream.SSE(bounded, limit)
+	if f == JSONL {
+		events = stream.Lines(bounded, limit)
+	}
+	reading, some, last := s.Read(earlier), false, false
+	for e, err := range events {
+		switch {
+		case errors.Is(err, ErrLarge), errors.Is(err, stream.ErrLong):
+			return Found{}, Large(limit)
+		case err != nil:
+			return Found{}, fmt.Errorf("%w: %w", ErrBrokeOff, err)
+		}
+		if err := s.whole(e, f); err != nil {
+			return Found{}, err
+		}
+		some = true
+		if last, err = reading.Add(e.Name, e.Data); err != nil {
+			return Found{}, err
+		}
+		if spoke != nil && reading.Spoken() {
+			spoke()
+			spoke = nil
+		}
+		if last {
+			break
+		}
+	}
+	switch {
+	case !some && isHTML(bounded.begin):
+		return Found{}, ErrHTML
+	case !some && len(bytes.TrimSpace(bounded.begin)) == 0:
+		return Found{}, ErrEmpty
+	case !some:
+		return Found{}, fmt.Errorf("%w: a stream without an event, which begins with %s", ErrEmpty, clip(string(bounded.begin), shownOfBody))
+	case !last && reading.end() != (End{}):
+		return Found{}, fmt.Errorf("%w: the stream ended without its last event", ErrBrokeOff)
+	}
+	return reading.Found()
+}
+
+// whole returns an error for an event that the end of the stream has cut, and for a line that is not JSON although paths need it.
+func (s *Spec) whole(e stream.Event, f Format) error {
+	text := s.Stream != nil && s.Stream.Text != nil && s.Stream.Text.Path == "$" || s.Text != nil && s.Text.Path == "$"
+	lines := f == JSONL && !text && string(e.Data) != doneData
+	begun := e.Unended && bytes.IndexAny(bytes.TrimSpace(e.Data), `{["`) == 0 && string(e.Data) != doneData
+	if !lines && !begun {
+		return nil
+	}
+	if !utf8.Valid(e.Data) {
+		return ErrUTF8
+	}
+	_, err := decode(e.Data)
+	switch {
+	case err == nil:
+		return nil
+	case e.Unended:
+		return fmt.Errorf("%w in the middle of an event: %s", ErrBrokeOff, clip(string(e.Data), shownOfBody))
+	case lines && s.Stream != nil && s.Stream.End != nil && s.Stream.End.data != nil && string(e.Data) == *s.Stream.End.data:
+		return nil
+	}
+	return notJSON(e.Data, err)
+}
+
+// bounded fails with ErrLarge when more than left bytes come, and keeps the beginning of what was read.
+type bounded struct {
+	r     io.Reader
+	left  int
+	begin []byte
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, ErrLarge
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left+1)])
+	if room := 4*shownOfBody - len(b.begin); room > 0 {
+		b.begin = append(b.begin, p[:min(n, room)]...)
+	}
+	if b.left -= n; b.left < 0 {
+		return 0, ErrLarge
+	}
+	return n, err
+}
+
+// ReadAll reads a body of up to limit bytes. Its errors are ErrLarge and ErrBrokeOff.
+func ReadAll(r io.Reader, limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	switch {
+	case len(data) > limit:
+		return nil, Large(limit)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrBrokeOff, err)
+	}
+	return data, nil
+}
