@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "grader", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
+		"dataset", "runner", "grader", "calibrate", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
 		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",
@@ -191,6 +191,7 @@ var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progr
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "report": "", "result": "", "runspec": "", "source": "",
+	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",
 	"config":               "the defaults of thresholds in flags, and the name of the configuration file",

@@ -21,6 +21,8 @@ type progress struct {
 	env   *Env
 	quiet bool
 	plain bool
+	// words name what is counted: all of it, and what passed, failed or could not be decided.
+	words [4]string
 
 	mu      sync.Mutex
 	total   int
@@ -33,7 +35,9 @@ type progress struct {
 
 var _ evaluation.Sink = (*progress)(nil)
 
-func newProgress(env *Env, quiet bool) *progress { return &progress{env: env, quiet: quiet} }
+func newProgress(env *Env, quiet bool) *progress {
+	return &progress{env: env, quiet: quiet, words: [4]string{"tests", "passed", "failed", "errors"}}
+}
 
 // Begin shows the line.
 func (p *progress) Begin(_ result.Run, tests int) {
@@ -79,8 +83,8 @@ func (p *progress) line() string {
 	t, inFlight := p.last.Totals, p.last.InFlight
 	total, started := p.total, p.started
 	p.mu.Unlock()
-	line := fmt.Sprintf("%d/%d tests · %d passed · %d failed · %d errors · %d in flight · %d tokens",
-		t.Tests, total, t.Passed, t.Failed, t.Errors, inFlight, t.Usage.Total()+t.Judge.Usage.Total())
+	line := fmt.Sprintf("%d/%d %s · %d %s · %d %s · %d %s · %d in flight · %d tokens",
+		t.Tests, total, p.words[0], t.Passed, p.words[1], t.Failed, p.words[2], t.Errors, p.words[3], inFlight, t.Usage.Total()+t.Judge.Usage.Total())
 	if t.Tests > 0 && t.Tests < total {
 		left := time.Duration(float64(p.env.Now().Sub(started)) / float64(t.Tests) * float64(total-t.Tests))
 		line += " · " + left.Round(time.Second).String() + " left"

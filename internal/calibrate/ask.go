@@ -1,0 +1,252 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"rehearse/internal/grader"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+)
+
+// maxReasoning is how many characters of a judge's reasoning are kept.
+const maxReasoning = 2_000
+
+// Options say how a judge is asked.
+type Options struct {
+	// Samples is how often the judge is asked about each answer, at least once. The first verdict counts; all of them show how far the judge
+	// agrees with itself.
+	Samples int
+	// Workers is how many answers are asked about at once, at least one.
+	Workers int
+	// Threshold makes a verdict of a score.
+	Threshold float64
+	// Again asks the judge also about answers that it has judged before, by the file.
+	Again bool
+	// Observe is called whenever the asks about an answer have ended; it may be nil. It must return quickly.
+	Observe func(Progress)
+}
+
+// Progress counts the answers that are done.
+type Progress struct {
+	Done, Agreed, Differing, Undecided int
+	Use                                result.JudgeUse
+}
+
+// Answer is what one ask brought.
+type Answer struct {
+	Verdict Verdict
+	// Score is nil where there is none.
+	Score     *float64
+	Reasoning string
+	// Why says why there is no verdict.
+	Why string
+}
+
+// Asked is an item with the judge's answers, none when the judge was not asked.
+type Asked struct {
+	*Item
+	Answers []Answer
+}
+
+// Verdict returns the judge's verdict, empty when it was not asked.
+func (a *Asked) Verdict() Verdict {
+	if len(a.Answers) == 0 {
+		return ""
+	}
+	return a.Answers[0].Verdict
+}
+
+// Unanswered returns the first item about which a judge would have to be asked though the file does not have the answer; nil when there is none.
+func (l *Labels) Unanswered(again bool) *Item {
+	for _, item := range l.Items {
+		if !item.answered && (again || item.Judged == "") && item.decided() {
+			return item
+		}
+	}
+	return nil
+}
+
+// Asks reports whether a judge has to be asked.
+func (l *Labels) Asks(again bool) bool {
+	for _, item := range l.Items {
+		if (again || item.Judged == "") && item.decided() {
+			return true
+		}
+	}
+	return false
+}
+
+// Judges names the judges whose verdicts the file has.
+func (l *Labels) Judges() string {
+	var names []string
+	for _, item := range l.Items {
+		if item.Model != "" && !slices.Contains(names, item.Model) {
+			names = append(names, item.Model)
+		}
+	}
+	slices.Sort(names)
+	return cmp.Or(strings.Join(names, ", "), "of the file")
+}
+
+// Ask asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in flight are given up, too.
+// Items that are not done have no answers. use is what all asks took.
+func Ask(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels, o Options) (asked []*Asked, use result.JudgeUse) {
+	work := make(chan *Asked)
+	var mu sync.Mutex
+	var progress Progress
+	var workers sync.WaitGroup
+	for range max(1, o.Workers) {
+		workers.Go(func() {
+			for a := range work {
+				used := a.ask(ctx, judge, o)
+				mu.Lock()
+				use = use.Add(used)
+				progress.count(a, o.Threshold)
+				progress.Use = use
+				if o.Observe != nil {
+					o.Observe(progress)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, item := range l.Items {
+		asked = append(asked, &Asked{Item: item})
+	}
+	feed(ctx, stop, asked, work)
+	close(work)
+	workers.Wait()
+	return asked, use
+}
+
+// feed hands items to the workers until it is stopped.
+func feed(ctx context.Context, stop <-chan struct{}, asked []*Asked, work chan<- *Asked) {
+	for _, a := range asked {
+		select { // of several ways select takes any: a stop goes first
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		default:
+		}
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case work <- a:
+		}
+	}
+}
+
+func (p *Progress) count(a *Asked, threshold float64) {
+	if len(a.Answers) == 0 && a.decided() { // interrupted
+		return
+	}
+	p.Done++
+	switch people, judged := a.people(threshold), a.Verdict(); {
+	case judged == Undecided:
+		p.Undecided++
+	case people == judged:
+		p.Agreed++
+	case people == Pass || people == Fail:
+		p.Differing++
+	}
+}
+
+// decided reports whether a person has a verdict or a score. Of other items the judge is not asked.
+func (i *Item) decided() bool { return i.people(0) != Unclear }
+
+// ask asks about one item, or takes what the judge said before. An item whose asks were interrupted has no answers.
+func (a *Asked) ask(ctx context.Context, judge grader.Judge, o Options) (use result.JudgeUse) {
+	if !a.decided() {
+		return use
+	}
+	if a.Judged != "" && !o.Again {
+		a.Answers = []Answer{{Verdict: a.Judged}}
+		return use
+	}
+	var answers []Answer
+	for range max(1, o.Samples) {
+		answer, used := a.once(ctx, judge, o.Threshold)
+		use = use.Add(used)
+		if ctx.Err() != nil && answer.Verdict == Undecided {
+			return use
+		}
+		answers = append(answers, answer)
+	}
+	a.Answers = answers
+	return use
+}
+
+// once asks once. A panic becomes an answer without a verdict.
+func (a *Asked) once(ctx context.Context, judge grader.Judge, threshold float64) (answer Answer, use result.JudgeUse) {
+	defer func() {
+		if r := recover(); r != nil {
+			answer = Answer{Verdict: Undecided, Why: fmt.Sprintf("internal error in the judge, please report it: %v", r)}
+		}
+	}()
+	v, err := judge.Ask(ctx, a.question())
+	if err != nil {
+		return Answer{Verdict: Undecided, Why: err.Error()}, v.Use
+	}
+	if a.Scored() {
+		return Answer{Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning)}, v.Use
+	}
+	check, answered := v.Checks[criterionID]
+	if !answered {
+		return Answer{Verdict: Undecided, Why: "the judge did not answer the criterion"}, v.Use
+	}
+	return Answer{Verdict: verdictOf(check.Satisfied), Reasoning: text.Clip(check.Reasoning, maxReasoning)}, v.Use
+}
+
+// criterionID is what the criterion of an item is called when the judge is asked, as the first criterion of a list is in a run.
+const criterionID = "criterion-1"
+
+// question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form.
+func (a *Asked) question() grader.Question {
+	q := grader.Question{Mode: grader.Checklist, Input: a.Input, Output: a.Output, Expected: a.Expected}
+	if a.Scored() {
+		q.Mode, q.Criteria = grader.Free, a.Criterion
+	} else {
+		q.Rubrics = []grader.Rubric{{ID: criterionID, Outcome: a.Criterion}}
+	}
+	return q
+}
+
+// people returns the verdict of most people who gave one, Unclear when nobody did, and Split when there are as many of both. Scores count by their mean.
+func (i *Item) people(threshold float64) Verdict {
+	if i.Scored() {
+		return verdictOf(i.score() >= threshold)
+	}
+	pass, fail := 0, 0
+	for _, l := range i.Labels {
+		switch l.Verdict {
+		case Pass:
+			pass++
+		case Fail:
+			fail++
+		}
+	}
+	switch {
+	case pass+fail == 0:
+		return Unclear
+	case pass == fail:
+		return Split
+	}
+	return verdictOf(pass > fail)
+}
+
+// score is the mean of the scores that people gave.
+func (i *Item) score() float64 {
+	sum := 0.0
+	for _, l := range i.Labels {
+		sum += *l.Score
+	}
+	return sum / float64(len(i.Labels))
+}

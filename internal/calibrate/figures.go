@@ -1,0 +1,178 @@
+package calibrate
+
+import (
+	"math"
+
+	"rehearse/internal/stats"
+)
+
+// Figures say how far a judge agrees with people. What is not defined is nil.
+type Figures struct {
+	// N counts the answers on which people and the judge have a verdict, Agreed those with the same one.
+	N      int `json:"n"`
+	Agreed int `json:"agreed"`
+	// Accuracy is Agreed/N, with its Wilson interval.
+	Accuracy         *float64    `json:"accuracy"`
+	AccuracyInterval *[2]float64 `json:"accuracy_interval"`
+	// Kappa is Cohen's κ of the people's verdict and the judge's.
+	Kappa         *float64    `json:"kappa"`
+	KappaInterval *[2]float64 `json:"kappa_interval"`
+	// Alpha is Krippendorff's α for labels, with the judge as one more rater among the people, also of answers on which people are split.
+	Alpha         *float64    `json:"alpha"`
+	AlphaInterval *[2]float64 `json:"alpha_interval"`
+	Confusion     Confusion   `json:"confusion"`
+	// FalsePass is the share of what people failed that the judge passes, FalseFail the share of what they passed that it fails.
+	FalsePass Share `json:"false_pass"`
+	FalseFail Share `json:"false_fail"`
+	// Undecided counts answers that the judge could not decide.
+	Undecided int `json:"undecided"`
+	// Scores compares scores where people gave them; nil where nobody did.
+	Scores *ScoreFigures `json:"scores,omitempty"`
+}
+
+// Confusion counts answers by the verdict of people and then that of the judge.
+type Confusion struct {
+	PassPass int `json:"pass_pass"`
+	PassFail int `json:"pass_fail"`
+	FailPass int `json:"fail_pass"`
+	FailFail int `json:"fail_fail"`
+}
+
+// Share is a part of something, with the Wilson interval of the rate.
+type Share struct {
+	Count    int         `json:"count"`
+	Of       int         `json:"of"`
+	Rate     *float64    `json:"rate"`
+	Interval *[2]float64 `json:"interval"`
+}
+
+// ScoreFigures compares the scores of people with those of the judge.
+type ScoreFigures struct {
+	N int `json:"n"`
+	// Error is the mean absolute difference.
+	Error float64 `json:"mean_absolute_error"`
+	// WeightedKappa is Cohen's κ with quadratic weights, Alpha Krippendorff's α for numbers.
+	WeightedKappa         *float64    `json:"weighted_kappa"`
+	WeightedKappaInterval *[2]float64 `json:"weighted_kappa_interval"`
+	Alpha                 *float64    `json:"alpha"`
+	AlphaInterval         *[2]float64 `json:"alpha_interval"`
+}
+
+// seed makes the intervals of α the same every time.
+const seed = 1
+
+// figuresOf compares the verdicts on some items.
+func figuresOf(items []*Asked, threshold float64) Figures {
+	var f Figures
+	var people, judge []Verdict
+	var raters [][]Verdict
+	var human, judged []float64
+	var scores [][]float64
+	for _, a := range items {
+		first, second := a.people(threshold), a.Verdict()
+		if second == "" || first == Unclear {
+			continue
+		}
+		if second == Undecided {
+			f.Undecided++
+			continue
+		}
+		raters = append(raters, append(a.verdicts(threshold), second))
+		if first == Split {
+			continue
+		}
+		people, judge = append(people, first), append(judge, second)
+		f.Confusion.add(first, second)
+		if a.Scored() {
+			own := *a.Answers[0].Score
+			human, judged = append(human, a.score()), append(judged, own)
+			scores = append(scores, append(a.scores(), own))
+		}
+	}
+	c := f.Confusion
+	f.N, f.Agreed = len(people), c.PassPass+c.FailFail
+	if agreed := shareOf(f.Agreed, f.N); f.N > 0 {
+		f.Accuracy, f.AccuracyInterval = agreed.Rate, agreed.Interval
+	}
+	f.FalsePass, f.FalseFail = shareOf(c.FailPass, c.FailPass+c.FailFail), shareOf(c.PassFail, c.PassPass+c.PassFail)
+	f.Kappa, f.KappaInterval = kappa(stats.Kappa(people, judge))
+	f.Alpha, f.AlphaInterval = alpha(raters, stats.NominalAlpha[Verdict])
+	if len(human) > 0 {
+		f.Scores = scoreFigures(human, judged, scores)
+	}
+	return f
+}
+
+func (c *Confusion) add(people, judge Verdict) {
+	switch {
+	case people == Pass && judge == Pass:
+		c.PassPass++
+	case people == Pass:
+		c.PassFail++
+	case judge == Pass:
+		c.FailPass++
+	default:
+		c.FailFail++
+	}
+}
+
+func scoreFigures(human, judged []float64, scores [][]float64) *ScoreFigures {
+	s := &ScoreFigures{N: len(human)}
+	for i := range human {
+		s.Error += math.Abs(human[i]-judged[i]) / float64(len(human))
+	}
+	s.WeightedKappa, s.WeightedKappaInterval = kappa(stats.WeightedKappa(human, judged, stats.Quadratic))
+	s.Alpha, s.AlphaInterval = alpha(scores, stats.IntervalAlpha)
+	return s
+}
+
+// verdicts returns what each person said, without what was unclear.
+func (i *Item) verdicts(threshold float64) []Verdict {
+	var said []Verdict
+	for _, l := range i.Labels {
+		switch {
+		case l.Score != nil:
+			said = append(said, verdictOf(*l.Score >= threshold))
+		case l.Verdict != Unclear:
+			said = append(said, l.Verdict)
+		}
+	}
+	return said
+}
+
+// scores returns what each person gave.
+func (i *Item) scores() []float64 {
+	var given []float64
+	for _, l := range i.Labels {
+		given = append(given, *l.Score)
+	}
+	return given
+}
+
+func shareOf(count, of int) Share {
+	s := Share{Count: count, Of: of}
+	if of > 0 {
+		s.Rate, s.Interval = new(float64(count)/float64(of)), new(stats.Wilson(count, of))
+	}
+	return s
+}
+
+func kappa(a stats.Agreement) (*float64, *[2]float64) {
+	if !a.Defined {
+		return nil, nil
+	}
+	return &a.Kappa, &a.Interval
+}
+
+// alpha returns α of units with its interval, which is nil when nothing is known of it.
+func alpha[L any](units [][]L, of func([][]L) (float64, bool)) (*float64, *[2]float64) {
+	a, defined := of(units)
+	if !defined {
+		return nil, nil
+	}
+	interval := stats.AlphaInterval(units, seed, of)
+	if interval == [2]float64{-1, 1} {
+		return &a, nil
+	}
+	return &a, &interval
+}
