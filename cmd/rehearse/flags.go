@@ -57,7 +57,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
 	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL")
+	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
 	flags.StringVar(&f.config, "config", "", "configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")

@@ -66,7 +66,7 @@ Exit codes: 0 the gate is met, 1 it is missed, 2 wrong usage or faulty labels, 3
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL (default: the configured judge)")
+	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel (default: the configured judge)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the labels)")
 	flags.Float64Var(&f.minKappa, "min-kappa", leastKappa, "least Cohen's κ; -1 asks for none")
 	flags.Float64Var(&f.minAccuracy, "min-accuracy", 0, "least accuracy (default: none)")

@@ -71,6 +71,10 @@ type Judge struct {
 	Primary, Secondary *Model
 	// Complexity is the number of criteria plus one per 4,000 characters of context above which a question is complex.
 	Complexity int
+	// Panel are models that all judge every question, in place of Primary and Secondary; empty for a single judge.
+	Panel []Model
 	// Samples asks several times and takes the majority or median; 0 means once.
 	Samples int
+	// Canary is a criterion that no reply meets, asked beside others; "true" stands for the built-in one, "" for none.
+	Canary string
 }

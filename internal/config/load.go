@@ -220,11 +220,23 @@ func (f *File) judge(n source.Node) Judge {
 		return j
 	}
 	n.Read(map[string]func(source.Node){
-		"model":      func(n source.Node) { j.Primary = new(f.model(n)) },
-		"secondary":  func(n source.Node) { j.Secondary = new(f.model(n)) },
+		"model":     func(n source.Node) { j.Primary = new(f.model(n)) },
+		"secondary": func(n source.Node) { j.Secondary = new(f.model(n)) },
+		"panel": func(n source.Node) {
+			for _, item := range n.List() {
+				j.Panel = append(j.Panel, f.model(item))
+			}
+		},
 		"complexity": func(n source.Node) { j.Complexity = n.Int(1) },
 		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
+		"canary":     func(n source.Node) { j.Canary = n.Text() },
 	})
+	if n.Has("panel") && len(j.Panel) == 0 {
+		n.Field("panel").Report("name the models that judge", "the panel is empty")
+	}
+	if n.Has("panel") && (n.Has("model") || n.Has("secondary")) {
+		n.Field("panel").Report("keep one of the two: every model of a panel judges every question", "a judge has a panel, or a model and a secondary")
+	}
 	return j
 }
 

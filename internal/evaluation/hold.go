@@ -203,6 +203,10 @@ func (e *Evaluation) judging(s *suite.Suite) setup.Judging {
 	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
 		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
 	}
+	j.Suite.Panel = slices.Clone(j.Suite.Panel)
+	for i, name := range j.Suite.Panel {
+		j.Suite.Panel[i] = e.local(s, name)
+	}
 	j.Suite.Model, j.Suite.Secondary = e.local(s, j.Suite.Model), e.local(s, j.Suite.Secondary)
 	return j
 }

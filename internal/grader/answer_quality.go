@@ -60,10 +60,9 @@ func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.G
 			said = "not scored"
 		}
 		parts = append(parts, d.name+" "+said)
-		grade.Assertions = append(grade.Assertions, result.Assertion{
-			Text: d.name, Passed: passes(g.check, x, score), Evidence: said, Score: &score,
-			Votes: verdict.votes(func(v Verdict) float64 { return v.Scores[d.name] }),
-		})
+		a := result.Assertion{Text: d.name, Passed: passes(g.check, x, score), Evidence: said, Score: &score}
+		verdict.poll(&a, func(v Verdict) (float64, string) { return v.Scores[d.name], v.Reasoning })
+		grade.Assertions = append(grade.Assertions, a)
 	}
 	grade.Reason = strings.Join(parts, ", ")
 	if verdict.Reasoning != "" {

@@ -2,9 +2,14 @@ package grader
 
 import (
 	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
+	"rehearse/internal/text"
 )
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.
@@ -67,17 +72,59 @@ type Verdict struct {
 	Score     float64         `json:"score"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Use       result.JudgeUse `json:"-"`
-	// Samples are the verdicts that this one was made of, in the order in which they were asked; nil for a single one.
-	Samples []Verdict `json:"-"`
+	// Samples are the votes that this verdict was made of, in the order in which they were asked; nil for a single one.
+	Samples []Sample `json:"-"`
 }
 
-// votes returns a score of each sample.
-func (v Verdict) votes(of func(Verdict) float64) []float64 {
-	var votes []float64
+// Sample is one vote: what one model said, or why there is none.
+type Sample struct {
+	Model   string
+	Verdict Verdict
+	// Err is nil when there is a verdict.
+	Err error
+}
+
+// maxReasoning is how many characters of each vote's reasoning are kept.
+const maxReasoning = 1_000
+
+// poll records on an assertion what each vote says of it: of returns its score and its reasoning.
+func (v Verdict) poll(a *result.Assertion, of func(Verdict) (float64, string)) {
 	for _, sample := range v.Samples {
-		votes = append(votes, of(sample))
+		voter := result.Voter{Model: sample.Model}
+		if sample.Err != nil {
+			voter.Missing = text.Clip(sample.Err.Error(), maxReasoning)
+		} else {
+			score, reasoning := of(sample.Verdict)
+			voter.Score, voter.Reasoning = &score, text.Clip(reasoning, maxReasoning)
+		}
+		a.Votes, a.Voters = append(a.Votes, voter.Score), append(a.Voters, voter)
 	}
-	return votes
+	if differ := func(score *float64) bool { return score == nil || *score != *a.Votes[0] }; slices.ContainsFunc(a.Votes, differ) {
+		a.Evidence = strings.TrimSpace(a.Evidence + " (votes " + tally(a.Votes) + ")")
+	}
+}
+
+// tally lists votes.
+func tally(votes []*float64) string {
+	shown := make([]string, len(votes))
+	for i, score := range votes {
+		if shown[i] = "missing"; score != nil {
+			shown[i] = strconv.FormatFloat(math.Round(*score*100)/100, 'f', -1, 64)
+		}
+	}
+	return strings.Join(shown, ", ")
+}
+
+// tied reports whether as many votes say yes as no, and none is missing.
+func tied(votes []*float64) bool {
+	yes := 0
+	for _, score := range votes {
+		if score == nil {
+			return false
+		}
+		yes += int(*score)
+	}
+	return len(votes) > 0 && 2*yes == len(votes)
 }
 
 // RubricCheck is the answer to one rubric: Score is 0..10 for a rubric with ranges, else Satisfied counts.

@@ -88,9 +88,9 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	var missed []string
 	for _, q := range g.qualities {
 		passed, evidence := q.passes(verdict.Scores)
-		grade.Assertions = append(grade.Assertions, result.Assertion{
-			Text: q.name, Passed: passed, Evidence: evidence, Votes: verdict.votes(func(v Verdict) float64 { return q.mean(v.Scores) }),
-		})
+		a := result.Assertion{Text: q.name, Passed: passed, Evidence: evidence}
+		verdict.poll(&a, func(v Verdict) (float64, string) { return q.mean(v.Scores), v.Reasoning })
+		grade.Assertions = append(grade.Assertions, a)
 		if !passed {
 			missed = append(missed, q.name+" "+evidence)
 			grade.Score = 0

@@ -59,13 +59,12 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 	case x.Expected != "":
 		want = "matches the expected output"
 	}
+	a := result.Assertion{Text: want, Passed: passes(g.check, x, verdict.Score), Evidence: verdict.Reasoning}
+	verdict.poll(&a, func(v Verdict) (float64, string) { return v.Score, v.Reasoning })
 	return result.Grade{
 		Score: verdict.Score, Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use,
-		Assertions: []result.Assertion{{
-			Text: want, Passed: passes(g.check, x, verdict.Score), Evidence: verdict.Reasoning,
-			Votes: verdict.votes(func(v Verdict) float64 { return v.Score }),
-		}},
-		Reason: fmt.Sprintf("wanted: %s; got a score of %.2f: %s", want, verdict.Score, verdict.Reasoning),
+		Assertions: []result.Assertion{a},
+		Reason:     fmt.Sprintf("wanted: %s; got a score of %.2f: %s", want, verdict.Score, verdict.Reasoning),
 	}, nil
 }
 

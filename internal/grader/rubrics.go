@@ -56,9 +56,12 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 		if !answered {
 			evidence = "the judge did not answer this criterion"
 		}
-		grade.Assertions = append(grade.Assertions, result.Assertion{
-			Text: r.Outcome, Passed: passed, Evidence: evidence, Votes: verdict.votes(func(v Verdict) float64 { return r.vote(v.Checks[r.ID]) }),
-		})
+		a := result.Assertion{Text: r.Outcome, Passed: passed, Evidence: evidence}
+		verdict.poll(&a, func(v Verdict) (float64, string) { return r.vote(v.Checks[r.ID]), v.Checks[r.ID].Reasoning })
+		if len(r.Ranges) == 0 && tied(a.Votes) {
+			a.Evidence += ": a tie counts as no"
+		}
+		grade.Assertions = append(grade.Assertions, a)
 		if !passed {
 			if r.required {
 				grade.Zero = true

@@ -33,11 +33,16 @@ type Cache interface {
 type Config struct {
 	// Primary judges every question. With a Secondary, it judges complex questions and those that the secondary could not answer.
 	Primary, Secondary Named
+	// Panel are models that each judge every question, in place of Primary and Secondary; empty for a single judge.
+	Panel []Named
 	// Complexity is the number of criteria, plus one for every 4,000 characters of context, above which a question is complex;
 	// 0 means DefaultComplexity.
 	Complexity int
-	// Samples is how often each question is asked; 0 means once. The majority and the median of the answers count.
+	// Samples is how often each question is asked, of each model of a panel; 0 means once. The majority and the median of the answers count.
 	Samples int
+	// Canary is a criterion that no reply meets; it is asked in one call with other criteria. A judge that finds it met is not believed. Empty
+	// asks none.
+	Canary string
 	// Cache may be nil; then no verdict is remembered, and equal questions asked at the same time are not joined.
 	Cache Cache
 	// Warn is told of a cache that cannot be read or written, each time; the verdict counts all the same. It may be nil.
@@ -60,7 +65,7 @@ type Judge struct {
 
 var _ grader.Judge = (*Judge)(nil)
 
-// New returns a judge; Primary is required.
+// New returns a judge; Primary or a Panel is required.
 func New(c Config) *Judge {
 	if c.Complexity == 0 {
 		c.Complexity = DefaultComplexity
@@ -69,39 +74,59 @@ func New(c Config) *Judge {
 	return &Judge{config: c}
 }
 
-// Ask returns the verdict on a question: with several samples, the verdict that merge makes of them.
+// Ask returns the verdict on a question: with a panel or several samples, the verdict that merge makes of the votes.
 func (j *Judge) Ask(ctx context.Context, q grader.Question) (grader.Verdict, error) {
-	verdicts := make([]grader.Verdict, 0, j.config.Samples)
+	voters := j.config.Panel
+	if len(voters) == 0 {
+		voters = []Named{j.config.Primary}
+	}
+	var votes []grader.Sample
 	var use result.JudgeUse
 	for sample := range j.config.Samples {
-		v, err := j.sample(ctx, q, sample)
-		use = use.Add(v.Use)
-		if err != nil {
-			return grader.Verdict{Use: use}, err
+		for _, m := range voters {
+			vote := j.sample(ctx, m, q, sample)
+			use = use.Add(vote.Verdict.Use)
+			if vote.Err != nil && ctx.Err() != nil {
+				return grader.Verdict{Use: use}, vote.Err
+			}
+			votes = append(votes, vote)
 		}
-		verdicts = append(verdicts, v)
 	}
-	v := merge(verdicts)
-	if len(verdicts) > 1 {
-		v.Samples = verdicts
+	v, err := merge(q, votes)
+	if len(votes) > 1 {
+		v.Samples = votes
 	}
 	v.Use = use
-	return v, nil
+	return v, err
 }
 
-// sample asks the model that suits the question, and the primary if that one fails.
-func (j *Judge) sample(ctx context.Context, q grader.Question, sample int) (grader.Verdict, error) {
-	model := j.config.Primary
-	if j.config.Secondary.Model == nil || complexity(q) > j.config.Complexity {
-		return j.cached(ctx, model, q, sample)
+// sample asks a model of the panel; without one, the model that suits the question, and the primary if that one fails.
+func (j *Judge) sample(ctx context.Context, m Named, q grader.Question, sample int) grader.Sample {
+	second := j.config.Secondary
+	var use result.JudgeUse
+	if len(j.config.Panel) == 0 && second.Model != nil && complexity(q) <= j.config.Complexity {
+		v, err := j.vote(ctx, second, q, sample)
+		if err == nil || ctx.Err() != nil {
+			return grader.Sample{Model: second.Name, Verdict: v, Err: err}
+		}
+		use = v.Use
 	}
-	v, err := j.cached(ctx, j.config.Secondary, q, sample)
-	if err == nil || ctx.Err() != nil {
+	v, err := j.vote(ctx, m, q, sample)
+	v.Use = use.Add(v.Use)
+	return grader.Sample{Model: m.Name, Verdict: v, Err: err}
+}
+
+// vote asks one model, with the canary among the criteria. Its use counts as that model's where there are several.
+func (j *Judge) vote(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
+	asked, canary := plant(q, j.config.Canary)
+	v, err := j.cached(ctx, m, asked, canary, sample)
+	if len(j.config.Panel) > 0 || j.config.Secondary.Model != nil {
+		v.Use = v.Use.By(m.Name)
+	}
+	if err != nil {
 		return v, err
 	}
-	primary, err := j.cached(ctx, model, q, sample)
-	primary.Use = primary.Use.Add(v.Use)
-	return primary, err
+	return canary.check(v, m.Name)
 }
 
 // complexity is the number of criteria, plus one for every contextUnit characters to be read.
@@ -115,7 +140,7 @@ func complexity(q grader.Question) int {
 
 // cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer, and asks itself when
 // the other one's time is up before there is one.
-func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
+func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, c canary, sample int) (grader.Verdict, error) {
 	request := prompt(q)
 	if j.config.Cache == nil {
 		v, _, err := converse(ctx, m, q, request)
@@ -126,7 +151,7 @@ func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample i
 		asked := false
 		shared := j.flight.DoChan(key, func() (any, error) {
 			asked = true
-			v, err := j.fetch(ctx, key, m, q, request)
+			v, err := j.fetch(ctx, key, m, q, c, request)
 			return answered{v, err != nil && ctx.Err() != nil}, err
 		})
 		var r singleflight.Result
@@ -159,7 +184,7 @@ type answered struct {
 
 // fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error: other callers that
 // wait could not recover from it.
-func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request) (v grader.Verdict, err error) {
+func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, c canary, request llm.Request) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = grader.Verdict{}, fmt.Errorf("internal error in the judge, please report it: %v", r)
@@ -171,6 +196,9 @@ func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Questio
 	v, settled, err := converse(ctx, m, q, request)
 	if err != nil || !settled {
 		return v, err
+	}
+	if _, wrong := c.check(v, m.Name); wrong != nil { // another try may be right
+		return v, nil
 	}
 	data, err := json.Marshal(v)
 	if err == nil {

@@ -1,63 +1,129 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"rehearse/internal/grader"
 )
 
-// merge returns what several verdicts on one question agree on: the majority of yes and no, where a tie counts as no, and the median of
-// scores. The reasons are those of the first verdict.
-func merge(verdicts []grader.Verdict) grader.Verdict {
-	if len(verdicts) == 1 {
-		return verdicts[0]
-	}
-	merged := grader.Verdict{Reasoning: verdicts[0].Reasoning}
-	for _, v := range verdicts {
-		for id, check := range v.Checks {
-			if merged.Checks == nil {
-				merged.Checks = map[string]grader.RubricCheck{}
-			}
-			if _, done := merged.Checks[id]; !done {
-				merged.Checks[id] = mergeCheck(verdicts, id, check.Reasoning)
-			}
-		}
-		for name := range v.Scores {
-			if merged.Scores == nil {
-				merged.Scores = map[string]float64{}
-			}
-			merged.Scores[name] = median(verdicts, func(v grader.Verdict) float64 { return v.Scores[name] })
+// merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and the median of scores.
+// The reasons are those of the first vote that is there. Missing votes decide nothing: where they could turn the verdict either way, there
+// is none, and the error says what is missing.
+func merge(q grader.Question, votes []grader.Sample) (grader.Verdict, error) {
+	b := ballot{all: len(votes)}
+	for _, vote := range votes {
+		if vote.Err == nil {
+			b.given = append(b.given, vote.Verdict)
 		}
 	}
-	merged.Score = median(verdicts, func(v grader.Verdict) float64 { return v.Score })
+	switch {
+	case len(b.given) == 0:
+		return grader.Verdict{}, votes[0].Err
+	case b.all == 1:
+		return b.given[0], nil
+	}
+	merged := b.merge(q)
+	if !b.open {
+		return merged, nil
+	}
+	i := slices.IndexFunc(votes, func(vote grader.Sample) bool { return vote.Err != nil })
+	return grader.Verdict{}, fmt.Errorf("%d of %d votes are missing, and they could turn the verdict%s; %s: %w",
+		b.all-len(b.given), b.all, b.about, votes[i].Model, votes[i].Err)
+}
+
+// ballot merges votes. all counts the missing ones too.
+type ballot struct {
+	all   int
+	given []grader.Verdict
+	// open is true when the missing votes could turn something; about says what.
+	open  bool
+	about string
+}
+
+func (b *ballot) merge(q grader.Question) grader.Verdict {
+	merged := grader.Verdict{Reasoning: b.given[0].Reasoning}
+	switch q.Mode {
+	case grader.Checklist:
+		merged.Checks = map[string]grader.RubricCheck{}
+		for _, r := range q.Rubrics {
+			b.check(r, merged.Checks)
+		}
+	case grader.Criteria:
+		merged.Scores = map[string]float64{}
+		for _, name := range q.Names {
+			b.score(name, merged.Scores)
+		}
+	default:
+		merged.Score = b.median(1, "", func(v grader.Verdict) float64 { return v.Score })
+	}
 	return merged
 }
 
-// mergeCheck merges the answers to one rubric. A verdict without the rubric counts as a no.
-func mergeCheck(verdicts []grader.Verdict, id, reasoning string) grader.RubricCheck {
+// check merges the answers to one rubric. A vote that leaves the rubric out counts as a no; a rubric that all leave out stays out.
+func (b *ballot) check(r grader.Rubric, merged map[string]grader.RubricCheck) {
 	yes := 0
-	for _, v := range verdicts {
-		if v.Checks[id].Satisfied {
+	var first *grader.RubricCheck
+	for _, v := range b.given {
+		c, answered := v.Checks[r.ID]
+		if answered && first == nil {
+			first = &c
+		}
+		if c.Satisfied {
 			yes++
 		}
 	}
-	return grader.RubricCheck{
-		Satisfied: 2*yes > len(verdicts),
-		Score:     median(verdicts, func(v grader.Verdict) float64 { return v.Checks[id].Score }),
-		Reasoning: reasoning,
+	one := grader.RubricCheck{}
+	if len(r.Ranges) > 0 {
+		one.Score = b.median(10, r.ID, func(v grader.Verdict) float64 { return v.Checks[r.ID].Score })
+	} else {
+		one.Satisfied = 2*yes > b.all
+		b.leave(!one.Satisfied && 2*(yes+b.all-len(b.given)) > b.all, r.ID)
+	}
+	if first != nil {
+		one.Reasoning = first.Reasoning
+		merged[r.ID] = one
 	}
 }
 
-// median returns the median; that of an even number of scores is the mean of the middle two.
-func median(verdicts []grader.Verdict, of func(grader.Verdict) float64) float64 {
-	scores := make([]float64, 0, len(verdicts))
-	for _, v := range verdicts {
+// score merges the scores of one criterion. A vote that leaves it out counts as 0; one that all leave out stays out.
+func (b *ballot) score(name string, merged map[string]float64) {
+	score := b.median(1, name, func(v grader.Verdict) float64 { return v.Scores[name] })
+	if slices.ContainsFunc(b.given, func(v grader.Verdict) bool { _, answered := v.Scores[name]; return answered }) {
+		merged[name] = score
+	}
+}
+
+// leave notes what the missing votes leave open.
+func (b *ballot) leave(open bool, criterion string) {
+	if !open {
+		return
+	}
+	if b.open = true; criterion != "" && b.about == "" {
+		b.about = fmt.Sprintf(" on %q", criterion)
+	}
+}
+
+// median returns the median of scores up to high; that of an even number of scores is the mean of the middle two. It is open when missing
+// votes could move it.
+func (b *ballot) median(high float64, criterion string, of func(grader.Verdict) float64) float64 {
+	scores := make([]float64, b.all-len(b.given), b.all) // the missing ones are 0
+	for _, v := range b.given {
 		scores = append(scores, of(v))
 	}
-	slices.Sort(scores)
-	middle := len(scores) / 2
-	if len(scores)%2 == 1 {
-		return scores[middle]
+	low := middle(scores)
+	for i := range b.all - len(b.given) {
+		scores[i] = high
 	}
-	return (scores[middle-1] + scores[middle]) / 2
+	b.leave(middle(scores) > low, criterion)
+	return low
+}
+
+func middle(scores []float64) float64 {
+	sorted := slices.Sorted(slices.Values(scores))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return (sorted[half-1] + sorted[half]) / 2
 }

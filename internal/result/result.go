@@ -4,6 +4,7 @@ package result
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"rehearse/internal/chat"
@@ -45,7 +46,19 @@ type Assertion struct {
 	// Score is between 0 and 1, nil when the grader only decides passed or not.
 	Score *float64 `json:"score,omitempty"`
 	// Votes are the scores, between 0 and 1 and before any negation, that a judge gave when it was asked several times (judge.samples).
-	Votes []float64 `json:"votes,omitempty"`
+	// A vote that is missing is nil.
+	Votes []*float64 `json:"votes,omitempty"`
+	// Voters say of each vote who gave it, and why.
+	Voters []Voter `json:"voters,omitempty"`
+}
+
+// Voter is one of several asks of a judge: a model of a panel, or the same model again.
+type Voter struct {
+	Model string `json:"model"`
+	// Score is between 0 and 1, nil where the vote is missing; Missing says why.
+	Score     *float64 `json:"score"`
+	Reasoning string   `json:"reasoning,omitempty"`
+	Missing   string   `json:"missing,omitempty"`
 }
 
 // JudgeUse is the usage of a judge: calls, cache hits, tokens and cost.
@@ -54,11 +67,28 @@ type JudgeUse struct {
 	CacheHits int        `json:"cache_hits"`
 	Usage     chat.Usage `json:"usage"`
 	Cost      chat.Cost  `json:"cost_usd"`
+	// Models has the use of each model where a judge has several; the numbers above are their sum.
+	Models map[string]JudgeUse `json:"models,omitempty"`
 }
 
 // Add returns the sum of two uses.
 func (j JudgeUse) Add(k JudgeUse) JudgeUse {
-	return JudgeUse{j.Calls + k.Calls, j.CacheHits + k.CacheHits, j.Usage.Add(k.Usage), j.Cost.Add(k.Cost)}
+	sum := JudgeUse{
+		Calls: j.Calls + k.Calls, CacheHits: j.CacheHits + k.CacheHits, Usage: j.Usage.Add(k.Usage), Cost: j.Cost.Add(k.Cost), Models: j.Models,
+	}
+	if len(k.Models) > 0 {
+		sum.Models = maps.Clone(k.Models)
+		for name, use := range j.Models {
+			sum.Models[name] = use.Add(sum.Models[name])
+		}
+	}
+	return sum
+}
+
+// By returns the use as that of one model of several.
+func (j JudgeUse) By(model string) JudgeUse {
+	j.Models = map[string]JudgeUse{model: j}
+	return j
 }
 
 // Grade is what one grader found. Score is between 0 and 1.

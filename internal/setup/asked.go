@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"rehearse/internal/config"
@@ -97,9 +98,9 @@ func (s *Setup) JudgeAsks(j Judging) ([]Asked, error) {
 	if err != nil || s.tape.playing != nil {
 		return nil, err
 	}
-	models := []Asked{s.asked(found.primary)}
-	if found.secondary != nil {
-		models = append(models, s.asked(*found.secondary))
+	var models []Asked
+	for _, m := range found.all() {
+		models = append(models, s.asked(m))
 	}
 	return models, nil
 }
@@ -143,6 +144,9 @@ func (s *Setup) Models() map[string]Asked {
 	}
 	if m := s.config.Judge.Secondary; m != nil {
 		models["judge (secondary)"] = s.asked(*m)
+	}
+	for i, m := range s.config.Judge.Panel {
+		models[fmt.Sprintf("judge (%d of %d)", i+1, len(s.config.Judge.Panel))] = s.asked(m)
 	}
 	for _, embedder := range s.withEmbedder(true) {
 		models["embedder"] = embedder

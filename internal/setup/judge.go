@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/config"
@@ -13,12 +14,13 @@ import (
 	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
+	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
 
 // Judging says which judge a suite gets.
 type Judging struct {
-	// Name is the requested judge. It takes precedence over the suite's and the configuration's.
+	// Name is the requested judge, or the models of a panel with commas between them. It takes precedence over the suite's and the configuration's.
 	Name string
 	// Suite is the suite's own choice; file names are resolved against the suite's folder.
 	Suite suite.Judge
@@ -29,30 +31,71 @@ type Judging struct {
 	Warn func(error)
 }
 
-// judges are the models that judge.
+// judges are the models that judge: a panel, or a primary model that may have a secondary.
 type judges struct {
+	panel     []config.Model
 	primary   config.Model
 	secondary *config.Model
 	samples   int
-	// complexity is judge.Config's.
+	// complexity and canary are judge.Config's.
 	complexity int
+	canary     string
 }
 
-// JudgeName returns the first judging model as PROVIDER:MODEL, or the requested name when there is no such model.
+// all returns every model that may be asked.
+func (j judges) all() []config.Model {
+	switch {
+	case len(j.panel) > 0:
+		return j.panel
+	case j.secondary != nil:
+		return []config.Model{j.primary, *j.secondary}
+	}
+	return []config.Model{j.primary}
+}
+
+// JudgeName returns the first judging model as PROVIDER:MODEL, those of a panel with ", " between them, or the requested name when there is
+// no such model.
 func (s *Setup) JudgeName(j Judging) string {
 	models, err := s.judges(j)
 	if err != nil {
 		return j.Name
 	}
-	return models.primary.String()
+	names := []string{models.primary.String()}
+	if len(models.panel) > 0 {
+		names = nil
+		for _, m := range models.panel {
+			names = append(names, m.String())
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // judges finds the judging models: the requested one, the suite's, the configuration's, or the default pair (S1.76–S1.77).
 func (s *Setup) judges(j Judging) (found judges, err error) {
 	configured := s.config.Judge
 	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)
-	named := func(name string) (config.Model, error) { return s.ModelNamed(name, "judge", Names(s.config.Models)) }
+	if found.canary = cmp.Or(j.Suite.Canary, configured.Canary); found.canary == "false" {
+		found.canary = ""
+	}
+	named := func(name string) (config.Model, error) {
+		return s.ModelNamed(strings.TrimSpace(name), "judge", Names(s.config.Models))
+	}
+	panel := j.Suite.Panel
+	if j.Name != "" {
+		panel = nil
+	}
+	if strings.Contains(j.Name, ",") {
+		panel = strings.Split(j.Name, ",")
+	}
 	switch {
+	case len(panel) > 0:
+		for _, name := range panel {
+			var m config.Model
+			if m, err = named(name); err != nil {
+				return found, err
+			}
+			found.panel = append(found.panel, m)
+		}
 	case j.Name != "":
 		found.primary, err = named(j.Name)
 	case j.Suite.Model != "":
@@ -61,13 +104,37 @@ func (s *Setup) judges(j Judging) (found judges, err error) {
 			second, err = named(j.Suite.Secondary)
 			found.secondary = &second
 		}
+	case len(configured.Panel) > 0:
+		found.panel = configured.Panel
 	case configured.Primary != nil:
 		found.primary, found.secondary = *configured.Primary, configured.Secondary
 	default:
 		found.primary = config.Model{Provider: "openai", Name: "gpt-5"}
 		found.secondary = &config.Model{Provider: "openai", Name: "gpt-4.1"}
 	}
+	if err == nil {
+		err = checkPanel(found.panel)
+	}
 	return found, err
+}
+
+// maxPanel is how many models a panel has at most.
+const maxPanel = 15
+
+// checkPanel refuses a panel in which a model has two votes.
+func checkPanel(panel []config.Model) error {
+	if len(panel) > maxPanel {
+		return source.Invalid("a panel of judges has at most %d models, not %d", maxPanel, len(panel))
+	}
+	for i, m := range panel {
+		same := func(other config.Model) bool {
+			return other.String() == m.String() && other.BaseURL == m.BaseURL && describe(llm.ParametersOf(other)) == describe(llm.ParametersOf(m))
+		}
+		if slices.ContainsFunc(panel[:i], same) {
+			return source.Invalid("the panel of judges has %s twice: name another model, or ask each one several times with samples", m)
+		}
+	}
+	return nil
 }
 
 // provided returns the name of a suite's judge. It adds the provider when the configuration does not know the bare name.
@@ -86,14 +153,25 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Warn: j.Warn}
-	if c.Primary, err = s.judging(models.primary, j.Call); err != nil {
-		return nil, err
+	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Canary: models.canary, Warn: j.Warn}
+	if c.Canary == "true" {
+		c.Canary = judge.BuiltinCanary
 	}
-	if models.secondary != nil {
-		if c.Secondary, err = s.judging(*models.secondary, j.Call); err != nil {
+	opened := make([]judge.Named, 0, len(models.all()))
+	for _, m := range models.all() {
+		named, err := s.judging(m, j.Call)
+		if err != nil {
 			return nil, err
 		}
+		opened = append(opened, named)
+	}
+	switch {
+	case len(models.panel) > 0:
+		c.Panel = opened
+	case models.secondary != nil:
+		c.Primary, c.Secondary = opened[0], opened[1]
+	default:
+		c.Primary = opened[0]
 	}
 	if !s.Recorded() {
 		c.Cache = j.Cache

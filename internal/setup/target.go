@@ -225,6 +225,13 @@ func (s *Setup) JudgeDefinition(j Judging) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(found.panel) > 0 || found.canary != "" {
+		var models []config.Model
+		for _, m := range found.all() {
+			models = append(models, defined(m))
+		}
+		return []any{models, len(found.panel), found.samples, found.complexity, found.canary}, nil
+	}
 	second := found.secondary
 	if second != nil {
 		second = new(defined(*second))

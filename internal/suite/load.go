@@ -39,10 +39,14 @@ type Suite struct {
 // Judge is what a suite says about its judge. The zero value leaves it to the configuration.
 type Judge struct {
 	Model, Secondary string
+	// Panel are models that all judge every question, in place of Model and Secondary.
+	Panel []string
 	// Provider serves the Model when neither its name nor the configuration says who does. Empty means that one of them must.
 	Provider   string
 	Samples    int
 	Complexity int
+	// Canary is a criterion that no reply meets, asked beside others; "true" stands for the built-in one, "" and "false" for none.
+	Canary string
 }
 
 // Kinds knows the types of assertions.
@@ -259,9 +263,17 @@ func readJudge(n source.Node) Judge {
 	n.Read(map[string]func(source.Node){
 		"model":      func(n source.Node) { j.Model = n.Text() },
 		"secondary":  func(n source.Node) { j.Secondary = n.Text() },
+		"panel":      func(n source.Node) { j.Panel = n.Texts() },
+		"canary":     func(n source.Node) { j.Canary = n.Text() },
 		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
 		"complexity": func(n source.Node) { j.Complexity = n.Int(0) },
 	})
+	if n.Has("panel") && len(j.Panel) == 0 {
+		n.Field("panel").Report("name the models that judge", "the panel is empty")
+	}
+	if n.Has("panel") && (n.Has("model") || n.Has("secondary")) {
+		n.Field("panel").Report("keep one of the two: every model of a panel judges every question", "a judge has a panel, or a model and a secondary")
+	}
 	return j
 }
 
