@@ -38,6 +38,7 @@ type runFlags struct {
 	retries      int
 	grace        time.Duration
 	noCache      bool
+	attribute    bool
 	dryRun       bool
 	watch        bool
 	quiet        bool
@@ -78,6 +79,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
 	flags.IntVar(&f.retries, "retries", 0, "how often a failed call is tried again (default 2)")
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
+	flags.BoolVar(&f.attribute, "attribute-flakes", false, "where the trials of a test differ, judge their transcripts again and say what varies: agent, judge or transport")
 	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
@@ -127,6 +129,7 @@ func (f *runFlags) spec() runspec.Spec {
 	if f.hasRetries {
 		s.Retries = &f.retries
 	}
+	s.AttributeFlakes = f.attribute
 	if f.noCache {
 		s.JudgeCache = new(false)
 	}

@@ -57,10 +57,14 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
-	o, err := orchestrator.New(orchestrator.Config{
+	config := orchestrator.Config{
 		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: kept, Observe: e.Sink.Observe,
 		Hold: e.hold, Now: e.setup.Now, Log: e.setup.Log,
-	})
+	}
+	if e.spec.AttributeFlakes {
+		config.Rejudge = e.rejudge
+	}
+	o, err := orchestrator.New(config)
 	if err != nil {
 		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
 	}
@@ -151,6 +155,9 @@ func (e *Evaluation) prepareGradings() error {
 		if err := e.prepareGrading(key, judged); err != nil {
 			return err
 		}
+	}
+	if e.spec.AttributeFlakes {
+		return e.prepareRejudging()
 	}
 	return nil
 }

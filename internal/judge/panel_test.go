@@ -190,4 +190,6 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-func asks(r llm.Request, words string) bool { return strings.Contains(r.Messages[1].Content.Text, words) }
+func asks(r llm.Request, words string) bool {
+	return strings.Contains(r.Messages[1].Content.Text, words)
+}

@@ -23,6 +23,9 @@ type Job struct {
 	Target string
 	// Trial counts from 1; 0 for a test without trials.
 	Trial int
+
+	// frozen are the trials to be judged again, in place of a conversation to be held.
+	frozen *frozen
 }
 
 // Key returns the key of the job's record.
@@ -97,7 +100,9 @@ type Config struct {
 	Workers int
 	Queue   Queue
 	// Hold holds one conversation. It returns an error when the conversation was interrupted; then there is no record.
-	Hold    func(ctx context.Context, j Job) (*result.Test, error)
+	Hold func(ctx context.Context, j Job) (*result.Test, error)
+	// Rejudge, if set, grades the transcript of a trial again, for tests whose trials differ. It returns an error when it was interrupted.
+	Rejudge func(ctx context.Context, j Job, trial *result.Test) (*result.Test, error)
 	Results Results
 	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly. After a panic it is not called again.
 	Observe func(Progress)
@@ -163,7 +168,11 @@ func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) 
 			return
 		}
 		f := finished{job: j}
-		f.record, f.err = o.hold(ctx, j)
+		if j.frozen != nil {
+			o.rejudge(ctx, j)
+		} else {
+			f.record, f.err = o.hold(ctx, j)
+		}
 		done <- f // never blocks: no more jobs than workers are in flight
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -36,6 +37,8 @@ type unit struct {
 	key    result.Key
 	issued int
 	trials []*result.Test
+	// frozen are the trials as they are judged again; nil when they are not.
+	frozen *frozen
 }
 
 // guarded runs the plan and turns a panic of the plan or of the results into an error.
@@ -116,6 +119,11 @@ func (s *scheduler) spent() float64 {
 
 // ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
 func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error {
+	if stopped != nil {
+		if err := s.giveUpRejudging(); err != nil {
+			return err
+		}
+	}
 	if errors.Is(stopped, ErrStopped) {
 		left, err := s.left(next)
 		if err != nil {
@@ -129,6 +137,23 @@ func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error
 		return fmt.Errorf("%s for tests that never ran, %s first", waits(len(s.waiting)), s.waiting[0].Test.ID)
 	}
 	return stopped
+}
+
+// giveUpRejudging ends the tests whose trials were to be judged again: all of them were held.
+func (s *scheduler) giveUpRejudging() error {
+	held := s.ready
+	s.ready = nil
+	for _, j := range held {
+		if j.frozen == nil {
+			s.ready = append(s.ready, j)
+			continue
+		}
+		j.frozen.unknown = stoppedRejudging
+		if err := s.aggregated(s.units[result.Key{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target}]); err != nil {
+			return err
+		}
+	}
+	return s.releaseWaiting()
 }
 
 func waits(n int) string {
@@ -229,6 +254,12 @@ func (s *scheduler) issueTrial(n *unit) error {
 
 // finish writes a conversation's record and updates its unit.
 func (s *scheduler) finish(ctx context.Context, f finished) error {
+	if f.job.frozen != nil {
+		if err := s.aggregated(s.units[result.Key{Suite: f.job.Test.Suite, TestID: f.job.Test.ID, Target: f.job.Target}]); err != nil {
+			return err
+		}
+		return s.releaseWaiting()
+	}
 	if f.record == nil {
 		if f.err == nil || ctx.Err() != nil || errors.Is(f.err, context.Canceled) {
 			return ErrStopped
@@ -257,7 +288,18 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	if len(n.trials) < n.issued || !s.oneByOne(n) && len(n.trials) < count {
 		return nil
 	}
-	sum := aggregate(n, s.Now())
+	if s.Rejudge != nil && wavers(n.trials) {
+		slices.SortFunc(n.trials, byTrial)
+		n.frozen = &frozen{trials: n.trials, again: map[int][]result.Verdict{}}
+		s.ready = append(s.ready, Job{Test: n.Test, Target: n.Target, frozen: n.frozen})
+		return nil
+	}
+	return s.aggregated(n)
+}
+
+// aggregated ends a test with the aggregate of its trials.
+func (s *scheduler) aggregated(n *unit) error {
+	sum := aggregate(n, s.Now(), s.Rejudge != nil)
 	if err := s.write(sum); err != nil {
 		return err
 	}

@@ -14,10 +14,11 @@ import (
 // aggregate returns the record of a test over its trials: the score by the strategy, and the stability.
 // A trial that could not be run makes the test an execution error, unless the strategy needs one pass only and has it. What the record lists does
 // not depend on the order in which the trials ended. The test is flaky when the outcomes of the trials that could be graded differ.
-func aggregate(n *unit, now time.Time) *result.Test {
+// attributed says what varies, too.
+func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	t := unheld(Job{Test: n.Test, Target: n.Target}, now)
 	t.StartedAt = time.Time{}
-	slices.SortFunc(n.trials, func(a, b *result.Test) int { return cmp.Compare(a.Trial, b.Trial) })
+	slices.SortFunc(n.trials, byTrial)
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
 	broke, failed := 0, 0
 	for _, trial := range n.trials {
@@ -42,10 +43,16 @@ func aggregate(n *unit, now time.Time) *result.Test {
 		}
 	}
 	graded := sum.Passed + failed
-	sum.Interval = stats.Wilson(sum.Passed, graded)
 	sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
-	sum.Class = stats.Class(sum.Passed, graded)
+	stability := stats.FlakinessOf(sum.Passed, graded)
+	sum.Class, sum.Interval = stability.Class, stability.Interval
 	t.Trials = sum
+	if attributed {
+		sum.Attribution = n.attribution()
+	}
+	if a := sum.Attribution; a != nil {
+		t.Judge, t.Cost = t.Judge.Add(a.Use), t.Cost.Add(a.Use.Cost)
+	}
 	passed := false
 	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
 	if n.Test.Execution.MustAllPass() && n.strategy() != suite.PassAtK {
@@ -61,12 +68,14 @@ func aggregate(n *unit, now time.Time) *result.Test {
 	if sum.Passed > 0 && failed > 0 {
 		t.Failures = append(t.Failures, result.Failure{
 			Code: result.Flaky, Source: "post-processing",
-			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials", sum.Passed, graded),
+			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials%s", sum.Passed, graded, varies(sum.Attribution)),
 		})
 	}
 	result.SortFailures(t.Failures)
 	return t
 }
+
+func byTrial(a, b *result.Test) int { return cmp.Compare(a.Trial, b.Trial) }
 
 // addCodes adds a failure for each code that is not there yet: an aggregate says what can go wrong, not how often.
 func addCodes(failures, more []result.Failure) []result.Failure {

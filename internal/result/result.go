@@ -213,6 +213,8 @@ type Trials struct {
 	PassAtK  []float64 `json:"pass_at_k"`
 	// Class is stable_pass, stable_fail or flaky; empty when no trial could be graded.
 	Class string `json:"class"`
+	// Attribution says what varies; nil where nothing does, or nobody asked.
+	Attribution *Attribution `json:"attribution,omitempty"`
 }
 
 // Key identifies a record within a run. A later record with the same key replaces it.

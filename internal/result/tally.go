@@ -7,7 +7,8 @@ type Tally struct {
 	graded int
 }
 
-// Add counts one record. For a test with trials, the trials count for usage and the aggregate for the verdict.
+// Add counts one record. For a test with trials, the trials count for usage and the aggregate for the verdict and
+// for what it took to judge transcripts again.
 func (y *Tally) Add(t *Test) {
 	if t.Trials == nil && t.Verdict != Skip {
 		y.totals.Conversations++
@@ -15,6 +16,10 @@ func (y *Tally) Add(t *Test) {
 		y.totals.Usage = y.totals.Usage.Add(t.Usage)
 		y.totals.Cost = y.totals.Cost.Add(t.Cost)
 		y.totals.Judge = y.totals.Judge.Add(t.Judge)
+	}
+	if t.Trials != nil && t.Trials.Attribution != nil {
+		y.totals.Judge = y.totals.Judge.Add(t.Trials.Attribution.Use)
+		y.totals.Cost = y.totals.Cost.Add(t.Trials.Attribution.Use.Cost)
 	}
 	if t.Trial > 0 {
 		return

@@ -51,9 +51,11 @@ func spentIn(path string, counted map[[16]byte]struct{}, usd *float64) error {
 	return lines.failed
 }
 
-// costOf returns the known cost of one conversation. An aggregate over trials held none of its own.
+// costOf returns the known cost of one conversation. An aggregate over trials held none of its own, but may have judged theirs again.
 func costOf(t *result.Test) float64 {
 	switch {
+	case t.Trials != nil && t.Trials.Attribution != nil:
+		return t.Trials.Attribution.Use.Cost.USD
 	case t.Trials != nil || t.Verdict == result.Skip:
 		return 0
 	case !t.Cost.Unknown:

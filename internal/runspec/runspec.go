@@ -50,6 +50,8 @@ type Spec struct {
 	// JudgeCache false asks the judge also what it has answered before; nil leaves it to the tests.
 	JudgeCache *bool  `json:"judge_cache,omitempty"`
 	Limits     Limits `json:"limits,omitzero"`
+	// AttributeFlakes judges the transcripts of tests whose trials differ again, and says what varies.
+	AttributeFlakes bool `json:"attribute_flakes,omitempty"`
 	// Baseline is the run to compare with.
 	Baseline string `json:"baseline,omitempty"`
 }

@@ -59,7 +59,10 @@ func Attribute(transcripts []Rejudged, transport int) Attribution {
 		return a
 	}
 	a.Known = true
-	a.Judge, a.Agent = within, max((between-within)/size, 0)
+	a.Judge, a.Agent = within, (between-within)/size
+	if a.Agent < 1e-12 { // a negative estimate, or what rounding leaves of none
+		a.Agent = 0
+	}
 	if a.Agent > 0 {
 		a.AgentShare = a.Agent / (a.Agent + a.Judge)
 	}
