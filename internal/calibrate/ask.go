@@ -45,6 +45,14 @@ type Answer struct {
 	Reasoning string
 	// Why says why there is no verdict.
 	Why string
+	// Votes has the answer of each voter, where there are several.
+	Votes []Vote
+}
+
+// Vote is the answer of one model.
+type Vote struct {
+	Model  string
+	Answer Answer
 }
 
 // Asked is an item with the judge's answers, none when the judge was not asked.
@@ -192,17 +200,26 @@ func (a *Asked) once(ctx context.Context, judge grader.Judge, threshold float64)
 		}
 	}()
 	v, err := judge.Ask(ctx, a.question())
+	answer = a.answer(v, err, threshold)
+	for _, vote := range v.Samples {
+		answer.Votes = append(answer.Votes, Vote{vote.Model, a.answer(vote.Verdict, vote.Err, threshold)})
+	}
+	return answer, v.Use
+}
+
+// answer reads a verdict, of the judge or of one of its voters.
+func (a *Asked) answer(v grader.Verdict, err error, threshold float64) Answer {
 	if err != nil {
-		return Answer{Verdict: Undecided, Why: err.Error()}, v.Use
+		return Answer{Verdict: Undecided, Why: err.Error()}
 	}
 	if a.Scored() {
-		return Answer{Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning)}, v.Use
+		return Answer{Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning)}
 	}
 	check, answered := v.Checks[criterionID]
 	if !answered {
-		return Answer{Verdict: Undecided, Why: "the judge did not answer the criterion"}, v.Use
+		return Answer{Verdict: Undecided, Why: "the judge did not answer the criterion"}
 	}
-	return Answer{Verdict: verdictOf(check.Satisfied), Reasoning: text.Clip(check.Reasoning, maxReasoning)}, v.Use
+	return Answer{Verdict: verdictOf(check.Satisfied), Reasoning: text.Clip(check.Reasoning, maxReasoning)}
 }
 
 // criterionID is what the criterion of an item is called when the judge is asked, as the first criterion of a list is in a run.

@@ -157,9 +157,13 @@ func shareOf(count, of int) Share {
 	return s
 }
 
+// kappa returns κ with its interval. That of a judge who gives one verdict only has no width, and is nil: it would claim what nobody knows.
 func kappa(a stats.Agreement) (*float64, *[2]float64) {
-	if !a.Defined {
+	switch {
+	case !a.Defined:
 		return nil, nil
+	case a.Interval[0] == a.Interval[1]:
+		return &a.Kappa, nil
 	}
 	return &a.Kappa, &a.Interval
 }

@@ -19,6 +19,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	p.rows(append([][]string{{"figure", "value", "95 %"}}, r.summary()...))
 	p.rows(r.confusion())
 	p.rows(r.criteria())
+	if len(r.Models) > 0 {
+		p.rows(r.models())
+	}
 	p.list("The judge differs from people", r.Disagreements)
 	p.list("The judge could not decide", r.UndecidedItems)
 	lines := r.footer()

@@ -37,6 +37,8 @@ type Report struct {
 	NotAsked int `json:"not_asked"`
 	// Criteria has the figures of each criterion, in the order of the file.
 	Criteria []Criterion `json:"criteria"`
+	// Models has the figures of each model of a panel by itself, in the order in which they vote; none for a single judge.
+	Models []Member `json:"models,omitempty"`
 	// PeopleAlpha is α of the people among themselves; nil without two for an answer.
 	PeopleAlpha         *float64     `json:"people_alpha"`
 	PeopleAlphaInterval *[2]float64  `json:"people_alpha_interval"`
@@ -54,6 +56,12 @@ type Report struct {
 // Criterion has the figures of one criterion.
 type Criterion struct {
 	Criterion string `json:"criterion"`
+	Figures
+}
+
+// Member has the figures of one model of a panel.
+type Member struct {
+	Model string `json:"model"`
 	Figures
 }
 
@@ -95,6 +103,7 @@ func New(judge string, l *Labels, asked []*Asked, use result.JudgeUse, o Options
 		Figures: figuresOf(asked, o.Threshold), Disagreements: []Case{}, UndecidedItems: []Case{},
 	}
 	r.byCriterion(asked)
+	r.byModel(asked)
 	var people [][]Verdict
 	for _, a := range asked {
 		r.Labels += len(a.Item.Labels)
@@ -120,6 +129,34 @@ func (r *Report) byCriterion(asked []*Asked) {
 	}
 	for _, name := range names {
 		r.Criteria = append(r.Criteria, Criterion{name, figuresOf(of[name], r.Threshold)})
+	}
+}
+
+// byModel compares the first vote of each model.
+func (r *Report) byModel(asked []*Asked) {
+	of := map[string][]*Asked{}
+	var names []string
+	for _, a := range asked {
+		if len(a.Answers) == 0 {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, vote := range a.Answers[0].Votes {
+			if seen[vote.Model] {
+				continue
+			}
+			seen[vote.Model] = true
+			if of[vote.Model] == nil {
+				names = append(names, vote.Model)
+			}
+			of[vote.Model] = append(of[vote.Model], &Asked{Item: a.Item, Answers: []Answer{vote.Answer}})
+		}
+	}
+	if len(names) < 2 {
+		return
+	}
+	for _, name := range names {
+		r.Models = append(r.Models, Member{name, figuresOf(of[name], r.Threshold)})
 	}
 }
 

@@ -27,6 +27,10 @@ func (r *Report) Text(w io.Writer) error {
 		p.line("")
 		p.table(r.criteria())
 	}
+	if len(r.Models) > 0 {
+		p.line("")
+		p.table(r.models())
+	}
 	p.cases("the judge differs from people", r.Disagreements)
 	p.cases("the judge could not decide", r.UndecidedItems)
 	p.line("")
@@ -86,14 +90,32 @@ func (r *Report) confusion() [][]string {
 
 // criteria has a row for each criterion.
 func (r *Report) criteria() [][]string {
-	rows := [][]string{{"criterion", "n", "accuracy", "κ", "α", "false pass", "false fail", "undecided"}}
+	rows := [][]string{head("criterion")}
 	for _, c := range r.Criteria {
-		rows = append(rows, []string{
-			text.OneLine(c.Criterion, 60), text.Count(c.N), rate(c.Accuracy), figure(c.Kappa), figure(c.Alpha),
-			fmt.Sprintf("%d of %d", c.FalsePass.Count, c.FalsePass.Of), fmt.Sprintf("%d of %d", c.FalseFail.Count, c.FalseFail.Of), text.Count(c.Undecided),
-		})
+		rows = append(rows, c.row(c.Criterion))
 	}
 	return rows
+}
+
+// models has a row for each model of a panel.
+func (r *Report) models() [][]string {
+	rows := [][]string{head("model")}
+	for _, m := range r.Models {
+		rows = append(rows, m.row(m.Model))
+	}
+	return rows
+}
+
+func head(of string) []string {
+	return []string{of, "n", "accuracy", "κ", "α", "false pass", "false fail", "undecided"}
+}
+
+// row has the figures of a criterion or a model in the order of head.
+func (f *Figures) row(name string) []string {
+	return []string{
+		text.OneLine(name, 60), text.Count(f.N), rate(f.Accuracy), figure(f.Kappa), figure(f.Alpha),
+		fmt.Sprintf("%d of %d", f.FalsePass.Count, f.FalsePass.Of), fmt.Sprintf("%d of %d", f.FalseFail.Count, f.FalseFail.Of), text.Count(f.Undecided),
+	}
 }
 
 // footer says what is in no figure, what the figures cannot tell, what the asks took, and how the gate decides.

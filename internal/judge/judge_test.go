@@ -306,6 +306,10 @@ func TestSamples(t *testing.T) {
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "8"}, "depth": {Score: 4}}},
 		},
 		{
+			"the reasons of the majority", checklist, 3, []string{checks(false, 2), checks(true, 9), checks(true, 4)},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "9"}, "depth": {Score: 4}}},
+		},
+		{
 			"one score", free, 3, []string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
 			grader.Verdict{Score: 0.3, Reasoning: "first"},
 		},

@@ -8,7 +8,7 @@ import (
 )
 
 // merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and the median of scores.
-// The reasons are those of the first vote that is there. Missing votes decide nothing: where they could turn the verdict either way, there
+// The reasons are those of the first vote, for a rubric of the first one that agrees. Missing votes decide nothing: where they could turn the verdict either way, there
 // is none, and the error says what is missing.
 func merge(q grader.Question, votes []grader.Sample) (grader.Verdict, error) {
 	b := ballot{all: len(votes)}
@@ -60,7 +60,8 @@ func (b *ballot) merge(q grader.Question) grader.Verdict {
 	return merged
 }
 
-// check merges the answers to one rubric. A vote that leaves the rubric out counts as a no; a rubric that all leave out stays out.
+// check merges the answers to one rubric. A vote that leaves the rubric out counts as a no; a rubric that all leave out stays out. The reason is
+// that of the first vote of the majority.
 func (b *ballot) check(r grader.Rubric, merged map[string]grader.RubricCheck) {
 	yes := 0
 	var first *grader.RubricCheck
@@ -80,10 +81,17 @@ func (b *ballot) check(r grader.Rubric, merged map[string]grader.RubricCheck) {
 		one.Satisfied = 2*yes > b.all
 		b.leave(!one.Satisfied && 2*(yes+b.all-len(b.given)) > b.all, r.ID)
 	}
-	if first != nil {
-		one.Reasoning = first.Reasoning
-		merged[r.ID] = one
+	if first == nil {
+		return
 	}
+	one.Reasoning = first.Reasoning
+	for _, v := range b.given {
+		if c, answered := v.Checks[r.ID]; answered && len(r.Ranges) == 0 && 2*yes != b.all && c.Satisfied == one.Satisfied {
+			one.Reasoning = c.Reasoning
+			break
+		}
+	}
+	merged[r.ID] = one
 }
 
 // score merges the scores of one criterion. A vote that leaves it out counts as 0; one that all leave out stays out.
