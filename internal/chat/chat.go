@@ -28,6 +28,16 @@ type Message struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	// ToolCallID names the call that a tool message answers.
 	ToolCallID string `json:"tool_call_id,omitempty"`
+	// Native is what the message's model wants back with it.
+	Native Native `json:"-"`
+}
+
+// Native is a part of a model's message that only its provider reads, such as signed thoughts: with tools it wants that back unchanged. It stays
+// inside the program. The zero value is none.
+type Native struct {
+	// Format says which provider's it is.
+	Format string
+	Value  json.RawMessage
 }
 
 // Say returns a message of plain text.
@@ -126,11 +136,13 @@ type Reply struct {
 	Ended bool `json:"ended,omitempty"`
 	// Attempts counts attempts from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
+	// Native is Message's.
+	Native Native `json:"-"`
 }
 
 // Message returns the reply as an assistant's message, with its tool calls but without their results.
 func (r Reply) Message() Message {
-	m := Message{Role: Assistant, Content: Content{Text: r.Text}}
+	m := Message{Role: Assistant, Content: Content{Text: r.Text}, Native: r.Native}
 	for _, call := range r.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: call.ID, Name: call.Name, Args: call.Args})
 	}

@@ -34,18 +34,18 @@ type File struct {
 
 // Model is a model of a provider, with its address, limits and prices.
 type Model struct {
-	Provider string // openai, scripted, cassette
+	Provider string
 	// Name is the model's name at the provider; for scripted and cassette, it is the file.
 	Name    string
 	BaseURL string
-	// APIKeyEnv names the environment variable with the key; OPENAI_API_KEY if empty.
-	APIKeyEnv string
-	// API is chat_completions (default) or responses.
-	API         string
-	Temperature *float64
-	TopP        *float64
-	Seed        *int
-	MaxTokens   int
+	// APIKeyEnv names the environment variable with the key; the provider's if empty. TokenEnv names that of a bearer token in its place.
+	APIKeyEnv, TokenEnv string
+	// API is chat_completions (default) or responses. APIVersion is that of Azure's dated API.
+	API, APIVersion string
+	Temperature     *float64
+	TopP            *float64
+	Seed            *int
+	MaxTokens       int
 	// Retries is how often a failed call is retried; nil means 2.
 	Retries *int
 	// Timeout bounds one call; 0 means two minutes.

@@ -116,6 +116,8 @@ func (f *File) model(n source.Node) Model {
 		"model":               func(n source.Node) { m.Name = n.Text() },
 		"base_url":            func(n source.Node) { m.BaseURL = n.Text() },
 		"api_key_env":         func(n source.Node) { m.APIKeyEnv = n.Text() },
+		"token_env":           func(n source.Node) { m.TokenEnv = n.Text() },
+		"api_version":         func(n source.Node) { m.APIVersion = n.Text() },
 		"api":                 func(n source.Node) { m.API = n.OneOf("chat_completions", "responses") },
 		"temperature":         func(n source.Node) { m.Temperature = new(n.Number(0, 2)) },
 		"top_p":               func(n source.Node) { m.TopP = new(n.Number(0, 1)) },
@@ -186,7 +188,9 @@ func (m Model) over(named Model) Model {
 	named.Retries = first(m.Retries, named.Retries)
 	named.BaseURL = firstSet(m.BaseURL, named.BaseURL)
 	named.APIKeyEnv = firstSet(m.APIKeyEnv, named.APIKeyEnv)
+	named.TokenEnv = firstSet(m.TokenEnv, named.TokenEnv)
 	named.API = firstSet(m.API, named.API)
+	named.APIVersion = firstSet(m.APIVersion, named.APIVersion)
 	named.MaxTokens = firstSet(m.MaxTokens, named.MaxTokens)
 	named.Timeout = firstSet(m.Timeout, named.Timeout)
 	named.RequestsPerMinute = firstSet(m.RequestsPerMinute, named.RequestsPerMinute)

@@ -10,31 +10,29 @@ import (
 // Address returns where a model is asked, without user info and query, and whether that is the provider's own address. It is empty for a model
 // that is not asked over the network, and for an address that Open refuses.
 func Address(m config.Model, o Options) (shown string, own bool) {
-	if !Remote(m.Provider) {
+	p, err := findProvider(m.Provider)
+	if err != nil || p.vendor == nil {
 		return "", false
 	}
-	address, err := url.Parse(strings.TrimSpace(baseOf(m, o)))
+	address, err := url.Parse(strings.TrimSpace(p.vendor.baseOf(m, o)))
 	if err != nil || address.Host == "" {
 		return "", false
 	}
-	shown = strings.TrimRight(shownAddress(address), "/")
-	if m.Provider == "ollama" {
-		return shown, shown == ollamaBaseURL
-	}
-	return shown, isPublic(address)
+	return strings.TrimRight(shownAddress(address), "/"), p.vendor.isPublic(address)
 }
 
-// Remote reports whether the models of a provider are asked over the network.
+// KeyVariable returns the name of the environment variable with the key of a model, and whether it is set. It is empty for a model without a key.
+func KeyVariable(m config.Model, o Options) (name string, set bool) {
+	p, err := findProvider(m.Provider)
+	if err != nil || p.vendor == nil {
+		return "", false
+	}
+	key, name := p.vendor.keyOf(m, o)
+	return name, key != ""
+}
+
+// Remote reports whether the models of a provider are asked over the network. Nothing is known of an unknown provider, so its are.
 func Remote(provider string) bool {
-	return provider != "scripted" && provider != "cassette" && provider != config.Lexical
+	p, err := findProvider(provider)
+	return err != nil || p.vendor != nil
 }
-
-// baseOf returns the base URL of a model: its own, else the environment's, else the provider's.
-func baseOf(m config.Model, o Options) string {
-	if m.Provider == "ollama" { // a local server: OpenAI's address does not belong there
-		return orElse(m.BaseURL, ollamaBaseURL)
-	}
-	return orElse(m.BaseURL, o.env(baseURLEnv), publicBaseURL)
-}
-
-func isPublic(address *url.URL) bool { return address.Hostname() == "api.openai.com" }

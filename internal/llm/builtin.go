@@ -24,6 +24,8 @@ type Options struct {
 	Limits *Limits
 	// Mask hides secrets in what servers say of errors, and in what is asked of cassettes, as it did when they were recorded.
 	Mask Mask
+	// Warn gets a sentence about what a provider does not have, as often as it is asked for; nil discards it.
+	Warn func(text string)
 }
 
 func (o Options) env(name string) string {
@@ -39,6 +41,8 @@ type Provider struct {
 	Name, Doc string
 	// open returns the bare model and its address or file for errors and limits.
 	open func(m config.Model, o Options) (model Model, at string, err error)
+	// vendor says how the models are asked over HTTP; nil for those that are not.
+	vendor *vendor
 	// final answers cannot come out differently: nothing is retried or limited.
 	final bool
 }
@@ -46,11 +50,22 @@ type Provider struct {
 // Providers returns the table of what Open can open, in the order in which it is shown.
 func Providers() []Provider {
 	return []Provider{
-		{"openai", "any OpenAI-compatible endpoint: OPENAI_BASE_URL and OPENAI_API_KEY, or base_url and api_key_env", openOpenAI, false},
-		{"ollama", "a local Ollama server at " + ollamaBaseURL + ", without a key", openOpenAI, false},
-		{"scripted", "a model played from a YAML file of rules; FILE#NAME says as whom", openScripted, false},
-		{"lexical", "a small deterministic model inside the program, for flows and classifiers: it chooses by the words of a message", openLexical, true},
-		{"cassette", "recorded exchanges, played back; FILE#NAME says whose", openCassette, true},
+		openAI(),
+		azure(),
+		anthropic(),
+		google(),
+		ollama(),
+		compatible("openrouter", "https://openrouter.ai/api/v1", dialect{seed: "seed", thoughts: "reasoning_details"}),
+		compatible("groq", "https://api.groq.com/openai/v1", dialect{seed: "seed"}),
+		compatible("mistral", "https://api.mistral.ai/v1", dialect{
+			seed: "random_seed", usageUnasked: true, callID: mistralCallID, ends: map[string]string{"model_length": "length"},
+		}),
+		compatible("deepseek", "https://api.deepseek.com/v1", dialect{plainJSON: true, thoughts: "reasoning_content"}),
+		compatible("together", "https://api.together.xyz/v1", dialect{seed: "seed", ends: map[string]string{"eos": "stop"}}),
+		compatible("xai", "https://api.x.ai/v1", dialect{seed: "seed"}),
+		{Name: "scripted", Doc: "a model played from a YAML file of rules; FILE#NAME says as whom", open: openScripted},
+		{Name: "lexical", Doc: "a small deterministic model inside the program, for flows and classifiers: it chooses by the words of a message", open: openLexical, final: true},
+		{Name: "cassette", Doc: "recorded exchanges, played back; FILE#NAME says whose", open: openCassette, final: true},
 	}
 }
 
@@ -95,8 +110,8 @@ func Open(m config.Model, o Options) (Model, error) {
 	return Retry(limits.Limit(Timeout(model, limit.after, limit.name, at), m, at), policyOf(m, at)), nil
 }
 
-func openOpenAI(m config.Model, o Options) (Model, string, error) {
-	model, err := NewOpenAI(m, o)
+func openClient(m config.Model, o Options) (Model, string, error) {
+	model, err := NewClient(m, o)
 	if err != nil {
 		return nil, "", err
 	}

@@ -108,8 +108,8 @@ func TestOpenProblems(t *testing.T) {
 		o     Options
 		want  string
 	}{
-		{config.Model{Provider: "opnai", Name: "x"}, o, `opnai: unknown provider "opnai" (did you mean "openai"? known: openai, ollama, scripted, lexical, cassette)`},
-		{config.Model{Provider: "telepathy", Name: "x"}, o, `telepathy: unknown provider "telepathy" (known: cassette, lexical, ollama, openai, scripted)`},
+		{config.Model{Provider: "opnai", Name: "x"}, o, `opnai: unknown provider "opnai" (did you mean "openai"? known: openai, azure, anthropic, google, ollama, openrouter, groq, mistral, deepseek, together, xai, scripted, lexical, cassette)`},
+		{config.Model{Provider: "telepathy", Name: "x"}, o, `telepathy: unknown provider "telepathy" (known: anthropic, azure, cassette, deepseek, google, groq, lexical, mistral, ollama, openai, openrouter, scripted, together, xai)`},
 		{config.Model{Provider: "openai", Name: "gpt-5"}, o, "openai:gpt-5 at https://api.openai.com/v1: no API key (set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint)"},
 		{config.Model{Provider: "scripted", Name: "none.yaml", Dir: "d"}, o, "scripted:none.yaml: the file cannot be read: open " + filepath.Join("d", "none.yaml") + ": file does not exist (relative names start at the configuration's directory)"},
 		{config.Model{Provider: "scripted", Name: "x"}, Options{}, "scripted:x: no files can be read here"},
@@ -153,12 +153,12 @@ func TestParseModel(t *testing.T) {
 		{"scripted:a/b.yaml#judge", config.Model{Provider: "scripted", Name: "a/b.yaml#judge"}, ""},
 		{"", config.Model{}, `model "": no model is named (write PROVIDER:MODEL, such as openai:gpt-5)`},
 		{" : ", config.Model{}, `model " : ": no model is named (write PROVIDER:MODEL, such as openai:gpt-5)`},
-		{":x", config.Model{}, `model ":x": there is no provider (write it before the colon: openai, ollama, scripted, lexical, cassette)`},
+		{":x", config.Model{}, `model ":x": there is no provider (write it before the colon: openai, azure, anthropic, google, ollama, openrouter, groq, mistral, deepseek, together, xai, scripted, lexical, cassette)`},
 		{"openai", config.Model{}, `model "openai": the provider openai is named without a model (write openai:MODEL)`},
 		{"openai: ", config.Model{}, `model "openai: ": the provider openai is named without a model (write openai:MODEL)`},
 		{"gpt-5", config.Model{}, `model "gpt-5": there is no provider (write PROVIDER:MODEL, such as openai:gpt-5)`},
 		{"opena:gpt-5", config.Model{}, `model "opena:gpt-5": unknown provider "opena" (did you mean "openai"?)`},
-		{"xyz:gpt-5", config.Model{}, `model "xyz:gpt-5": unknown provider "xyz" (known: cassette, lexical, ollama, openai, scripted)`},
+		{"xyz:gpt-5", config.Model{}, `model "xyz:gpt-5": unknown provider "xyz" (known: anthropic, azure, cassette, deepseek, google, groq, lexical, mistral, ollama, openai, openrouter, scripted, together, xai)`},
 	} {
 		got, err := ParseModel(tc.text)
 		diff(t, "model", tc.want, got)

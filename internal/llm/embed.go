@@ -17,9 +17,28 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float64, error)
 }
 
-// EndpointEmbedder is an embedding model behind an OpenAI-compatible endpoint. It is safe for concurrent use.
+// embedding is the format in which vectors are asked for.
+type embedding struct {
+	place  place
+	encode func(texts []string) any
+	// decode returns n vectors.
+	decode func(body []byte, n int) ([][]float64, error)
+	// batch is how many texts go into one request.
+	batch int
+}
+
+// openAIEmbedding is POST /embeddings (https://platform.openai.com/docs/api-reference/embeddings/create).
+func openAIEmbedding(m config.Model) embedding {
+	return embedding{
+		place: place{path: "embeddings"}, decode: decodeEmbeddings, batch: embedBatch,
+		encode: func(texts []string) any { return object{"model": m.Name, "input": texts} },
+	}
+}
+
+// EndpointEmbedder is an embedding model that is asked over HTTP. It is safe for concurrent use.
 type EndpointEmbedder struct {
 	endpoint *endpoint
+	format   embedding
 	retrier  *retrier[[][]float64]
 }
 
@@ -30,14 +49,17 @@ func NewEmbedder(m config.Model, o Options) (*EndpointEmbedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &EndpointEmbedder{e, newRetrier[[][]float64](policyOf(m, e.at))}, nil
+	if e.vendor.embedding == nil {
+		return nil, e.fail(&Error{Fault: Refused, Message: m.Provider + " has no embedding models", Hint: "choose one of another provider"})
+	}
+	return &EndpointEmbedder{e, e.vendor.embedding(m), newRetrier[[][]float64](policyOf(m, e.at))}, nil
 }
 
 // Embed returns one vector per text, in the same order. The error is an *Error or the context's.
 func (e *EndpointEmbedder) Embed(ctx context.Context, texts []string) ([][]float64, error) {
 	vectors := make([][]float64, 0, len(texts))
 	for len(texts) > 0 {
-		batch := texts[:min(len(texts), embedBatch)]
+		batch := texts[:min(len(texts), e.format.batch)]
 		texts = texts[len(batch):]
 		more, _, err := e.retrier.do(ctx, func(ctx context.Context) ([][]float64, error) {
 			return within(ctx, callTimeoutOf(e.endpoint.model, e.endpoint.at), func(ctx context.Context) ([][]float64, error) { return e.ask(ctx, batch) })
@@ -51,15 +73,15 @@ func (e *EndpointEmbedder) Embed(ctx context.Context, texts []string) ([][]float
 }
 
 func (e *EndpointEmbedder) ask(ctx context.Context, texts []string) ([][]float64, error) {
-	body, err := encodeJSON(object{"model": e.endpoint.model.Name, "input": texts})
+	body, err := encodeJSON(e.format.encode(texts))
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.endpoint.post(ctx, call{path: "embeddings", body: body})
+	answer, err := e.endpoint.post(ctx, call{place: e.format.place, body: body})
 	if err != nil {
 		return nil, err
 	}
-	vectors, err := decodeEmbeddings(answer, len(texts))
+	vectors, err := e.format.decode(answer, len(texts))
 	if err != nil {
 		return nil, e.endpoint.malformed(err)
 	}

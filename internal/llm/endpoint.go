@@ -12,47 +12,53 @@ import (
 	"rehearse/internal/outbound"
 )
 
-const (
-	publicBaseURL = "https://api.openai.com/v1"
-	ollamaBaseURL = "http://localhost:11434/v1"
-	baseURLEnv    = "OPENAI_BASE_URL"
-	keyEnv        = "OPENAI_API_KEY"
-)
-
-// endpoint is one OpenAI-compatible address with its key. Bodies go through it as bytes.
+// endpoint is one address with its key. Bodies go through it as bytes.
 type endpoint struct {
 	client *http.Client
+	vendor *vendor
 	model  config.Model
 	base   *url.URL
-	// at is base without user info and query; public says that it is OpenAI's own address.
+	// at is base without user info and query; public says that it is the provider's own address.
 	at     string
 	public bool
-	// key may be empty; keyName is the variable that it comes from.
+	// key may be empty; keyName is the variable that it comes from. bearer sends it as a bearer token, not in the provider's own header.
 	key, keyName string
+	bearer       bool
 	secrets      secrets
 }
 
 func newEndpoint(m config.Model, o Options) (*endpoint, error) {
-	e := &endpoint{model: m, keyName: m.APIKeyEnv}
-	if m.Provider != "ollama" { // a local server, to which OpenAI's key does not belong
-		e.keyName = orElse(e.keyName, keyEnv)
+	p, err := findProvider(m.Provider)
+	if err != nil {
+		return nil, err
 	}
-	address, err := url.Parse(strings.TrimSpace(baseOf(m, o)))
+	if p.vendor == nil {
+		return nil, &Error{Fault: Refused, Model: m.String(), Message: m.Provider + " is not asked over the network"}
+	}
+	e := &endpoint{vendor: p.vendor, model: m}
+	base := strings.TrimSpace(e.vendor.baseOf(m, o))
+	address, err := url.Parse(base)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		// The address itself may hold a password, so the message doesn't repeat it.
+		message := "the base URL is not an http or https address"
+		if base == "" {
+			message = "no base URL"
+		}
 		return nil, &Error{
-			Fault: Refused, Model: m.String(), Message: "the base URL is not an http or https address",
-			Hint: "write it like " + publicBaseURL + " in " + baseURLEnv + " or base_url",
+			Fault: Refused, Model: m.String(), Message: message,
+			Hint: "write it like " + e.vendor.example() + " in " + e.vendor.baseEnv + " or base_url",
 		}
 	}
-	e.base, e.at, e.public = address, shownAddress(address), isPublic(address)
-	if e.keyName != "" {
-		e.key = strings.TrimSpace(o.env(e.keyName))
+	e.base, e.at, e.public = address, shownAddress(address), e.vendor.isPublic(address)
+	if m.TokenEnv != "" && !e.vendor.tokens {
+		return nil, e.fail(&Error{Fault: Refused, Message: m.Provider + " takes no token", Hint: "name the variable of the key: api_key_env"})
 	}
-	if e.key == "" && e.public {
+	e.key, e.keyName = e.vendor.keyOf(m, o)
+	e.bearer = e.vendor.keyHeader == "" || m.TokenEnv != ""
+	if e.key == "" && e.public && e.keyName != "" {
 		return nil, &Error{
 			Fault: Unauthorized, Model: m.String(), At: e.at, Message: "no API key",
-			Hint: "set " + e.keyName + ", or " + baseURLEnv + " for another endpoint",
+			Hint: "set " + e.keyName + ", or " + e.vendor.baseEnv + " for another endpoint",
 		}
 	}
 	e.secrets = newSecrets(e.key, address)
@@ -72,9 +78,9 @@ func shownAddress(address *url.URL) string {
 	return shown.String()
 }
 
-// call is one request to an endpoint, a JSON body for a path below the base URL.
+// call is one request to an endpoint, a JSON body for a place below the base URL.
 type call struct {
-	path string
+	place
 	body []byte
 	// node names the part of an agent that asks; it may be empty.
 	node string
@@ -95,7 +101,7 @@ func (e *endpoint) post(ctx context.Context, c call) ([]byte, error) {
 // open sends one request and returns a successful answer. The caller reads its body, which is bounded, and closes it.
 // The error is an *Error or the context's.
 func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base.JoinPath(c.path).String(), bytes.NewReader(c.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address(c.place), bytes.NewReader(c.body))
 	if err != nil {
 		return nil, e.unreachable(err)
 	}
@@ -105,8 +111,15 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 		req.Header.Set("Accept", "text/event-stream")
 	}
 	req.Header.Set("User-Agent", "rehearse")
-	if e.key != "" {
+	for name, value := range e.vendor.headers {
+		req.Header.Set(name, value)
+	}
+	switch {
+	case e.key == "":
+	case e.bearer:
 		req.Header.Set("Authorization", "Bearer "+e.key)
+	default:
+		req.Header.Set(e.vendor.keyHeader, e.key)
 	}
 	if c.node != "" {
 		req.Header.Set(NodeHeader, url.PathEscape(c.node))
@@ -128,6 +141,15 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	}
 	res.Body = &boundedBody{ReadCloser: res.Body, left: maxBody}
 	return res, nil
+}
+
+// address returns the address of a place. The base URL may have a query of its own.
+func (e *endpoint) address(at place) string {
+	to := e.base.JoinPath(at.path)
+	if at.query != "" {
+		to.RawQuery = strings.TrimPrefix(to.RawQuery+"&"+at.query, "&")
+	}
+	return to.String()
 }
 
 func orElse(choices ...string) string {

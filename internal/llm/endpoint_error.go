@@ -24,14 +24,15 @@ func (e *endpoint) fail(err *Error) *Error {
 // refusal is the error of an answer with a status that isn't a success.
 func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
 	// Scrubbed before it is clipped, or half a key could stay at the end.
-	err := statusError(res.StatusCode, retry.After(res.Header, time.Now()), e.secrets.scrub(serverMessage(body)))
+	wait := cmp.Or(retry.After(res.Header, time.Now()), googleRetry(body))
+	err := statusError(res.StatusCode, wait, e.secrets.scrub(serverMessage(body)))
 	switch {
 	case err.Fault == Unauthorized && e.keyName != "":
 		err.Hint = "check the key in " + e.keyName
 	case err.Fault == Unauthorized:
 		err.Hint = "name the variable that holds the key: api_key_env"
 	case res.StatusCode == http.StatusNotFound:
-		err.Hint = fmt.Sprintf("check that the base URL ends in /v1 and that the model %q exists there", e.model.Name)
+		err.Hint = e.vendor.missing(e.model)
 	case err.Fault == RateLimited:
 		err.Hint = "use fewer workers or set requests_per_minute"
 	case res.StatusCode < http.StatusBadRequest:
@@ -52,15 +53,15 @@ func (e *endpoint) unreachable(cause error) *Error {
 	switch {
 	case errors.As(cause, &dns):
 		err.Message = "the host " + dns.Name + " was not found"
-		err.Hint = "check the host name in " + baseURLEnv + " or base_url"
+		err.Hint = "check the host name in " + e.vendor.baseEnv + " or base_url"
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		err.Message = "the connection was refused"
-		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
+		err.Hint = "is the server running? check " + e.vendor.baseEnv + " or base_url"
 	case brokeOff(cause):
 		err.Message = brokenOff
 	case errors.As(cause, &timeout) && timeout.Timeout():
 		err.Message = "no connection in time"
-		err.Hint = "is the server running? check " + baseURLEnv + " or base_url"
+		err.Hint = "is the server running? check " + e.vendor.baseEnv + " or base_url"
 	default:
 		if link, ok := errors.AsType[*url.Error](cause); ok { // its text repeats the address
 			cause = link.Err

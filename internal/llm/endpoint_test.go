@@ -54,7 +54,7 @@ func TestBaseURL(t *testing.T) {
 				reply(w, hello)
 			})
 			m := config.Model{Provider: "openai", Name: "agent", BaseURL: tc.change(base)}
-			c, err := NewOpenAI(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": tc.key}), Transport: transport(t)})
+			c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": tc.key}), Transport: transport(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

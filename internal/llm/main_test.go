@@ -36,13 +36,13 @@ func transport(t testing.TB) *http.Transport {
 const testKey = "sk-test-0123456789abcdef"
 
 // dial returns the bare model of an endpoint, with a key.
-func dial(t testing.TB, baseURL string, change ...func(*config.Model)) *OpenAI {
+func dial(t testing.TB, baseURL string, change ...func(*config.Model)) *Client {
 	t.Helper()
 	m := config.Model{Provider: "openai", Name: "agent", BaseURL: baseURL}
 	for _, f := range change {
 		f(&m)
 	}
-	c, err := NewOpenAI(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})
+	c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,12 @@ func TestMenuStaysInside(t *testing.T) {
 	diff(t, "key", a, b)
 	var wire []string
 	for _, r := range []Request{with, without} {
-		for _, encode := range []func(config.Model, Request, bool) (any, error){encodeChat, encodeResponses} {
+		for _, encode := range []func(config.Model, Request, bool) (any, error){
+			func(m config.Model, r Request, streamed bool) (any, error) {
+				return encodeChat(m, r, dialect{}, streamed)
+			}, encodeResponses,
+			encodeAnthropic, func(_ config.Model, r Request, _ bool) (any, error) { return encodeGoogle(r) },
+		} {
 			body, err := encode(config.Model{}, r, false)
 			if err != nil {
 				t.Fatal(err)
@@ -131,7 +136,7 @@ func TestMenuStaysInside(t *testing.T) {
 			wire = append(wire, string(data))
 		}
 	}
-	diff(t, "wire", wire[:2], wire[2:])
+	diff(t, "wire", wire[:4], wire[4:])
 }
 
 func FuzzRank(f *testing.F) {

@@ -1,143 +1,100 @@
 package llm
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net/http"
-	"sync/atomic"
-	"time"
+	"net"
+	"strings"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 )
 
-var (
-	_ Model    = (*OpenAI)(nil)
-	_ Streamer = (*OpenAI)(nil)
-)
-
-// OpenAI is a model behind an OpenAI-compatible endpoint: chat completions or, with config.Model.API "responses", responses.
-// A request carries what it was given and nothing else; parameters that it leaves open come from the configuration, if set there.
-// It does not retry, except that a server that refuses response_format is asked again without it, now and from then on.
-type OpenAI struct {
-	endpoint *endpoint
-	protocol protocol
-	// schemaless is set once the server answered a request only after response_format was left out.
-	schemaless atomic.Bool
+// openAI is OpenAI, and any server with its API.
+func openAI() Provider {
+	return hosted("openai", "OpenAI and any server with its API", &vendor{
+		base: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnvs: []string{"OPENAI_API_KEY"}, embedding: openAIEmbedding,
+		wire: func(m config.Model, public bool) (wire, *Error) {
+			return openAIWire(m, dialect{maxCompletion: public, seed: "seed"})
+		},
+	})
 }
 
-// protocol is one of the two ways to ask for a reply.
-type protocol struct {
-	path   string
-	encode func(m config.Model, r Request, public bool) (any, error)
-	decode func(body []byte) (chat.Reply, error)
-	// streamed encodes a request for a reply that is told while it comes; nil where that is not supported.
-	streamed func(m config.Model, r Request, public bool) (any, error)
+// ollama is a local server. OpenAI's key does not belong there.
+func ollama() Provider {
+	return hosted("ollama", "a local Ollama server", &vendor{
+		base: "http://localhost:11434/v1", baseEnv: "OLLAMA_HOST", fromEnv: ollamaBase, embedding: openAIEmbedding,
+		wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, dialect{seed: "seed"}) },
+	})
 }
 
-// NewOpenAI returns the model that m describes; o's Getenv finds the address and the key.
-// It fails without a key only for OpenAI's own address, because a local server may need none.
-func NewOpenAI(m config.Model, o Options) (*OpenAI, error) {
-	e, err := newEndpoint(m, o)
-	if err != nil {
-		return nil, err
+// ollamaBase reads OLLAMA_HOST as Ollama does (https://github.com/ollama/ollama, envconfig.Host): scheme, port and host may be missing.
+func ollamaBase(value string) string {
+	scheme, rest, ok := strings.Cut(value, "://")
+	port := "11434"
+	switch {
+	case !ok:
+		scheme, rest = "http", value
+	case scheme == "http":
+		port = "80"
+	case scheme == "https":
+		port = "443"
 	}
-	c := &OpenAI{endpoint: e, protocol: protocol{"chat/completions", encodeChat, decodeChat, encodeChatStream}}
+	hostPort, path, _ := strings.Cut(rest, "/")
+	host, given, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	} else if given != "" {
+		port = given
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" { // where a server listens is no address to call
+		host = "127.0.0.1"
+	}
+	base := scheme + "://" + net.JoinHostPort(host, port)
+	if path = strings.Trim(path, "/"); path != "" {
+		base += "/" + path
+	}
+	return base + "/v1"
+}
+
+// dialect is what differs between the servers with OpenAI's API.
+type dialect struct {
+	// maxCompletion sends max_completion_tokens, which OpenAI's reasoning models want; most other servers know only max_tokens.
+	maxCompletion bool
+	// seed is the name of the seed in a request; empty for a server without one.
+	seed string
+	// plainJSON is true of a server that can promise JSON, but not of a schema.
+	plainJSON bool
+	// usageUnasked is true of a server that refuses stream_options, and tells the usage of a stream unasked.
+	usageUnasked bool
+	// thoughts is the field of a message with tool calls that has to come back with it; empty for none.
+	thoughts string
+	// ends has the finish reasons that only this server has, in the words of chat.Reply.
+	ends map[string]string
+	// callID makes the ID of a tool call one that the server takes; nil takes any.
+	callID func(id string) string
+}
+
+// openAIWire returns one of the two formats of OpenAI.
+func openAIWire(m config.Model, d dialect) (wire, *Error) {
 	switch m.API {
 	case "", "chat_completions":
+		return wire{
+			path:           place{path: "chat/completions"},
+			encode:         func(r Request, streamed bool) (any, error) { return encodeChat(m, r, d, streamed) },
+			decode:         func(_ Request, body []byte) (chat.Reply, error) { return decodeChat(body, d) },
+			assemble:       func(_ Request, token func(string)) assembler { return &assembly{token: token, dialect: d} },
+			optionalSchema: true, seedless: d.seed == "",
+		}, nil
 	case "responses":
-		c.protocol = protocol{"responses", encodeResponses, decodeResponses, nil}
-	default:
-		return nil, e.fail(&Error{
-			Fault: Refused, Message: fmt.Sprintf("unknown API %q", m.API), Hint: "use chat_completions or responses",
-		})
+		return wire{
+			path:           place{path: "responses"},
+			encode:         func(r Request, streamed bool) (any, error) { return encodeResponses(m, r, streamed) },
+			decode:         func(_ Request, body []byte) (chat.Reply, error) { return decodeResponses(body) },
+			assemble:       func(_ Request, token func(string)) assembler { return &responsesAssembly{token: token} },
+			optionalSchema: true, seedless: true,
+		}, nil
 	}
-	return c, nil
+	return wire{}, unknownAPI(m, "use chat_completions or responses")
 }
 
-// At returns the address without credentials.
-func (c *OpenAI) At() string { return c.endpoint.at }
-
-// Generate asks the endpoint once.
-func (c *OpenAI) Generate(ctx context.Context, r Request) (chat.Reply, error) {
-	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) { return c.ask(ctx, r, c.protocol.encode, c.whole) })
-}
-
-// orWithoutSchema leaves the schema out for a server that does not know it.
-func (c *OpenAI) orWithoutSchema(r Request, ask func(Request) (chat.Reply, error)) (chat.Reply, error) {
-	if c.schemaless.Load() {
-		r.Schema = nil
-	}
-	reply, err := ask(r)
-	if r.Schema == nil || !refused(err) {
-		return reply, err
-	}
-	// The refusal may be about something else, so only an answer without the schema proves that the schema was.
-	r.Schema = nil
-	reply, err = ask(r)
-	if err == nil {
-		c.schemaless.Store(true)
-	}
-	return reply, err
-}
-
-func refused(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
-}
-
-// ask sends a request as encode writes it and takes the reply that send returns.
-func (c *OpenAI) ask(
-	ctx context.Context, r Request,
-	encode func(config.Model, Request, bool) (any, error), send sender,
-) (chat.Reply, error) {
-	m := c.endpoint.model
-	body, err := encode(m, withDefaults(r, m), c.endpoint.public)
-	var data []byte
-	if err == nil {
-		data, err = encodeJSON(body)
-	}
-	if err != nil {
-		return chat.Reply{}, c.endpoint.fail(&Error{
-			Fault: Refused, Message: "the request cannot be written as JSON: " + clip(oneLine(err.Error())),
-			Hint: "check the tools, the schema and the content blocks", Err: err,
-		})
-	}
-	start := time.Now()
-	reply, err := send(ctx, call{path: c.protocol.path, body: data, node: r.Node})
-	if err != nil {
-		return chat.Reply{}, err
-	}
-	reply.Latency, reply.Attempts, reply.Cost = time.Since(start), 1, cost(m, reply.Usage)
-	return reply, nil
-}
-
-// sender sends a request and reads the reply.
-type sender func(context.Context, call) (chat.Reply, error)
-
-func (c *OpenAI) whole(ctx context.Context, request call) (chat.Reply, error) {
-	answer, err := c.endpoint.post(ctx, request)
-	if err != nil {
-		return chat.Reply{}, err
-	}
-	reply, err := c.protocol.decode(answer)
-	return reply, c.endpoint.undecoded(err)
-}
-
-// withDefaults fills the parameters that a request leaves open from the configuration.
-func withDefaults(r Request, m config.Model) Request {
-	if r.Temperature == nil {
-		r.Temperature = m.Temperature
-	}
-	if r.TopP == nil {
-		r.TopP = m.TopP
-	}
-	if r.Seed == nil {
-		r.Seed = m.Seed
-	}
-	if r.MaxTokens == 0 {
-		r.MaxTokens = m.MaxTokens
-	}
-	return r
-}
+// finish returns why a model stopped in the words of chat.Reply.
+func (d dialect) finish(said string) string { return orElse(d.ends[said], finishReason(said)) }

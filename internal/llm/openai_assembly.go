@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,10 +13,13 @@ const maxCalls = 128
 
 // assembly puts a reply together from the chunks of a stream.
 type assembly struct {
-	token         func(string)
-	text, refusal strings.Builder
-	calls         []*partialCall
-	usage         *answerUsage
+	token   func(string)
+	dialect dialect
+	// thought and details are what the model thought, in the two forms that have to come back.
+	text, refusal, thought strings.Builder
+	details                []json.RawMessage
+	calls                  []*partialCall
+	usage                  *answerUsage
 	// spoke says that there was content, be it empty; finish says why the model stopped.
 	spoke  bool
 	finish string
@@ -66,13 +70,15 @@ func (a *assembly) add(data []byte) error {
 			a.token(text)
 		}
 		a.refusal.WriteString(choice.Delta.Refusal)
+		a.thought.WriteString(choice.Delta.ReasoningContent)
+		a.details = append(a.details, choice.Delta.ReasoningDetails...)
 		for d := range choice.Delta.ToolCalls {
 			if err := a.addCall(&choice.Delta.ToolCalls[d]); err != nil {
 				return err
 			}
 		}
 		a.finished = a.finished || choice.Finish != ""
-		a.finish = orElse(a.finish, finishReason(choice.Finish))
+		a.finish = orElse(a.finish, a.dialect.finish(choice.Finish))
 	}
 	return nil
 }
@@ -116,9 +122,30 @@ func (a *assembly) reply() (chat.Reply, error) {
 	for _, call := range a.calls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
 	}
+	if len(reply.ToolCalls) > 0 {
+		reply.Native = a.thoughts()
+	}
 	if strings.TrimSpace(reply.Text) == "" && len(reply.ToolCalls) == 0 && a.refusal.Len() > 0 {
 		reply.Text = a.refusal.String()
 		a.token(reply.Text)
 	}
 	return reply, nil
+}
+
+// thoughts returns what has to come back with a message that calls tools.
+func (a *assembly) thoughts() chat.Native {
+	var value any
+	switch {
+	case a.dialect.thoughts == "reasoning_content" && a.thought.Len() > 0:
+		value = a.thought.String()
+	case a.dialect.thoughts == "reasoning_details" && len(a.details) > 0:
+		value = a.details
+	default:
+		return chat.Native{}
+	}
+	data, err := json.Marshal(value)
+	if err != nil { // texts, and JSON that was read, can be written
+		return chat.Native{}
+	}
+	return chat.Native{Format: a.dialect.thoughts, Value: data}
 }

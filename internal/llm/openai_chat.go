@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,10 +18,13 @@ type chatBody struct {
 	ToolChoice any           `json:"tool_choice,omitempty"`
 	Format     any           `json:"response_format,omitempty"`
 	sampling
-	Seed      *int `json:"seed,omitempty"`
-	MaxTokens int  `json:"max_tokens,omitempty"`
-	// OpenAI's reasoning models refuse max_tokens; most other servers know nothing else.
-	MaxCompletion int `json:"max_completion_tokens,omitempty"`
+	Seed          *int `json:"seed,omitempty"`
+	RandomSeed    *int `json:"random_seed,omitempty"`
+	MaxTokens     int  `json:"max_tokens,omitempty"`
+	MaxCompletion int  `json:"max_completion_tokens,omitempty"`
+	Stream        bool `json:"stream,omitempty"`
+	// StreamOptions asks for the usage, which the last piece of a stream then tells.
+	StreamOptions object `json:"stream_options,omitempty"`
 }
 
 type sampling struct {
@@ -33,6 +37,9 @@ type chatMessage struct {
 	Content    any        `json:"content"`
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	// Of these two, that of the dialect is a part of the model's message, which it wants back.
+	ReasoningContent json.RawMessage `json:"reasoning_content,omitempty"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
 type chatCall struct {
@@ -53,30 +60,23 @@ type chatTool struct {
 
 type object map[string]any
 
-func encodeChat(m config.Model, r Request, public bool) (any, error) {
-	body := chatBody{
-		Model: m.Name, Messages: make([]chatMessage, len(r.Messages)),
-		sampling: sampling{r.Temperature, r.TopP}, Seed: r.Seed, MaxTokens: r.MaxTokens,
-	}
-	if public {
+func encodeChat(m config.Model, r Request, d dialect, streamed bool) (any, error) {
+	body := chatBody{Model: m.Name, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens, Stream: streamed}
+	if d.maxCompletion {
 		body.MaxTokens, body.MaxCompletion = 0, r.MaxTokens
 	}
-	for i, message := range r.Messages {
-		encoded := chatMessage{Role: message.Role, Content: message.Content.Text, ToolCallID: message.ToolCallID}
-		switch {
-		case message.Content.Blocks != nil:
-			parts, err := chatParts(message.Content.Blocks)
-			if err != nil {
-				return nil, fmt.Errorf("messages[%d]: %w", i, err)
-			}
-			encoded.Content = parts
-		case len(message.ToolCalls) > 0 && message.Content.Text == "":
-			encoded.Content = nil // as the API itself writes a message that only calls tools
-		}
-		for _, call := range message.ToolCalls {
-			encoded.ToolCalls = append(encoded.ToolCalls, chatCall{call.ID, "function", functionCall{call.Name, FormatArgs(call.Args)}})
-		}
-		body.Messages[i] = encoded
+	switch d.seed {
+	case "seed":
+		body.Seed = r.Seed
+	case "random_seed":
+		body.RandomSeed = r.Seed
+	}
+	if streamed && !d.usageUnasked {
+		body.StreamOptions = object{"include_usage": true}
+	}
+	var err error
+	if body.Messages, err = chatMessages(r.Messages, d); err != nil {
+		return nil, err
 	}
 	for _, tool := range r.Tools {
 		body.Tools = append(body.Tools, chatTool{"function", tool})
@@ -88,10 +88,50 @@ func encodeChat(m config.Model, r Request, public bool) (any, error) {
 	default:
 		body.ToolChoice = object{"type": "function", "function": object{"name": r.ToolChoice}}
 	}
-	if r.Schema != nil {
+	switch {
+	case r.Schema == nil:
+	case d.plainJSON:
+		body.Format = object{"type": "json_object"}
+	default:
 		body.Format = object{"type": "json_schema", "json_schema": object{"name": r.Schema.Name, "schema": r.Schema.JSON, "strict": true}}
 	}
 	return body, nil
+}
+
+func chatMessages(messages []chat.Message, d dialect) ([]chatMessage, error) {
+	ids := callIDs{fit: d.callID}
+	list := make([]chatMessage, len(messages))
+	for i, message := range messages {
+		encoded := chatMessage{Role: message.Role, Content: message.Content.Text}
+		switch {
+		case message.Content.Blocks != nil:
+			parts, err := chatParts(message.Content.Blocks)
+			if err != nil {
+				return nil, fmt.Errorf("messages[%d]: %w", i, err)
+			}
+			encoded.Content = parts
+		case len(message.ToolCalls) > 0 && message.Content.Text == "":
+			encoded.Content = nil // as the API itself writes a message that only calls tools
+		}
+		if len(message.ToolCalls) > 0 {
+			ids.message()
+		}
+		for _, call := range message.ToolCalls {
+			encoded.ToolCalls = append(encoded.ToolCalls, chatCall{ids.call(call.ID), "function", functionCall{call.Name, FormatArgs(call.Args)}})
+		}
+		if message.Role == chat.Tool {
+			encoded.ToolCallID, _ = ids.answer(message.ToolCallID)
+		}
+		switch {
+		case message.Native.Format != d.thoughts:
+		case d.thoughts == "reasoning_content":
+			encoded.ReasoningContent = message.Native.Value
+		case d.thoughts == "reasoning_details":
+			encoded.ReasoningDetails = message.Native.Value
+		}
+		list[i] = encoded
+	}
+	return list, nil
 }
 
 func chatParts(blocks []chat.Block) ([]object, error) {
@@ -111,26 +151,48 @@ func chatParts(blocks []chat.Block) ([]object, error) {
 
 // answerUsage is the count of tokens in an answer; nil when there is none. Servers that do not count send zeros.
 type answerUsage struct {
-	Input  int `json:"prompt_tokens"`
-	Output int `json:"completion_tokens"`
+	Input   int `json:"prompt_tokens"`
+	Output  int `json:"completion_tokens"`
+	Total   int `json:"total_tokens"`
+	Details struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 func (u *answerUsage) count() chat.Usage {
 	if u == nil || u.Input+u.Output == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	return chat.Usage{InputTokens: u.Input, OutputTokens: u.Output}
+	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output}
+	if u.Details.Reasoning > 0 && u.Total == u.Input+u.Output+u.Details.Reasoning { // xAI counts them beside the completion
+		usage.OutputTokens += u.Details.Reasoning
+	}
+	return usage
 }
 
-func decodeChat(body []byte) (chat.Reply, error) {
+// chatAnswer is the message of an answer.
+type chatAnswer struct {
+	Content          any             `json:"content"`
+	Refusal          string          `json:"refusal"`
+	ToolCalls        []answerCall    `json:"tool_calls"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"`
+}
+
+// thoughts returns what has to come back with a message that calls tools.
+func (a *chatAnswer) thoughts(d dialect) chat.Native {
+	value := map[string]json.RawMessage{"reasoning_content": a.ReasoningContent, "reasoning_details": a.ReasoningDetails}[d.thoughts]
+	if len(a.ToolCalls) == 0 || len(value) == 0 || string(value) == "null" {
+		return chat.Native{}
+	}
+	return chat.Native{Format: d.thoughts, Value: value}
+}
+
+func decodeChat(body []byte, d dialect) (chat.Reply, error) {
 	var answer struct {
 		Choices []struct {
-			Message struct {
-				Content   any          `json:"content"`
-				Refusal   string       `json:"refusal"`
-				ToolCalls []answerCall `json:"tool_calls"`
-			} `json:"message"`
-			Finish string `json:"finish_reason"`
+			Message chatAnswer `json:"message"`
+			Finish  string     `json:"finish_reason"`
 		} `json:"choices"`
 		Usage *answerUsage `json:"usage"`
 		Error *answerError `json:"error"`
@@ -149,11 +211,11 @@ func decodeChat(body []byte) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	finish := finishReason(answer.Choices[0].Finish)
+	finish := d.finish(answer.Choices[0].Finish)
 	if message.Content == nil && len(message.ToolCalls) == 0 && message.Refusal == "" {
 		return chat.Reply{}, errNoContent(finish)
 	}
-	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count()}
+	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count(), Native: message.thoughts(d)}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

@@ -162,7 +162,7 @@ func TestUnreachable(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := config.Model{Provider: "openai", Name: "agent", BaseURL: tc.base}
-			c, err := NewOpenAI(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: tc.transport})
+			c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: tc.transport})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestForeignCredentials(t *testing.T) {
 	}
 }
 
-func TestNewOpenAI(t *testing.T) {
+func TestNewClient(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		model         config.Model
@@ -259,7 +259,7 @@ func TestNewOpenAI(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.model.Provider, tc.model.Name = orElse(tc.model.Provider, "openai"), "m"
-			c, err := NewOpenAI(tc.model, Options{Getenv: env(tc.env), Transport: failing{}})
+			c, err := NewClient(tc.model, Options{Getenv: env(tc.env), Transport: failing{}})
 			if tc.message == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -284,7 +284,7 @@ func TestOllamaGetsNoKey(t *testing.T) {
 		reply(w, hello)
 	})
 	m := config.Model{Provider: "ollama", Name: "llama3", BaseURL: base}
-	c, err := NewOpenAI(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})
+	c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

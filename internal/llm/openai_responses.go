@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,13 +18,15 @@ type responsesBody struct {
 	ToolChoice any      `json:"tool_choice,omitempty"`
 	Text       any      `json:"text,omitempty"`
 	sampling
-	MaxTokens int `json:"max_output_tokens,omitempty"`
+	MaxTokens int  `json:"max_output_tokens,omitempty"`
+	Stream    bool `json:"stream,omitempty"`
 }
 
-func encodeResponses(m config.Model, r Request, _ bool) (any, error) {
-	body := responsesBody{Model: m.Name, Input: []object{}, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens}
+func encodeResponses(m config.Model, r Request, streamed bool) (any, error) {
+	body := responsesBody{Model: m.Name, Input: []object{}, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens, Stream: streamed}
+	ids := callIDs{}
 	for i, message := range r.Messages {
-		items, err := responsesItems(message)
+		items, err := responsesItems(message, &ids)
 		if err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
@@ -53,9 +56,10 @@ func encodeResponses(m config.Model, r Request, _ bool) (any, error) {
 	return body, nil
 }
 
-func responsesItems(m chat.Message) ([]object, error) {
+func responsesItems(m chat.Message, ids *callIDs) ([]object, error) {
 	if m.Role == chat.Tool {
-		return []object{{"type": "function_call_output", "call_id": m.ToolCallID, "output": m.Content.String()}}, nil
+		id, _ := ids.answer(m.ToolCallID)
+		return []object{{"type": "function_call_output", "call_id": id, "output": m.Content.String()}}, nil
 	}
 	var items []object
 	if m.Content.Blocks != nil {
@@ -76,44 +80,60 @@ func responsesItems(m chat.Message) ([]object, error) {
 	} else if m.Content.Text != "" || len(m.ToolCalls) == 0 {
 		items = append(items, object{"role": m.Role, "content": m.Content.Text})
 	}
+	if len(m.ToolCalls) > 0 {
+		ids.message()
+	}
 	for _, call := range m.ToolCalls {
-		items = append(items, object{"type": "function_call", "call_id": call.ID, "name": call.Name, "arguments": FormatArgs(call.Args)})
+		items = append(items, object{"type": "function_call", "call_id": ids.call(call.ID), "name": call.Name, "arguments": FormatArgs(call.Args)})
 	}
 	return items, nil
 }
 
+// responsesAnswer is a response (https://platform.openai.com/docs/api-reference/responses/object).
+type responsesAnswer struct {
+	Error      *answerError `json:"error"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Status string `json:"status"`
+	Output []struct {
+		Type    string `json:"type"`
+		Content []struct {
+			Text    string `json:"text"`
+			Refusal string `json:"refusal"`
+		} `json:"content"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"output"`
+	Usage *chat.Usage `json:"usage"`
+}
+
 func decodeResponses(body []byte) (chat.Reply, error) {
-	var answer struct {
-		Error  *answerError `json:"error"`
-		Output []struct {
-			Type    string `json:"type"`
-			Content []struct {
-				Text    string `json:"text"`
-				Refusal string `json:"refusal"`
-			} `json:"content"`
-			CallID    string `json:"call_id"`
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		} `json:"output"`
-		Usage *chat.Usage `json:"usage"`
-	}
+	var answer responsesAnswer
 	if err := decodeJSON(body, &answer); err != nil {
 		return chat.Reply{}, err
 	}
-	if answer.Error != nil {
-		return chat.Reply{}, answer.Error.fault()
+	return answer.reply()
+}
+
+func (a *responsesAnswer) reply() (chat.Reply, error) {
+	if a.Error != nil {
+		return chat.Reply{}, a.Error.fault()
 	}
-	if len(answer.Output) == 0 {
+	if len(a.Output) == 0 {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
 	reply := chat.Reply{Usage: chat.Usage{Unknown: true}}
-	if answer.Usage != nil && answer.Usage.Total() > 0 {
-		reply.Usage = *answer.Usage
+	if a.Usage != nil && a.Usage.Total() > 0 {
+		reply.Usage = *a.Usage
 	}
 	var refusal strings.Builder
-	for _, item := range answer.Output {
+	said := false
+	for _, item := range a.Output {
 		switch item.Type {
 		case "message":
+			said = said || len(item.Content) > 0
 			for _, part := range item.Content {
 				reply.Text += part.Text
 				refusal.WriteString(part.Refusal)
@@ -122,8 +142,82 @@ func decodeResponses(body []byte) (chat.Reply, error) {
 			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: item.CallID, Name: item.Name, Args: ParseArgs(item.Arguments)})
 		}
 	}
+	reply.FinishReason = a.finish(reply)
+	if !said && len(reply.ToolCalls) == 0 {
+		return chat.Reply{}, errSilent("output", reply.FinishReason)
+	}
 	if reply.Text == "" && len(reply.ToolCalls) == 0 {
 		reply.Text = refusal.String()
 	}
 	return reply, nil
+}
+
+// finish returns why the model stopped. A response says only why it is incomplete.
+func (a *responsesAnswer) finish(reply chat.Reply) string {
+	switch {
+	case a.Incomplete != nil && a.Incomplete.Reason == "max_output_tokens":
+		return "length"
+	case a.Incomplete != nil && a.Incomplete.Reason == "content_filter":
+		return "content_filter"
+	case a.Incomplete != nil:
+		return "other"
+	case a.Status == "completed":
+		return ended(reply)
+	case a.Status == "":
+		return ""
+	}
+	return "other"
+}
+
+// responsesAssembly puts a reply together from the events of a stream: the last event holds the whole
+// (https://platform.openai.com/docs/api-reference/responses-streaming).
+type responsesAssembly struct {
+	token func(string)
+	whole *responsesAnswer
+	gave  bool
+}
+
+func (a *responsesAssembly) add(data []byte) error {
+	var event struct {
+		Type     string           `json:"type"`
+		Delta    json.RawMessage  `json:"delta"`
+		Response *responsesAnswer `json:"response"`
+		// Of an event that is an error.
+		answerError
+	}
+	if string(data) == "[DONE]" || a.whole != nil {
+		return nil
+	}
+	if err := decodeJSON(data, &event); err != nil {
+		return err
+	}
+	switch event.Type {
+	case "response.output_text.delta":
+		var text string
+		if err := decodeJSON(event.Delta, &text); err != nil {
+			return err
+		}
+		if text != "" {
+			a.gave = true
+			a.token(text)
+		}
+	case "error":
+		return event.fault()
+	case "response.completed", "response.incomplete", "response.failed":
+		if a.whole = event.Response; a.whole == nil {
+			return errors.New("the answer is not what the protocol says: its last event holds no response")
+		}
+	}
+	return nil
+}
+
+func (a *responsesAssembly) complete() bool { return a.whole != nil }
+
+// reply returns the whole. A refusal is given out as text only now.
+func (a *responsesAssembly) reply() (chat.Reply, error) {
+	reply, err := a.whole.reply()
+	if err == nil && !a.gave && reply.Text != "" {
+		a.token(reply.Text)
+	}
+	return reply, err
 }

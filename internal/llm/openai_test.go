@@ -131,7 +131,7 @@ func decoded(t *testing.T, data []byte) any {
 
 // OpenAI's reasoning models refuse max_tokens, most other servers know nothing else.
 func TestMaxTokensForOpenAI(t *testing.T) {
-	body, err := encodeChat(config.Model{Name: "gpt-5"}, Request{MaxTokens: 9}, true)
+	body, err := encodeChat(config.Model{Name: "gpt-5"}, Request{MaxTokens: 9}, dialect{maxCompletion: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}]}`))
 	f.Add([]byte(`{"output":[{"type":"function_call","arguments":"{"}],"error":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, decode := range []func([]byte) (chat.Reply, error){decodeChat, decodeResponses} {
+		for _, decode := range []func([]byte) (chat.Reply, error){
+			func(body []byte) (chat.Reply, error) { return decodeChat(body, dialect{}) }, decodeResponses, decodeGoogle,
+			func(body []byte) (chat.Reply, error) { return decodeAnthropic(Request{}, body) },
+		} {
 			reply, err := decode(data)
 			if err != nil {
 				if err.Error() == "" {

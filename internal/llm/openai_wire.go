@@ -39,6 +39,15 @@ func errNoContent(finish string) error {
 	return errors.New(text)
 }
 
+// errSilent says of an answer that it says nothing; where names its place. reason may be empty.
+func errSilent(where, reason string) error {
+	text := "the answer has neither text nor tool calls in its " + where
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	return errors.New(text)
+}
+
 // finishReason returns why a model stopped in the words of chat.Reply.
 func finishReason(said string) string {
 	switch said {

@@ -119,7 +119,7 @@ func TestAddress(t *testing.T) {
 		{config.Model{Provider: "openai", Name: "a"}, nil, "https://api.openai.com/v1", true},
 		{config.Model{Provider: "openai", Name: "a"}, base, "http://proxy/v1", false},
 		{config.Model{Provider: "openai", Name: "a", BaseURL: "http://own/v1"}, base, "http://own/v1", false},
-		{config.Model{Provider: "ollama", Name: "a"}, base, ollamaBaseURL, true},
+		{config.Model{Provider: "ollama", Name: "a"}, base, "http://localhost:11434/v1", true},
 		{config.Model{Provider: "scripted", Name: "a"}, base, "", false},
 		{config.Model{Provider: "lexical", Name: "default"}, base, "", false},
 		{config.Model{Provider: "openai", Name: "a", BaseURL: "nowhere"}, base, "", false},

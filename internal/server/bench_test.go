@@ -15,7 +15,7 @@ import (
 // BenchmarkOpenAI is one exchange of a script served over HTTP with the client of the same process, 50 at a time.
 func BenchmarkOpenAI(b *testing.B) {
 	address, client := serve(b, script(b, "rules: [{when: {user: nothing}, reply: no}]\ndefault: {reply: "+strings.Repeat("answer words ", 30)+"}"), Options{})
-	m, err := llm.NewOpenAI(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1"}, llm.Options{Transport: client.Transport})
+	m, err := llm.NewClient(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1"}, llm.Options{Transport: client.Transport})
 	if err != nil {
 		b.Fatal(err)
 	}
