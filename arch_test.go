@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "grader", "calibrate", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
+		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
 		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",

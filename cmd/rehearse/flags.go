@@ -18,6 +18,7 @@ type runFlags struct {
 	targetURL    string
 	model        string
 	judge        string
+	user         string
 	config       string
 	workers      int
 	trials       int
@@ -59,6 +60,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
+	flags.StringVar(&f.user, "user", "", "model that plays simulated users: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of rehearse.yaml, else the judge)")
 	flags.StringVar(&f.config, "config", "", "configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
@@ -119,7 +121,7 @@ func (f *runFlags) check() error {
 // spec returns what is asked to be run.
 func (f *runFlags) spec() runspec.Spec {
 	s := runspec.Spec{
-		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, Model: f.model, Trials: f.trials,
+		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, User: f.user, Model: f.model, Trials: f.trials,
 		Filter: f.filters, Tags: f.tags, Sample: f.sample, Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
 		Baseline: f.baseline,
 	}

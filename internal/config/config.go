@@ -16,6 +16,8 @@ type File struct {
 	Targets map[string]Target
 	Models  map[string]Model
 	Judge   Judge
+	// User is the model that plays simulated users; nil leaves it to the judge's.
+	User *Model
 	// Embedder is the embedding model of the grader similar; nil without one.
 	Embedder *Model
 	// Prices are the prices of models by PROVIDER:MODEL, in which * stands for any characters.

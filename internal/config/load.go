@@ -81,6 +81,7 @@ func (f *File) read(n source.Node, kinds Kinds) {
 		},
 		"target":     func(n source.Node) { f.Target = n.Text() },
 		"judge":      func(n source.Node) { f.Judge = f.judge(n) },
+		"user":       func(n source.Node) { f.User = new(f.model(n)) },
 		"embedder":   func(n source.Node) { f.Embedder = new(f.model(n)) },
 		"store":      func(n source.Node) { f.Store = f.store(n) },
 		"public_env": func(n source.Node) { f.PublicEnv = n.Texts() },

@@ -16,9 +16,9 @@ import (
 
 // asks is what a run can ask: addresses, and models with their prices.
 type asks struct {
-	// targets has the addresses of each target by its name; judge and embedder have theirs.
-	targets         map[string][]string
-	judge, embedder []string
+	// targets has the addresses of each target by its name; judge, user and embedder have theirs.
+	targets               map[string][]string
+	judge, user, embedder []string
 	// own are the addresses that are a provider's own.
 	own    map[string]bool
 	prices map[string]result.Price
@@ -42,6 +42,9 @@ func (e *Evaluation) ask(ctx context.Context) error {
 			for _, m := range models {
 				a.judge = a.add(a.judge, "the judge", m)
 			}
+		}
+		if err := e.askUsers(a, s.Name); err != nil {
+			return err
 		}
 		if e.planned.embedded[s.Name] {
 			for _, m := range at.EmbedderAsks() {
@@ -132,7 +135,7 @@ func (a *asks) shared() (warnings []string) {
 
 // addresses returns the addresses for the run's record.
 func (a *asks) addresses() result.Addresses {
-	r := result.Addresses{Judge: strings.Join(a.judge, ", "), Embedder: strings.Join(a.embedder, ", ")}
+	r := result.Addresses{Judge: strings.Join(a.judge, ", "), User: strings.Join(a.user, ", "), Embedder: strings.Join(a.embedder, ", ")}
 	for target, addresses := range a.targets {
 		if len(addresses) > 0 {
 			if r.Targets == nil {
@@ -173,7 +176,8 @@ func (e *Evaluation) embeds(t *suite.Test) bool {
 		c, err := e.kinds.Check(a)
 		return err == nil && grader.Embeds(c)
 	}
-	return slices.ContainsFunc(t.Assertions, ask) ||
+	return slices.ContainsFunc(t.Assertions, ask) || slices.ContainsFunc(t.EveryTurn, ask) ||
+		t.User != nil && slices.ContainsFunc(t.User.StopWhen, ask) ||
 		slices.ContainsFunc(t.Turns, func(turn suite.Turn) bool { return slices.ContainsFunc(turn.Assertions, ask) })
 }
 

@@ -21,6 +21,7 @@ import (
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 	"rehearse/internal/suite"
+	"rehearse/internal/user"
 )
 
 // Config says what to evaluate and where the results go.
@@ -78,6 +79,7 @@ type Evaluation struct {
 	kinds    *grader.Set
 	grading  map[gradingKey]*grader.Set
 	targets  map[callKey]runner.Target
+	users    map[userKey]user.Model
 	planned  *plan
 	asked    *asks
 	index    *index
@@ -99,7 +101,7 @@ func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 	}
 	e := &Evaluation{
 		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*setup.Setup{}, kinds: grader.New(grader.Config{}),
-		grading: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{},
+		grading: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
 	}
 	if e.suites == nil {
 		c.Setup.Graded()

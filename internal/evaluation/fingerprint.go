@@ -41,6 +41,7 @@ type settled struct {
 	Files      []content
 	Target     string
 	Judge      string
+	User       *settledUser `json:",omitempty"`
 }
 
 // assertion is an assertion with its parameters as plain values.
@@ -66,8 +67,12 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 		t.Turns[i].Assertions = nil
 	}
 	s.Assertions = f.plain(t.Assertions, &s.Files)
-	t.Assertions, s.Test = nil, t
 	var err error
+	if s.User, err = f.user(u.Test, &s.Files); err != nil {
+		return "", err
+	}
+	t.Assertions, t.User, t.EveryTurn = nil, nil, nil
+	s.Test = t
 	if s.Target, err = f.target(u.Test.Suite, u.Target); err != nil {
 		return "", err
 	}

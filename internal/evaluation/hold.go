@@ -92,7 +92,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 			e.abort(h, err)
 		}
 	}
-	if e.planned.budget > 0 && e.regraded == nil && records.Totals().Cost.Unknown {
+	if totals := records.Totals(); e.planned.budget > 0 && e.regraded == nil && (totals.Cost.Unknown || totals.User.Spent().Unknown) {
 		e.warn("the cost of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
 	}
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
@@ -145,6 +145,9 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 			return err
 		}
 		e.targets[call] = t
+	}
+	if err := e.prepareUsers(); err != nil {
+		return err
 	}
 	return e.prepareGradings()
 }
@@ -232,7 +235,8 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	return runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, Target: e.targets[call], Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
+		Test: j.Test, Trial: j.Trial, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
+		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	})
 }
 

@@ -24,7 +24,7 @@ type plan struct {
 	selected map[testKey]bool
 	// needed are the tests that others depend on.
 	needed map[testKey]bool
-	// conversations counts tests × targets × trials, turns the turns in them.
+	// conversations counts tests × targets × trials, turns the turns in them; of a simulated user those that it may say at most.
 	tests, conversations, turns int
 	targets                     []string
 	// byTarget counts the tests with each target.
@@ -34,6 +34,8 @@ type plan struct {
 	// embedded are the names of the suites with tests that need an embedding model.
 	embedded map[string]bool
 	gradings map[gradingKey]bool
+	// users are the models that play simulated users.
+	users map[userKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
 	// workers and budget are the largest values of any suite.
@@ -67,7 +69,7 @@ const defaultWorkers = 8
 func (e *Evaluation) plan() (*plan, error) {
 	p := &plan{
 		e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{}, embedded: map[string]bool{},
-		calls: map[callKey]suite.Execution{},
+		calls: map[callKey]suite.Execution{}, users: map[userKey]bool{},
 	}
 	for _, s := range e.suites {
 		for id := range s.Needed {
@@ -112,7 +114,10 @@ func (p *plan) count(u orchestrator.Unit) {
 	p.tests++
 	p.byTarget[u.Target]++
 	p.conversations += trials
-	p.turns += trials * len(u.Test.Turns)
+	p.turns += trials * u.Test.MostTurns()
+	if u.Test.User != nil {
+		p.users[userOf(u.Test)] = true
+	}
 	p.budget = max(p.budget, u.Test.Execution.BudgetUSD)
 	asks := p.e.asksJudge(u.Test)
 	if asks {
@@ -170,8 +175,12 @@ func (p *plan) isNeeded(suiteName, id string) bool { return p.needed[testKey{sui
 
 // describe writes the plan, test by test.
 func (p *plan) describe(w io.Writer) error {
-	fmt.Fprintf(w, "would run %s as %s with %s, %d at a time:\n",
-		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), text.Plural(p.turns, "turn"), p.workers)
+	atMost := ""
+	if len(p.users) > 0 {
+		atMost = "at most "
+	}
+	fmt.Fprintf(w, "would run %s as %s with %s%s, %d at a time:\n",
+		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), atMost, text.Plural(p.turns, "turn"), p.workers)
 	for u, err := range p.units() {
 		if err != nil {
 			return err
@@ -180,7 +189,11 @@ func (p *plan) describe(w io.Writer) error {
 		if n := u.Test.Execution.Trials.Count; n > 0 {
 			trials = fmt.Sprintf(" × %d trials", n)
 		}
-		fmt.Fprintf(w, "  %s / %s → %s: %s%s\n", u.Test.Suite, u.Test.ID, u.Target, text.Plural(len(u.Test.Turns), "turn"), trials)
+		atMost := ""
+		if u.Test.User != nil {
+			atMost = "at most "
+		}
+		fmt.Fprintf(w, "  %s / %s → %s: %s%s%s\n", u.Test.Suite, u.Test.ID, u.Target, atMost, text.Plural(u.Test.MostTurns(), "turn"), trials)
 	}
 	_, err := fmt.Fprintf(w, "%s need a judge (%s)\n", text.Plural(p.judged, "test"), p.e.judgeName())
 	return err
@@ -231,12 +244,12 @@ func (e *Evaluation) asksJudge(t *suite.Test) bool {
 			return err == nil && c.Judged
 		})
 	}
-	any := len(t.Assertions) > 0
+	any := len(t.Assertions)+len(t.EveryTurn) > 0
 	for _, turn := range t.Turns {
 		any = any || len(turn.Assertions) > 0
 		if ask(turn.Assertions) || turn.Expected != "" && (t.Conversation || len(turn.Assertions) == 0) {
 			return true
 		}
 	}
-	return ask(t.Assertions) || !any && t.Criteria != ""
+	return ask(t.Assertions) || ask(t.EveryTurn) || !any && t.Criteria != ""
 }

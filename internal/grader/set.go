@@ -90,6 +90,12 @@ func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
 	return c, problems.Err()
 }
 
+// Judged reports whether deciding the assertion asks a model.
+func (s *Set) Judged(a suite.Assertion) bool {
+	c, problems := s.build(a, 0)
+	return len(problems) == 0 && c.Judged
+}
+
 // Types returns the names that authors may use, aliases included.
 func (s *Set) Types() []string {
 	names := make([]string, 0, len(s.kinds))

@@ -76,13 +76,14 @@ type Outcome struct {
 	Cost       chat.Cost
 	DurationMS float64
 	Judge      result.JudgeUse
+	User       *result.User
 }
 
 // OutcomeOf returns the outcome of a record.
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
 		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
-		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge,
+		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge, User: t.User,
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *scheduler) spent() float64 {
 	if s.plan.Regraded {
 		return s.plan.SpentUSD + totals.Judge.Cost.USD
 	}
-	return s.plan.SpentUSD + totals.Cost.USD
+	return s.plan.SpentUSD + totals.Cost.USD + totals.User.Spent().USD
 }
 
 // ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
@@ -244,7 +244,7 @@ func (s *scheduler) issueTrial(n *unit) error {
 		if outcome, ok := s.plan.Prior(j.Key()); ok {
 			return s.trialEnded(n, &result.Test{
 				Trial: j.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
-				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
+				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge, User: outcome.User,
 			})
 		}
 	}

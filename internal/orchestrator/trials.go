@@ -38,6 +38,7 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 		t.Cost = t.Cost.Add(trial.Cost)
 		t.DurationMS += trial.DurationMS
 		t.Judge = t.Judge.Add(trial.Judge)
+		t.User = t.User.Add(trial.User)
 		if t.StartedAt.IsZero() || trial.StartedAt.Before(t.StartedAt) {
 			t.StartedAt = trial.StartedAt
 		}

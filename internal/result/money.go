@@ -6,6 +6,7 @@ type Addresses struct {
 	// Targets are by the names of the targets.
 	Targets  map[string]string `json:"targets,omitempty"`
 	Judge    string            `json:"judge,omitempty"`
+	User     string            `json:"user,omitempty"`
 	Embedder string            `json:"embedder,omitempty"`
 }
 

@@ -192,8 +192,10 @@ type Test struct {
 	DurationMS      float64        `json:"duration_ms"`
 	StartedAt       time.Time      `json:"started_at"`
 	Judge           JudgeUse       `json:"judge"`
-	Trials          *Trials        `json:"trials,omitempty"`
-	Sampling        *Sampling      `json:"sampling,omitempty"`
+	// User is there when a model wrote messages of the user. Neither Usage nor Cost has its part in it.
+	User     *User     `json:"user,omitempty"`
+	Trials   *Trials   `json:"trials,omitempty"`
+	Sampling *Sampling `json:"sampling,omitempty"`
 	// Fingerprint is a hash of everything that decided the record. A resumed run keeps the record while the hash is the plan's.
 	Fingerprint string         `json:"fingerprint,omitempty"`
 	Tags        []string       `json:"tags,omitempty"`

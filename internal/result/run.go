@@ -28,6 +28,8 @@ type Totals struct {
 	Usage     chat.Usage `json:"usage"`
 	Cost      chat.Cost  `json:"cost_usd"`
 	Judge     JudgeUse   `json:"judge"`
+	// User is there when a test has a simulated user. Neither Usage nor Cost has its part in it.
+	User *UserTotals `json:"user,omitempty"`
 	// Failures counts failure codes over all tests.
 	Failures map[Code]int `json:"failures,omitempty"`
 }

@@ -16,6 +16,9 @@ func (y *Tally) Add(t *Test) {
 		y.totals.Usage = y.totals.Usage.Add(t.Usage)
 		y.totals.Cost = y.totals.Cost.Add(t.Cost)
 		y.totals.Judge = y.totals.Judge.Add(t.Judge)
+		if t.User != nil {
+			y.totals.User = y.totals.User.with(t.User)
+		}
 	}
 	if t.Trials != nil && t.Trials.Attribution != nil {
 		y.totals.Judge = y.totals.Judge.Add(t.Trials.Attribution.Use)

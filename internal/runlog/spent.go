@@ -58,10 +58,15 @@ func costOf(t *result.Test) float64 {
 		return t.Trials.Attribution.Use.Cost.USD
 	case t.Trials != nil || t.Verdict == result.Skip:
 		return 0
-	case !t.Cost.Unknown:
-		return t.Cost.USD
 	}
-	usd := t.Judge.Cost.USD
+	user := 0.0
+	if t.User != nil {
+		user = t.User.Cost.USD
+	}
+	if !t.Cost.Unknown {
+		return user + t.Cost.USD
+	}
+	usd := user + t.Judge.Cost.USD
 	for _, turn := range t.Turns {
 		usd += turn.Cost.USD
 	}

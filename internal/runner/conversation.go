@@ -29,6 +29,8 @@ type Conversation struct {
 	ID      string
 	Target  Target
 	Grading Grading
+	// User says what comes after the test's turns, where the test has a simulated user. It serves this conversation alone.
+	User User
 	// InOrder grades each turn before the next one is asked, so that every call comes in the order of the conversation.
 	InOrder bool
 	// Now is the clock; nil means time.Now.
@@ -59,6 +61,7 @@ func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 		defer cancel()
 	}
 	h.talk(ctx)
+	h.heard()
 	h.gradeWhole(ctx)
 	if outer.Err() != nil && (h.failed != nil || h.undecided) {
 		return nil, ErrInterrupted
@@ -74,6 +77,11 @@ type held struct {
 	// turns are the checks of each turn, whole those of the conversation.
 	turns [][]Check
 	whole []Check
+	// stops end a talk with a simulated user. Of such a talk, turns has as many as there may be; reached is how many of them count.
+	stops   []Check
+	reached int
+	// end is how such a talk ended; empty when it broke off.
+	end result.UserEnd
 
 	history []chat.Message
 	replies []chat.Reply
@@ -94,7 +102,7 @@ type held struct {
 
 // prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should have found.
 func (h *held) prepare() error {
-	anyAssertion := len(h.Test.Assertions) > 0
+	anyAssertion := len(h.Test.Assertions)+len(h.Test.EveryTurn) > 0
 	for _, turn := range h.Test.Turns {
 		anyAssertion = anyAssertion || len(turn.Assertions) > 0
 		checks, err := h.turnChecks(turn)
@@ -102,6 +110,9 @@ func (h *held) prepare() error {
 			return err
 		}
 		h.turns = append(h.turns, checks)
+	}
+	if err := h.prepareUser(); err != nil {
+		return err
 	}
 	whole := h.Test.Assertions
 	if !anyAssertion && h.Test.Criteria != "" {

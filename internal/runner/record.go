@@ -15,6 +15,7 @@ func (h *held) record() *result.Test {
 		Scores: h.scores, Output: transcript(h.history), Turns: h.log, Failures: []result.Failure{}, Judge: h.judge,
 		StartedAt: h.started.UTC(), DurationMS: milliseconds(h.Now().Sub(h.started)),
 		Sampling: (*result.Sampling)(h.Test.Sampling), Tags: h.Test.Tags, Metadata: h.Test.Metadata,
+		User: h.account(),
 	}
 	if t.Turns == nil {
 		t.Turns = []result.Turn{}
@@ -31,8 +32,8 @@ func (h *held) record() *result.Test {
 			t.Failures = append(t.Failures, s.Failures...)
 		}
 	}
-	if h.failed != nil && len(t.Failures) == 0 {
-		t.Failures = append(t.Failures, *h.failed) // of a conversation that was not begun
+	if h.failed != nil && !slices.Contains(t.Failures, *h.failed) {
+		t.Failures = append(t.Failures, *h.failed) // that belongs to no item
 	}
 	result.SortFailures(t.Failures)
 	switch {

@@ -36,30 +36,53 @@ func (h *held) talk(ctx context.Context) {
 	}()
 	defer func() { <-graded }()
 	defer close(spoken)
+	user := h.user()
+	stop := false
 	for i := range h.turns {
-		x, err := h.say(ctx, session, i)
+		line, err := user.Next(ctx, Talk{Messages: slices.Clip(h.history), Turn: i + 1})
+		if err != nil {
+			h.mute(ctx, i, err)
+			return
+		}
+		if line.Message.Empty() && i >= len(h.Test.Turns) {
+			h.silent(ctx, i)
+			return
+		}
+		h.reached = i + 1
+		x, err := h.say(ctx, session, i, line.Message)
 		h.identify(session)
 		if err != nil {
 			h.engineFailure(ctx, i, err)
 			return
 		}
 		h.ended = x.Reply.Ended
-		if !h.Test.StopOnFailure && !h.InOrder {
+		if h.Test.StopOnFailure || h.InOrder {
+			h.gradeTurn(ctx, x)
+		} else {
 			spoken <- x
-			if h.ended {
+		}
+		if !stop && !h.ended {
+			if stop, err = h.satisfied(ctx, x); err != nil {
 				return
 			}
-			continue
 		}
-		h.gradeTurn(ctx, x)
-		if h.ended {
+		switch {
+		case h.ended:
+			h.end = result.EndAgent
 			return
-		}
-		if h.Test.StopOnFailure && h.scores[i].Verdict == result.Fail {
-			h.stopped = i+1 < len(h.turns)
+		case stop && i+1 >= len(h.Test.Turns):
+			h.end = result.EndStop
+			return
+		case line.End:
+			h.end = result.EndUser
+			return
+		case h.Test.StopOnFailure && i+1 < len(h.turns) && h.scores[i].Verdict == result.Fail:
+			// The rest is skipped. What a simulated user would have said is not known, but that it would have gone on is.
+			h.stopped, h.reached, h.end = true, i+2, result.EndStop
 			return
 		}
 	}
+	h.end = result.EndTurnLimit
 }
 
 // open opens the session and takes what it began with.
@@ -100,8 +123,11 @@ func (h *held) closed(session Session) {
 }
 
 // say sends one user message and adds the actual reply to the history.
-func (h *held) say(ctx context.Context, session Session, i int) (*Exchange, error) {
-	turn := h.Test.Turns[i]
+func (h *held) say(ctx context.Context, session Session, i int, message chat.Content) (*Exchange, error) {
+	turn := suite.Turn{Input: message}
+	if i < len(h.Test.Turns) {
+		turn = h.Test.Turns[i]
+	}
 	asked := h.Now()
 	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) }, func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
@@ -164,14 +190,26 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
 	}
+	if known, ok := errors.AsType[*FailureError](err); ok {
+		h.fail(known.Failure.Turn-1, known.Failure)
+		return
+	}
+	h.failAt(ctx, i, f)
+}
+
+// failAt records the failure that ended the conversation in turn i. The end of its time goes before any other cause.
+func (h *held) failAt(ctx context.Context, i int, f result.Failure) {
 	if errors.Is(context.Cause(ctx), errTooLong) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
 		f.Message = tooLong(h.Test)
 	}
-	if known, ok := errors.AsType[*FailureError](err); ok {
-		f, i = known.Failure, known.Failure.Turn-1
-	}
+	h.fail(i, f)
+}
+
+// fail records the failure that ended the conversation in turn i; below 0 stands for what belongs to no turn.
+func (h *held) fail(i int, f result.Failure) {
 	h.failed = &f
+	h.reached = max(h.reached, i+1)
 	if i >= 0 && i < len(h.scores) {
 		h.scores[i].Verdict = result.Error
 		h.scores[i].Failures = []result.Failure{f}

@@ -32,9 +32,10 @@ type Spec struct {
 	// Suites are files, folders or globs; Config is the configuration of all of them, empty for the nearest to each.
 	Suites []string `json:"suites"`
 	Config string   `json:"config,omitempty"`
-	// Targets are run with every test. Judge judges, Model answers inside flows and chatbots.
+	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and chatbots.
 	Targets []string `json:"targets,omitempty"`
 	Judge   string   `json:"judge,omitempty"`
+	User    string   `json:"user,omitempty"`
 	Model   string   `json:"model,omitempty"`
 	// Trials holds every conversation so often; 0 leaves it to the tests.
 	Trials int `json:"trials,omitempty"`

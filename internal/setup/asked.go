@@ -148,6 +148,9 @@ func (s *Setup) Models() map[string]Asked {
 	for i, m := range s.config.Judge.Panel {
 		models[fmt.Sprintf("judge (%d of %d)", i+1, len(s.config.Judge.Panel))] = s.asked(m)
 	}
+	if m := s.config.User; m != nil {
+		models["user"] = s.asked(*m)
+	}
 	for _, embedder := range s.withEmbedder(true) {
 		models["embedder"] = embedder
 	}

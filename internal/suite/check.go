@@ -3,22 +3,27 @@ package suite
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
 )
 
 // conversationKeys are keys that need mode: conversation.
-var conversationKeys = []string{"aggregation", "on_turn_failure", "window_size"}
+var conversationKeys = []string{"aggregation", "on_turn_failure", "window_size", "every_turn"}
 
 // checkShape reports keys of a test that do not go together (S2.26–S2.31).
 func checkShape(n source.Node, t *Test) {
 	if !n.Has("id") || blank(t.ID) {
 		n.Field("id").Report("add `id:` with a name that is unique in the suite", "a test needs an id")
 	}
-	conversation := n.Has("mode")
+	user := n.Has("user") || n.Has("users")
+	conversation := n.Has("mode") || user
 	switch {
 	case conversation && !t.Conversation: // an unknown mode is reported already
+	case user && (!n.Has("turns") || n.Field("turns").Kind != source.List || len(n.Field("turns").Items) > 0):
+	case user:
+		n.Field("turns").Report("remove it: the user begins", "the list of turns is empty")
 	case conversation && !n.Has("turns"):
 		n.Field("mode").Report("add `turns:` with at least one `- input:`", "mode: conversation needs turns")
 	case conversation && n.Field("turns").Kind == source.List && len(n.Field("turns").Items) == 0:
@@ -28,8 +33,11 @@ func checkShape(n source.Node, t *Test) {
 	case !conversation && !n.Has("input"):
 		n.Report("add `input:`, or `mode: conversation` with `turns:`", "a test needs an input")
 	}
-	if n.Has("turns") && n.Has("expected_output") {
+	if (n.Has("turns") || user) && n.Has("expected_output") {
 		n.Field("expected_output").Report("move it into the turn that it belongs to", "a conversation has no expected_output of its own")
+	}
+	if n.Has("user") && n.Has("users") {
+		n.Field("users").Report("keep one of the two", "users stands beside user")
 	}
 	for _, key := range conversationKeys {
 		if !conversation && n.Has(key) {
@@ -51,18 +59,19 @@ func (l *loader) validate(s *Suite) {
 		}
 		reader := &source.Reader{File: node.File()}
 		node = node.To(reader)
-		t := l.test(node, s)
-		s.Count++
-		s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
-		if t.ID != "" {
-			if ids[t.ID] {
-				node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
+		for _, t := range l.entry(node, s) {
+			s.Count++
+			s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
+			if t.ID != "" {
+				if ids[t.ID] {
+					node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
+				}
+				ids[t.ID] = true
 			}
-			ids[t.ID] = true
-		}
-		if len(t.DependsOn) > 0 {
-			dependents[t.ID] = node.Field("depends_on")
-			order = append(order, t.ID)
+			if len(t.DependsOn) > 0 {
+				dependents[t.ID] = node.Field("depends_on")
+				order = append(order, t.ID)
+			}
 		}
 		l.collect(reader.Problems)
 	}
@@ -119,7 +128,7 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 func (s *Suite) CheckDependencies(fault func(t *Test, on string) (message string, err error)) (source.Problems, error) {
 	const hint = "give both tests the same targets, or remove the dependency"
 	var problems source.Problems
-	n := 0
+	seen := map[string]bool{} // the tests of one entry share its dependencies
 	for t, err := range s.Tests() {
 		if err != nil {
 			return nil, source.AsInvalid(err)
@@ -130,10 +139,13 @@ func (s *Suite) CheckDependencies(fault func(t *Test, on string) (message string
 				return nil, err
 			}
 			if message != "" {
-				problems = append(problems, source.Problem{File: s.File, Path: fmt.Sprintf("tests[%d].depends_on[%d]", n, m), Message: message, Hint: hint})
+				p := source.Problem{File: s.File, Path: fmt.Sprintf("tests[%d].depends_on[%d]", t.entry, m), Message: message, Hint: hint}
+				if !seen[p.Path] {
+					problems = append(problems, p)
+				}
+				seen[p.Path] = true
 			}
 		}
-		n++
 	}
 	if len(problems) > 0 && s.loader != nil {
 		return s.loader.placed(problems), nil
@@ -182,6 +194,10 @@ func suggestID(id string, ids map[string]bool) string {
 	known := make([]string, 0, len(ids))
 	for k := range ids {
 		known = append(known, k)
+	}
+	slices.Sort(known)
+	if i, _ := slices.BinarySearch(known, id+"/"); i < len(known) && strings.HasPrefix(known[i], id+"/") {
+		return "its users make tests of their own: name one of them, such as " + known[i]
 	}
 	if near, ok := source.Nearest(id, known); ok {
 		return "did you mean " + near + "?"

@@ -53,6 +53,8 @@ type Judge struct {
 type Kinds interface {
 	// Validate returns what is wrong with an assertion's type and parameters.
 	Validate(a Assertion) source.Problems
+	// Judged reports whether deciding the assertion asks a model.
+	Judged(a Assertion) bool
 }
 
 // Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of assertion.
@@ -93,9 +95,9 @@ func (s *Suite) Rename(name string) { s.Name = name }
 // An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
-		for _, t := range s.made {
+		for i, t := range s.made {
 			own := *t
-			own.Suite = s.Name
+			own.Suite, own.entry = s.Name, i
 			if !yield(&own, nil) {
 				return
 			}
@@ -103,19 +105,23 @@ func (s *Suite) Tests() iter.Seq2[*Test, error] {
 		if s.loader == nil {
 			return
 		}
+		entry := -1
 		for node, err := range s.loader.nodes() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
+			entry++
 			reader := &source.Reader{File: node.File()}
-			t := s.loader.test(node.To(reader), s)
+			tests := s.loader.entry(node.To(reader), s)
 			if err := reader.Problems.Err(); err != nil {
 				yield(nil, fmt.Errorf("the suite has changed since it was read: %w", err))
 				return
 			}
-			if !yield(t, nil) {
-				return
+			for _, t := range tests {
+				if t.entry = entry; !yield(t, nil) {
+					return
+				}
 			}
 		}
 	}

@@ -27,6 +27,10 @@ func (t *Test) NodeNames() []NodeName {
 	for _, turn := range t.Turns {
 		names = append(names, nodeNames(turn.Assertions)...)
 	}
+	names = append(names, nodeNames(t.EveryTurn)...)
+	if t.User != nil {
+		names = append(names, nodeNames(t.User.StopWhen)...)
+	}
 	return append(names, nodeNames(t.Assertions)...)
 }
 

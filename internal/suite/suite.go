@@ -32,6 +32,10 @@ type Test struct {
 	// Input stands before the first turn: the system prompt and earlier messages.
 	Input []chat.Message
 	Turns []Turn
+	// User says what comes after the Turns; nil when nobody does.
+	User *User `json:",omitempty"`
+	// EveryTurn grades each turn that the User says. The Turns have it among their own assertions.
+	EveryTurn []Assertion `json:",omitempty"`
 	// Assertions grade the whole transcript; a single-turn test has its assertions in the turn.
 	Assertions    []Assertion
 	Aggregation   Aggregation
@@ -45,6 +49,10 @@ type Test struct {
 	Vars                map[string]any
 	Metadata            map[string]any
 	Execution           Execution
+
+	// entry is the number of the entry that the test was written as; users are those of which each makes a test.
+	entry int
+	users []namedUser
 }
 
 // OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be

@@ -17,7 +17,7 @@ import (
 // A column metadata.x is metadata. Every other column is a variable, with or without vars. before its name.
 var tableColumns = []string{
 	"id", "input", "expected_output", "criteria", "assertions", "turns", "mode", "aggregation", "on_turn_failure",
-	"window_size", "depends_on", "on_dependency_failure", "tags",
+	"window_size", "depends_on", "on_dependency_failure", "tags", "user", "users", "every_turn",
 }
 
 // readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;
@@ -167,16 +167,16 @@ func isTableColumn(name string) bool {
 // tableCell reads the cell of a column that holds a list.
 func tableCell(file, column string, v source.Value) (source.Value, error) {
 	switch column {
-	case "assertions", "turns", "input", "tags", "depends_on":
+	case "assertions", "turns", "input", "tags", "depends_on", "user", "users", "every_turn":
 	default:
 		return v, nil
 	}
-	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") {
+	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") || strings.HasPrefix(column, "user") && strings.HasPrefix(text, "{") {
 		parsed, err := source.ParseJSON(file, []byte(text), v.Line)
 		if err == nil {
 			return parsed, nil
 		}
-		if column == "assertions" || column == "turns" {
+		if column != "input" && column != "tags" && column != "depends_on" {
 			return source.Value{}, err
 		}
 	}
@@ -187,7 +187,7 @@ func tableCell(file, column string, v source.Value) (source.Value, error) {
 			list.Items = append(list.Items, source.Text(strings.TrimSpace(part)))
 		}
 		return list, nil
-	case "assertions":
+	case "assertions", "every_turn":
 		list.Items = []source.Value{v}
 		return list, nil
 	case "turns":

@@ -27,6 +27,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	var expected string
 	var start Start
 	var history json.RawMessage
+	var every source.Node
 	n.Read(map[string]func(source.Node){
 		"id":              func(n source.Node) { t.ID = n.Text() },
 		"mode":            func(n source.Node) { t.Conversation = n.OneOf("conversation") != "" },
@@ -37,6 +38,9 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"expected_output": func(n source.Node) { expected = l.reference(n) },
 		"assertions":      func(n source.Node) { assertions = n },
 		"turns":           func(n source.Node) { t.Turns = l.turns(n, vars) },
+		"user":            func(source.Node) {}, // below, once the turns are known
+		"users":           func(source.Node) {},
+		"every_turn":      func(n source.Node) { every = n },
 		"aggregation": func(n source.Node) {
 			t.Aggregation = Aggregation(n.OneOf(string(Mean), string(Min), string(Max)))
 		},
@@ -49,6 +53,8 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"metadata":              func(n source.Node) { t.Metadata = mapping(n) },
 		"execution":             func(n source.Node) { t.Execution = testExecution(n) },
 	})
+	l.simulated(n, t, vars)
+	l.everyTurn(every, t, vars)
 	checkShape(n, t)
 	t.Start = start
 	t.Start.History = history
@@ -158,12 +164,12 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 		switch f.Name {
 		case "vars":
 			continue
-		case "input", "history", "state", "expected_output", "criteria":
+		case "input", "history", "state", "expected_output", "criteria", "user", "users":
 			s.vars = vars
 		case "turns":
 			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)
 			continue
-		case "assertions":
+		case "assertions", "every_turn":
 			s.vars, s.prompts = vars, true
 		}
 		v.Fields[i].Value = s.expand(n.Field(f.Name))
