@@ -50,6 +50,9 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		{"suite", nonsense + ": 1\ntests: [{id: a, input: x}]"},
 		{"test", "tests: [{id: a, input: x, " + nonsense + ": 1}]"},
 		{"turn", "tests: [{id: a, mode: conversation, turns: [{input: x, " + nonsense + ": 1}]}]"},
+		{"user", "tests: [{id: a, user: {goal: x, " + nonsense + ": 1}}]"},
+		{"named_user", "tests: [{id: a, users: [{goal: x, " + nonsense + ": 1}]}]"},
+		{"users", "tests: [{id: a, users: {goals: [x], " + nonsense + ": 1}}]"},
 		{"execution", "execution: {" + nonsense + ": 1}\ntests: [{id: a, input: x}]"},
 		{"test_execution", "tests: [{id: a, input: x, execution: {" + nonsense + ": 1}}]"},
 		{"message", "tests: [{id: a, input: [{role: user, content: x, " + nonsense + ": 1}]}]"},
@@ -142,12 +145,34 @@ func TestSchemaRefuses(t *testing.T) {
 		"{}", "tests: []", "tests: [{id: a}]", "tests: [{id: a, input: x, asserts: []}]", "tests: [{id: a, turns: [{input: x}]}]",
 		"tests: [{id: a, mode: conversation}]", "tests: [{id: a, mode: conversation, turns: []}]", "tests: [{id: a, mode: conversation, expected_output: y, turns: [{input: x}]}]",
 		"tests: [{id: a, input: x, window_size: 1}]", "tests: [{id: a, input: x, assertions: [{value: y}]}]", "tests: [{id: a, mode: conversation, window_size: 0, turns: [{input: x}]}]",
+		"tests: [{id: a, user: {style: x}}]", "tests: [{id: a, user: {goal: x}, users: [{goal: x}]}]", "tests: [{id: a, user: {goal: x, max_turns: 101}}]",
+		"tests: [{id: a, user: {goal: x}, turns: []}]", "tests: [{id: a, user: {goal: x}, expected_output: y}]", "tests: [{id: a, input: x, every_turn: [y]}]",
+		"tests: [{id: a, users: []}]", "tests: [{id: a, users: {goal: x}}]", "tests: [{id: a, users: {goals: []}}]", "tests: [{id: a, users: {goals: [x], goal: y}}]",
+		"tests: [{id: a, users: {goals: [{name: x}]}}]", "tests: [{id: a, user: {goal: x, opening: ''}}]",
 	} {
 		if s.Validate(instance(t, yaml)) == nil {
 			t.Errorf("the schema accepts %s", yaml)
 		}
 		if _, err := load(t, map[string]string{"suite.yaml": yaml}); err == nil {
 			t.Errorf("the loader accepts %s", yaml)
+		}
+	}
+}
+
+func TestSchemaAcceptsUsers(t *testing.T) {
+	s := compiled(t)
+	for _, yaml := range []string{
+		"tests: [{id: a, user: {goal: x, facts: {a: 1}, stop: [y, {type: contains, value: z}], max_turns: 100, seed: -1, temperature: 0.5}, every_turn: [y]}]",
+		"tests: [{id: a, mode: conversation, turns: [{input: x}], user: {persona: x, facts: [a], stop: {type: contains, value: z}}, window_size: 1}]",
+		"tests: [{id: a, users: [{goal: x}, {name: y, persona: z, stop: bye}]}]",
+		"tests: [{id: a, users: {personas: [x, {name: y, text: z}], goals: [x], style: short}}]",
+		"tests: [{id: a, mode: conversation, turns: [{input: x}], every_turn: [{type: contains, value: z}]}]",
+	} {
+		if err := s.Validate(instance(t, yaml)); err != nil {
+			t.Errorf("the schema refuses %s: %v", yaml, err)
+		}
+		if _, err := load(t, map[string]string{"suite.yaml": yaml}); err != nil {
+			t.Errorf("the loader refuses %s: %v", yaml, err)
 		}
 	}
 }
@@ -196,7 +221,7 @@ func FuzzLoad(f *testing.F) {
 			if err != nil {
 				t.Fatalf("accepted, but: %v", err)
 			}
-			if test.ID == "" || len(test.Turns) == 0 {
+			if test.ID == "" || test.MostTurns() == 0 {
 				t.Fatalf("accepted a test without id or turns: %+v", test)
 			}
 		}

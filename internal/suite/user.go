@@ -67,8 +67,7 @@ func (l *loader) simulated(n source.Node, t *Test, vars source.Value) {
 	case n.Has("user"):
 		t.User = l.readUser(n.Field("user"), len(t.Turns), vars)
 	case n.Has("users"):
-		t.users = l.readUsers(n.Field("users"), len(t.Turns), vars)
-		checkNames(n.Field("users"), t.users)
+		t.users = distinct(n.Field("users"), l.readUsers(n.Field("users"), len(t.Turns), vars))
 	default:
 		return
 	}

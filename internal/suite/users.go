@@ -128,14 +128,15 @@ func (l *loader) entry(n source.Node, s *Suite) []*Test {
 	return tests
 }
 
-// checkNames reports users of one test that have the same name.
-func checkNames(n source.Node, users []namedUser) {
-	var names []string
-	for _, u := range users {
-		if slices.Contains(names, u.name) {
+// distinct reports users of one test that have the same name, and returns the others.
+func distinct(n source.Node, users []namedUser) []namedUser {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(users, func(u namedUser) bool {
+		if seen[u.name] {
 			n.Report("give each a name of its own", "two users are called %q", u.name)
-			return
+			return true
 		}
-		names = append(names, u.name)
-	}
+		seen[u.name] = true
+		return false
+	})
 }
