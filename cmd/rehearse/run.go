@@ -121,7 +121,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	}
 	style := report.TextOptions{
 		Colour: env.colours() && !f.noColour, Width: env.Width,
-		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Quiet: f.quiet, Dir: held.Dir,
+		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Talks: f.verbose, Quiet: f.quiet, Dir: held.Dir,
 	}
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err

@@ -154,6 +154,8 @@ type testcase struct {
 	Failure   *problem `xml:"failure"`
 	Error     *problem `xml:"error"`
 	Skipped   *problem `xml:"skipped"`
+	// Output says what the simulated user of the test did.
+	Output string `xml:"system-out,omitempty"`
 }
 
 type problem struct {
@@ -188,6 +190,9 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 		name += " [" + text.Visible(e.target) + "]"
 	}
 	c := testcase{Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000)}
+	if t != nil && t.User != nil {
+		c.Output = "user: " + userLine(t.User)
+	}
 	if e.verdict == result.Pass {
 		return c
 	}

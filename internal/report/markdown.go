@@ -67,6 +67,9 @@ func mdHead(b *strings.Builder, run result.Run) {
 	}
 	facts[0] = text.Capital(facts[0])
 	fmt.Fprintf(b, "%s\n\n", strings.Join(facts, " · "))
+	if t.User != nil {
+		fmt.Fprintf(b, "Simulated user: %s · %s\n\n", usersAsked(t.User), text.Markdown(usersPlayed(t.User)))
+	}
 	if codes := codeCounts(t); len(codes) > 0 {
 		fmt.Fprintf(b, "Failure codes: %s\n\n", strings.Join(codes, " · "))
 	}
@@ -158,6 +161,7 @@ func mdBlock(x explained) string {
 	if names := notReached(x.Test); len(names) > 0 {
 		fmt.Fprintf(b, "Skipped: %s\n\n", text.Markdown(strings.Join(names, ", ")))
 	}
+	mdUser(b, x.User)
 	mdTranscript(b, x.Output)
 	b.WriteString("</details>\n\n")
 	return b.String()

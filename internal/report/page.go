@@ -97,6 +97,9 @@ func factsOf(run result.Run) []page.Fact {
 	if t.Judge.Calls+t.Judge.CacheHits > 0 {
 		facts = append(facts, page.Fact{Name: "Judge calls", Value: text.Count(t.Judge.Calls), Note: text.Plural(t.Judge.CacheHits, "verdict") + " from the cache"})
 	}
+	if t.User != nil {
+		facts = append(facts, page.Fact{Name: "Simulated user", Value: text.Plural(t.User.Calls, "call"), Note: usersAsked(t.User) + "; " + usersPlayed(t.User)})
+	}
 	return append(facts, page.Fact{Name: "Duration", Value: text.Milliseconds(run.DurationMS)})
 }
 

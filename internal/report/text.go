@@ -17,6 +17,8 @@ type TextOptions struct {
 	Colour bool
 	// Verbose lists every test and explains every failing one, Quiet writes the totals only. Quiet wins.
 	Verbose, Quiet bool
+	// Talks also shows what was said with a simulated user, where every test is listed.
+	Talks bool
 	// Width is the terminal's; 0 means 80.
 	Width int
 	// Dir is where the results are, to be named at the end. It may be empty.
@@ -39,7 +41,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	switch {
 	case o.Quiet:
 	case o.Verbose:
-		err = r.textAll(p, s)
+		err = r.textAll(p, s, o.Talks)
 	default:
 		err = r.textFailing(p, s, run.Totals.Failed+run.Totals.Errors)
 	}
@@ -65,6 +67,7 @@ func (r *Report) textFailing(p paint, s *survey, failing int) error {
 	}
 	for _, x := range shown {
 		p.test(x.entry)
+		p.user(x.Test.User)
 		p.explain(x)
 		p.Line()
 	}
@@ -76,7 +79,7 @@ func (r *Report) textFailing(p paint, s *survey, failing int) error {
 }
 
 // textAll writes a line for each record as it comes, and below the failing ones why.
-func (r *Report) textAll(p paint, s *survey) error {
+func (r *Report) textAll(p paint, s *survey, talks bool) error {
 	for t, err := range r.tests {
 		if err != nil {
 			return err
@@ -88,6 +91,10 @@ func (r *Report) textAll(p paint, s *survey) error {
 		p.test(e)
 		if e.reason != "" {
 			p.Wrap("    ", "", text.OneLine(e.reason, maxSentence))
+		}
+		p.user(t.User)
+		if talks {
+			p.talk(t)
 		}
 		if e.failing() || len(e.failures) > 0 {
 			p.explain(explained{entry: e, Test: t})
@@ -237,6 +244,8 @@ func (p paint) totals(run result.Run, dir string) {
 	row("tokens", tokens(t))
 	row("cost", cost(t))
 	row("judge", judged(t))
+	row("user", usersAsked(t.User))
+	row("user played", usersPlayed(t.User))
 	row("duration", text.Milliseconds(run.DurationMS))
 	row("results", text.OneLine(dir, 1000))
 }

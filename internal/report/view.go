@@ -249,6 +249,7 @@ func conversationFacts(t *result.Test) []page.Fact {
 	add("tokens", inAndOut(t.Usage))
 	add("cost", dollars(t.Cost))
 	add("judge", judged(result.Totals{Judge: t.Judge}))
+	add("user", userLine(t.User))
 	add("threshold", score(t.Threshold))
 	add("sampling", sampling(t.Sampling))
 	return facts

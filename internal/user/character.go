@@ -70,7 +70,7 @@ func brokenCharacter(said string, persona []word) string {
 	for _, p := range claimPatterns() {
 		for _, m := range p.FindAllStringSubmatch(said, 20) {
 			if !contains(persona, words(m[1], false)) {
-				return strings.TrimSpace(m[0])
+				return strings.Trim(m[0], " .,;:!?")
 			}
 		}
 	}
