@@ -91,7 +91,9 @@ func TestAttribution(t *testing.T) {
 			if n := len(words); totals.Judge.Calls != n+tc.again || totals.Cost.USD != float64(3*n+tc.again) || sum.Judge.Calls != totals.Judge.Calls {
 				t.Errorf("totals %+v, the test's judge %+v", totals, sum.Judge)
 			}
-			flaky := slices.ContainsFunc(sum.Failures, func(f result.Failure) bool { return f.Code == result.Flaky && strings.Contains(f.Message, "what varies: ") })
+			flaky := slices.ContainsFunc(sum.Failures, func(f result.Failure) bool {
+				return f.Code == result.Flaky && strings.Contains(f.Message, "what varies: ")
+			})
 			if sum.Trials.Class == "flaky" && !flaky {
 				t.Errorf("the failure does not say what varies: %v", sum.Failures)
 			}
