@@ -55,6 +55,7 @@ func validate(env *Env, args []string, format string) error {
 	if err != nil {
 		return err
 	}
+	var warnings source.Problems
 	valid := suites[:0:0] // with a valid configuration, too
 	for _, one := range suites {
 		at, err := s.At(filepath.Dir(one.File))
@@ -65,6 +66,7 @@ func validate(env *Env, args []string, format string) error {
 		switch {
 		case err == nil:
 			valid = append(valid, one)
+			warnings = append(warnings, one.Warnings...)
 		case !isProblem:
 			return outcome(err)
 		case !slices.Contains(problems, found[0]): // told once, however many suites have that configuration
@@ -75,7 +77,7 @@ func validate(env *Env, args []string, format string) error {
 		if problems == nil {
 			problems = source.Problems{}
 		}
-		data, err := json.MarshalIndent(validity{len(problems) == 0, problems}, "", "  ")
+		data, err := json.MarshalIndent(validity{len(problems) == 0, problems, warnings}, "", "  ")
 		if err != nil {
 			return err
 		}
@@ -83,6 +85,9 @@ func validate(env *Env, args []string, format string) error {
 	} else {
 		for _, p := range problems {
 			fmt.Fprintln(env.Stdout, p.String())
+		}
+		for _, p := range warnings {
+			fmt.Fprintln(env.Stdout, "warning: "+p.String())
 		}
 		for _, s := range valid {
 			fmt.Fprintf(env.Stdout, "%s: valid, %s\n", s.File, plural(s.Count, "test"))
@@ -98,6 +103,8 @@ func validate(env *Env, args []string, format string) error {
 type validity struct {
 	Valid  bool            `json:"valid"`
 	Errors source.Problems `json:"errors"`
+	// Warnings name what has no effect in suites that are valid.
+	Warnings source.Problems `json:"warnings,omitempty"`
 }
 
 func plural(n int, noun string) string {

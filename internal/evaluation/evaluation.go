@@ -139,6 +139,11 @@ func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 			}
 		}()
 	}
+	for _, s := range e.suites {
+		for _, w := range s.Warnings {
+			e.warn(w.String())
+		}
+	}
 	if e.planned, err = e.plan(); err != nil {
 		return nil, err
 	}

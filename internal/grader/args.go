@@ -158,6 +158,19 @@ func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bo
 	return a.ask(name, kind, doc, required)
 }
 
+// rest accepts the parameters that were not asked for so far, and returns them.
+func (a *Args) rest() map[string]any {
+	others := map[string]any{}
+	known := a.known()
+	for _, f := range a.node.Fields {
+		if !slices.Contains(known, f.Name) {
+			others[f.Name] = f.Value.Any()
+			a.aliases = append(a.aliases, f.Name)
+		}
+	}
+	return others
+}
+
 // PassFrom sets the score from which this type passes when the author gives no threshold.
 // A negated assertion passes below it, because the runner inverts the score.
 func (a *Args) PassFrom(score float64) {
@@ -173,11 +186,17 @@ func (a *Args) PassFrom(score float64) {
 // commonFields belong to every assertion and are read by package suite.
 var commonFields = []string{"type", "name", "weight", "required", "min_score", "negate", "threshold"}
 
-func (a *Args) reportUnknown() {
+// known returns the names of the keys that the entry may have.
+func (a *Args) known() []string {
 	known := slices.Concat(commonFields, a.aliases)
 	for _, p := range a.params {
 		known = append(known, p.Name)
 	}
+	return known
+}
+
+func (a *Args) reportUnknown() {
+	known := a.known()
 	for _, f := range a.node.Fields {
 		if !slices.Contains(known, f.Name) {
 			a.Report(f.Name, source.Suggest(f.Name, known), "unknown key %q for %s", f.Name, a.Assertion.Type)

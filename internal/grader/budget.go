@@ -51,18 +51,21 @@ func newCost(a *Args) runner.Grader {
 	if ok {
 		most = n.Number(0, unbounded)
 	}
-	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) {
-		cost := x.Reply.Cost
-		switch {
-		case !cost.Unknown || cost.USD > most:
-			return cost.USD <= most, "$" + amount(cost.USD), nil
-		case x.Reply.Usage.Unknown && cost.USD == 0:
-			return false, "", errNoUsage
-		case cost.USD == 0:
-			return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
-		}
-		return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(cost.USD))
-	})
+	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) { return costWithin(x, most) })
+}
+
+// costWithin returns whether the cost of an exchange is within a number of dollars, and the cost.
+func costWithin(x *runner.Exchange, most float64) (bool, string, error) {
+	cost := x.Reply.Cost
+	switch {
+	case !cost.Unknown || cost.USD > most:
+		return cost.USD <= most, "$" + amount(cost.USD), nil
+	case x.Reply.Usage.Unknown && cost.USD == 0:
+		return false, "", errNoUsage
+	case cost.USD == 0:
+		return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
+	}
+	return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(cost.USD))
 }
 
 func newTokenUsage(a *Args) runner.Grader {

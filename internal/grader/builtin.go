@@ -64,6 +64,7 @@ func budgetKinds() []Kind {
 		{Name: "latency", Group: BudgetGroup, New: newLatency, OwnThreshold: true, Doc: "the reply took at most max_ms milliseconds; 1 or 0"},
 		{Name: "cost", Group: BudgetGroup, New: newCost, Doc: "the reply cost at most max_usd; undecided where the target reports no usage or its model has no price; 1 or 0"},
 		{Name: "token_usage", Group: BudgetGroup, New: newTokenUsage, Doc: "the reply used at most max_total, max_input and max_output tokens; undecided where the target reports no usage; 1 or 0"},
+		{Name: "execution_metrics", Group: BudgetGroup, New: newExecutionMetrics, Doc: "score = share of the limits that the turn held; undecided where the target does not report what a limit is about"},
 		{Name: "turn_count", Group: BudgetGroup, New: newTurnCount, Doc: "from min to max turns were held so far; 1 or 0"},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ type program struct {
 func newCommand(a *Args) runner.Grader {
 	n, ok := a.Node("command", "text or list of texts", "the program and its arguments; a text is split at white space, with quotes, and never goes through a shell", true)
 	dir := a.TextOr("cwd", "", "the folder to run in, relative to the suite; default: the suite's folder")
-	config, _ := a.Node("config", "any value", "passed to the program as it is", false)
+	config, _ := a.Node("config", "any value", "passed to the program as it is; other keys of a code-grader join it", false)
 	p := &program{timeout: a.DurationOr("timeout", defaultTimeout, "how long the program may take (60s)"), config: config.Any()}
 	if ok {
 		p.words = shell.Command(n)
@@ -45,8 +46,21 @@ func newCommand(a *Args) runner.Grader {
 	if a.set.Environ != nil {
 		p.environ = a.set.Environ(a.node.Value)
 	}
+	if written := a.node.Field("type").Scalar; strings.HasPrefix(written, "code") {
+		p.config = withConfig(a.rest(), p.config)
+	}
 	p.check = runner.Check{Assertion: a.Assertion}
 	return p
+}
+
+// withConfig returns the other keys of a code-grader with the entries of its config on top. A config that is no mapping stands alone.
+func withConfig(others map[string]any, config any) any {
+	entries, ok := config.(map[string]any)
+	if len(others) == 0 || config != nil && !ok {
+		return config
+	}
+	maps.Copy(others, entries)
+	return others
 }
 
 // Grade runs the program once.

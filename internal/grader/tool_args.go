@@ -1,6 +1,8 @@
 package grader
 
 import (
+	"strings"
+
 	"rehearse/internal/chat"
 	"rehearse/internal/source"
 )
@@ -24,6 +26,8 @@ type wantedCall struct {
 	args any
 	// match is one of the constants above.
 	match string
+	// fields are the paths of the args that alone are compared; nil compares by match.
+	fields []string
 }
 
 // actualCall is a tool call as the agent made it.
@@ -47,6 +51,14 @@ func (w wantedCall) fits(c actualCall) bool {
 	if w.name != c.name {
 		return false
 	}
+	for _, field := range w.fields {
+		if wanted := argAt(w.args, field); wanted != nil && !sameJSON(wanted, argAt(c.args, field)) {
+			return false
+		}
+	}
+	if w.fields != nil {
+		return true
+	}
 	switch w.match {
 	case argsExact:
 		return sameJSON(w.args, c.args)
@@ -56,6 +68,27 @@ func (w wantedCall) fits(c actualCall) bool {
 		return holds(w.args, c.args)
 	}
 	return true
+}
+
+// argAt returns the value at a path of names with dots between them; nil when there is none.
+func argAt(args any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		entries, _ := args.(map[string]any)
+		args = entries[name]
+	}
+	return args
+}
+
+// readArgsMatch reads how args are compared: a name, or the list of the args that are compared by value.
+func readArgsMatch(n source.Node) (match string, fields []string) {
+	if n.Kind != source.List {
+		return n.OneOf(argMatches...), nil
+	}
+	fields = n.Texts()
+	if len(fields) == 0 {
+		n.Report("name the args to compare, or write ignore", "the list is empty")
+	}
+	return argsExact, fields
 }
 
 // holds reports whether a JSON value contains the wanted one. A mapping contains every wanted key with a value that contains the wanted

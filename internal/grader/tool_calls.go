@@ -43,7 +43,7 @@ func newToolCalls(a *Args) runner.Grader {
 		"A call counts once: one that is made twice must be listed twice", false); ok {
 		match = n.OneOf(modes...)
 	}
-	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, args_match}", !a.node.Has("minimums"))
+	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, args_match}; args_match may also be a list of the args that are compared by value", !a.node.Has("minimums"))
 	least := a.minimums()
 	argsMatch := a.OneOf("args_match", "how args are compared unless a call says otherwise: partial: they hold what is named, as in tool_call; "+
 		"exact: they are the same; subset: they hold nothing else; ignore: not at all; superset is another name of partial", argMatches...)
@@ -116,7 +116,10 @@ func readCall(n source.Node, w *wantedCall) {
 			}
 			w.args = readArgs(n)
 		},
-		"args_match": func(n source.Node) { said = n.OneOf(argMatches...) },
+		"args_match": func(n source.Node) { said, w.fields = readArgsMatch(n) },
+		"max_duration_ms": func(n source.Node) {
+			n.Warn("remove it, or use latency for the whole reply", "max_duration_ms of a tool call has no effect: targets do not say how long a call took")
+		},
 	})
 	if n.Has("name") && n.Has("tool") {
 		n.Field("tool").Report("keep one of the two", "name and tool are the same")

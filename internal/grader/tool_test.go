@@ -147,7 +147,7 @@ func drawnCalls(t *rapid.T) (wanted []wantedCall, actual []actualCall) {
 	}
 	name := rapid.SampledFrom([]string{"a", "b"})
 	for range rapid.IntRange(0, 5).Draw(t, "wanted") {
-		w := wantedCall{name.Draw(t, "name"), args("args"), rapid.SampledFrom([]string{argsExact, argsPartial, argsIgnored}).Draw(t, "match")}
+		w := wantedCall{name: name.Draw(t, "name"), args: args("args"), match: rapid.SampledFrom([]string{argsExact, argsPartial, argsIgnored}).Draw(t, "match")}
 		wanted = append(wanted, w)
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "actual") {

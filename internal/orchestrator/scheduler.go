@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
@@ -233,8 +234,21 @@ func (n *unit) strategy() suite.Strategy {
 	return suite.PassAtK
 }
 
-// oneByOne reports whether a trial that passes spares the next ones.
-func (s *scheduler) oneByOne(n *unit) bool { return n.strategy() == suite.PassAtK && !s.plan.Regraded }
+// oneByOne reports whether each trial decides about the next one.
+func (s *scheduler) oneByOne(n *unit) bool {
+	return !s.plan.Regraded && (n.strategy() == suite.PassAtK || n.Test.Execution.Trials.CostLimitUSD > 0)
+}
+
+// wantsMore reports whether another trial is to be held behind the last one.
+func (n *unit) wantsMore(last *result.Test) bool {
+	t := n.Test.Execution.Trials
+	cost := chat.Cost{}
+	for _, trial := range n.trials {
+		cost = cost.Add(trial.Cost)
+	}
+	spent := t.CostLimitUSD > 0 && cost.USD >= t.CostLimitUSD
+	return n.issued < t.Count && !spent && (n.strategy() != suite.PassAtK || last.Verdict != result.Pass)
+}
 
 // issueTrial makes the unit's next trial ready, or takes its outcome from an earlier run.
 func (s *scheduler) issueTrial(n *unit) error {
@@ -281,11 +295,10 @@ func (s *scheduler) finish(ctx context.Context, f finished) error {
 // trialEnded issues the next trials of a test, or ends the test with the aggregate of its trials.
 func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	n.trials = append(n.trials, record)
-	count := n.Test.Execution.Trials.Count
-	if s.oneByOne(n) && record.Verdict != result.Pass && n.issued < count {
+	if s.oneByOne(n) && n.wantsMore(record) {
 		return s.issueTrial(n)
 	}
-	if len(n.trials) < n.issued || !s.oneByOne(n) && len(n.trials) < count {
+	if len(n.trials) < n.issued || !s.oneByOne(n) && len(n.trials) < n.Test.Execution.Trials.Count {
 		return nil
 	}
 	if s.Rejudge != nil && wavers(n.trials) {

@@ -192,3 +192,24 @@ func TestStoppedWhileTestsWait(t *testing.T) {
 		t.Errorf("Run = %v, want ErrStopped", err)
 	}
 }
+
+// TestTrialsStopAtTheirCostLimit holds that no further trial of a test begins once its trials have cost the limit.
+func TestTrialsStopAtTheirCostLimit(t *testing.T) {
+	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore} {
+		for limit, want := range map[float64]int{0: 4, 0.2: 1, 0.25: 1, 0.26: 2, 0.75: 2, 1.4: 3, 100: 4} {
+			l := &ledger{}
+			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+				return paid(j), nil
+			}})
+			x := trials("x", 4, strategy)
+			x.Execution.Trials.CostLimitUSD = limit
+			if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x)}, nil); err != nil {
+				t.Fatal(err)
+			}
+			sum := l.records[len(l.records)-1]
+			if len(l.records) != want+1 || sum.Trials == nil || sum.Trials.Count != want {
+				t.Errorf("%s, limit %v: %d records, %+v, want %d trials", strategy, limit, len(l.records), sum.Trials, want)
+			}
+		}
+	}
+}

@@ -226,9 +226,21 @@ func (h *held) wholeExchange() *Exchange {
 		x.Reply.Latency += r.Latency
 		x.Reply.Node, x.Reply.State, x.Reply.FinishReason = r.Node, r.State, r.FinishReason
 	}
+	x.Reply.Requests = requests(h.replies)
 	x.Text = strings.Join(said, "\n\n")
 	x.Reply.Text = x.Text
 	return x
+}
+
+// requests returns how many requests to a model the replies took; 0 when one of them does not say.
+func requests(replies []chat.Reply) (sum int) {
+	for _, r := range replies {
+		if r.Requests == 0 {
+			return 0
+		}
+		sum += r.Requests
+	}
+	return sum
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -82,6 +82,17 @@ func (n Node) Report(hint, format string, args ...any) {
 	})
 }
 
+// Warn files a warning at the node: what stands there has no effect.
+func (n Node) Warn(hint, format string, args ...any) {
+	if n.reader == nil {
+		return
+	}
+	n.reader.add(Problem{
+		File: n.reader.File, Path: n.Path(), Line: n.Line, Column: n.Column,
+		Message: fmt.Sprintf(format, args...), Hint: hint, Warning: true,
+	})
+}
+
 // With returns the node with another value at the same path.
 func (n Node) With(v Value) Node {
 	n.Value = v

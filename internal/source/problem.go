@@ -15,6 +15,8 @@ type Problem struct {
 	Column  int    `json:"column"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
+	// Warning is true of something that has no effect, but is no fault.
+	Warning bool `json:"-"`
 }
 
 // String returns "file:line:column: path: message (hint)".
@@ -46,12 +48,24 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns the problems as an error, or nil when there are none.
+// Err returns the faults among the problems as an error, or nil when there are none.
 func (ps Problems) Err() error {
-	if len(ps) == 0 {
-		return nil
+	if faults, _ := ps.Split(); len(faults) > 0 {
+		return faults
 	}
-	return ps
+	return nil
+}
+
+// Split tells faults from warnings.
+func (ps Problems) Split() (faults, warnings Problems) {
+	for _, p := range ps {
+		if p.Warning {
+			warnings = append(warnings, p)
+		} else {
+			faults = append(faults, p)
+		}
+	}
+	return faults, warnings
 }
 
 // Suggest returns a hint: the known word nearest to the misspelt one, or the list of what is known.

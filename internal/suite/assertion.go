@@ -47,12 +47,18 @@ func plainAssertion(kind string, n source.Node, dir string) Assertion {
 }
 
 func readAssertion(n source.Node, dir string) Assertion {
+	n = n.With(withoutRefused(n))
 	a := plainAssertion("", n, dir)
 	if !n.Has("type") {
 		n.Report("add `type:` (see `rehearse graders`); a criterion in words that holds a colon needs quotes", "an assertion needs a type")
 		return a
 	}
 	a.Type = strings.ReplaceAll(n.Field("type").Text(), "-", "_")
+	if a.Type == skillTrigger {
+		refuseSkillTrigger(n)
+		a.Type = ""
+		return a
+	}
 	if plain, negated := strings.CutPrefix(a.Type, "not_"); negated {
 		a.Type, a.Negate = plain, true
 	}

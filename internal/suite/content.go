@@ -112,9 +112,9 @@ func (l *loader) reference(n source.Node) string {
 	if len(n.Items) > 0 && n.Items[0].Kind == source.Map {
 		if _, isMessage := n.Items[0].Get("role"); isMessage {
 			var said []string
-			for _, m := range l.messages(n) {
-				if m.Role == chat.Assistant {
-					said = append(said, m.Content.String())
+			for _, item := range n.List() {
+				if text, ok := l.expectedMessage(item); ok {
+					said = append(said, text)
 				}
 			}
 			return strings.Join(said, "\n\n")

@@ -47,6 +47,8 @@ const (
 type Trials struct {
 	Count    int
 	Strategy Strategy
+	// CostLimitUSD is what the trials of a test may cost before no further one begins; 0 means no limit.
+	CostLimitUSD float64
 }
 
 // Over returns e with the gaps filled from base.
@@ -65,6 +67,9 @@ func (e Execution) Over(base Execution) Execution {
 	}
 	if e.Trials.Strategy == "" {
 		e.Trials.Strategy = base.Trials.Strategy
+	}
+	if e.Trials.CostLimitUSD == 0 {
+		e.Trials.CostLimitUSD = base.Trials.CostLimitUSD
 	}
 	if e.Retries == nil {
 		e.Retries = base.Retries
@@ -152,6 +157,11 @@ func readTrials(n source.Node) Trials {
 		},
 		"strategy": func(n source.Node) {
 			t.Strategy = Strategy(n.OneOf(string(PassAtK), string(PassAll), string(MeanScore), string(ConfidenceInterval)))
+		},
+		"cost_limit_usd": func(n source.Node) {
+			if t.CostLimitUSD = n.Number(0, 1e9); t.CostLimitUSD == 0 && n.Kind == source.Number {
+				n.Report("use an amount above 0, or count: 1", "a limit of 0 dollars leaves no trial")
+			}
 		},
 	})
 	if n.Kind == source.Map && !n.Has("count") {

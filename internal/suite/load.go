@@ -30,6 +30,8 @@ type Suite struct {
 	Needed map[string]bool
 	// NamesNodes is true when a test names a node of a flow (Test.NodeNames).
 	NamesNodes bool
+	// Warnings name what stands in the suite and has no effect, each kind once.
+	Warnings source.Problems
 
 	loader *loader
 	// made are the tests of a suite that was not loaded.
@@ -75,15 +77,17 @@ func Load(path string, o Options) (*Suite, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
 	}
-	l := &loader{options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}}
+	l := &loader{options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}, inList: map[string][]*testFile{}}
 	s := &Suite{File: path, Name: baseName(path), loader: l, Needed: map[string]bool{}}
 	if err := l.open(s); err != nil {
 		return nil, err
 	}
 	l.validate(s)
-	if problems := l.sorted(path); len(problems) > 0 {
-		return nil, problems
+	faults, warnings := l.sorted(path).Split()
+	if len(faults) > 0 {
+		return nil, faults
 	}
+	s.Warnings = eachOnce(warnings)
 	l.options.Kinds, l.options.Seen = nil, nil
 	return s, nil
 }
@@ -135,12 +139,15 @@ type loader struct {
 	// what the suite says once for all tests
 	vars       source.Value
 	input      source.Node
+	inputFiles source.Node
 	assertions source.Node
 	// tests is the place of the tests, and says what stands there; list are those that stand in the suite itself.
 	tests source.Node
 	list  source.Packed
 	// v1 is set in a v1 suite.
 	v1 *defaultsV1
+	// inList are the files of tests that the list of tests names, by what is written there.
+	inList map[string][]*testFile
 	// external are the files that hold the tests; without any they stand in the suite.
 	external []*testFile
 	problems source.Problems
@@ -185,7 +192,7 @@ func fileProblem(path string, err error) error {
 
 // suite reads the top level of a suite file.
 func (l *loader) suite(n source.Node, s *Suite) {
-	if n.Has("version") || n.Has("suite_id") {
+	if l.isV1(n) {
 		l.suiteV1(n, s)
 		return
 	}
@@ -193,8 +200,9 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		n.Report("a suite starts with `tests:` and a list of tests", "the file is empty")
 		return
 	}
+	n = n.With(withoutRefused(n))
 	n = n.With(l.expandTop(n))
-	n.Read(map[string]func(source.Node){
+	keys := map[string]func(source.Node){
 		"name": func(n source.Node) {
 			if s.Name = n.Text(); blank(s.Name) {
 				n.Report("write a name, or leave the key out", "the name is empty")
@@ -202,16 +210,21 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		},
 		"description": func(n source.Node) { s.Description = n.Text() },
 		"tags":        func(n source.Node) { s.Tags = n.Texts() },
-		"metadata":    func(n source.Node) { s.Metadata = mapping(n) },
+		"metadata":    func(n source.Node) { s.Metadata = merged(s.Metadata, mapping(n)) },
 		"vars":        func(n source.Node) { mapping(n); l.vars = n.Value },
 		"input":       func(n source.Node) { l.input = n },
+		"input_files": func(n source.Node) { l.inputFiles = n },
 		"assertions":  func(n source.Node) { l.assertions = n },
 		"tests":       func(n source.Node) { l.tests = n },
 		"target":      func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Text()) },
 		"targets":     func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Texts()...) },
 		"execution":   func(n source.Node) { s.Execution = suiteExecution(n).Over(s.Execution) },
 		"judge":       func(n source.Node) { s.Judge = readJudge(n) },
-	})
+	}
+	for _, name := range keptKeys {
+		keys[name] = func(n source.Node) { s.Metadata = kept(s.Metadata, name, n) }
+	}
+	n.Read(keys)
 	switch {
 	case n.Kind != source.Map:
 	case l.tests.Kind == source.Null:
@@ -231,7 +244,7 @@ func (l *loader) expandTop(n source.Node) source.Value {
 	v.Fields = slices.Clone(v.Fields)
 	s := scope{getenv: l.options.Getenv, prompts: true}
 	for i, f := range v.Fields {
-		perTest := f.Name == "input" || f.Name == "assertions" || f.Name == "tests" && f.Value.Kind == source.List
+		perTest := f.Name == "input" || f.Name == "input_files" || f.Name == "assertions" || f.Name == "tests" && f.Value.Kind == source.List
 		if !perTest {
 			v.Fields[i].Value = s.expand(n.Field(f.Name))
 		}
@@ -240,15 +253,33 @@ func (l *loader) expandTop(n source.Node) source.Value {
 }
 
 func (l *loader) findExternal(n source.Node) {
-	path := strings.TrimPrefix(n.Scalar, "file://")
-	files, err := listTests(l.resolve(path))
+	files, err := l.testFiles(n.Scalar)
 	if err != nil {
-		n.Report("name a .yaml, .jsonl or .csv file, a folder of them, or a glob, from the suite's folder", "cannot read the tests: %v", err)
-		return
+		n.Report(hintTestFiles, "cannot read the tests: %v", err)
 	}
-	for _, name := range files {
-		l.external = append(l.external, &testFile{name: name})
+	l.external = append(l.external, files...)
+}
+
+const hintTestFiles = "name a .yaml, .jsonl or .csv file, a folder of them, or a glob, from the suite's folder"
+
+// testFiles returns the files of tests that a path names, from the suite's folder.
+func (l *loader) testFiles(path string) (files []*testFile, err error) {
+	names, err := listTests(l.resolve(strings.TrimPrefix(path, "file://")))
+	for _, name := range names {
+		files = append(files, &testFile{name: name})
 	}
+	return files, err
+}
+
+// eachOnce returns the first of the warnings that say the same.
+func eachOnce(warnings source.Problems) (first source.Problems) {
+	said := map[string]bool{}
+	for _, w := range warnings {
+		if key := w.File + w.Message; !said[key] {
+			first, said[key] = append(first, w), true
+		}
+	}
+	return first
 }
 
 // mapping returns a mapping as plain data; anything else is a problem.

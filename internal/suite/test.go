@@ -18,17 +18,18 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		n.Report("a test is a mapping with an id, an input or turns, and assertions", "expected a test, got %s", n.Kind)
 		return t
 	}
+	n = n.With(withoutRefused(n))
 	vars := l.testVars(n)
 	t.Vars, _ = vars.Any().(map[string]any)
 	n = n.With(l.expandTest(n, vars))
 
-	var assertions source.Node
+	var files source.Node
 	var input []chat.Message
 	var expected string
 	var start Start
 	var history json.RawMessage
 	var every source.Node
-	n.Read(map[string]func(source.Node){
+	n.With(without(n.Value, otherAssertionKeys)).Read(map[string]func(source.Node){
 		"id":              func(n source.Node) { t.ID = n.Text() },
 		"mode":            func(n source.Node) { t.Conversation = n.OneOf("conversation") != "" },
 		"criteria":        func(n source.Node) { t.Criteria = n.Text() },
@@ -36,11 +37,16 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"state":           func(n source.Node) { start = readStart(n) },
 		"history":         func(n source.Node) { history = readHistory(n) },
 		"expected_output": func(n source.Node) { expected = l.reference(n) },
-		"assertions":      func(n source.Node) { assertions = n },
-		"turns":           func(n source.Node) { t.Turns = l.turns(n, vars) },
-		"user":            func(source.Node) {}, // below, once the turns are known
-		"users":           func(source.Node) {},
-		"every_turn":      func(n source.Node) { every = n },
+		"input_files":     func(n source.Node) { files = n },
+		"assertions":      func(source.Node) {}, // below, with their other names
+		"conversation_id": func(n source.Node) {
+			t.Metadata = kept(t.Metadata, "conversation_id", n)
+			n.Warn("keep conversations together as turns of one test", "conversation_id has no effect: it is kept in the test's metadata")
+		},
+		"turns":      func(n source.Node) { t.Turns = l.turns(n, vars) },
+		"user":       func(source.Node) {}, // below, once the turns are known
+		"users":      func(source.Node) {},
+		"every_turn": func(n source.Node) { every = n },
 		"aggregation": func(n source.Node) {
 			t.Aggregation = Aggregation(n.OneOf(string(Mean), string(Min), string(Max)))
 		},
@@ -50,7 +56,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"on_dependency_failure": func(n source.Node) { t.OnDependencyFailure = OnDependencyFailure(n.OneOf("skip", "run")) },
 		"vars":                  func(source.Node) {},
 		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
-		"metadata":              func(n source.Node) { t.Metadata = mapping(n) },
+		"metadata":              func(n source.Node) { t.Metadata = merged(t.Metadata, mapping(n)) },
 		"execution":             func(n source.Node) { t.Execution = testExecution(n) },
 	})
 	l.simulated(n, t, vars)
@@ -65,16 +71,22 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		t.Execution.Trials.check(n.Field("execution").Field("trials"))
 	}
 
-	checks := l.readAssertions(assertions, vars)
+	checks := l.readAssertions(allAssertions(n), vars)
 	t.Input = input
 	if !t.Execution.SkipDefaults {
 		checks = append(checks, l.suiteAssertions(n, vars)...)
 		t.Input = slices.Concat(l.suiteInput(n, vars), input)
+		if files.Kind == source.Null {
+			files = l.suiteFiles(n, vars)
+		}
 	}
 	if t.Conversation {
 		t.Assertions = checks
 	} else {
 		l.singleTurn(n, t, expected, checks)
+	}
+	if len(t.Turns) > 0 {
+		l.attach(files, &t.Turns[0].Input)
 	}
 	if n.Has("history") && slices.ContainsFunc(t.Input, func(m chat.Message) bool { return m.Role != chat.System }) {
 		n.Field("history").Report("put earlier messages into the history, and only the user's last one into the input", "the test has a history and earlier messages in its input")
@@ -164,12 +176,12 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 		switch f.Name {
 		case "vars":
 			continue
-		case "input", "history", "state", "expected_output", "criteria", "user", "users":
+		case "input", "input_files", "history", "state", "expected_output", "criteria", "user", "users":
 			s.vars = vars
 		case "turns":
 			v.Fields[i].Value = l.expandTurns(n.Field(f.Name), vars)
 			continue
-		case "assertions", "every_turn":
+		case "assertions", "every_turn", "assert", "evaluators", Rubrics:
 			s.vars, s.prompts = vars, true
 		}
 		v.Fields[i].Value = s.expand(n.Field(f.Name))
@@ -197,7 +209,7 @@ func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 	return v
 }
 
-// suiteInput and suiteAssertions are read for each test, since their placeholders are filled from its variables.
+// suiteInput, suiteFiles and suiteAssertions are read for each test, since their placeholders are filled from its variables.
 // They report to the suite's own file.
 func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message {
 	if l.input.Kind == source.Null {
@@ -205,6 +217,11 @@ func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message 
 	}
 	n := l.input.Onto(test)
 	return l.messages(n.With(scope{getenv: l.options.Getenv, vars: vars}.expand(n)))
+}
+
+func (l *loader) suiteFiles(test source.Node, vars source.Value) source.Node {
+	n := l.inputFiles.Onto(test)
+	return n.With(scope{getenv: l.options.Getenv, vars: vars}.expand(n))
 }
 
 func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertion {

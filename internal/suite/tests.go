@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 
 	"rehearse/internal/source"
 )
@@ -27,19 +28,45 @@ func (l *loader) nodes() iter.Seq2[source.Node, error] {
 		}
 		if l.external == nil {
 			for v := range l.list.All() {
-				if !node(l.tests.File(), v, nil) {
+				files, err := l.named(v)
+				if files == nil && !node(l.tests.File(), v, err) || !each(files, node) {
 					return
 				}
 			}
 		}
-		for _, file := range l.external {
-			for v, err := range file.read() {
-				if !node(file.name, v, err) {
-					return
-				}
+		each(l.external, node)
+	}
+}
+
+// each calls a function for each test of files, until it returns false. It reports whether it never did.
+func each(files []*testFile, node func(file string, v source.Value, err error) bool) bool {
+	for _, file := range files {
+		for v, err := range file.read() {
+			if !node(file.name, v, err) {
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// named returns the files of tests that an element of the list of tests names; none for a test.
+func (l *loader) named(v source.Value) ([]*testFile, error) {
+	path := strings.TrimPrefix(v.Scalar, "file://")
+	if v.Kind != source.String || l.v1 != nil || path == v.Scalar && !readable(format(path)) && !strings.ContainsAny(path, "*?[") {
+		return nil, nil
+	}
+	if files, ok := l.inList[v.Scalar]; ok {
+		return files, nil
+	}
+	files, err := l.testFiles(v.Scalar)
+	if err != nil {
+		return nil, source.Problems{{
+			File: l.tests.File(), Path: testsKey, Line: v.Line, Column: v.Column, Message: "cannot read the tests: " + err.Error(), Hint: hintTestFiles,
+		}}
+	}
+	l.inList[v.Scalar] = files // while the suite is validated; afterwards all are there
+	return files, nil
 }
 
 // testFile is a file that holds tests.

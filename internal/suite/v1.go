@@ -18,6 +18,18 @@ type defaultsV1 struct {
 	criteria source.Node
 }
 
+// isV1 reports whether a suite is of the v1 dialect: it has a suite_id, says so, or has a version and tests with the keys of that dialect.
+func (l *loader) isV1(n source.Node) bool {
+	if n.Has("suite_id") || n.Field("version").Scalar == Version1 {
+		return true
+	}
+	for test := range l.list.All() {
+		_, isTest := test.Get("test_id")
+		return n.Has("version") && isTest
+	}
+	return false
+}
+
 // suiteV1 reads the top level of a v1 suite. It has no placeholders, since recorded users may say anything.
 func (l *loader) suiteV1(n source.Node, s *Suite) {
 	switch version := n.Field("version"); {
@@ -25,7 +37,8 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 		n.Field("suite_id").Report(`write version: "v1" above it; a conversation suite has a name in place of suite_id`, "a suite with a suite_id needs a version")
 		return
 	case version.Scalar != Version1:
-		version.Report(`write version: "v1"; a conversation suite has no version`, "unknown version %q", version.Scalar)
+		version.Report(`write version: "v1"; tests of a conversation suite have an id in place of a test_id`, "unknown version %q", version.Scalar)
+		l.list = source.Packed{} // of a dialect that is not known
 		return
 	}
 	l.v1 = &defaultsV1{}

@@ -288,8 +288,8 @@ func TestV1Problems(t *testing.T) {
 		name, yaml string
 		want       []string
 	}{
-		{"unknown version", "version: v2\ntests: []\n", []string{`version 1:10 unknown version "v2" write version: "v1"`}},
-		{"number as version", "version: 1\ntests: []\n", []string{`version 1:10 unknown version "1"`}},
+		{"unknown version", "version: v2\ntests: [{test_id: a}]\n", []string{`version 1:10 unknown version "v2" write version: "v1"`}},
+		{"number as version", "version: 1\ntests: [{test_id: a}]\n", []string{`version 1:10 unknown version "1"`}},
 		{"no version", "suite_id: s\ntests: []\n", []string{`suite_id 1:11 a suite with a suite_id needs a version`}},
 		{"no tests", "version: v1\n", []string{`1:1 a suite needs tests`}},
 		{"empty tests", "version: v1\ntests: []\n", []string{`tests 2:1 the list of tests is empty`}},
