@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/suite"
 	"rehearse/internal/target"
+	"rehearse/internal/text"
 )
 
 // Asked is a model that may be asked.
@@ -26,7 +27,8 @@ type Asked struct {
 // Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
 type Asks struct {
 	Models []Asked
-	// Server is the address of an agent that does not say what it costs, without user info and query; empty for other targets.
+	// Server is the address of an agent that does not say what it costs, without user info and query, or the command of one that is a program;
+	// empty for other targets.
 	Server string
 }
 
@@ -49,7 +51,7 @@ func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
 	for _, m := range asks.Models {
 		models = append(models, s.asked(m))
 	}
-	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: shownURL(asks.Server)}, nil
+	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server)}, nil
 }
 
 // siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/source"
 )
@@ -46,4 +47,13 @@ func (b Bounds) settled(p Parts) Bounds {
 // limits returns what all conversations share, as a model's.
 func (b Bounds) limits(kind string) config.Model {
 	return config.Model{Provider: kind, Concurrency: b.Concurrency, RequestsPerMinute: b.RequestsPerMinute}
+}
+
+// cost returns the cost of a reply: what the agent says, else what its tokens cost.
+func (b Bounds) cost(reply chat.Reply) chat.Cost {
+	in, out := b.Price.Input, b.Price.Output
+	if !reply.Cost.Unknown || reply.Usage.Unknown || in == nil || out == nil {
+		return reply.Cost
+	}
+	return chat.Cost{USD: (*in*float64(reply.Usage.InputTokens) + *out*float64(reply.Usage.OutputTokens)) / 1e6}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rehearse/internal/answer"
 	"rehearse/internal/process"
 	"rehearse/internal/template"
 )
@@ -116,12 +117,9 @@ func jsonLine(line func() ([]byte, error)) ([]byte, error) {
 	}
 }
 
-// errNotUTF8 says that an agent wrote bytes that are no text.
-var errNotUTF8 = errors.New("the answer has bytes that are not UTF-8")
-
 func whole(text []byte, err error) ([]byte, error) {
 	if err == nil && !utf8.Valid(text) {
-		return nil, errNotUTF8
+		return nil, answer.ErrUTF8
 	}
 	return text, err
 }
@@ -165,13 +163,13 @@ func ownerOf(line []byte) (string, error) {
 	if !bytes.HasPrefix(line, []byte("{")) {
 		return "", nil
 	}
-	var answer struct {
+	var said struct {
 		ID any `json:"conversation_id"`
 	}
-	if err := json.Unmarshal(line, &answer); err != nil {
-		return "", fmt.Errorf("not JSON: %.200s", line)
+	if err := json.Unmarshal(line, &said); err != nil {
+		return "", fmt.Errorf("%w: %.200s", answer.ErrNotJSON, line)
 	}
-	id, ok := answer.ID.(string)
+	id, ok := said.ID.(string)
 	if !ok {
 		return "", fmt.Errorf("a line of a shared process has no conversation_id: %.200s", line)
 	}

@@ -31,11 +31,14 @@ type CommandConfig struct {
 	// Body is what is sent for each turn, as it is written; nil means the default.
 	Body any
 	Bounds
+	// Answer, Stream and Session say how answers are read, as they are written.
+	Answer, Stream, Session any
 
 	// What is compiled of the above does not belong to the definition.
 	words    []*template.Template
 	env      map[string]*template.Template
 	body     *template.Template
+	answer   answered
 	document source.Value
 }
 
@@ -53,6 +56,7 @@ func readCommand(n source.Node, at config.Place) config.Target {
 		scope.With = with.Value
 	}
 	fields := c.fields()
+	maps.Copy(fields, c.answer.fields())
 	fields["kind"] = func(source.Node) {}
 	fields["with"] = func(n source.Node) {
 		for range n.Entries() { // a mapping
@@ -77,6 +81,7 @@ func readCommand(n source.Node, at config.Place) config.Target {
 		n.Report("add `command:`, such as python3 agent.py", "a command target needs a program")
 	}
 	c.check(n)
+	c.Answer, c.Stream, c.Session = n.Field("answer").Any(), n.Field("stream").Any(), n.Field("session").Any()
 	if c.body == nil && !c.Text && c.Process != perTurn {
 		c.body, _ = template.Of(map[string]any{"message": "{{message}}", "conversation_id": "{{conversation_id}}", "turn": "{{turn}}"}, scope)
 	}
@@ -126,6 +131,14 @@ func (c *CommandConfig) check(n source.Node) {
 	if c.Text && c.Process == forAll {
 		n.Field("mode").Report("remove it: a shared process is spoken with in lines of JSON", "plain text does not say which conversation it belongs to")
 	}
+	for _, key := range []string{"answer", "stream", "session"} {
+		if n.Has(key) && (c.Text || turns && key == "stream") {
+			n.Field(key).Report("remove it", "a reply of plain text is all that the program writes")
+		}
+	}
+	if n.Has("session") && c.answer.Session != nil && !c.body.Holds("session_id") {
+		n.Field("session").Report(`add "{{session_id}}" to `+"`body`", "the session id is sent back nowhere")
+	}
 	if c.Text && n.Has("body") && !turns {
 		n.Field("body").Report("remove it, or `mode: text`", "in `mode: text` the message is sent as it is")
 	}
@@ -154,7 +167,7 @@ func (c *CommandConfig) check(n source.Node) {
 }
 
 // at is what errors call the program.
-func (c CommandConfig) at() string { return "command " + text.OneLine(strings.Join(c.Words, " "), 100) }
+func (c CommandConfig) at() string { return text.OneLine(strings.Join(c.Words, " "), 100) }
 
 func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
@@ -162,10 +175,8 @@ func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	if p.Environ != nil {
 		program.Environ = p.Environ(c.document)
 	}
-	t := &spoken{
-		kind: "command", at: c.at(), timeout: bounds.Timeout, wrap: p.limited(c.limits("command"), c.at()),
-		message: c.message, reading: func() reading { return new(plainReading) },
-	}
+	t := &spoken{kind: "command", at: c.at(), Bounds: bounds, wrap: p.limited(c.limits("command"), c.at()), message: c.message, answer: c.answer}
+	t.answer.form = c.form()
 	switch c.Process {
 	case perTurn:
 		onInput := c.onInput()
@@ -194,6 +205,17 @@ func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 		}
 	}
 	return t, nil
+}
+
+// form returns what an event of the program is.
+func (c CommandConfig) form() form {
+	switch {
+	case c.Process == perTurn && c.Answer != nil:
+		return wholeJSON
+	case c.Process == perTurn || c.Text:
+		return plainText
+	}
+	return jsonLines
 }
 
 // onInput reports whether a program of one turn reads the message from its standard input.

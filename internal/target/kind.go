@@ -40,7 +40,7 @@ type Asks struct {
 	Models []config.Model
 	// Embeds is true if the configured embedder may be asked as well.
 	Embeds bool
-	// Server is the address of an agent that does not say what it costs; empty for other targets. It may hold a password.
+	// Server is the address of an agent that does not say what it costs, or its command; empty for other targets. It may hold a password.
 	Server string
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"rehearse/internal/answer"
 	"rehearse/internal/chat"
+	"rehearse/internal/inbox"
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
@@ -20,18 +22,9 @@ type spoken struct {
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
 	// message returns what is sent for a turn.
 	message func(v *template.Values) ([]byte, error)
-	// reading returns what reads the answer to one message.
-	reading func() reading
-	timeout time.Duration
+	answer answered
+	Bounds
 	wrap    func(name string, m llm.Model) llm.Model
-}
-
-// reading reads the events of one answer.
-type reading interface {
-	// take takes the next event. It returns true when nothing more is to come.
-	take(e event) (bool, error)
-	// reply returns the whole reply, and the agent's id of the conversation where it has given one.
-	reply() (chat.Reply, string, error)
 }
 
 var _ runner.Target = (*spoken)(nil)
@@ -56,16 +49,18 @@ type spokenSession struct {
 	// now are the values of the turn under way.
 	now  *template.Values
 	wire wire
+	// calls is the number of tool calls that the next answer may repeat.
+	calls int
 }
 
 // agent returns the agent as one that is asked in its time.
 func (s *spokenSession) agent(ask func(ctx context.Context, request string) ([]event, error)) agent {
 	return agent{name: s.kind, at: s.at, wrap: s.wrap, ask: func(ctx context.Context, request string) ([]event, error) {
-		limited, cancel := context.WithTimeout(ctx, s.timeout)
+		limited, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		events, err := ask(limited, request)
 		if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			err = noAnswer{s.timeout}
+			err = noAnswer{s.Timeout}
 		}
 		return events, err
 	}}
@@ -78,7 +73,7 @@ func (s *spokenSession) open(ctx context.Context, _ string) (events []event, err
 
 // Send says the message and reads the answer to its end.
 func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}
+	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}, Attempts: 1}
 	s.now = s.ask(message)
 	request, err := s.message(s.now)
 	if err != nil {
@@ -88,52 +83,67 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 	if err != nil {
 		return unknown, err
 	}
-	reply, sessionID, err := s.read(events)
+	found, spokeAfter, err := s.answer.read(events, s.calls)
+	if err == nil {
+		err = s.known(found.Session)
+	}
 	if err != nil {
 		return unknown, fmt.Errorf("%s: %w", s.at, err)
 	}
-	if sessionID != "" {
-		s.values.SessionID = sessionID
-	}
-	reply.Latency, reply.Attempts = took, 1
+	reply := found.Reply
+	reply.Latency, reply.FirstText, reply.Attempts = took, spokeAfter, 1
+	reply.Cost = s.cost(reply)
+	s.calls = found.Calls
 	s.heard(message, reply)
 	return reply, nil
+}
+
+// known keeps the agent's id of the conversation.
+func (s *spokenSession) known(id string) error {
+	switch {
+	case s.answer.Session == nil:
+	case id != "" && (s.values.SessionID == "" || s.answer.everySession):
+		s.values.SessionID = id
+	case s.values.SessionID == "":
+		return fmt.Errorf("no session id at %s", s.answer.Session.Path)
+	}
+	return nil
 }
 
 // talkOver sends a message over the wire and returns the events that answer it.
 func (s *spokenSession) talkOver(ctx context.Context, request string) ([]event, error) {
 	started := time.Now()
 	if err := s.wire.send(ctx, []byte(request)); err != nil {
-		return nil, err
+		return nil, s.bounded(err)
 	}
-	answer := s.reading()
+	return s.listen(ctx, started, s.answer.begin(s.calls))
+}
+
+// listen returns the events up to the one with which a reading is done.
+func (s *spokenSession) listen(ctx context.Context, started time.Time, r reading) ([]event, error) {
 	var events []event
-	for {
+	for size := 0; ; {
 		data, err := s.wire.next(ctx)
+		if size += len(data); err == nil && size > s.MaxBytes {
+			err = inbox.ErrTooLong
+		}
 		if err != nil {
-			return nil, err
+			return nil, s.bounded(err)
 		}
 		events = append(events, event{string(data), time.Since(started)})
-		done, err := answer.take(events[len(events)-1])
+		done, err := r.take(events[len(events)-1])
 		if done || err != nil {
-			return events, nil // whoever reads them finds the same
+			return events, nil // whoever reads them finds the same error
 		}
 	}
 }
 
-// read makes the reply of the events.
-func (s *spokenSession) read(events []event) (chat.Reply, string, error) {
-	answer := s.reading()
-	for _, e := range events {
-		done, err := answer.take(e)
-		if err != nil {
-			return chat.Reply{}, "", err
-		}
-		if done {
-			break
-		}
+// bounded names the bound of an answer that is too long.
+func (s *spokenSession) bounded(err error) error {
+	if errors.Is(err, inbox.ErrTooLong) {
+		return answer.Large(s.MaxBytes)
 	}
-	return answer.reply()
+	return err
 }
 
 // SessionID returns the agent's id of the conversation.
@@ -145,22 +155,4 @@ func (s *spokenSession) Close() error {
 		s.wire.close()
 	}
 	return nil
-}
-
-// plainReading takes the first event for the reply.
-type plainReading struct{ said *event }
-
-func (r *plainReading) take(e event) (bool, error) {
-	r.said = &e
-	return true, nil
-}
-
-// errEmpty is an answer that has nothing in it.
-var errEmpty = errors.New("empty answer")
-
-func (r *plainReading) reply() (chat.Reply, string, error) {
-	if r.said == nil || r.said.Data == "" {
-		return chat.Reply{}, "", errEmpty
-	}
-	return chat.Reply{Text: r.said.Data, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}, "", nil
 }
