@@ -7,6 +7,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/source"
+	"rehearse/internal/suite"
 )
 
 // defaultMaxBytes is the most that one answer may have, in bytes.
@@ -19,6 +20,10 @@ type Bounds struct {
 	MaxBytes int
 	// Concurrency and RequestsPerMinute hold for all conversations together; 0 means no limit.
 	Concurrency, RequestsPerMinute int
+	// Retries is how often a request is tried again that cannot have been taken; nil leaves it to the test. RetryAfterMax is the longest wait that an
+	// agent may ask for; 0 means a minute.
+	Retries       *int
+	RetryAfterMax time.Duration
 	// Price is what the agent's tokens cost, where it reports usage.
 	Price config.Price
 }
@@ -34,6 +39,14 @@ func (b *Bounds) fields() map[string]func(source.Node) {
 	}
 }
 
+// attempts reads the bounds of agents behind an address.
+func (b *Bounds) attempts() map[string]func(source.Node) {
+	fields := b.fields()
+	fields["retries"] = func(n source.Node) { b.Retries = new(n.Int(0)) }
+	fields["retry_after_max"] = func(n source.Node) { b.RetryAfterMax = n.Duration() }
+	return fields
+}
+
 // maxPrice is the highest price that is no mistake, in dollars per million tokens.
 const maxPrice = 1e6
 
@@ -41,6 +54,8 @@ const maxPrice = 1e6
 func (b Bounds) settled(p Parts) Bounds {
 	b.Timeout = cmp.Or(p.Timeout, b.Timeout, defaultTimeout)
 	b.MaxBytes = cmp.Or(b.MaxBytes, defaultMaxBytes)
+	b.Retries = cmp.Or(p.Retries, b.Retries, new(suite.DefaultRetries))
+	b.RetryAfterMax = cmp.Or(b.RetryAfterMax, time.Minute)
 	return b
 }
 

@@ -6,6 +6,7 @@ func Kinds() Table {
 		modelKind(),
 		flowKind(),
 		executeKind(),
+		websocketKind(),
 		commandKind(),
 		sitebotKind(),
 		classifierKind(),

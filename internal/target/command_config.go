@@ -51,17 +51,10 @@ func commandKind() Kind {
 
 func readCommand(n source.Node, at config.Place) config.Target {
 	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value}
-	var scope template.Scope
-	if with := n.Field("with"); with.Kind == source.Map {
-		scope.With = with.Value
-	}
+	scope := scopeOf(n)
 	fields := c.fields()
 	maps.Copy(fields, c.answer.fields())
-	fields["kind"] = func(source.Node) {}
-	fields["with"] = func(n source.Node) {
-		for range n.Entries() { // a mapping
-		}
-	}
+	fields["kind"], fields["with"] = func(source.Node) {}, readWith
 	fields["command"] = func(n source.Node) {
 		c.Words = shell.Command(n)
 		for _, word := range c.Words {

@@ -179,6 +179,9 @@ func askedToWait(err error) time.Duration {
 	if answered, ok := errors.AsType[*httpError](err); ok {
 		return answered.after
 	}
+	if answered, ok := errors.AsType[*statusError](err); ok {
+		return answered.after
+	}
 	return 0
 }
 

@@ -93,7 +93,11 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 		return OfModel(at.Addressed(n))
 	}
 	kind := kinds[0]
-	if n.Has("kind") {
+	if !n.Has("kind") {
+		if address := n.Field("url"); address.Kind == source.String && isWebsocket(address.Scalar) {
+			kind = websocketKind()
+		}
+	} else {
 		names := make([]string, 0, len(kinds))
 		for _, k := range kinds {
 			names = append(names, k.Name)

@@ -36,6 +36,8 @@ type Parts struct {
 	Environ func(configuration source.Value) []string
 	// Closing keeps what is to be closed in the end.
 	Closing func(func() error)
+	// Warn gets a sentence about a problem that stops nothing.
+	Warn func(text string)
 	// Client sends requests.
 	Client *http.Client
 	// Retries and Timeout are the test's own; nil and 0 leave them to the target.

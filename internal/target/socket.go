@@ -63,10 +63,15 @@ func (s *socket) listen(ctx context.Context, most int) error {
 
 // send sends a text message. That the connection has ended is no error: whoever waits for an answer is told.
 func (s *socket) send(ctx context.Context, data []byte) error {
-	if err := s.conn.Write(ctx, websocket.MessageText, data); err != nil && ctx.Err() != nil {
+	if s.write(ctx, data) != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// write sends a text message. A message that ctx has cut closes the connection.
+func (s *socket) write(ctx context.Context, data []byte) error {
+	return s.conn.Write(ctx, websocket.MessageText, data)
 }
 
 // next returns the next message.

@@ -22,9 +22,15 @@ type spoken struct {
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
 	// message returns what is sent for a turn.
 	message func(v *template.Values) ([]byte, error)
-	answer answered
+	answer  answered
+	// greeting comes before the first turn, closing is sent after the last one; nil for none.
+	greeting *greeting
+	closing  *template.Template
+	// trace is true of an agent that is told the conversation's trace.
+	trace bool
+	warn  func(text string)
 	Bounds
-	wrap    func(name string, m llm.Model) llm.Model
+	wrap func(name string, m llm.Model) llm.Model
 }
 
 var _ runner.Target = (*spoken)(nil)
@@ -36,11 +42,26 @@ func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 		return nil, err
 	}
 	s := &spokenSession{spoken: t, talk: talk, now: &talk.values}
-	_, _, err = s.agent(s.open).exchange(ctx, "open")
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
+	events, _, err := s.agent(s.open).exchange(ctx, "open")
+	if err == nil {
+		s.opened(events)
+		return s, nil
 	}
-	return s, nil
+	if s.wire != nil {
+		s.wire.close()
+	}
+	return nil, err
+}
+
+// opened takes the session's id from what came before the first turn.
+func (s *spokenSession) opened(events []event) {
+	r := s.answer.Read(0)
+	for _, e := range events {
+		if _, err := r.Add("", []byte(e.Data)); err != nil {
+			return // what is no answer has no id
+		}
+	}
+	s.values.SessionID = r.Session()
 }
 
 type spokenSession struct {
@@ -68,7 +89,10 @@ func (s *spokenSession) agent(ask func(ctx context.Context, request string) ([]e
 
 func (s *spokenSession) open(ctx context.Context, _ string) (events []event, err error) {
 	s.wire, err = s.begin(ctx, func() *template.Values { return s.now })
-	return nil, err
+	if err != nil || s.greeting == nil {
+		return nil, err
+	}
+	return s.greet(ctx, s.greeting)
 }
 
 // Send says the message and reads the answer to its end.
@@ -93,6 +117,9 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 	reply := found.Reply
 	reply.Latency, reply.FirstText, reply.Attempts = took, spokeAfter, 1
 	reply.Cost = s.cost(reply)
+	if s.trace && reply.TraceID == "" {
+		reply.TraceID = traceID(s.values.ConversationID)
+	}
 	s.calls = found.Calls
 	s.heard(message, reply)
 	return reply, nil
@@ -149,10 +176,26 @@ func (s *spokenSession) bounded(err error) error {
 // SessionID returns the agent's id of the conversation.
 func (s *spokenSession) SessionID() string { return s.values.SessionID }
 
+// closingTime bounds the message after the last turn.
+const closingTime = 5 * time.Second
+
 // Close ends the conversation and waits until nothing of it is left.
 func (s *spokenSession) Close() error {
-	if s.wire != nil {
-		s.wire.close()
+	if s.wire == nil {
+		return nil
+	}
+	defer s.wire.close()
+	if s.closing == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closingTime)
+	defer cancel()
+	message, err := rendered(s.closing, s.now)
+	if w, ok := s.wire.(*socket); ok && err == nil {
+		err = w.write(ctx, message)
+	}
+	if err != nil && s.warn != nil {
+		s.warn(fmt.Sprintf("%s: the conversation %s could not be closed: %v", s.at, s.values.ConversationID, err))
 	}
 	return nil
 }

@@ -1,0 +1,13 @@
+package answer
+
+// Finds reports whether the pick hits something in a message. Data that is not JSON is a text.
+func (p *Pick) Finds(data []byte) bool {
+	doc, err := decode(data)
+	if err != nil {
+		doc = string(data)
+	}
+	return len(p.hits(event{doc: doc})) > 0
+}
+
+// Session returns the agent's id of the conversation, as far as it was found.
+func (r *Reading) Session() string { return r.found.Session }

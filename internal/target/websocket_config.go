@@ -1,0 +1,125 @@
+package target
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"strings"
+
+	"rehearse/internal/answer"
+	"rehearse/internal/config"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/template"
+	"rehearse/internal/text"
+)
+
+// WebsocketConfig is an agent behind a WebSocket as a target.
+type WebsocketConfig struct {
+	URL          string
+	Subprotocols []string
+	Bounds
+	// The rest is as it is written; nil means the default.
+	Headers, Body, Opening, Closing any
+	Answer, Stream, Session         any
+
+	// What is compiled of the above does not belong to the definition.
+	url           *template.Template
+	headers       Headers
+	body, closing *template.Template
+	greeting      *greeting
+	answer        answered
+}
+
+func websocketKind() Kind {
+	return Kind{Name: "websocket", read: readWebsocket, stands: func(text string) (map[string]any, bool) {
+		return map[string]any{"url": text}, isWebsocket(text)
+	}}
+}
+
+// isWebsocket reports whether an address is that of a WebSocket.
+func isWebsocket(address string) bool {
+	scheme, _, ok := strings.Cut(strings.ToLower(address), "://")
+	return ok && (scheme == "ws" || scheme == "wss")
+}
+
+func readWebsocket(n source.Node, _ config.Place) config.Target {
+	c := WebsocketConfig{}
+	scope := scopeOf(n)
+	fields := c.attempts()
+	maps.Copy(fields, c.answer.fields())
+	fields["kind"], fields["with"] = func(source.Node) {}, readWith
+	fields["url"] = func(n source.Node) { c.URL, c.url = n.Text(), readAddress(n, scope, "ws", "wss") }
+	fields["headers"] = func(n source.Node) { c.Headers, c.headers = n.Any(), readHeaders(n, scope) }
+	fields["subprotocols"] = func(n source.Node) { c.Subprotocols = n.Texts() }
+	fields["body"] = func(n source.Node) { c.Body, c.body = n.Any(), template.ReadBody(n, scope) }
+	fields["open"] = func(n source.Node) {
+		c.Opening, c.greeting = n.Any(), &greeting{}
+		n.Read(map[string]func(source.Node){
+			"body": func(n source.Node) { c.greeting.body = template.ReadBody(n, scope) },
+			"wait": func(n source.Node) { c.greeting.wait = answer.ReadPick(n) },
+		})
+	}
+	fields["close"] = func(n source.Node) {
+		c.Closing = n.Any()
+		n.Read(map[string]func(source.Node){"body": func(n source.Node) { c.closing = template.ReadBody(n, scope) }})
+	}
+	n.Read(fields)
+	c.Answer, c.Stream, c.Session = n.Field("answer").Any(), n.Field("stream").Any(), n.Field("session").Any()
+	if !n.Has("url") {
+		n.Report("add `url:`, such as ws://127.0.0.1:8080/chat", "a websocket target needs an address")
+	}
+	if c.body == nil {
+		c.body, _ = template.Of(map[string]any{"message": "{{message}}", "session_id": "{{session_id}}"}, scope)
+	}
+	if n.Has("session") && !c.body.Holds("session_id") {
+		n.Field("session").Report("add \"{{session_id}}\" to `body`", "the session id is sent back nowhere")
+	}
+	return config.Target{Kind: "websocket", Options: c}
+}
+
+// scopeOf returns what the templates of a target may hold.
+func scopeOf(n source.Node) (scope template.Scope) {
+	if with := n.Field("with"); with.Kind == source.Map {
+		scope.With = with.Value
+	}
+	return scope
+}
+
+// readWith checks that the values of a target's templates are a mapping.
+func readWith(n source.Node) {
+	if n.Kind != source.Map {
+		n.Report("write `name: value` pairs", "expected a mapping, got %s", n.Kind)
+	}
+}
+
+// readAddress reads an address of one of some schemes, in which there may be placeholders.
+func readAddress(n source.Node, scope template.Scope, schemes ...string) *template.Template {
+	written := n.Text()
+	parsed, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(written))
+	ok := false
+	for _, scheme := range schemes {
+		ok = ok || err == nil && strings.EqualFold(parsed.Scheme, scheme) && parsed.Host != ""
+	}
+	if !ok {
+		n.Report("write an address that begins with "+strings.Join(schemes, ":// or ")+"://", "%q is no such address", text.Address(written))
+	}
+	return template.ReadText(n, scope)
+}
+
+func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
+	bounds := c.settled(p)
+	at := text.Address(c.URL)
+	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.Subprotocols, Bounds: bounds}
+	return &spoken{
+		kind: "websocket", at: at, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
+		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },
+		greeting: c.greeting, closing: c.closing, trace: true, warn: p.Warn,
+	}, nil
+}
+
+func (c WebsocketConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
+	return Asks{Server: c.URL}, nil
+}
+
+func (WebsocketConfig) complete() bool { return true }
