@@ -11,3 +11,11 @@ func (p *Pick) Finds(data []byte) bool {
 
 // Session returns the agent's id of the conversation, as far as it was found.
 func (r *Reading) Session() string { return r.found.Session }
+
+// Page returns ErrHTML for a body that is an HTML page, by its media type or its beginning.
+func Page(body []byte, media string) error {
+	if mediaType(media) == "text/html" || isHTML(body) {
+		return ErrHTML
+	}
+	return nil
+}

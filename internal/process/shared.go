@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"rehearse/internal/inbox"
@@ -190,10 +189,16 @@ func (l *Lane) Line(ctx context.Context) ([]byte, error) {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
 	if l.in.stray != nil {
-		err = fmt.Errorf("%w, but %w", err, l.in.stray)
+		err = &StrayError{err, l.in.stray}
 	}
 	return nil, err
 }
+
+// StrayError is an answer that did not come while there came a line that belongs to no conversation.
+type StrayError struct{ Err, Line error }
+
+func (e *StrayError) Error() string { return e.Err.Error() + ", but " + e.Line.Error() }
+func (e *StrayError) Unwrap() error { return e.Err }
 
 // Leave ends the conversation. What still comes for it is dropped.
 func (l *Lane) Leave() {

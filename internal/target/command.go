@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"rehearse/internal/answer"
 	"rehearse/internal/process"
@@ -82,13 +81,13 @@ func (w *ownProcess) next(ctx context.Context) ([]byte, error) {
 	}
 	switch {
 	case w.until != "":
-		return whole(w.ended(w.output.BeforeLine(ctx, w.until)))
+		return w.ended(w.output.BeforeLine(ctx, w.until))
 	case w.prompt != "":
-		return whole(w.ended(w.output.Before(ctx, w.prompt)))
+		return w.ended(w.output.Before(ctx, w.prompt))
 	case w.quiet > 0:
-		return whole(w.ended(w.output.BeforeQuiet(ctx, w.quiet)))
+		return w.ended(w.output.BeforeQuiet(ctx, w.quiet))
 	}
-	return whole(w.ended(w.output.Line(ctx)))
+	return w.ended(w.output.Line(ctx))
 }
 
 // ended returns what was read last, or how the program has ended. What stands before the end of the output is whole if it is JSON, or if nothing says
@@ -110,18 +109,11 @@ func (w *ownProcess) close() { w.process.Stop(process.Grace) }
 // jsonLine returns the first line that begins like an object; others are the agent's logging.
 func jsonLine(line func() ([]byte, error)) ([]byte, error) {
 	for {
-		read, err := whole(line())
+		read, err := line()
 		if err != nil || bytes.HasPrefix(read, []byte("{")) {
 			return read, err
 		}
 	}
-}
-
-func whole(text []byte, err error) ([]byte, error) {
-	if err == nil && !utf8.Valid(text) {
-		return nil, answer.ErrUTF8
-	}
-	return text, err
 }
 
 // sharedProcess is a conversation's part of a program that serves all.
@@ -138,7 +130,7 @@ func (w sharedProcess) send(ctx context.Context, message []byte) error {
 	return w.Send(ctx, append(line, '\n'))
 }
 
-func (w sharedProcess) next(ctx context.Context) ([]byte, error) { return whole(w.Line(ctx)) }
+func (w sharedProcess) next(ctx context.Context) ([]byte, error) { return w.Line(ctx) }
 func (w sharedProcess) close()                                   { w.Leave() }
 
 // withConversation adds the id of a conversation to a line that has none.
@@ -203,7 +195,7 @@ func (w *turnProcess) next(ctx context.Context) ([]byte, error) {
 	if failed, ok := errors.AsType[*process.ExitError](err); ok {
 		err = failed.Ended()
 	}
-	return whole(bytes.TrimRight(output, "\r\n"), err)
+	return bytes.TrimRight(output, "\r\n"), err
 }
 
 func (w *turnProcess) close() {}

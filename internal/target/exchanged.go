@@ -9,6 +9,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/process"
 )
 
 // event is a message that an agent sent, and when: since the request.
@@ -73,10 +74,17 @@ type agentFailure struct {
 func (f *agentFailure) Error() string { return f.at + ": " + f.err.Message }
 func (f *agentFailure) Unwrap() error { return f.err }
 
-// noAnswer is an agent that did not answer in its time.
-type noAnswer struct{ within time.Duration }
-
-func (e noAnswer) Error() string {
-	return fmt.Sprintf("no answer within %s (raise timeout if it needs longer)", e.within)
+// noAnswer is an agent that did not answer in its time. Err is what ended with it.
+type noAnswer struct {
+	within time.Duration
+	err    error
 }
-func (noAnswer) Unwrap() error { return context.DeadlineExceeded }
+
+func (e *noAnswer) Error() string {
+	said := fmt.Sprintf("no answer within %s (raise timeout if it needs longer)", e.within)
+	if stray, ok := errors.AsType[*process.StrayError](e.err); ok {
+		said += ", but " + stray.Line.Error()
+	}
+	return said
+}
+func (*noAnswer) Unwrap() error { return context.DeadlineExceeded }

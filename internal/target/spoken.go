@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"rehearse/internal/answer"
 	"rehearse/internal/chat"
@@ -80,8 +81,8 @@ func (s *spokenSession) agent(ask func(ctx context.Context, request string) ([]e
 		limited, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		events, err := ask(limited, request)
-		if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			err = noAnswer{s.Timeout}
+		if err != nil && ctx.Err() == nil && limited.Err() != nil {
+			err = &noAnswer{s.Timeout, err}
 		}
 		return events, err
 	}}
@@ -150,19 +151,31 @@ func (s *spokenSession) talkOver(ctx context.Context, request string) ([]event, 
 func (s *spokenSession) listen(ctx context.Context, started time.Time, r reading) ([]event, error) {
 	var events []event
 	for size := 0; ; {
-		data, err := s.wire.next(ctx)
-		if size += len(data); err == nil && size > s.MaxBytes {
-			err = inbox.ErrTooLong
-		}
+		e, err := s.hear(ctx, started, &size)
 		if err != nil {
-			return nil, s.bounded(err)
+			return nil, err
 		}
-		events = append(events, event{string(data), time.Since(started)})
+		events = append(events, e)
 		done, err := r.take(events[len(events)-1])
 		if done || err != nil {
 			return events, nil // whoever reads them finds the same error
 		}
 	}
+}
+
+// hear returns the next event. Size is that of the answer so far.
+func (s *spokenSession) hear(ctx context.Context, started time.Time, size *int) (event, error) {
+	data, err := s.wire.next(ctx)
+	*size += len(data)
+	switch {
+	case err != nil:
+		return event{}, s.bounded(err)
+	case *size > s.MaxBytes:
+		return event{}, answer.Large(s.MaxBytes)
+	case !utf8.Valid(data):
+		return event{}, answer.ErrUTF8
+	}
+	return event{string(data), time.Since(started)}, nil
 }
 
 // bounded names the bound of an answer that is too long.

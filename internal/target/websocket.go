@@ -88,7 +88,13 @@ func refused(ctx context.Context, answered *http.Response, err error) error {
 		return fmt.Errorf("the WebSocket's handshake failed: %w", err)
 	}
 	body, _ := io.ReadAll(answered.Body) // the first kilobyte, which has come
-	return statusOf(answered, body)
+	if answered.StatusCode/100 != 2 {
+		return statusOf(answered, body)
+	}
+	if err := answer.Page(body, answered.Header.Get("Content-Type")); err != nil {
+		return fmt.Errorf("answered %s: %w", answered.Status, err)
+	}
+	return fmt.Errorf("answered %s, which opens no WebSocket", answered.Status)
 }
 
 // statusOf returns the error of an answer by its status, with the beginning of what its body says.
@@ -154,15 +160,12 @@ func (s *spokenSession) greet(ctx context.Context, g *greeting) ([]event, error)
 	started := time.Now()
 	var events []event
 	for size := 0; g.wait != nil; {
-		data, err := s.wire.next(ctx)
-		if size += len(data); err == nil && size > s.MaxBytes {
-			err = answer.Large(s.MaxBytes)
-		}
+		e, err := s.hear(ctx, started, &size)
 		if err != nil {
-			return nil, s.bounded(err)
+			return nil, err
 		}
-		events = append(events, event{string(data), time.Since(started)})
-		if g.wait.Finds(data) {
+		events = append(events, e)
+		if g.wait.Finds([]byte(e.Data)) {
 			break
 		}
 	}
