@@ -139,6 +139,9 @@ func (kinds Table) standing(n source.Node, at config.Place) (t config.Target, ok
 		if mapping, ok := k.stands(n.Scalar); ok {
 			whole := source.FromAny(mapping)
 			whole.Line, whole.Column = n.Line, n.Column
+			for i := range whole.Fields {
+				whole.Fields[i].Line, whole.Fields[i].Column = n.Line, n.Column
+			}
 			return k.read(n.With(whole), at), true
 		}
 	}

@@ -44,7 +44,10 @@ func wireParts(t *testing.T) Parts {
 // opened opens the target x of a configuration.
 func opened(t *testing.T, p Parts, yaml string) runner.Target {
 	t.Helper()
-	f, _, err := load(t, Kinds(), "targets:\n  x: "+strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n    ")+"\n")
+	if !strings.HasPrefix(yaml, "{") {
+		yaml = "kind: command\n" + yaml
+	}
+	f, _, err := load(t, Kinds(), "targets:\n  x:\n    "+strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n    ")+"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
