@@ -38,6 +38,15 @@ func read(yaml string) (*Spec, error) {
 	return s, r.Problems.Err()
 }
 
+// streamed reads a stream and what its events say.
+func streamed(s *Spec, r io.Reader, f Format, limit, earlier int, spoke func()) (Found, error) {
+	events, err := s.Events(r, f, limit, spoke)
+	if err != nil {
+		return Found{}, err
+	}
+	return s.Found(events, earlier)
+}
+
 // shown is a reply in short: the text, the calls, and all that is set.
 func shown(f Found) string {
 	r := f.Reply
@@ -218,7 +227,7 @@ func TestStreams(t *testing.T) {
 	} {
 		s := spec(t, tc.spec)
 		for name, r := range map[string]io.Reader{"whole": strings.NewReader(tc.body), "by bytes": iotest.OneByteReader(strings.NewReader(tc.body))} {
-			f, err := s.Streamed(r, s.Stream.Format, 300, 0, nil)
+			f, err := streamed(s, r, s.Stream.Format, 300, 0, nil)
 			about := tc.spec + " of " + tc.body
 			check(t, about[:min(len(about), 200)]+" "+name, f, err, tc.want)
 		}
@@ -237,8 +246,8 @@ func TestCumulative(t *testing.T) {
 	if third.Calls != 3 {
 		t.Errorf("%d calls are known, want 3", third.Calls)
 	}
-	streamed, err := s.Streamed(strings.NewReader("{\"c\":[{\"name\":\"a\"}]}\n{\"c\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"t\":\"y\"}\n"), JSONL, 1000, 1, nil)
-	check(t, "streamed", streamed, err, "y|call :b{}")
+	inEvents, err := streamed(s, strings.NewReader("{\"c\":[{\"name\":\"a\"}]}\n{\"c\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"t\":\"y\"}\n"), JSONL, 1000, 1, nil)
+	check(t, "streamed", inEvents, err, "y|call :b{}")
 }
 
 // A reply is heard of with its first piece, and nothing is read behind the last event.
@@ -246,12 +255,12 @@ func TestFirstTextAndNothingBehind(t *testing.T) {
 	s := spec(t, "stream: {format: sse, text: $.d, end: {event: done}}")
 	spoke := 0
 	reading := io.MultiReader(strings.NewReader("data: {\"d\":\"\"}\n\ndata: {\"d\":\"a\"}\n\ndata: {\"d\":\"b\"}\n\nevent: done\ndata: {}\n\n"), failing{t})
-	f, err := s.Streamed(reading, SSE, 1000, 0, func() { spoke++ })
+	f, err := streamed(s, reading, SSE, 1000, 0, func() { spoke++ })
 	check(t, "stream", f, err, "ab")
 	if spoke != 1 {
 		t.Errorf("spoke %d times", spoke)
 	}
-	_, err = s.Streamed(io.MultiReader(strings.NewReader("data: {\"d\":\"a\"}\n\n"), iotest.ErrReader(io.ErrUnexpectedEOF)), SSE, 1000, 0, nil)
+	_, err = streamed(s, io.MultiReader(strings.NewReader("data: {\"d\":\"a\"}\n\n"), iotest.ErrReader(io.ErrUnexpectedEOF)), SSE, 1000, 0, nil)
 	if !errors.Is(err, ErrBrokeOff) || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
 	}
@@ -321,8 +330,8 @@ func FuzzAnswer(f *testing.F) {
 		for _, s := range specs {
 			for _, one := range []func() (Found, error){
 				func() (Found, error) { return s.Whole(body, "application/json", 1) },
-				func() (Found, error) { return s.Streamed(strings.NewReader(string(body)), SSE, 1<<20, 0, nil) },
-				func() (Found, error) { return s.Streamed(strings.NewReader(string(body)), JSONL, 1<<20, 0, nil) },
+				func() (Found, error) { return streamed(s, strings.NewReader(string(body)), SSE, 1<<20, 0, nil) },
+				func() (Found, error) { return streamed(s, strings.NewReader(string(body)), JSONL, 1<<20, 0, nil) },
 			} {
 				found, err := one()
 				if err != nil {

@@ -21,6 +21,8 @@ var (
 	ErrAgent = errors.New("the agent reports an error")
 )
 
+var errNothing = errors.New("nothing at")
+
 // shownOfBody bounds how much of a body is shown, in characters.
 const shownOfBody = 200
 
@@ -87,4 +89,12 @@ func (k *keysOf) String() string {
 		names[i] = clip(names[i], 40)
 	}
 	return "the answer has " + strings.Join(names, ", ") + more
+}
+
+// Reason returns the beginning of what the body of a refusal says: its message, if it is JSON with one.
+func Reason(body []byte) string {
+	if doc, err := decode(body); err == nil {
+		return clip(prose(doc), shownOfBody)
+	}
+	return clip(string(body), shownOfBody)
 }

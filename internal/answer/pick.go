@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -182,4 +183,23 @@ func words(v any) (string, bool) {
 		}
 	}
 	return b.String(), some
+}
+
+// In returns the text at the pick in a whole answer. The error says that it is not JSON, or that nothing is there.
+func (p *Pick) In(body []byte) (string, error) {
+	doc, err := decode(body)
+	if err != nil {
+		return "", notJSON(body, err)
+	}
+	if text, ok := p.text(event{doc: doc}); ok {
+		return text, nil
+	}
+	if v, ok := p.instead(); ok {
+		if text, ok := words(v); ok {
+			return text, nil
+		}
+	}
+	var keys keysOf
+	keys.add(doc)
+	return "", fmt.Errorf("%w %s: %v", errNothing, p.Path, &keys)
 }

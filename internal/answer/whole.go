@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -87,48 +88,86 @@ func FormatOf(contentType string) Format {
 	return ""
 }
 
-// Streamed reads an answer that comes as a stream of up to limit bytes. Each event is looked at when it has come, and spoke, unless nil, is called
-// at the first piece of the reply. Nothing is read behind the last event.
-func (s *Spec) Streamed(r io.Reader, f Format, limit, earlier int, spoke func()) (Found, error) {
+// Event is one event of a stream as it is kept.
+type Event struct {
+	Name string `json:"event,omitempty"`
+	Data string `json:"data"`
+}
+
+// Events reads a stream of up to limit bytes to its last event, and nothing behind it. Spoke, unless nil, is called when the first text of a reply
+// has come. An error is that of a stream that is larger, broke off, holds no event, or has bytes that are not UTF-8; what the events say is for
+// Found.
+func (s *Spec) Events(r io.Reader, f Format, limit int, spoke func()) ([]Event, error) {
 	bounded := &bounded{r: r, left: limit}
-	events := stream.SSE(bounded, limit)
-	if f == JSONL {
-		events = stream.Lines(bounded, limit)
-	}
-	reading, some, last := s.Read(earlier), false, false
-	for e, err := range events {
-		switch {
-		case errors.Is(err, ErrLarge), errors.Is(err, stream.ErrLong):
-			return Found{}, Large(limit)
-		case err != nil:
-			return Found{}, fmt.Errorf("%w: %w", ErrBrokeOff, err)
+	reading, last := s.Read(0), false
+	var kept []Event
+	for e, err := range s.events(bounded, f, limit) {
+		if err != nil {
+			return nil, err
 		}
 		if err := s.whole(e, f); err != nil {
-			return Found{}, err
+			return nil, err
 		}
-		some = true
-		if last, err = reading.Add(e.Name, e.Data); err != nil {
-			return Found{}, err
+		kept = append(kept, Event{e.Name, string(e.Data)})
+		if last, err = reading.Add(e.Name, e.Data); errors.Is(err, ErrUTF8) {
+			return nil, err
+		} else if err != nil { // Found says so, too
+			return kept, nil
 		}
 		if spoke != nil && reading.Spoken() {
 			spoke()
 			spoke = nil
 		}
 		if last {
+			return kept, nil
+		}
+	}
+	begin := bounded.begin
+	switch {
+	case len(kept) == 0 && isHTML(begin):
+		return nil, ErrHTML
+	case len(kept) == 0 && len(bytes.TrimSpace(begin)) == 0:
+		return nil, ErrEmpty
+	case len(kept) == 0:
+		return nil, fmt.Errorf("%w: a stream without an event, which begins with %s", ErrEmpty, clip(string(begin), shownOfBody))
+	case reading.end() != (End{}):
+		return nil, fmt.Errorf("%w: the stream ended without its last event", ErrBrokeOff)
+	}
+	return kept, nil
+}
+
+// events yields the events of a stream with errors of this package.
+func (s *Spec) events(r io.Reader, f Format, limit int) iter.Seq2[stream.Event, error] {
+	all := stream.SSE(r, limit)
+	if f == JSONL {
+		all = stream.Lines(r, limit)
+	}
+	return func(yield func(stream.Event, error) bool) {
+		for e, err := range all {
+			switch {
+			case errors.Is(err, ErrLarge), errors.Is(err, stream.ErrLong):
+				err = Large(limit)
+			case err != nil:
+				err = fmt.Errorf("%w: %w", ErrBrokeOff, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Found reads the events of a stream. Earlier is Found.Calls of the turn before.
+func (s *Spec) Found(events []Event, earlier int) (Found, error) {
+	r := s.Read(earlier)
+	for _, e := range events {
+		if last, err := r.Add(e.Name, []byte(e.Data)); err != nil {
+			return Found{}, err
+		} else if last {
 			break
 		}
 	}
-	switch {
-	case !some && isHTML(bounded.begin):
-		return Found{}, ErrHTML
-	case !some && len(bytes.TrimSpace(bounded.begin)) == 0:
-		return Found{}, ErrEmpty
-	case !some:
-		return Found{}, fmt.Errorf("%w: a stream without an event, which begins with %s", ErrEmpty, clip(string(bounded.begin), shownOfBody))
-	case !last && reading.end() != (End{}):
-		return Found{}, fmt.Errorf("%w: the stream ended without its last event", ErrBrokeOff)
-	}
-	return reading.Found()
+	return r.Found()
 }
 
 // whole returns an error for an event that the end of the stream has cut, and for a line that is not JSON although paths need it.

@@ -14,6 +14,14 @@ type Target struct {
 	Model Model
 	// Options are the other settings. Their type is the kind's.
 	Options any
+	Completion
+}
+
+// Completion says when a replayed conversation is complete, and what its state and data are. All are expressions; empty ones say nothing.
+type Completion struct {
+	// When and Judge say when: by an expression, or by a criterion that a judge decides. At most one of them is set.
+	When, Judge     string
+	StateOf, DataOf string
 }
 
 // Kinds reads targets. Package target has the kinds.

@@ -15,18 +15,24 @@ const (
 	breakFor   = 10 * time.Second
 )
 
-// newBreaker returns the circuit breaker of a model. It counts whole calls, after their retries. If it counted attempts, a hiccup
-// during many concurrent calls would end them all, although their next attempts succeed.
-func newBreaker[T any]() circuitbreaker.CircuitBreaker[T] {
-	return circuitbreaker.NewBuilder[T]().
+// Breaker makes calls of one address fail at once while nobody is there. It counts whole calls, after their retries. If it counted attempts, a
+// hiccup during many concurrent calls would end them all, although their next attempts succeed. It is safe for concurrent use.
+type Breaker struct {
+	circuit circuitbreaker.CircuitBreaker[any]
+}
+
+// NewBreaker returns a breaker that lets calls through.
+func NewBreaker() *Breaker {
+	return &Breaker{circuitbreaker.NewBuilder[any]().
 		WithFailureThreshold(breakAfter).
 		WithSuccessThreshold(1).
 		WithDelay(breakFor).
-		Build()
+		Build()}
 }
 
 // record tells the breaker how a call ended. Any answer, also a refusal or one that broke off, shows that somebody is there.
-func record[T any](b circuitbreaker.CircuitBreaker[T], err error) {
+func (breaker *Breaker) record(err error) {
+	b := breaker.circuit
 	e, ok := asError(err)
 	switch {
 	case ok && e.Fault == Unreachable && !brokeOff(e):
@@ -43,7 +49,7 @@ func record[T any](b circuitbreaker.CircuitBreaker[T], err error) {
 
 // breakerOpen is the error of a call that is not made because the model was unreachable too often.
 func (r *retrier[T]) breakerOpen() *Error {
-	wait := r.breaker.RemainingDelay().Round(time.Second)
+	wait := r.breaker.circuit.RemainingDelay().Round(time.Second)
 	return &Error{
 		Fault: Unreachable, Model: r.policy.Model, At: r.policy.At,
 		Message: fmt.Sprintf("was unreachable %d times in a row, so it is not asked for now", breakAfter),

@@ -1,11 +1,10 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
-
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
@@ -21,6 +20,10 @@ type Policy struct {
 	Model, At string
 	// Retries is how often a failed call is tried again.
 	Retries int
+	// MaxAfter is the longest that a server may ask to wait before the next attempt; 0 means a minute.
+	MaxAfter time.Duration
+	// Breaker is shared with others that ask the same address; nil means one of its own.
+	Breaker *Breaker
 }
 
 // Retry returns model with failed calls tried again where that can help (Error.Transient).
@@ -42,10 +45,16 @@ func (m *retried) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 // retrier is the part of Retry that is the same for every kind of result.
 type retrier[T any] struct {
 	policy  Policy
-	breaker circuitbreaker.CircuitBreaker[T]
+	breaker *Breaker
 }
 
-func newRetrier[T any](p Policy) *retrier[T] { return &retrier[T]{p, newBreaker[T]()} }
+func newRetrier[T any](p Policy) *retrier[T] {
+	p.MaxAfter = cmp.Or(p.MaxAfter, maxAfter)
+	if p.Breaker == nil {
+		p.Breaker = NewBreaker()
+	}
+	return &retrier[T]{p, p.Breaker}
+}
 
 // do calls until a call succeeds or cannot be mended by another. It returns the number of attempts beside the result.
 func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, error)) (T, int, error) {
@@ -53,20 +62,20 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	if ctx.Err() != nil {
 		return none, 0, ctx.Err()
 	}
-	if !r.breaker.TryAcquirePermit() {
+	if !r.breaker.circuit.TryAcquirePermit() {
 		return none, 0, r.breakerOpen()
 	}
-	policy := retry.Policy{Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: maxAfter}
+	policy := retry.Policy{Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: r.policy.MaxAfter}
 	value, attempts, err := retry.Do(ctx, policy, call)
-	record(r.breaker, err)
+	r.breaker.record(err)
 	e, ok := asError(err)
 	if !ok {
 		return value, attempts, err
 	}
 	failure := *e // the model may hand out one error many times
 	failure.Attempts = attempts
-	if failure.RetryAfter > maxAfter && failure.Transient() {
-		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " + maxAfter.String()
+	if failure.RetryAfter > r.policy.MaxAfter && failure.Transient() {
+		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " + r.policy.MaxAfter.String()
 		failure.Hint = "try again later, or send less at a time"
 	}
 	return none, attempts, &failure

@@ -131,6 +131,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Limited:  s.models.Limits.Limit,
 		Environ:  s.secrets.Environ,
 		Closing:  s.closing,
+		Playing:  s.tape.playing != nil,
 		Warn:     s.warn,
 		Client:   s.client,
 		Retries:  call.retries(nil),

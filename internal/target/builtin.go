@@ -5,6 +5,7 @@ func Kinds() Table {
 	return Table{
 		modelKind(),
 		flowKind(),
+		httpKind(),
 		executeKind(),
 		websocketKind(),
 		commandKind(),

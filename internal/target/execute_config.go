@@ -26,7 +26,7 @@ type ExecuteConfig struct {
 	Timeout time.Duration
 }
 
-func executeKind() Kind { return Kind{Name: "http", read: readExecute} }
+func executeKind() Kind { return Kind{Name: "execute", read: readExecute} }
 
 func readExecute(n source.Node, at config.Place) config.Target {
 	c := ExecuteConfig{Headers: map[string]string{}}
@@ -42,12 +42,12 @@ func readExecute(n source.Node, at config.Place) config.Target {
 	fields["timeout"] = func(n source.Node) { c.Timeout = n.Duration() }
 	n.Read(fields)
 	if !n.Has("url") {
-		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an http target needs an address")
+		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an execute target needs an address")
 	}
 	if !n.Has("flow") && !n.Has("flow_id") {
-		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send", "an http target needs a flow")
+		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send", "an execute target needs a flow")
 	}
-	return config.Target{Kind: "http", Options: c}
+	return config.Target{Kind: "execute", Options: c}
 }
 
 func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {

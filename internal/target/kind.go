@@ -40,8 +40,10 @@ type Asks struct {
 	Models []config.Model
 	// Embeds is true if the configured embedder may be asked as well.
 	Embeds bool
-	// Server is the address of an agent that does not say what it costs, or its command; empty for other targets. It may hold a password.
+	// Server is the address of an agent that is no model, or its command; empty for other targets. It may hold a password. Priced is true when it says what it
+	// costs, or how many tokens of a known price.
 	Server string
+	Priced bool
 }
 
 // Open opens the target that a configuration describes.
@@ -92,24 +94,35 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 		}
 		return OfModel(at.Addressed(n))
 	}
-	kind := kinds[0]
-	if !n.Has("kind") {
-		if address := n.Field("url"); address.Kind == source.String && isWebsocket(address.Scalar) {
-			kind = websocketKind()
-		}
-	} else {
-		names := make([]string, 0, len(kinds))
-		for _, k := range kinds {
-			names = append(names, k.Name)
-		}
-		named := n.Field("kind").OneOf(names...)
-		for _, k := range kinds {
-			if k.Name == named {
-				kind = k
-			}
+	completion, n := readCompletion(n)
+	t := kinds.kindOf(n).read(n, at)
+	t.Completion = completion
+	return t
+}
+
+// kindOf returns the kind that a mapping names, or that its preset or its address says.
+func (kinds Table) kindOf(n source.Node) Kind {
+	names := make([]string, 0, len(kinds))
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	named := ""
+	switch address := n.Field("url").Scalar; {
+	case n.Has("kind"):
+		named = n.Field("kind").OneOf(names...)
+	case n.Has("preset"):
+		named = presetKind(n.Field("preset").Scalar)
+	case strings.HasPrefix(address, "ws://"), strings.HasPrefix(address, "wss://"):
+		named = "websocket"
+	case n.Has("url"):
+		named = "http"
+	}
+	for _, k := range kinds {
+		if k.Name == named {
+			return k
 		}
 	}
-	return kind.read(n, at)
+	return kinds[0]
 }
 
 // Short reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, "site:PLACE" or "site:PLACE#NAME", a chatbot of a folder or file

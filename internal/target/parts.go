@@ -36,8 +36,10 @@ type Parts struct {
 	Environ func(configuration source.Value) []string
 	// Closing keeps what is to be closed in the end.
 	Closing func(func() error)
-	// Warn gets a sentence about a problem that stops nothing.
-	Warn func(text string)
+	// Playing is true while a recording is played: nothing is sent.
+	Playing bool
+	// Warn is told of what stops nothing; nil tells nobody.
+	Warn func(sentence string)
 	// Client sends requests.
 	Client *http.Client
 	// Retries and Timeout are the test's own; nil and 0 leave them to the target.

@@ -78,14 +78,6 @@ func readWebsocket(n source.Node, _ config.Place) config.Target {
 	return config.Target{Kind: "websocket", Options: c}
 }
 
-// scopeOf returns what the templates of a target may hold.
-func scopeOf(n source.Node) (scope template.Scope) {
-	if with := n.Field("with"); with.Kind == source.Map {
-		scope.With = with.Value
-	}
-	return scope
-}
-
 // readWith checks that the values of a target's templates are a mapping.
 func readWith(n source.Node) {
 	if n.Kind != source.Map {

@@ -1,0 +1,216 @@
+package target
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rehearse/internal/answer"
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
+	"rehearse/internal/retry"
+	"rehearse/internal/text"
+)
+
+// httpAttempt sends one request once.
+type httpAttempt struct {
+	*httpSession
+	call *httpCall
+	// turn is true of a request that says the user's message, whose answer may be a stream.
+	turn bool
+}
+
+// Generate sends the request and returns what is kept of the answer. The error is an *llm.Error, or that of ctx.
+func (a httpAttempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, error) {
+	started := time.Now()
+	limited, cancel := context.WithTimeout(ctx, a.bounds.Timeout)
+	defer cancel()
+	var first time.Duration
+	got, err := a.send(limited, func() { first = time.Since(started) })
+	switch {
+	case err == nil:
+		kept, err := json.Marshal(got)
+		return chat.Reply{Text: string(kept), Latency: time.Since(started), FirstText: first, Attempts: 1}, err
+	case ctx.Err() != nil:
+		return chat.Reply{}, ctx.Err()
+	}
+	return chat.Reply{}, a.faultOf(limited, err).error(text.Address(a.call.URL))
+}
+
+// faultOf says what an error of send means.
+func (a httpAttempt) faultOf(ctx context.Context, err error) *httpFault {
+	if f, ok := errors.AsType[*httpFault](err); ok {
+		return f
+	}
+	again := a.config.Idempotent
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &httpFault{fault: llm.TimedOut, again: again, message: fmt.Sprintf(": no answer within %s (raise timeout if it needs longer)", a.bounds.Timeout)}
+	case errors.Is(err, answer.ErrBrokeOff):
+		return &httpFault{fault: llm.Malformed, again: again, message: ": " + err.Error()}
+	}
+	return &httpFault{fault: llm.Malformed, message: ": " + err.Error()}
+}
+
+// unanswered is the fault of a request that got no answer. It cannot have been taken when there was no connection.
+func (a httpAttempt) unanswered(err error, connected bool) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // that of the client repeats the whole address
+	}
+	what := text.OneLine(err.Error(), 200)
+	if connected {
+		return &httpFault{fault: llm.Malformed, again: a.config.Idempotent, message: ": the connection broke off before there was an answer: " + what}
+	}
+	return &httpFault{fault: llm.Unreachable, again: true, message: " cannot be reached: " + what + " (is the server running?)"}
+}
+
+func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, err error) {
+	connected := false
+	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}))
+	if err != nil {
+		return got, &httpFault{fault: llm.Refused, message: " is no address that can be asked"}
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		if ctx.Err() != nil {
+			return got, ctx.Err()
+		}
+		return got, a.unanswered(err, connected)
+	}
+	defer response.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
+	if response.StatusCode/100 != 2 {
+		return got, a.refused(response)
+	}
+	got = httpAnswer{Status: response.StatusCode, Type: response.Header.Get("Content-Type")}
+	a.takeID(response, &got)
+	if !a.turn {
+		body, err := answer.ReadAll(response.Body, a.bounds.MaxBytes)
+		if got.Body = string(body); err == nil && !utf8.Valid(body) {
+			err = answer.ErrUTF8
+		}
+		return got, err
+	}
+	return got, a.body(response, &got, spoke)
+}
+
+// takeID keeps what bears the session's id.
+func (a httpAttempt) takeID(response *http.Response, got *httpAnswer) {
+	by := a.config.givenBy()
+	if by == nil {
+		return
+	}
+	if by.header != "" {
+		got.Header = response.Header.Get(by.header)
+	}
+	for _, cookie := range response.Cookies() {
+		if cookie.Name == by.cookie {
+			got.Cookie = cookie.Value
+		}
+	}
+}
+
+// body reads the answer of a turn.
+func (a httpAttempt) body(response *http.Response, got *httpAnswer, spoke func()) (err error) {
+	format := answer.FormatOf(got.Type)
+	if configured := a.config.answer.Stream; configured != nil && format == "" && !strings.HasPrefix(got.Type, "application/json") && !strings.HasPrefix(got.Type, "text/html") {
+		if format = configured.Format; format == "" {
+			format = answer.SSE
+		}
+	}
+	if format != "" && response.StatusCode != http.StatusNoContent {
+		got.Streamed = true
+		got.Events, err = a.config.answer.Events(response.Body, format, a.bounds.MaxBytes, spoke)
+		return err
+	}
+	body, err := answer.ReadAll(response.Body, a.bounds.MaxBytes)
+	if err == nil && !utf8.Valid(body) {
+		err = answer.ErrUTF8
+	}
+	got.Body = string(body)
+	return err
+}
+
+// request makes the request with the headers that every one has.
+func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
+	var body io.Reader
+	if a.call.Body != "" {
+		body = strings.NewReader(a.call.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, a.call.Method, a.call.URL, body)
+	if err != nil {
+		return nil, err
+	}
+	accept := "application/json, text/plain;q=0.9, */*;q=0.8"
+	if stream := a.config.answer.Stream; stream != nil && a.turn {
+		switch stream.Format {
+		case answer.JSONL:
+			accept = "application/x-ndjson, application/json;q=0.9, */*;q=0.8"
+		default:
+			accept = "text/event-stream, application/json;q=0.9, */*;q=0.8"
+		}
+	}
+	for _, h := range [][2]string{
+		{"Accept", accept}, {"Content-Type", a.call.media}, {"User-Agent", "rehearse"}, {"X-Conversation-Id", a.values.ConversationID}, {"Traceparent", a.traceparent()},
+	} {
+		if h[1] != "" && !a.call.away[h[0]] {
+			request.Header.Set(h[0], h[1])
+		}
+	}
+	if a.call.away["User-Agent"] {
+		request.Header.Set("User-Agent", "") // which sends none
+	}
+	for name, values := range a.call.Header {
+		request.Header[name] = values
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+		request.Header.Del("Host")
+	}
+	return request, nil
+}
+
+// traceparent returns the W3C trace context of a request: the trace of the conversation, and a span of its own.
+func (a httpAttempt) traceparent() string {
+	var span [8]byte
+	_, _ = rand.Read(span[:]) // never fails
+	return "00-" + a.trace + "-" + hex.EncodeToString(span[:]) + "-01"
+}
+
+// maxReason is how much is read of an answer that is no success.
+const maxReason = 64 << 10
+
+// refused is the fault of an answer outside 2xx.
+func (a httpAttempt) refused(response *http.Response) *httpFault {
+	f := &httpFault{fault: llm.Refused, status: response.StatusCode}
+	status := fmt.Sprintf(" answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	if redirect := outbound.Redirect(response); redirect != "" {
+		f.message = strings.TrimRight(status, " ") + ": " + redirect + ", and a redirect is not followed"
+		return f
+	}
+	switch response.StatusCode {
+	case http.StatusTooManyRequests:
+		f.fault, f.again = llm.RateLimited, true
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable:
+		f.fault, f.again = llm.Unavailable, true
+	case http.StatusGatewayTimeout:
+		f.fault, f.again = llm.TimedOut, a.config.Idempotent
+	}
+	f.after = retry.After(response.Header, time.Now())
+	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // the status says enough without a reason that breaks off
+	f.message = strings.TrimRight(status, " ")
+	if said := answer.Reason(reason); said != "" {
+		f.message += ": " + said
+	}
+	return f
+}

@@ -1,0 +1,218 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"rehearse/internal/answer"
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+	"rehearse/internal/template"
+)
+
+// HTTPConfig is an agent behind HTTP, as data.
+type HTTPConfig struct {
+	// Definition is the mapping that decides what is sent and how the answer is read.
+	Definition any
+	// URL is the address of a turn, a template.
+	URL string
+	Bounds
+	// Retries is how often a message is sent again that cannot have been taken; nil leaves it to the test.
+	Retries *int
+	// MaxAfter is the longest that the agent may ask to wait before; 0 means a minute.
+	MaxAfter time.Duration
+	// Idempotent allows sending a message again that may have been taken.
+	Idempotent bool
+
+	turn       httpRequest
+	opening    *httpOpen
+	closing    *httpRequest
+	answer     *answer.Spec
+	session    *agentSession
+	withoutJar bool
+}
+
+// httpOpen is the request before the first turn.
+type httpOpen struct {
+	httpRequest
+	session *agentSession
+	// text is where a greeting is; nil without one.
+	text *answer.Pick
+}
+
+// agentSession says where the agent gives its id of the conversation.
+type agentSession struct {
+	path           *answer.Pick
+	header, cookie string
+	// every is true where each answer gives one anew.
+	every bool
+}
+
+func httpKind() Kind {
+	return Kind{Name: "http", read: readHTTP, stands: func(text string) (map[string]any, bool) {
+		return map[string]any{"url": text}, strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+	}}
+}
+
+// readHTTP reads an agent as data or, where a flow is named, a server of our own contract.
+func readHTTP(n source.Node, at config.Place) config.Target {
+	if n.Has("flow") || n.Has("flow_id") {
+		return readExecute(n, at)
+	}
+	trim := n.Has("preset")
+	n = overPreset(n)
+	c := HTTPConfig{answer: &answer.Spec{}}
+	c.Definition = definition(n.Value)
+	r := requestReader{scope: scopeOf(n), base: n, trim: trim}
+	fields := c.fields()
+	for name, read := range c.answer.Fields() {
+		fields[name] = read
+	}
+	r.fields(&c.turn, fields)
+	fields["kind"], fields["preset"] = func(source.Node) {}, func(source.Node) {}
+	fields["with"] = func(n source.Node) {
+		for range n.Entries() { // a mapping
+		}
+	}
+	fields["session"] = func(n source.Node) { c.session = readSession(n) }
+	fields["cookies"] = func(n source.Node) { c.withoutJar = !n.Bool() }
+	fields["open"] = func(n source.Node) { c.opening = r.open(n) }
+	fields["close"] = func(n source.Node) { c.closing = r.close(n) }
+	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
+	fields["retry_after_max"] = func(n source.Node) { c.MaxAfter = n.Duration() }
+	fields["idempotent"] = func(n source.Node) { c.Idempotent = n.Bool() }
+	n.Read(fields)
+	if !n.Has("url") {
+		n.Report("add `url:`, such as http://127.0.0.1:8080/chat", "an http target needs an address")
+	}
+	r.finish(&c.turn)
+	if c.turn.body == nil && !n.Has("body") && c.turn.method != http.MethodGet {
+		c.turn.body = defaultBody()
+	}
+	c.URL = r.written
+	if c.session != nil && c.session.path != nil {
+		c.answer.Session = c.session.path
+	}
+	c.check(n)
+	return config.Target{Kind: "http", Options: c}
+}
+
+// defaultBody is what is sent where no body is written.
+func defaultBody() *template.Template {
+	t, err := template.Of(map[string]any{"message": "{{message}}", "session_id": "{{session_id}}"}, template.Scope{})
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// definition returns what decides the replies: everything but limits and prices.
+func definition(v source.Value) any {
+	whole, _ := v.Any().(map[string]any)
+	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} {
+		delete(whole, name)
+	}
+	return whole
+}
+
+// scopeOf returns what placeholders of a target's texts may name.
+func scopeOf(n source.Node) template.Scope {
+	var s template.Scope
+	if with := n.Field("with"); with.Kind == source.Map {
+		s.With = with.Value
+	}
+	return s
+}
+
+func readSession(n source.Node) *agentSession {
+	s := &agentSession{}
+	n.Read(map[string]func(source.Node){
+		"path":   func(n source.Node) { s.path = answer.ReadPick(n) },
+		"header": func(n source.Node) { s.header = n.Text() },
+		"cookie": func(n source.Node) { s.cookie = n.Text() },
+		"update": func(n source.Node) { s.every = n.OneOf("first", "every") == "every" },
+	})
+	given := 0
+	for _, has := range []bool{s.path != nil, s.header != "", s.cookie != ""} {
+		if has {
+			given++
+		}
+	}
+	if n.Kind == source.Map && given != 1 {
+		n.Report("write {path: PATH}, {header: NAME} or {cookie: NAME}", "a session id comes from one place")
+	}
+	return s
+}
+
+// check reports settings that cannot work together.
+func (c *HTTPConfig) check(n source.Node) {
+	if c.session != nil && c.opening != nil && c.opening.session != nil {
+		n.Field("session").Report("keep one of them", "session and open.session both say where the session id comes from")
+	}
+	s := c.givenBy()
+	if s == nil {
+		return
+	}
+	back := c.turn.holds("session_id")
+	at := n.Field("session")
+	if c.session == nil {
+		at = n.Field("open").Field("session")
+	}
+	if s.header != "" && (!back || !n.Has("body")) { // what the author has written holds it nowhere
+		c.turn.sessionHeader = s.header
+		if c.closing != nil {
+			c.closing.sessionHeader = s.header
+		}
+		return
+	}
+	if !back && (s.path != nil || c.withoutJar) {
+		at.Report("put {{session_id}} where the agent expects it", "the session id is sent back nowhere")
+	}
+}
+
+// givenBy says where the agent gives its id, if it does.
+func (c *HTTPConfig) givenBy() *agentSession {
+	if c.opening != nil && c.opening.session != nil {
+		return c.opening.session
+	}
+	return c.session
+}
+
+func (c HTTPConfig) open(_ config.Model, p Parts) (runner.Target, error) {
+	bounds := c.settled(p)
+	h := &HTTP{config: c, bounds: bounds, client: p.Client, breaker: llm.NewBreaker(), retries: suite.DefaultRetries, parts: p}
+	if n := cmp.Or(p.Retries, c.Retries); n != nil {
+		h.retries = *n
+	}
+	return h, nil
+}
+
+func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
+	tokens := c.answer.InputTokens != nil && c.answer.OutputTokens != nil && c.Price.Input != nil && c.Price.Output != nil
+	return Asks{Server: c.URL, Priced: c.answer.Cost != nil || tokens}, nil
+}
+
+func (HTTPConfig) complete() bool { return true }
+
+// Holds reports whether a placeholder stands anywhere in what is sent.
+func (c HTTPConfig) holds(names ...string) bool {
+	return c.turn.holds(names...) || c.opening != nil && c.opening.holds(names...)
+}
+
+// placeholders returns all placeholders of what is sent.
+func (c HTTPConfig) placeholders() []string {
+	names := c.turn.names()
+	if c.opening != nil {
+		names = append(names, c.opening.names()...)
+	}
+	if c.closing != nil {
+		names = append(names, c.closing.names()...)
+	}
+	return names
+}

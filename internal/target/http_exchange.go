@@ -1,0 +1,202 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"rehearse/internal/answer"
+	"rehearse/internal/chat"
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+	"rehearse/internal/template"
+	"rehearse/internal/text"
+)
+
+// httpCall is one request with its values filled in.
+type httpCall struct {
+	Method string      `json:"method"`
+	URL    string      `json:"url"`
+	Header http.Header `json:"headers,omitempty"`
+	Body   string      `json:"body,omitempty"`
+
+	// media is the type of the body, away are the default headers that are taken away.
+	media string
+	away  map[string]bool
+}
+
+// httpAnswer is what is kept of a successful answer.
+type httpAnswer struct {
+	Status int    `json:"status"`
+	Type   string `json:"content_type,omitempty"`
+	// Header and Cookie are the values of those that bear the session's id.
+	Header   string         `json:"session_header,omitempty"`
+	Cookie   string         `json:"session_cookie,omitempty"`
+	Streamed bool           `json:"streamed,omitempty"`
+	Events   []answer.Event `json:"events,omitempty"`
+	Body     string         `json:"body,omitempty"`
+}
+
+// call fills in the values of a request.
+func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
+	c := &httpCall{Method: r.method, Header: http.Header{}, away: map[string]bool{}}
+	var err error
+	if c.URL, _, err = r.url.Text(v, template.Address); err != nil {
+		return nil, err
+	}
+	if r.query != nil {
+		query, err := r.query.Form(v)
+		if err != nil {
+			return nil, err
+		}
+		c.URL = withQuery(c.URL, query)
+	}
+	for _, h := range r.headers {
+		if h.value == nil {
+			c.away[h.name] = true
+			continue
+		}
+		value, ok, err := h.value.Text(v, template.Header)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			c.Header.Set(h.name, value)
+		}
+	}
+	if r.sessionHeader != "" && v.SessionID != "" {
+		c.Header.Set(r.sessionHeader, v.SessionID)
+	}
+	return c, r.fill(c, v)
+}
+
+func withQuery(address, query string) string {
+	address, fragment, _ := strings.Cut(address, "#")
+	switch {
+	case query == "":
+	case strings.Contains(address, "?"):
+		address += "&" + query
+	default:
+		address += "?" + query
+	}
+	if fragment != "" {
+		address += "#" + fragment
+	}
+	return address
+}
+
+func (r *httpRequest) fill(c *httpCall, v *template.Values) (err error) {
+	switch {
+	case r.body == nil:
+	case r.form:
+		c.Body, err = r.body.Form(v)
+		c.media = "application/x-www-form-urlencoded"
+	case r.body.IsText():
+		c.Body, _, err = r.body.Text(v, template.Plain)
+		c.media = "text/plain; charset=utf-8"
+		if r.body.Only("messages") || r.body.Only("history") || r.body.Only("messages_parts") {
+			data, _, err := r.body.JSON(v)
+			c.Body, c.media = string(data), "application/json"
+			return err
+		}
+	default:
+		data, _, err := r.body.JSON(v)
+		c.Body, c.media = string(data), "application/json"
+		return err
+	}
+	return err
+}
+
+// exchange sends a request, again where that helps, and returns its answer, live or from a recording. Taken has the time and the attempts.
+func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.Values) (got httpAnswer, taken chat.Reply, err error) {
+	c, err := r.call(v)
+	if err != nil {
+		return got, taken, err
+	}
+	asked, err := json.Marshal(c)
+	if err != nil {
+		return got, taken, err
+	}
+	at := text.Address(c.URL)
+	m := llm.Model(httpAttempt{s, c, r == &s.config.turn})
+	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}
+	if s.parts.Limited != nil {
+		m = s.parts.Limited(m, limits, text.Address(s.config.URL))
+	}
+	m = llm.Retry(m, llm.Policy{Model: at, Retries: s.retries, MaxAfter: s.config.MaxAfter, Breaker: s.breaker})
+	m = s.parts.Recorded("http", httpOutcome{m, at})
+	taken, err = m.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(asked))}})
+	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
+		return got, taken, &executeError{failedExchange{failed}, failed.Attempts}
+	}
+	if err != nil {
+		return got, taken, err
+	}
+	if err := json.Unmarshal([]byte(taken.Text), &got); err != nil {
+		return got, taken, fmt.Errorf("read the recorded answer of %s: %w", at, err)
+	}
+	return got, taken, nil
+}
+
+// sendOnce sends a request once, and only where nothing is played.
+func (s *httpSession) sendOnce(ctx context.Context, r *httpRequest, v *template.Values) error {
+	c, err := r.call(v)
+	if err != nil || s.parts.Playing {
+		return err
+	}
+	_, err = httpAttempt{s, c, false}.Generate(ctx, llm.Request{})
+	return err
+}
+
+// httpFault is a request that failed.
+type httpFault struct {
+	// fault is what it is called in the end.
+	fault   llm.Fault
+	status  int
+	message string
+	after   time.Duration
+	// again is true where the message may be sent again.
+	again bool
+}
+
+func (f *httpFault) Error() string { return f.message }
+
+// error returns the fault as a model's, by which Retry tells whether to send again.
+func (f *httpFault) error(at string) *llm.Error {
+	fault := f.fault
+	switch {
+	case !f.again:
+		fault = llm.Refused
+	case fault == llm.Malformed:
+		fault = llm.Unavailable
+	}
+	return &llm.Error{Fault: fault, Model: at, Status: f.status, Message: f.message, RetryAfter: f.after, Err: f}
+}
+
+// httpOutcome says of a failed call what it is in the end, as it is recorded.
+type httpOutcome struct {
+	llm.Model
+	at string
+}
+
+// Generate asks the agent.
+func (o httpOutcome) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	reply, err := o.Model.Generate(ctx, r)
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return reply, err
+	}
+	end := &llm.Error{Fault: failed.Fault, Model: o.at, Status: failed.Status, Message: o.at + failed.Message, Attempts: failed.Attempts}
+	f, ok := errors.AsType[*httpFault](err)
+	if !ok { // nobody was there too often
+		end.Message = fmt.Sprintf("%s cannot be reached: it %s (%s)", o.at, failed.Message, cmp.Or(failed.Hint, "is the server running?"))
+		return chat.Reply{}, end
+	}
+	end.Fault = f.fault
+	return chat.Reply{}, end
+}

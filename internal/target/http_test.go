@@ -1,0 +1,512 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
+	"rehearse/internal/runner"
+	"rehearse/internal/suite"
+	"rehearse/internal/target/targettest"
+)
+
+// httpParts are parts without a recording. Retries and the time of a reply are short.
+func httpParts() Parts {
+	return Parts{
+		Client: outbound.Client(nil), Recorded: func(_ string, m llm.Model) llm.Model { return m }, Limited: llm.NewLimits().Limit, Retries: new(1),
+	}
+}
+
+// openHTTP opens the target agent of a configuration, in which URL stands for an address.
+func openHTTP(t *testing.T, yaml, url string, p Parts) runner.Target {
+	t.Helper()
+	f, _, err := load(t, Kinds(), "targets:\n  agent: "+strings.ReplaceAll(yaml, "URL", url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Open(f.Targets["agent"], p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+func serve(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	web := httptest.NewServer(h)
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func converse(t *testing.T, opened runner.Target, o runner.Opening, messages ...string) (replies []chat.Reply, s runner.Session, err error) {
+	t.Helper()
+	if o.Test == nil {
+		o.Test = &suite.Test{ID: "te"}
+	}
+	s, err = opened.Open(t.Context(), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range messages {
+		reply, err := s.Send(t.Context(), chat.Content{Text: m})
+		if err != nil {
+			return replies, s, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, s, nil
+}
+
+func TestHTTPContract(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(data), "fail") {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_, _ = w.Write(data)
+	})
+	targettest.Run(t, openHTTP(t, `URL`, url, httpParts()))
+}
+
+// What is sent by default, and what an author changes of it.
+func TestHTTPRequests(t *testing.T) {
+	var seen string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		seen = r.Method + " " + r.URL.RequestURI() + " " + string(data)
+		for _, name := range []string{"Content-Type", "Accept", "X-Conversation-Id", "X-Own", "Authorization", "Traceparent"} {
+			if v := r.Header.Get(name); v != "" {
+				seen += "|" + name + "=" + v
+			}
+		}
+		fmt.Fprint(w, "ok")
+	})
+	test := &suite.Test{ID: "t 1", Vars: map[string]any{"lang": "dé", "n": 2}, Input: []chat.Message{chat.Say(chat.System, "S"), chat.Say(chat.User, "a"), chat.Say(chat.Assistant, "b")}}
+	for yaml, want := range map[string]string{
+		`URL/chat`: `POST /chat {"message":"hi \"you\"","session_id":"C1"}|Content-Type=application/json`,
+		`{url: URL/api/, path: chat, headers: {x-own: "{{vars.lang}} {{turn}}", Authorization: Bearer T}, body: {m: "{{message}}", n: "{{vars.n}}", t: "{{trial}}"}}`: `POST /api/chat {"m":"hi \"you\"","n":2,"t":3}|Content-Type=application/json|X-Own=d%C3%A9 1|Authorization=Bearer T`,
+		`{url: "URL/{{vars.lang}}?k=1", method: get, query: {q: "{{message}}", id: "{{test_id}}"}, headers: {X-Conversation-Id: null, Accept: null}}`:                 `GET /d%C3%A9?k=1&q=hi%20%22you%22&id=t%201 `,
+		`{url: URL, body: "say {{message}}"}`:       `POST / say hi "you"|Content-Type=text/plain; charset=utf-8`,
+		`{url: URL, body: '{"m": [{{messages}}]}'}`: `POST / {"m":[[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi \"you\""}]]}|Content-Type=application/json`,
+		`{url: URL, body: {m: "{{message}}", l: "{{history}}"}, headers: {content-type: application/x-www-form-urlencoded}}`: `POST / m=hi%20%22you%22&l=system%3A%20S%0Auser%3A%20a%0Aassistant%3A%20b|Content-Type=application/x-www-form-urlencoded`,
+		`{url: URL, body: "m={{message}}", headers: {Content-Type: application/x-www-form-urlencoded}}`:                      `POST / m=hi%20%22you%22|Content-Type=application/x-www-form-urlencoded`,
+		`{url: URL, body: {x: "{{with.a}}"}, with: {a: [1, "{{turn}}"]}}`:                                                    `POST / {"x":[1,1]}|Content-Type=application/json`,
+		`{url: URL, preset: rasa}`: "",
+	} {
+		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()), runner.Opening{Test: test, Trial: 3, ConversationID: "C1"}, `hi "you"`)
+		if want == "" {
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", yaml, err)
+			continue
+		}
+		got, trace, _ := strings.Cut(seen, "|Traceparent=00-")
+		if !strings.HasPrefix(trace, replies[0].TraceID+"-") || len(trace) != 32+1+16+3 || len(replies[0].TraceID) != 32 {
+			t.Errorf("%s: trace %s, reply %s", yaml, trace, replies[0].TraceID)
+		}
+		got = strings.Replace(got, "|Accept=application/json, text/plain;q=0.9, */*;q=0.8", "", 1)
+		got = strings.Replace(got, "|X-Conversation-Id=C1", "", 1)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", yaml, d)
+		}
+	}
+}
+
+// Every row of the table of what breaks, with its words. Another message after it is answered.
+func TestHTTPBreaks(t *testing.T) {
+	hijack := func(w http.ResponseWriter, head string) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(conn, head)
+		_ = conn.Close()
+	}
+	answer := func(kind, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	status := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://elsewhere.example/x")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	const js = "application/json"
+	for name, tc := range map[string]struct {
+		yaml    string
+		handler http.HandlerFunc
+		words   []string
+		timeout bool
+		asked   int
+	}{
+		"time-out":            {`{url: URL, timeout: 50ms}`, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []string{"no answer within 50ms"}, true, 1},
+		"idempotent time-out": {`{url: URL, timeout: 50ms, idempotent: true}`, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []string{"no answer within"}, true, 2},
+		"slow body":           {`{url: URL, timeout: 50ms}`, func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() }, []string{"no answer within"}, true, 1},
+		"redirect":            {`URL`, status(307, ""), []string{"307", "redirect", "elsewhere.example"}, false, 1},
+		"400":                 {`URL`, status(400, `{"error":{"message":"no such field"}}`), []string{"400", "no such field"}, false, 1},
+		"422":                 {`URL`, status(422, `{"detail":[{"loc":["body","text"]}]}`), []string{"422", "text"}, false, 1},
+		"500":                 {`URL`, status(500, `boom`), []string{"500", "boom"}, false, 2},
+		"504":                 {`URL`, status(504, ``), []string{"504"}, true, 1},
+		"204":                 {`URL`, status(204, ``), []string{"empty answer"}, false, 1},
+		"empty":               {`URL`, answer(js, ""), []string{"empty answer"}, false, 1},
+		"page":                {`URL`, answer("text/html", "<p>"), []string{"HTML"}, false, 1},
+		"like a page":         {`URL`, answer(js, "<!doctype HTML>"), []string{"HTML"}, false, 1},
+		"large":               {`{url: URL, max_bytes: 10}`, answer(js, `{"reply":"0123456789"}`), []string{"larger than 10 bytes"}, false, 1},
+		"not UTF-8":           {`URL`, answer(js, "{\"reply\":\"\xff\"}"), []string{"UTF-8"}, false, 1},
+		"broken body": {`URL`, func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"reply\":")
+		}, []string{"broke off"}, false, 1},
+		"idempotent break": {`{url: URL, idempotent: true}`, func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"reply\":")
+		}, []string{"broke off"}, false, 2},
+		"no answer at all":  {`URL`, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, []string{"broke off"}, false, 1},
+		"broken stream":     {`{url: URL, stream: {format: sse, text: $.d, end: {event: done}}}`, answer("text/event-stream", "data: {\"d\":\"x\"}\n\n"), []string{"broke off"}, false, 1},
+		"not JSON":          {`{url: URL, answer: $.t}`, answer("text/plain", "Traceback: oops"), []string{"not JSON", "Traceback: oops"}, false, 1},
+		"no reply":          {`{url: URL, answer: $.t.u}`, answer(js, `{"b":1,"a":{}}`), []string{"no reply at $.t.u", "a, b"}, false, 1},
+		"own error":         {`{url: URL, answer: {error: $.e}}`, answer(js, `{"e":"out of memory","reply":"x"}`), []string{"out of memory"}, false, 1},
+		"stream error":      {`{url: URL, stream: {format: sse, error: {path: $.m, event: error}}}`, answer("text/event-stream", "event: error\ndata: {\"m\":\"overloaded\"}\n\n"), []string{"overloaded"}, false, 1},
+		"no session":        {`{url: URL, session: {path: $.id}, body: {i: "{{session_id}}"}}`, answer(js, `{"reply":"x"}`), []string{"no session id at $.id"}, false, 1},
+		"asks to wait long": {`{url: URL, retry_after_max: 2s}`, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, []string{"429", "asks to wait 1m30s"}, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			asked, well := 0, false
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				asked++
+				fine := well
+				mu.Unlock()
+				if _, _ = io.Copy(io.Discard, r.Body); fine {
+					w.Header().Set("Content-Type", js)
+					_, _ = io.WriteString(w, `{"t":{"u":"x"},"reply":"x","id":1}`)
+					return
+				}
+				tc.handler(w, r)
+			})
+			opened := openHTTP(t, tc.yaml, url, httpParts())
+			_, _, err := converse(t, opened, runner.Opening{}, "hello")
+			if err == nil {
+				t.Fatal("it is no error")
+			}
+			for _, words := range append(tc.words, url) {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("%q lacks %q", err, words)
+				}
+			}
+			if errors.Is(err, context.DeadlineExceeded) != tc.timeout || asked != tc.asked {
+				t.Errorf("%v: time-out %v, asked %d times, want %d", err, errors.Is(err, context.DeadlineExceeded), asked, tc.asked)
+			}
+			if tc.yaml != "URL" {
+				return
+			}
+			mu.Lock()
+			well = true
+			mu.Unlock()
+			if _, _, err := converse(t, opened, runner.Opening{}, "again"); err != nil {
+				t.Errorf("the next conversation: %v", err)
+			}
+		})
+	}
+}
+
+// An address where nobody is fails each message, and soon without being asked.
+func TestHTTPDeadAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	_ = l.Close()
+	p := httpParts()
+	p.Retries = new(0)
+	opened := openHTTP(t, "URL", url, p)
+	for i := range 8 {
+		_, _, err := converse(t, opened, runner.Opening{}, "hello")
+		if err == nil || !strings.Contains(err.Error(), url+" cannot be reached") || (i > 4) != strings.Contains(err.Error(), "5 times in a row") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+// A message that cannot have been taken is sent again, after the time that the agent asks for.
+func TestHTTPRetry(t *testing.T) {
+	asked := 0
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			w.Header().Set("Retry-After", "0.05")
+			w.WriteHeader(503)
+			return
+		}
+		_, _ = io.Copy(w, r.Body)
+	})
+	replies, _, err := converse(t, openHTTP(t, "{url: URL, body: \"{{message}}\"}", url, httpParts()), runner.Opening{}, "hello")
+	if err != nil || replies[0].Text != "hello" || replies[0].Attempts != 2 {
+		t.Errorf("%+v, %v", replies, err)
+	}
+}
+
+// agentServer gives each conversation an id of its own and remembers what was said in it, by that id. It fails what does not fit together.
+type agentServer struct {
+	mu    sync.Mutex
+	said  map[string][]string
+	by    string
+	count int
+}
+
+func (a *agentServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Message, Session, ID string }
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	id := body.Session
+	switch a.by {
+	case "header":
+		id = r.Header.Get("X-Session")
+	case "cookie":
+		if c, err := r.Cookie("sid"); err == nil {
+			id = c.Value
+		}
+	case "url":
+		id = strings.Trim(r.URL.Path, "/")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if id == "" {
+		a.count++
+		id = fmt.Sprintf("s/%d", a.count)
+	}
+	a.said[id] = append(a.said[id], body.Message)
+	w.Header().Set("X-Session", id)
+	http.SetCookie(w, &http.Cookie{Name: "sid", Value: id})
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"reply": strings.Join(a.said[id], ","), "session": id, "xid": r.Header.Get("X-Conversation-Id"), "trace": r.Header.Get("Traceparent")[3:35],
+	})
+}
+
+// Fifty conversations of twenty workers never mix, wherever the id of the conversation is.
+func TestHTTPConversationsNeverMix(t *testing.T) {
+	for by, yaml := range map[string]string{
+		"body":   `{url: URL, body: {message: "{{message}}", session: "{{session_id}}"}, session: {path: $.session}}`,
+		"header": `{url: URL, session: {header: X-Session}}`,
+		"cookie": `{url: URL, session: {cookie: sid}}`,
+		"own":    `{url: URL, cookies: false, body: {message: "{{message}}", session: "{{conversation_id}}"}}`,
+		"jar":    `{url: URL}`,
+	} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			server := &agentServer{said: map[string][]string{}, by: strings.Replace(by, "jar", "cookie", 1)}
+			url := serve(t, server.ServeHTTP)
+			yaml := strings.Replace(yaml, "{url:", "{answer: {text: $.reply, state: $, trace_id: $.trace}, url:", 1)
+			opened := openHTTP(t, yaml, url, httpParts())
+			work := make(chan int, 50)
+			for i := range 50 {
+				work <- i
+			}
+			close(work)
+			var all sync.WaitGroup
+			ids := sync.Map{}
+			for range 20 {
+				all.Go(func() {
+					for i := range work {
+						id := fmt.Sprintf("conv-%d", i)
+						one, two := fmt.Sprintf("%d-one", i), fmt.Sprintf("%d-two", i)
+						replies, s, err := converse(t, opened, runner.Opening{ConversationID: id}, one, two)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if replies[0].Text != one || replies[1].Text != one+","+two {
+							t.Errorf("conversation %d hears %q, %q", i, replies[0].Text, replies[1].Text)
+						}
+						if !strings.Contains(string(replies[1].State), `"xid":"`+id+`"`) || replies[0].TraceID != replies[1].TraceID {
+							t.Errorf("conversation %d is called %s, %s, %s", i, replies[1].State, replies[0].TraceID, replies[1].TraceID)
+						}
+						known := s.(runner.Identified).SessionID()
+						if _, twice := ids.LoadOrStore(known, i); twice || known == "" || (by == "own" || by == "jar") != (known == id) {
+							t.Errorf("the session id is %q", known)
+						}
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+// What opens a conversation comes first, with the greeting and the session id in its answer; what closes it comes once, also after a failure.
+func TestHTTPOpenAndClose(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		seen = append(seen, r.Method+" "+r.URL.EscapedPath()+" "+string(data)+" "+r.Header.Get("Authorization"))
+		mu.Unlock()
+		switch {
+		case r.URL.Path == "/api/threads":
+			fmt.Fprint(w, `{"id":"t/7","hello":"Welcome!"}`)
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNotFound)
+		case strings.Contains(string(data), "fail"):
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"reply":"yes"}`)
+		}
+	})
+	const yaml = `
+    url: URL/api
+    path: /threads/{{session_id}}/runs
+    headers: {Authorization: K}
+    body: {m: "{{messages}}"}
+    open: {path: threads, body: {}, session: {path: id}, text: $.hello}
+    close: {path: "threads/{{session_id}}", method: DELETE}
+`
+	var warned []string
+	p := httpParts()
+	p.Warn = func(s string) { warned = append(warned, s) }
+	opened := openHTTP(t, yaml, url, p)
+	_, s, err := converse(t, opened, runner.Opening{Test: &suite.Test{ID: "a", Input: []chat.Message{chat.Say(chat.System, "S")}}}, "hi", "fail")
+	if err == nil || !strings.Contains(err.Error(), "400") {
+		t.Errorf("got %v", err)
+	}
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	want := []string{
+		"POST /api/threads {} K",
+		`POST /api/threads/t%2F7/runs {"m":[{"role":"system","content":"S"},{"role":"assistant","content":"Welcome!"},{"role":"user","content":"hi"}]} K`,
+		`POST /api/threads/t%2F7/runs {"m":[{"role":"system","content":"S"},{"role":"assistant","content":"Welcome!"},{"role":"user","content":"hi"},{"role":"assistant","content":"yes"},{"role":"user","content":"fail"}]} K`,
+		"DELETE /api/threads/t%2F7  K",
+	}
+	if d := cmp.Diff(want, seen); d != "" {
+		t.Error(d)
+	}
+	earlier := s.(runner.Historian).Earlier()
+	if len(earlier) != 2 || earlier[1].Content.Text != "Welcome!" || earlier[1].Role != chat.Assistant {
+		t.Errorf("before the first turn: %+v", earlier)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], "could not be closed") || !strings.Contains(warned[0], "404") {
+		t.Errorf("warnings: %q", warned)
+	}
+}
+
+// An agent that streams forever, or without an end to its line, costs no more than its limit.
+func TestHTTPHostileStreams(t *testing.T) {
+	for name, piece := range map[string]string{"events": "data: {\"d\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}\n\n", "a line": "data: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"} {
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			chunk := []byte(strings.Repeat(piece, 1000))
+			for range 1 << 30 / len(chunk) {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		})
+		_, _, err := converse(t, openHTTP(t, "{url: URL, max_bytes: 1048576}", url, httpParts()), runner.Opening{}, "hello")
+		if err == nil || !strings.Contains(err.Error(), "larger than 1 MB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A stream is heard of with its first text, whether configured or only announced.
+func TestHTTPStream(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, piece := range []string{"Hel", "lo"} {
+			fmt.Fprintf(w, "data: {\"delta\":%q}\n\n", piece)
+			w.(http.Flusher).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	for _, yaml := range []string{"URL", "{url: URL, stream: {format: sse, text: $.delta}}"} {
+		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()), runner.Opening{}, "hi")
+		if err != nil || replies[0].Text != "Hello" || replies[0].FirstText <= 0 || replies[0].FirstText >= replies[0].Latency || !replies[0].Usage.Unknown {
+			t.Errorf("%s: %+v, %v", yaml, replies, err)
+		}
+	}
+}
+
+func TestHTTPPrices(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"reply":"x","i":1000,"o":500,"c":0.25}`)
+	})
+	for yaml, want := range map[string]string{
+		`URL`: "null",
+		`{url: URL, answer: {usage: {input_tokens: i, output_tokens: o}}}`:                                               "null",
+		`{url: URL, answer: {usage: {input_tokens: i, output_tokens: o}}, input_price: 2, output_price: 4}`:              "0.004",
+		`{url: URL, answer: {usage: {input_tokens: i}}, input_price: 2, output_price: 4}`:                                "null",
+		`{url: URL, answer: {cost_usd: c, usage: {input_tokens: i, output_tokens: o}}, input_price: 2, output_price: 4}`: "0.25",
+	} {
+		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()), runner.Opening{}, "hi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cost, _ := json.Marshal(replies[0].Cost); string(cost) != want {
+			t.Errorf("%s: %s, want %s", yaml, cost, want)
+		}
+	}
+}
+
+func TestFaultsOfHTTP(t *testing.T) {
+	for yaml, want := range map[string]string{
+		`{url: "http://x", bdy: {}}`:                                                      `unknown key "bdy" (did you mean "body"?)`,
+		`{url: "http://x", body: {a: ["{{mesage}}"]}}`:                                    `targets.a.body.a[0]: unknown placeholder {{ mesage }}`,
+		`{url: "http://x", headers: {A: "{{x}}"}}`:                                        `targets.a.headers.A: unknown placeholder`,
+		`{url: "http://x/{{y}}"}`:                                                         `targets.a.url: unknown placeholder {{ y }}`,
+		`{url: "http://x", query: {q: "{{z}}"}}`:                                          `targets.a.query.q: unknown placeholder`,
+		`{url: "http://x", open: {path: a, body: "{{w}}"}}`:                               `targets.a.open.body: unknown placeholder`,
+		`{url: "http://x", answer: "a["}`:                                                 `targets.a.answer: "a[" is not a JSONPath`,
+		`{url: "ftp://x"}`:                                                                "no http or https address",
+		`{kind: http, body: {}}`:                                                          "an http target needs an address",
+		`{url: "http://x", session: {path: $.id}}`:                                        "",
+		`{url: "http://x", session: {path: $.id}, body: {m: "{{message}}"}}`:              "targets.a.session: the session id is sent back nowhere",
+		`{url: "http://x", session: {header: H}, body: {m: "{{message}}"}}`:               "",
+		`{url: "http://x", cookies: false, session: {cookie: c}, body: x}`:                "sent back nowhere",
+		`{url: "http://x", session: {path: $.id, header: H}}`:                             "a session id comes from one place",
+		`{url: "http://x", session: {path: $.id}, open: {path: a, session: {path: $.b}}}`: "both say where",
+		`{url: "http://x", open: {body: a}}`:                                              "the request has no address",
+		`{url: "http://x", close: {path: a, url: "http://y"}}`:                            "path and url both",
+		`{url: "http://x", preset: opnai}`:                                                `there is no preset called "opnai" (did you mean "openai"?)`,
+		`{url: "http://x", preset: openai}`:                                               "there is no value for {{ with.model }}",
+		`{url: "http://x", method: "P ST"}`:                                               "no method",
+		`{url: "http://x", headers: {"a b": x}}`:                                          "no name of a header",
+		`{url: "http://x", query: x}`:                                                     "expected a mapping",
+		`{url: "http://x", stream: {format: sse, texts: $.a}}`:                            "targets.a.stream.texts: unknown key",
+		`{url: "http://x", body: "{{mcp_url}}"}`:                                          "needs a server of tools",
+		`{url: "http://x", complete_when: {jugde: x}}`:                                    "targets.a.complete_when.jugde: unknown key",
+	} {
+		_, _, err := load(t, Kinds(), "targets:\n  a: "+yaml)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", yaml, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "rehearse.yaml:") {
+			t.Errorf("%s: %v, want %s", yaml, err, want)
+		}
+	}
+}
