@@ -41,6 +41,13 @@ func Client(transport http.RoundTripper) *http.Client {
 	}
 }
 
+// WithCookies returns a copy of a client that keeps its cookies in a jar.
+func WithCookies(client *http.Client, jar http.CookieJar) *http.Client {
+	own := *client
+	own.Jar = jar
+	return &own
+}
+
 // Redirect says of an answer that it redirects and to which host, empty of an answer that is no redirect. What else the address holds may be
 // secret.
 func Redirect(answer *http.Response) string {

@@ -15,6 +15,7 @@ import (
 	"rehearse/internal/answer"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
@@ -46,13 +47,15 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{HTTP: h, talk: talk, client: *h.client}
+	s := &httpSession{HTTP: h, talk: talk, client: h.client}
 	trace := sha256.Sum256([]byte(id))
 	s.trace = hex.EncodeToString(trace[:16])
 	if !h.config.withoutJar {
-		if s.client.Jar, err = cookiejar.New(nil); err != nil {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
 			return nil, err
 		}
+		s.client = outbound.WithCookies(h.client, jar)
 	}
 	if h.config.givenBy() == nil {
 		s.values.SessionID = id
@@ -84,7 +87,7 @@ func (f fixed) Generate(context.Context, llm.Request) (chat.Reply, error) {
 type httpSession struct {
 	*HTTP
 	*talk
-	client http.Client
+	client *http.Client
 	// trace is the W3C trace id of the conversation.
 	trace string
 	// sessionID is the id that the agent has given; empty until it does.
