@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -43,7 +44,7 @@ func OpenRecords(dir string) (r *Records, err error) {
 			continue
 		default:
 			if key, ok = keyOf(lines.line); !ok {
-				err = fmt.Errorf("it is no record")
+				err = errors.New("it is no record")
 			}
 		}
 		if err != nil {
