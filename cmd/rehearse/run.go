@@ -146,7 +146,11 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 // not asked twice for the same verdict.
 func goOn(run result.Run, dir string) string {
 	if run.RegradedFrom != "" {
-		return "rehearse grade " + shellQuote(run.RegradedFrom)
+		words := []string{"rehearse"}
+		for _, word := range run.Command {
+			words = append(words, shellQuote(word))
+		}
+		return strings.Join(words, " ")
 	}
 	return "rehearse run --resume " + shellQuote(dir)
 }
