@@ -228,16 +228,17 @@ func (e *Evaluation) judgeName() string {
 
 // hold holds the conversation of one job.
 func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
-	if e.regraded != nil {
-		return e.regrade(ctx, j)
-	}
 	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
-	return runner.Hold(ctx, runner.Conversation{
+	c := runner.Conversation{
 		Test: j.Test, Trial: j.Trial, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
 		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
-	})
+	}
+	if e.regraded != nil {
+		return e.regrade(ctx, k, c)
+	}
+	return runner.Hold(ctx, c)
 }
 
 // openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.

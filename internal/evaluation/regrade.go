@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rehearse/internal/llm"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -173,26 +172,22 @@ func (e *Evaluation) tellRegraded(left []result.Key) {
 	}
 }
 
-// regrade grades the recorded conversation of one job. An error means that the record cannot be read, or that the job was interrupted.
-func (e *Evaluation) regrade(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
-	line, err := e.regraded.records.Line(e.logged(j.Key()))
+// regrade grades the recorded conversation of a job. An error means that the record cannot be read, or that the job was interrupted.
+func (e *Evaluation) regrade(ctx context.Context, k result.Key, c runner.Conversation) (*result.Test, error) {
+	line, err := e.regraded.records.Line(e.logged(k))
 	if err != nil {
 		return nil, err
 	}
 	secrets := e.setup.Secrets()
 	old, err := runlog.Decode(secrets.RevealJSON(line))
 	if err != nil {
-		return nil, fmt.Errorf("read the record of test %s: %w", j.Test.ID, err)
+		return nil, fmt.Errorf("read the record of test %s: %w", k.TestID, err)
 	}
 	if old.Verdict == result.Skip {
-		return stillSkipped(old, j.Test), nil
+		return stillSkipped(old, c.Test), nil
 	}
-	k := j.Key()
-	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
-	t, err := runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, ID: old.ConversationID, Target: &target.Recorded{Of: old, Run: e.regraded.run.ID, Mask: secrets.Bytes},
-		Grading: e.grading[gradingOf(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
-	})
+	c.ID, c.Target = old.ConversationID, &target.Recorded{Of: old, Run: e.regraded.run.ID, Mask: secrets.Bytes}
+	t, err := runner.Hold(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +195,7 @@ func (e *Evaluation) regrade(ctx context.Context, j orchestrator.Job) (*result.T
 	if n := len(old.Turns); len(t.Turns) > n { // a turn that was not held then was not held now
 		t.Turns, t.Output = t.Turns[:n], t.Output[:len(t.Output)-1]
 	}
-	for i := range t.Turns {
+	for i := range t.Turns { // with what a reply does not carry
 		id := t.Turns[i].TurnID
 		t.Turns[i] = old.Turns[i]
 		t.Turns[i].TurnID = id

@@ -70,6 +70,9 @@ func mdHead(b *strings.Builder, run result.Run) {
 	if t.User != nil {
 		fmt.Fprintf(b, "Simulated user: %s · %s\n\n", usersAsked(t.User), text.Markdown(usersPlayed(t.User)))
 	}
+	if again := regraded(run); again != "" {
+		fmt.Fprintf(b, "Graded again: %s.\n\n", text.Markdown(again))
+	}
 	if codes := codeCounts(t); len(codes) > 0 {
 		fmt.Fprintf(b, "Failure codes: %s\n\n", strings.Join(codes, " · "))
 	}

@@ -23,6 +23,7 @@ type top struct {
 	Verdict  result.Verdict
 	Headline string
 	Title    string
+	Again    string
 	Facts    []page.Fact
 	Codes    []codeCount
 	Bar      page.Bar
@@ -43,7 +44,7 @@ type codeCount struct {
 func topOf(run result.Run, s *survey) top {
 	t := top{
 		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
-		Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
+		Again: regraded(run), Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
 		Against: comparisonOf(run), Targets: targetRows(run),
 	}
 	totals := s.records.Totals()

@@ -246,8 +246,17 @@ func (p paint) totals(run result.Run, dir string) {
 	row("judge", judged(t))
 	row("user", usersAsked(t.User))
 	row("user played", usersPlayed(t.User))
+	row("graded again", regraded(run))
 	row("duration", text.Milliseconds(run.DurationMS))
 	row("results", text.OneLine(dir, 1000))
+}
+
+// regraded says what a run that graded another one again has of it; "" for other runs.
+func regraded(run result.Run) string {
+	if run.RegradedFrom == "" {
+		return ""
+	}
+	return "the conversations of run " + text.OneLine(run.RegradedFrom, 100) + "; no target was asked, and tokens and costs of targets are those of that run"
 }
 
 // codeCounts returns "CODE n" for each failure code that occurred, in their order of precedence.

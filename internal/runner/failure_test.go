@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/suite"
 )
 
-// A failure that a target knows is recorded as it is, at its own turn; one of no turn is the test's.
+// A failure that a target knows is recorded as it is, at its own turn; a turn that was said keeps its grade.
 func TestFailureError(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -23,7 +23,8 @@ func TestFailureError(t *testing.T) {
 		{"of the turn", result.Failure{Code: result.Timeout, Source: "orchestrator", Turn: 2, Message: "slow"}, []result.Verdict{result.Pass, result.Error, result.Skip}},
 		{"of another turn", result.Failure{Code: result.SpecInvalid, Source: "s", Turn: 3, Message: "m"}, []result.Verdict{result.Pass, result.Skip, result.Error}},
 		{"of a turn that the test lacks", result.Failure{Code: result.SpecInvalid, Source: "s", Turn: 4, Message: "m"}, []result.Verdict{result.Pass, result.Skip, result.Skip}},
-		{"of no turn", result.Failure{Code: result.EngineError, Source: "s", Message: "m"}, []result.Verdict{result.Pass, result.Skip, result.Skip}},
+		{"of no turn", result.Failure{Code: result.EngineError, Source: "s", Message: "m"}, []result.Verdict{result.Pass, result.Error, result.Skip}},
+		{"of a turn that was said", result.Failure{Code: result.EngineError, Source: "s", Turn: 1, Message: "m"}, []result.Verdict{result.Pass, result.Error, result.Skip}},
 	} {
 		agent := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
 			if turn == 2 {

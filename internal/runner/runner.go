@@ -50,7 +50,7 @@ type SeedError struct{ Reason string }
 func (e *SeedError) Error() string { return "the state is not as it was set: " + e.Reason }
 
 // FailureError is the error of a target that knows the failure to be recorded, such as one that plays an earlier run. The failure is recorded as
-// it is.
+// it is, at its own turn where that one was not said yet.
 type FailureError struct{ Failure result.Failure }
 
 func (e *FailureError) Error() string { return e.Failure.Message }

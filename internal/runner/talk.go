@@ -191,7 +191,7 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
 	}
 	if known, ok := errors.AsType[*FailureError](err); ok {
-		h.fail(known.Failure.Turn-1, known.Failure)
+		h.fail(max(i, known.Failure.Turn-1), known.Failure)
 		return
 	}
 	h.failAt(ctx, i, f)
