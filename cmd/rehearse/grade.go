@@ -15,14 +15,6 @@ import (
 	"rehearse/internal/result"
 )
 
-// gradeFlagNames are the flags of run that grade has, too; those that are inherited have the values of the graded run where they are not given.
-var (
-	gradeFlagNames = []string{
-		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline", "grace", "quiet", "verbose", "no-color",
-	}
-	inheritedFlagNames = []string{"judge", "config", "threshold", "filter", "tag"}
-)
-
 func newGrade(env *Env) *cobra.Command {
 	f := &runFlags{}
 	c := &cobra.Command{
@@ -51,7 +43,9 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 	}
 	all := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.register(all)
-	for _, name := range gradeFlagNames {
+	for _, name := range []string{
+		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline", "grace", "quiet", "verbose", "no-color",
+	} {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
 	c.Flags().Lookup("baseline").Usage = "compare with another run than RUN: its id, folder, or latest"
@@ -89,7 +83,7 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	return f.run(c.Context(), env)
 }
 
-// inherit sets the flags that were not given to what the command of a run said.
+// inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of a run said.
 func inherit(flags *pflag.FlagSet, run result.Run) error {
 	if len(run.Command) == 0 {
 		return nil
@@ -100,7 +94,7 @@ func inherit(flags *pflag.FlagSet, run result.Run) error {
 		return usage("cannot grade run %s again: its command: %w", run.ID, err)
 	}
 	var clash error
-	for _, name := range inheritedFlagNames {
+	for _, name := range []string{"judge", "config", "threshold", "filter", "tag"} {
 		if said := then.Lookup(name); said.Changed && !flags.Changed(name) {
 			clash = errors.Join(clash, setFlag(flags, said))
 		}

@@ -160,12 +160,15 @@ func (e *Evaluation) match() (left []result.Key, err error) {
 	return left, nil
 }
 
+// maxLacking is how many tests are named that the graded run lacks: only a note has them.
+const maxLacking = 1_000
+
 // tellRegraded says what is graded, and names the tests that are not.
 func (e *Evaluation) tellRegraded(left []result.Key) {
 	r := e.regraded
 	e.warn("the conversations of run " + r.run.ID + " are graded again and no target is asked: replies, latencies, tokens and costs of targets are those of that run, and only judges are paid")
 	if len(r.lacking) > 0 {
-		e.warn("not run, since run " + r.run.ID + " has no record of them: " + named(r.lacking))
+		e.warn("not run, since run " + r.run.ID + " has no record of them: " + namedUpTo(r.lacking, maxLacking))
 	}
 	if len(left) > 0 {
 		e.warn("left out, since the suites no longer have them: " + named(left))

@@ -225,10 +225,13 @@ func compareKeys(a, b result.Key) int {
 // maxNamed is how many tests a sentence names.
 const maxNamed = 10
 
-func named(keys []result.Key) string {
+func named(keys []result.Key) string { return namedUpTo(keys, maxNamed) }
+
+// namedUpTo names so many tests and counts the others.
+func namedUpTo(keys []result.Key, most int) string {
 	var names []string
 	for i, k := range keys {
-		if i == maxNamed {
+		if i == most {
 			names = append(names, fmt.Sprintf("and %d more", len(keys)-i))
 			break
 		}
