@@ -189,12 +189,13 @@ func (e *Evaluation) regrade(ctx context.Context, k result.Key, c runner.Convers
 	if old.Verdict == result.Skip {
 		return stillSkipped(old, c.Test), nil
 	}
-	c.ID, c.Target = old.ConversationID, &target.Recorded{Of: old, Run: e.regraded.run.ID, Mask: secrets.Bytes}
+	recorded := &target.Recorded{Of: old, Run: e.regraded.run.ID, Mask: secrets.Bytes}
+	c.ID, c.Target, c.User = old.ConversationID, recorded, recorded.User()
 	t, err := runner.Hold(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	t.Sampling = old.Sampling
+	t.Sampling, t.User = old.Sampling, old.User
 	if n := len(old.Turns); len(t.Turns) > n { // a turn that was not held then was not held now
 		t.Turns, t.Output = t.Turns[:n], t.Output[:len(t.Output)-1]
 	}

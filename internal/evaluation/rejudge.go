@@ -46,8 +46,9 @@ func (e *Evaluation) prepareRejudging() error {
 func (e *Evaluation) rejudge(ctx context.Context, j orchestrator.Job, trial *result.Test) (*result.Test, error) {
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
+	recorded := &target.Recorded{Of: trial, Run: trial.RunID}
 	return runner.Hold(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, ID: trial.ConversationID, Target: &target.Recorded{Of: trial, Run: trial.RunID}, Grading: e.grading[freshly(j.Test)],
+		Test: j.Test, Trial: j.Trial, ID: trial.ConversationID, Target: recorded, User: recorded.User(), Grading: e.grading[freshly(j.Test)],
 		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	})
 }

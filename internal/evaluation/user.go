@@ -29,6 +29,9 @@ func (e *Evaluation) playing(key userKey) setup.Playing {
 
 // askUsers adds what the simulated users of a suite can ask.
 func (e *Evaluation) askUsers(a *asks, suiteName string) error {
+	if e.regraded != nil {
+		return nil
+	}
 	keys := slices.SortedFunc(maps.Keys(e.planned.users), func(a, b userKey) int { return cmp.Compare(a.model, b.model) })
 	for _, key := range keys {
 		if key.suite != suiteName {
@@ -80,6 +83,9 @@ func (f *fingerprints) user(t *suite.Test, files *[]content) (*settledUser, erro
 	}
 	u := &settledUser{User: *t.User, Every: f.plain(t.EveryTurn, files), Stop: f.plain(t.User.StopWhen, files)}
 	u.User.StopWhen, u.User.Model = nil, ""
+	if f.e.regraded != nil { // its messages are those of the record
+		return u, nil
+	}
 	key := userOf(t)
 	var err error
 	u.Player, err = f.part("user "+key.suite+"\x00"+key.model, key.suite, func(at *setup.Setup) (any, error) {

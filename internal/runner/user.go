@@ -94,6 +94,10 @@ func (g guarded) Next(ctx context.Context, t Talk) (Line, error) {
 
 // mute records that the user said nothing in turn i that may reach the agent.
 func (h *held) mute(ctx context.Context, i int, err error) {
+	if known, ok := errors.AsType[*FailureError](err); ok {
+		h.fail(max(i, known.Failure.Turn-1), known.Failure)
+		return
+	}
 	h.failAt(ctx, i, result.Failure{Code: result.EngineError, Source: "user", Turn: i + 1, Message: err.Error()})
 	if !errors.Is(context.Cause(ctx), errTooLong) {
 		h.end = result.EndFault
@@ -129,7 +133,7 @@ func (h *held) satisfied(ctx context.Context, x *Exchange) (bool, error) {
 // heard leaves only the items of turns that were held, and of those that were written or named as not held.
 func (h *held) heard() {
 	if h.Test.User != nil && h.scores != nil {
-		h.scores = h.scores[:max(len(h.Test.Turns), h.reached)]
+		h.scores = h.scores[:min(len(h.scores), max(len(h.Test.Turns), h.reached))]
 	}
 }
 

@@ -77,7 +77,10 @@ func (s *recordedSession) same(t *suite.Test) error {
 			return s.invalid(i+1, "the user's message is no longer the one that run %s recorded", s.Run)
 		}
 	}
-	if then, now := max(s.planned(), len(s.Of.Turns)), len(t.Turns); then != now {
+	switch then, now := max(s.planned(), len(s.Of.Turns)), len(t.Turns); {
+	case t.User != nil && len(s.Of.Turns) > t.MostTurns():
+		return s.invalid(t.MostTurns()+1, "the talk took %d turns in run %s and may take %d now", len(s.Of.Turns), s.Run, t.MostTurns())
+	case t.User == nil && then != now:
 		return s.invalid(min(then, now)+1, "the test had %d turns in run %s and has %d now", then, s.Run, now)
 	}
 	before, err := before(t)
@@ -141,7 +144,7 @@ func (s *recordedSession) equal(a, b any) bool {
 
 func nonNil(messages []chat.Message) []chat.Message { return append([]chat.Message{}, messages...) }
 
-func (s *recordedSession) invalid(turn int, format string, args ...any) error {
+func (r *Recorded) invalid(turn int, format string, args ...any) error {
 	return &runner.FailureError{Failure: result.Failure{
 		Code: result.SpecInvalid, Source: "orchestrator", Turn: turn, Message: fmt.Sprintf("turn %d cannot be graded again: ", turn) + fmt.Sprintf(format, args...),
 	}}
