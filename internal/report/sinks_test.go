@@ -105,6 +105,7 @@ func sinks(hostile string) map[string]func(io.Writer) error {
 	return map[string]func(io.Writer) error{
 		"terminal":            func(w io.Writer) error { return r.Text(w, report.TextOptions{Dir: hostile}) },
 		"terminal verbose":    func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
+		"terminal talks":      func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Talks: true, Width: 30}) },
 		"terminal narrow":     func(w io.Writer) error { return r.Text(w, report.TextOptions{Width: 30}) },
 		"terminal difference": func(w io.Writer) error { return report.ComparisonText(w, diff, report.TextOptions{}) },
 		"terminal transcript": r.Transcript,
@@ -122,6 +123,10 @@ func hostileTests(hostile string) []*result.Test {
 	for _, x := range []*result.Test{passed, failed} {
 		x.Target, x.Tags, x.Metadata = hostile, []string{hostile}, map[string]any{"note": hostile}
 		x.Turns[0].Node, x.Turns[0].TurnID, x.Turns[0].TraceID = hostile, hostile, hostile
+		x.User = &result.User{
+			Model: hostile, Turns: 1, End: result.UserEnd(hostile), Faults: []result.UserFault{{Code: hostile, Turn: 1, Message: hostile}},
+			Quality: &result.UserQuality{GoalOverlap: new(0.5), GoalStated: new(true), FactsGiven: []string{hostile}, FactsWithheld: []string{hostile}},
+		}
 		x.Turns[0].ToolCalls = []chat.ToolCall{{Name: hostile, Args: []byte(`{}`)}}
 	}
 	failed.Verdict, failed.Score = result.Fail, 0
