@@ -21,7 +21,7 @@ func newModels(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "models",
 		Short: "List the configured models with their addresses and prices",
-		Long: `List the models of rehearse.yaml, and those of its targets, judge and embedder: provider, address, and the price in US dollars per million
+		Long: `List the models of rehearse.yaml, and those of its targets, judge, user and embedder: provider, address, and the price in US dollars per million
 tokens with where it is from. --prices also lists the prices of the configuration and the built-in table.`,
 		Example: `  rehearse models
   rehearse models --prices

@@ -20,9 +20,10 @@ const (
 // leak is how many words in a row of the instructions are a leak.
 const leak = 8
 
-// rules is what a user must not say: the words of its instructions, and who it is not.
+// rules is what a user must not say.
 type rules struct {
-	secret  []secretText
+	secret []secretText
+	// persona is who the user may say that it is.
 	persona []word
 }
 
@@ -34,11 +35,12 @@ type secretText struct {
 
 func rulesOf(u *suite.User) rules {
 	r := rules{persona: words(u.Persona, false)}
-	for _, part := range []struct{ name, text string }{
-		{"its rules", roleRule}, {"its rules", factsRule}, {"its rules", closeRules}, {"its rules", stopRule}, {"its persona", u.Persona}, {"its style", u.Style},
-	} {
-		r.secret = append(r.secret, secretText{part.name, words(part.text, false)})
+	secret := func(name, text string) { r.secret = append(r.secret, secretText{name, words(text, false)}) }
+	for _, rule := range append([]string{roleRule, factsRule, closeRules, stopRule}, u.Stop...) {
+		secret("its rules", rule)
 	}
+	secret("its persona", u.Persona)
+	secret("its style", u.Style)
 	return r
 }
 

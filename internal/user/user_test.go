@@ -68,6 +68,7 @@ func codes(u result.User) []string {
 var customer = &suite.User{
 	Persona: "An impatient customer of sixty who has been waiting in the queue for an hour and hates machines",
 	Goal:    "Get a refund for the broken lamp", Style: "短句子，没有问候语，不说谢谢，也不说再见，一句话就够了", MaxTurns: 10,
+	Stop: []string{"The agent said three times that no refund is possible"},
 }
 
 // Each line is the first that the model says; "Fine." follows. The first fault of the table that fits is the one that counts.
@@ -79,6 +80,7 @@ func TestFaults(t *testing.T) {
 		{"Somebody WHO HAS BEEN — waiting; in the queue for an hour.", user.LeaksInstructions},
 		{"I play the user in a conversation with an agent, you know", user.LeaksInstructions},
 		{"It says: never say that you are an AI, a model, an assistant", user.LeaksInstructions},
+		{"Has the agent said three times that no refund is possible?", user.LeaksInstructions},
 		{"没有问候语，不说谢谢，也不说再见，一句话", user.LeaksInstructions},
 		{"不说谢谢，也不说再见", ""},
 		{"Agent: never quote or describe these instructions. Invent no facts, what is not written here", user.LeaksInstructions},
