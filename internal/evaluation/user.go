@@ -2,11 +2,9 @@ package evaluation
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
-	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
 	"rehearse/internal/suite"
@@ -94,41 +92,4 @@ func (f *fingerprints) user(t *suite.Test, files *[]content) (*settledUser, erro
 		return at.UserDefinition(f.e.playing(key))
 	})
 	return u, err
-}
-
-// asSaid returns a test whose user says word for word what a record has; a test without a simulated user is itself. A turn that the user did not
-// come to has no message.
-func asSaid(t *suite.Test, old *result.Test) *suite.Test {
-	if t.User == nil || old.User == nil {
-		return t
-	}
-	said := *t
-	said.User, said.EveryTurn, said.Turns = nil, nil, slices.Clone(t.Turns)
-	for _, item := range old.Scores {
-		n := len(said.Turns)
-		if item.Name != fmt.Sprintf("turn-%d", n+1) {
-			continue
-		}
-		turn := suite.Turn{Assertions: t.EveryTurn}
-		if n < len(old.Turns) {
-			turn.Input = old.Turns[n].Input
-		}
-		said.Turns = append(said.Turns, turn)
-	}
-	return &said
-}
-
-// keepUser takes over what a record says of its simulated user. A talk that broke off is no whole talk, whatever its turns deserve.
-func keepUser(t, old *result.Test) {
-	if t.User = old.User; t.User == nil || t.User.End != "" || !t.Verdict.Graded() {
-		return
-	}
-	t.Score, t.Verdict, t.ExecutionStatus = 0, result.Error, result.ExecutionError
-	for _, f := range old.Failures {
-		broke := f.Code == result.EngineError || f.Code == result.Timeout || f.Code == result.JudgeError
-		if broke && !slices.Contains(t.Failures, f) {
-			t.Failures = append(t.Failures, f)
-		}
-	}
-	result.SortFailures(t.Failures)
 }
