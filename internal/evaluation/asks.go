@@ -84,7 +84,9 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 		}
 		if found.Server != "" {
 			a.targets[target] = with(a.targets[target], found.Server)
-			a.unpriced = with(a.unpriced, fmt.Sprintf("the target %s: the server at %s does not say what its answers cost", target, found.Server))
+			if !found.Priced {
+				a.unpriced = with(a.unpriced, fmt.Sprintf("the target %s: the server at %s does not say what its answers cost", target, found.Server))
+			}
 		}
 	}
 	return nil
@@ -123,10 +125,13 @@ func with(list []string, text string) []string {
 func (a *asks) shared() (warnings []string) {
 	for _, target := range setup.Names(a.targets) {
 		for _, address := range a.targets[target] {
-			if slices.Contains(a.judge, address) && !a.own[address] {
-				warnings = append(warnings, fmt.Sprintf(
-					"the judge and the target %s share the address %s: the agent may be judging itself; give the agent's own address with --target-url",
-					target, address))
+			for _, judge := range a.judge {
+				// The address of an agent as data has the path of its requests.
+				if !a.own[judge] && (address == judge || strings.HasPrefix(address, strings.TrimSuffix(judge, "/")+"/")) {
+					warnings = append(warnings, fmt.Sprintf(
+						"the judge and the target %s share the address %s: the agent may be judging itself; give the agent's own address with --target-url",
+						target, judge))
+				}
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (e *Evaluation) check() error {
 	var problems source.Problems
 	for _, s := range e.suites {
-		found, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
+		found, lost, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
 			t.Execution = e.execution(s, t.Execution)
 			return e.targetNames(s, t)
 		})
@@ -21,6 +21,9 @@ func (e *Evaluation) check() error {
 			return err
 		}
 		problems = append(problems, found...)
+		for _, sentence := range lost {
+			e.warn(sentence)
+		}
 	}
 	return problems.Err()
 }
@@ -30,7 +33,7 @@ func (e *Evaluation) check() error {
 // be held with any.
 func Check(at *setup.Setup, s *suite.Suite) error {
 	e := &Evaluation{setups: map[string]*setup.Setup{s.Name: at}}
-	problems, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
+	problems, _, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
 		t.Execution = e.execution(s, t.Execution)
 		names, err := e.targetNames(s, t)
 		if err != nil {
@@ -44,16 +47,20 @@ func Check(at *setup.Setup, s *suite.Suite) error {
 	return problems.Err()
 }
 
-// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of their places.
-func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (source.Problems, error) {
-	problems, err := unmet(s, targets)
-	if err != nil {
-		return nil, err
+// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of their places. Lost are
+// sentences about what stops nothing.
+func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
+	if problems, err = unmet(s, targets); err != nil {
+		return nil, nil, err
 	}
 	stray, err := e.strayNodes(s, targets)
-	problems = append(problems, stray...)
+	if err != nil {
+		return nil, nil, err
+	}
+	unplaced, lost, err := e.unplaced(s, targets)
+	problems = slices.Concat(problems, stray, unplaced)
 	slices.SortStableFunc(problems, func(a, b source.Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
-	return problems, err
+	return problems, lost, err
 }

@@ -128,7 +128,7 @@ func (e *Evaluation) warn(text string) {
 func (e *Evaluation) warnings() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.warned)
+	return slices.Concat(e.warned, e.setup.Warnings())
 }
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.

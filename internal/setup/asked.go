@@ -27,9 +27,10 @@ type Asked struct {
 // Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
 type Asks struct {
 	Models []Asked
-	// Server is the address of an agent that does not say what it costs, without user info and query, or the command of one that is a program;
-	// empty for other targets.
+	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a program; empty for other
+	// targets. Priced is true when it says what it costs.
 	Server string
+	Priced bool
 }
 
 // TargetAsks returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
@@ -51,7 +52,7 @@ func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
 	for _, m := range asks.Models {
 		models = append(models, s.asked(m))
 	}
-	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server)}, nil
+	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}, nil
 }
 
 // siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,6 +80,10 @@ type shared struct {
 	tape    *tape
 	// graded is true once replies are given as they are (Graded).
 	graded atomic.Bool
+
+	// telling guards told, the problems that targets found while they were asked.
+	telling sync.Mutex
+	told    []string
 
 	// opening guards the fields below. Exported methods hold it while they open something.
 	opening sync.Mutex
@@ -217,6 +222,30 @@ func (s *shared) warn(text string) {
 	if s.Warn != nil {
 		s.Warn(s.secrets.Text(text))
 	}
+}
+
+// warnOnce reports a problem that targets found while they were asked, once, and keeps it for Warnings.
+func (s *shared) warnOnce(text string) {
+	text = s.secrets.Text(text)
+	s.telling.Lock()
+	known := slices.Contains(s.told, text) || len(s.told) >= maxTold
+	if !known {
+		s.told = append(s.told, text)
+	}
+	s.telling.Unlock()
+	if !known {
+		s.warn(text)
+	}
+}
+
+// maxTold bounds how many problems of targets are kept.
+const maxTold = 100
+
+// Warnings returns the problems that targets found while they were asked, each once.
+func (s *shared) Warnings() []string {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	return slices.Clone(s.told)
 }
 
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.

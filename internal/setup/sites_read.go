@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"net/url"
 	"strings"
 
 	"rehearse/internal/config"
@@ -70,13 +69,4 @@ func (s *Setup) siteModel(one *site.Site, name string) (config.Model, error) {
 		err = source.Invalid("%s: %w; name one with --model", one.File, err)
 	}
 	return m, err
-}
-
-// shownURL returns an address without user info, query and fragment; empty for what is no address.
-func shownURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

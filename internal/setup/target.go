@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 	"rehearse/internal/target"
+	"rehearse/internal/text"
 )
 
 // targetKey distinguishes targets that tests call with different settings.
@@ -53,6 +54,9 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 		return t, s.unaddressed(name)
 	}
 	if t, ok := target.Kinds().Short(name); ok {
+		if s.TargetURL != "" && strings.Contains(name, "://") {
+			return config.Target{}, source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is an address itself", text.Address(name))
+		}
 		if s.Options.Model != "" {
 			m, err := s.ModelNamed(s.Options.Model, "model", Names(s.config.Models))
 			if err != nil {
@@ -132,7 +136,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Environ:  s.secrets.Environ,
 		Closing:  s.closing,
 		Playing:  s.tape.playing != nil,
-		Warn:     s.warn,
+		Warn:     s.warnOnce,
 		Client:   s.client,
 		Retries:  call.retries(nil),
 		Timeout:  call.timeout,
@@ -146,6 +150,21 @@ func (s *Setup) token(variable string) (string, error) {
 		return "", fmt.Errorf("the target's token is missing: set %s", variable)
 	}
 	return token, nil
+}
+
+// Placeholders returns the placeholders that stand in what a target sends to its agent; ok is false of one that takes whole conversations. A name
+// that is no target has none: opening it says so.
+func (s *Setup) Placeholders(name string) (names []string, ok bool) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, made := s.made[name]; made {
+		return nil, false
+	}
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return nil, false
+	}
+	return target.Placeholders(t)
 }
 
 // LoadFlow loads the flow of a target.

@@ -3,8 +3,6 @@ package target
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +17,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // HTTP is an agent behind HTTP as a target. It is safe for concurrent use: conversations share limits and the knowledge that nobody is there.
@@ -38,7 +37,7 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	if o.ConversationID == "" {
 		o.ConversationID = rand.Text()
 	}
-	id, err := h.conversationID(ctx, o.ConversationID)
+	id, err := h.parts.conversationID(ctx, o.ConversationID)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +46,7 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{HTTP: h, talk: talk, client: h.client}
-	trace := sha256.Sum256([]byte(id))
-	s.trace = hex.EncodeToString(trace[:16])
+	s := &httpSession{HTTP: h, talk: talk, client: h.client, trace: trace.ID(id)}
 	if !h.config.withoutJar {
 		jar, err := cookiejar.New(nil)
 		if err != nil {
@@ -68,20 +65,6 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// conversationID returns the id of the conversation or, where a recording is played, the recorded one: requests hold it.
-func (h *HTTP) conversationID(ctx context.Context, id string) (string, error) {
-	reply, err := h.parts.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, "id")}})
-	return reply.Text, err
-}
-
-// fixed is a model that always says the same.
-type fixed string
-
-// Generate returns the text.
-func (f fixed) Generate(context.Context, llm.Request) (chat.Reply, error) {
-	return chat.Reply{Text: string(f), Attempts: 1}, nil
 }
 
 type httpSession struct {

@@ -2,8 +2,6 @@ package target
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +19,7 @@ import (
 	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // httpAttempt sends one request once.
@@ -161,9 +160,9 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	for _, h := range [][2]string{
-		{"Accept", accept}, {"Content-Type", a.call.media}, {"User-Agent", "rehearse"}, {"X-Conversation-Id", a.values.ConversationID}, {"Traceparent", a.traceparent()},
+		{"Accept", accept}, {"Content-Type", a.call.media}, {"User-Agent", "rehearse"}, {trace.ConversationHeader, a.values.ConversationID}, {trace.ParentHeader, trace.Parent(a.trace)},
 	} {
-		if h[1] != "" && !a.call.away[h[0]] {
+		if h[1] != "" && !a.call.away[http.CanonicalHeaderKey(h[0])] {
 			request.Header.Set(h[0], h[1])
 		}
 	}
@@ -178,13 +177,6 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 		request.Header.Del("Host")
 	}
 	return request, nil
-}
-
-// traceparent returns the W3C trace context of a request: the trace of the conversation, and a span of its own.
-func (a httpAttempt) traceparent() string {
-	var span [8]byte
-	_, _ = rand.Read(span[:]) // never fails
-	return "00-" + a.trace + "-" + hex.EncodeToString(span[:]) + "-01"
 }
 
 // maxReason is how much is read of an answer that is no success.

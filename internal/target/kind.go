@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/config"
@@ -68,6 +69,17 @@ func AsksOf(ctx context.Context, t config.Target, p Parts) (Asks, error) {
 func Complete(t config.Target) bool {
 	o, err := optionsOf(t)
 	return err == nil && o.complete()
+}
+
+// Placeholders returns the placeholders that stand in what a target sends, sorted. ok is false for a target that takes whole conversations.
+func Placeholders(t config.Target) (names []string, ok bool) {
+	o, ok := t.Options.(interface{ placeholders() []string })
+	if !ok {
+		return nil, false
+	}
+	names = o.placeholders()
+	slices.Sort(names)
+	return slices.Compact(names), true
 }
 
 func optionsOf(t config.Target) (Options, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
@@ -55,4 +56,18 @@ func (p Parts) limited(c config.Model, at string) func(name string, m llm.Model)
 		}
 		return p.Recorded(name, m)
 	}
+}
+
+// conversationID returns the id of the conversation or, where a recording is played, the recorded one: requests hold it.
+func (p Parts) conversationID(ctx context.Context, id string) (string, error) {
+	reply, err := p.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, "id")}})
+	return reply.Text, err
+}
+
+// fixed is a model that always says the same.
+type fixed string
+
+// Generate returns the text.
+func (f fixed) Generate(context.Context, llm.Request) (chat.Reply, error) {
+	return chat.Reply{Text: string(f), Attempts: 1}, nil
 }
