@@ -44,7 +44,7 @@ func (a httpAttempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, e
 	case ctx.Err() != nil:
 		return chat.Reply{}, ctx.Err()
 	}
-	return chat.Reply{}, a.faultOf(limited, err).error(text.Address(a.call.URL))
+	return chat.Reply{}, a.faultOf(limited, err).error(text.Address(a.call.url))
 }
 
 // faultOf says what an error of send means.
@@ -143,10 +143,10 @@ func (a httpAttempt) body(response *http.Response, got *httpAnswer, spoke func()
 // request makes the request with the headers that every one has.
 func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 	var body io.Reader
-	if a.call.Body != "" {
-		body = strings.NewReader(a.call.Body)
+	if a.call.body != "" {
+		body = strings.NewReader(a.call.body)
 	}
-	request, err := http.NewRequestWithContext(ctx, a.call.Method, a.call.URL, body)
+	request, err := http.NewRequestWithContext(ctx, a.call.method, a.call.url, body)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 	if a.call.away["User-Agent"] {
 		request.Header.Set("User-Agent", "") // which sends none
 	}
-	for name, values := range a.call.Header {
+	for name, values := range a.call.header {
 		request.Header[name] = values
 	}
 	if host := request.Header.Get("Host"); host != "" {

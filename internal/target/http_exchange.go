@@ -20,14 +20,33 @@ import (
 
 // httpCall is one request with its values filled in.
 type httpCall struct {
-	Method string      `json:"method"`
-	URL    string      `json:"url"`
-	Header http.Header `json:"headers,omitempty"`
-	Body   string      `json:"body,omitempty"`
-
+	method, url string
+	header      http.Header
+	body        string
 	// media is the type of the body, away are the default headers that are taken away.
 	media string
 	away  map[string]bool
+	// said are the headers that hold values of the conversation.
+	said map[string]string
+}
+
+// recordedCall is what a recording knows a request by: neither the host nor headers that are always the same, which hold keys.
+type recordedCall struct {
+	Method string            `json:"method"`
+	Path   string            `json:"path"`
+	Header map[string]string `json:"headers,omitempty"`
+	Body   string            `json:"body,omitempty"`
+}
+
+func (c *httpCall) recorded() recordedCall {
+	path := c.url
+	if _, rest, ok := strings.Cut(path, "://"); ok {
+		path = "/"
+		if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+			path = rest[at:]
+		}
+	}
+	return recordedCall{c.method, path, c.said, c.body}
 }
 
 // httpAnswer is what is kept of a successful answer.
@@ -44,9 +63,9 @@ type httpAnswer struct {
 
 // call fills in the values of a request.
 func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
-	c := &httpCall{Method: r.method, Header: http.Header{}, away: map[string]bool{}}
+	c := &httpCall{method: r.method, header: http.Header{}, away: map[string]bool{}, said: map[string]string{}}
 	var err error
-	if c.URL, _, err = r.url.Text(v, template.Address); err != nil {
+	if c.url, _, err = r.url.Text(v, template.Address); err != nil {
 		return nil, err
 	}
 	if r.query != nil {
@@ -54,7 +73,7 @@ func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.URL = withQuery(c.URL, query)
+		c.url = withQuery(c.url, query)
 	}
 	for _, h := range r.headers {
 		if h.value == nil {
@@ -66,11 +85,14 @@ func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
 			return nil, err
 		}
 		if ok {
-			c.Header.Set(h.name, value)
+			c.header.Set(h.name, value)
+		}
+		if ok && len(h.value.Names()) > 0 {
+			c.said[h.name] = value
 		}
 	}
 	if r.sessionHeader != "" && v.SessionID != "" {
-		c.Header.Set(r.sessionHeader, v.SessionID)
+		c.header.Set(r.sessionHeader, v.SessionID)
 	}
 	return c, r.fill(c, v)
 }
@@ -94,19 +116,19 @@ func (r *httpRequest) fill(c *httpCall, v *template.Values) (err error) {
 	switch {
 	case r.body == nil:
 	case r.form:
-		c.Body, err = r.body.Form(v)
+		c.body, err = r.body.Form(v)
 		c.media = "application/x-www-form-urlencoded"
 	case r.body.IsText():
-		c.Body, _, err = r.body.Text(v, template.Plain)
+		c.body, _, err = r.body.Text(v, template.Plain)
 		c.media = "text/plain; charset=utf-8"
 		if r.body.Only("messages") || r.body.Only("history") || r.body.Only("messages_parts") {
 			data, _, err := r.body.JSON(v)
-			c.Body, c.media = string(data), "application/json"
+			c.body, c.media = string(data), "application/json"
 			return err
 		}
 	default:
 		data, _, err := r.body.JSON(v)
-		c.Body, c.media = string(data), "application/json"
+		c.body, c.media = string(data), "application/json"
 		return err
 	}
 	return err
@@ -118,11 +140,11 @@ func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.
 	if err != nil {
 		return got, taken, err
 	}
-	asked, err := json.Marshal(c)
+	asked, err := json.Marshal(c.recorded())
 	if err != nil {
 		return got, taken, err
 	}
-	at := text.Address(c.URL)
+	at := text.Address(c.url)
 	m := llm.Model(httpAttempt{s, c, r == &s.config.turn})
 	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}
 	if s.parts.Limited != nil {
