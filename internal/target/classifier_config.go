@@ -20,7 +20,9 @@ type ClassifierConfig struct {
 // ClassifierNodes returns the nodes that a target of the kind classifier can run.
 func ClassifierNodes() []string { return []string{"intent-classifier", "skill-selector"} }
 
-func classifierKind() Kind { return Kind{Name: "classifier", read: readClassifier} }
+func classifierKind() Kind {
+	return Kind{Name: "classifier", Doc: "one node of a website's chatbot, whose reply is a label", read: readClassifier}
+}
 
 // OfClassifier returns the target that is a node of a site's chatbot.
 func OfClassifier(c ClassifierConfig) config.Target {

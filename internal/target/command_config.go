@@ -43,7 +43,7 @@ type CommandConfig struct {
 }
 
 func commandKind() Kind {
-	return Kind{Name: "command", read: readCommand, stands: func(text string) (map[string]any, bool) {
+	return Kind{Name: "command", Doc: "a program, spoken with in lines of JSON or text", Short: "cmd:PROGRAM ARG…", read: readCommand, stands: func(text string) (map[string]any, bool) {
 		line, ok := strings.CutPrefix(text, "cmd:")
 		return map[string]any{"command": line}, ok
 	}}

@@ -26,7 +26,9 @@ type ExecuteConfig struct {
 	Timeout time.Duration
 }
 
-func executeKind() Kind { return Kind{Name: "execute", read: readExecute} }
+func executeKind() Kind {
+	return Kind{Name: "execute", Doc: "a flow of a server that answers POST /execute", read: readExecute}
+}
 
 func readExecute(n source.Node, at config.Place) config.Target {
 	c := ExecuteConfig{Headers: map[string]string{}}

@@ -46,7 +46,9 @@ func FlowOf(t config.Target) (FlowConfig, bool) {
 	return c, c.Path != ""
 }
 
-func flowKind() Kind { return Kind{Name: "flow", read: readFlow, prefix: "flow", short: shortFlow} }
+func flowKind() Kind {
+	return Kind{Name: "flow", Doc: "a flow, run in the program", Short: "flow:FILE[#ID]", read: readFlow, prefix: "flow", short: shortFlow}
+}
 
 func shortFlow(path, name string) config.Target {
 	return OfFlow(lexical(), FlowConfig{Path: path, ID: name})

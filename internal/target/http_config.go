@@ -55,7 +55,7 @@ type agentSession struct {
 }
 
 func httpKind() Kind {
-	return Kind{Name: "http", read: readHTTP, stands: func(text string) (map[string]any, bool) {
+	return Kind{Name: "http", Doc: "any agent behind HTTP", Short: "http://… or https://…", read: readHTTP, stands: func(text string) (map[string]any, bool) {
 		return map[string]any{"url": text}, strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 	}}
 }

@@ -14,8 +14,8 @@ import (
 
 // Kind is a kind of target.
 type Kind struct {
-	// Name is the kind's in configurations.
-	Name string
+	// Name is the kind's in configurations, Doc says what it is in half a sentence, and Short how it is written in one word, if it can be.
+	Name, Doc, Short string
 	// read reads a target from its mapping, whose key kind it passes over. It reports every fault.
 	read func(n source.Node, at config.Place) config.Target
 	// short makes a target of "prefix:PATH" or "prefix:PATH#NAME"; nil for a kind without a short form.

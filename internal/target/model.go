@@ -25,7 +25,7 @@ type Model struct {
 var _ runner.Target = (*Model)(nil)
 
 func modelKind() Kind {
-	return Kind{Name: "model", read: func(n source.Node, at config.Place) config.Target { return OfModel(at.Model(n)) }}
+	return Kind{Name: "model", Doc: "a language model", Short: "PROVIDER:MODEL[@URL]", read: func(n source.Node, at config.Place) config.Target { return OfModel(at.Model(n)) }}
 }
 
 // OfModel returns the target that is a model.
