@@ -17,7 +17,7 @@ import (
 )
 
 // load reads a configuration with targets of those kinds. The file is as it is named in errors.
-func load(t *testing.T, kinds Table, yaml string) (f config.File, file string, err error) {
+func load(t testing.TB, kinds Table, yaml string) (f config.File, file string, err error) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), config.Name)
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
