@@ -32,7 +32,7 @@ type WebsocketConfig struct {
 }
 
 func websocketKind() Kind {
-	return Kind{Name: "websocket", read: readWebsocket, stands: func(text string) (map[string]any, bool) {
+	return Kind{Name: "websocket", Doc: "any agent behind a WebSocket", Short: "ws://… or wss://…", read: readWebsocket, stands: func(text string) (map[string]any, bool) {
 		return map[string]any{"url": text}, isWebsocket(text)
 	}}
 }
