@@ -8,6 +8,7 @@ func Kinds() Table {
 		httpKind(),
 		executeKind(),
 		websocketKind(),
+		a2aKind(),
 		commandKind(),
 		sitebotKind(),
 		classifierKind(),

@@ -125,7 +125,9 @@ func TestCommandBreaks(t *testing.T) {
 }
 
 func TestCommandNeverMixes(t *testing.T) {
-	right := func(message string, r chat.Reply) bool { return r.Text == "you said "+message }
+	right := func(message string, r chat.Reply) (string, bool) {
+		return string(r.State), r.Text == "you said "+message
+	}
 	t.Run("each its own", func(t *testing.T) {
 		x := opened(t, commandParts(t), `{kind: command, command: [sh, -c, '`+jsonAgent+`'], answer: {text: $.reply, state: $.pid}}`)
 		neverMixes(t, x, right)

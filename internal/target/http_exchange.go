@@ -140,12 +140,17 @@ func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.
 	if err != nil {
 		return got, taken, err
 	}
+	return s.asked(ctx, c, r == &s.config.turn)
+}
+
+// asked sends a request as exchange does. Turn is true of one that says the user's message, whose answer may be a stream.
+func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got httpAnswer, taken chat.Reply, err error) {
 	asked, err := json.Marshal(c.recorded())
 	if err != nil {
 		return got, taken, err
 	}
 	at := text.Address(c.url)
-	m := llm.Model(httpAttempt{s, c, r == &s.config.turn})
+	m := llm.Model(httpAttempt{s, c, turn})
 	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}
 	if s.parts.Limited != nil {
 		m = s.parts.Limited(m, limits, text.Address(s.config.URL))

@@ -107,7 +107,7 @@ func TestFaultsOfKinds(t *testing.T) {
 		`:4:31: targets.c.promts: unknown key "promts" (did you mean "prompts"?)`, "a sitebot target needs its site",
 		`there is no classifier "nobody"`, `targets.d.language: unknown key "language"`,
 		`targets.e.temprature: unknown key "temprature" (did you mean "temperature"?)`, `targets.f.kind: unknown value "teapot"`,
-		"model, flow, http, execute, websocket, command, sitebot, classifier",
+		"model, flow, http, execute, websocket, a2a, command, sitebot, classifier",
 	} {
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), file, ""), want) {
 			t.Errorf("%v\nlacks %q", err, want)

@@ -32,15 +32,25 @@ type spoken struct {
 	warn  func(text string)
 	Bounds
 	wrap func(name string, m llm.Model) llm.Model
+	// conversation returns the id of a conversation, the recorded one where a recording is played.
+	conversation func(ctx context.Context, id string) (string, error)
 }
 
 var _ runner.Target = (*spoken)(nil)
 
 // Open opens the wire of a conversation. Nothing is opened for a playback.
 func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
+	id, err := t.conversation(ctx, o.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	o.ConversationID = id
 	talk, err := newTalk(o, t.kind)
 	if err != nil {
 		return nil, err
+	}
+	if t.answer.Session == nil {
+		talk.values.SessionID = id
 	}
 	s := &spokenSession{spoken: t, talk: talk, now: &talk.values}
 	events, _, err := s.agent(s.open).exchange(ctx, "open")
@@ -62,7 +72,9 @@ func (s *spokenSession) opened(events []event) {
 			return // what is no answer has no id
 		}
 	}
-	s.values.SessionID = r.Session()
+	if id := r.Session(); id != "" {
+		s.values.SessionID = id
+	}
 }
 
 type spokenSession struct {

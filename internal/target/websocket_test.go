@@ -305,32 +305,36 @@ func TestWebsocketRetries(t *testing.T) {
 func TestWebsocketNeverMixes(t *testing.T) {
 	address, _ := socketAgent(t, echo(new(atomic.Int32)))
 	x := opened(t, wireParts(t), `{url: "`+address+`", answer: {text: $.reply, state: $.on}}`)
-	neverMixes(t, x, func(message string, r chat.Reply) bool { return r.Text == "you said "+message })
+	neverMixes(t, x, func(message string, r chat.Reply) (string, bool) {
+		return string(r.State), r.Text == "you said "+message
+	})
 }
 
-// neverMixes holds 50 conversations with 20 workers. The state of a reply names who answered, which is another one in each conversation.
-func neverMixes(t *testing.T, x runner.Target, right func(message string, r chat.Reply) bool) {
+// neverMixes holds 50 conversations with 20 workers. A reply is right, and who names the one who answered: another one in each conversation, or
+// none.
+func neverMixes(t *testing.T, x runner.Target, right func(message string, r chat.Reply) (who string, ok bool)) {
 	t.Helper()
 	jobs := make(chan int)
 	var answerers sync.Map
 	var all sync.WaitGroup
+	hold := func(i int) {
+		messages := []string{fmt.Sprintf("%d-a", i), fmt.Sprintf("%d-b", i), fmt.Sprintf("%d-c", i)}
+		replies, err := held(t, x, fmt.Sprint("c", i), messages...)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for n, r := range replies {
+			who, ok := right(messages[n], r)
+			if other, taken := answerers.LoadOrStore(who, i); !ok || who != "" && taken && other != i {
+				t.Errorf("%s was answered with %q by %s, who answered %v", messages[n], r.Text, who, other)
+			}
+		}
+	}
 	for range 20 {
 		all.Go(func() {
 			for i := range jobs {
-				messages := []string{fmt.Sprintf("%d-a", i), fmt.Sprintf("%d-b", i), fmt.Sprintf("%d-c", i)}
-				replies, err := held(t, x, fmt.Sprint("c", i), messages...)
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				for n, r := range replies {
-					if !right(messages[n], r) || string(r.State) != string(replies[0].State) {
-						t.Errorf("%s was answered with %+v", messages[n], r)
-					}
-				}
-				if other, taken := answerers.LoadOrStore(string(replies[0].State), i); taken && replies[0].State != nil {
-					t.Errorf("%d and %v have the same agent: %s", i, other, replies[0].State)
-				}
+				hold(i)
 			}
 		})
 	}

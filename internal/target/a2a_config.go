@@ -1,0 +1,93 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"rehearse/internal/a2a"
+	"rehearse/internal/answer"
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
+	"rehearse/internal/runner"
+	"rehearse/internal/source"
+	"rehearse/internal/suite"
+)
+
+// A2AConfig is an agent of the A2A protocol as a target.
+type A2AConfig struct {
+	// Definition is the mapping that decides what is sent.
+	Definition any
+	// URL is the agent's base, its card or an endpoint without one; a template.
+	URL string
+	// Stream asks for answers as streams, where the agent can.
+	Stream bool
+	Bounds
+	Retries    *int
+	MaxAfter   time.Duration
+	Idempotent bool
+
+	// request has the address and the headers of every request.
+	request httpRequest
+}
+
+func a2aKind() Kind {
+	return Kind{Name: "a2a", read: readA2A, stands: func(text string) (map[string]any, bool) {
+		address, ok := strings.CutPrefix(text, "a2a:")
+		return map[string]any{"kind": "a2a", "url": address}, ok
+	}}
+}
+
+func readA2A(n source.Node, _ config.Place) config.Target {
+	c := A2AConfig{Definition: definition(n.Value)}
+	r := requestReader{scope: scopeOf(n), base: n}
+	fields := c.fields()
+	pass := func(source.Node) {}
+	fields["kind"], fields["preset"], fields["with"] = pass, pass, readWith
+	fields["url"] = func(n source.Node) { c.URL = n.Text() }
+	fields["headers"] = func(n source.Node) { c.request.headers = r.headers(n) }
+	fields["stream"] = func(n source.Node) { c.Stream = n.Bool() }
+	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
+	fields["retry_after_max"] = func(n source.Node) { c.MaxAfter = n.Duration() }
+	fields["idempotent"] = func(n source.Node) { c.Idempotent = n.Bool() }
+	n.Read(fields)
+	if !n.Has("url") {
+		n.Report("add `url:`, such as https://agent.example", "an a2a target needs an address")
+	}
+	c.request.method = http.MethodGet
+	r.written, r.at = c.URL, n.Field("url")
+	r.settle(&c.request)
+	return config.Target{Kind: "a2a", Options: c}
+}
+
+func (c A2AConfig) open(_ config.Model, p Parts) (runner.Target, error) {
+	h := HTTPConfig{URL: c.URL, Idempotent: c.Idempotent, MaxAfter: c.MaxAfter, answer: &answer.Spec{}}
+	if c.Stream {
+		h.answer.Stream = &answer.Stream{Format: answer.SSE, Text: answer.ReadPick((&source.Reader{}).Node(source.FromAny("$..text"), ""))}
+	}
+	t := &A2A{request: &c.request, stream: c.Stream}
+	t.HTTP = &HTTP{config: h, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), retries: suite.DefaultRetries, parts: p}
+	if n := cmp.Or(p.Retries, c.Retries); n != nil {
+		t.retries = *n
+	}
+	return t, nil
+}
+
+func (c A2AConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
+	return Asks{Server: c.URL}, nil
+}
+
+func (A2AConfig) complete() bool { return true }
+
+// cardOf returns the address of an agent's card.
+func cardOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || strings.HasSuffix(parsed.Path, ".json") {
+		return address
+	}
+	parsed.Path, parsed.RawPath, parsed.Fragment = strings.TrimSuffix(parsed.Path, "/")+a2a.WellKnown, "", ""
+	return parsed.String()
+}
