@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 //	json FILE PATH          prints the value at the path of a JSON file
 //	servers                 starts two servers, $AGENT and $JUDGE, which note the model and the key of each request
 //	seen NAME LINE…         compares what one of them, agent or judge, was asked since with lines MODEL AUTHORIZATION
+//	agents                  starts agents behind a WebSocket, $WS, and of A2A, $A2A
 //	records DIR             prints the records of a run, sorted, without times and ids
 //	embeddings              starts an embeddings endpoint; sets $EMBEDDINGS
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
-			"agent": startAgent,
+			"agent": startAgent, "agents": startAgents,
 		},
 	})
 }

@@ -48,6 +48,14 @@ type tapedSession struct {
 	tape *tape
 }
 
+// SessionID returns the agent's id of the conversation; empty where it has given none.
+func (s tapedSession) SessionID() string {
+	if known, ok := s.Session.(runner.Identified); ok {
+		return known.SessionID()
+	}
+	return ""
+}
+
 // Send says the message. After a turn that lacks an exchange, the reply still says what the turn has used.
 func (s tapedSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	noting, lacks := llm.NoteLack(ctx)

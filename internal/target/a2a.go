@@ -106,8 +106,11 @@ func (s *a2aSession) at(address string, err error) error {
 
 // unreadable returns the error of an answer that is no JSON.
 func unreadable(got httpAnswer) error {
-	_, err := new(answer.Spec).Whole([]byte(got.Body), got.Type, 0)
-	for _, fault := range []error{answer.ErrEmpty, answer.ErrHTML, answer.ErrUTF8, answer.ErrNotJSON, answer.ErrBrokeOff} {
+	if err := answer.Page([]byte(got.Body), got.Type); err != nil {
+		return err
+	}
+	_, err := new(answer.Spec).Whole([]byte(got.Body), "application/json", 0)
+	for _, fault := range []error{answer.ErrEmpty, answer.ErrUTF8, answer.ErrNotJSON, answer.ErrBrokeOff} {
 		if errors.Is(err, fault) {
 			return err
 		}

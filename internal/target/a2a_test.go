@@ -240,7 +240,7 @@ func TestA2ABreaks(t *testing.T) {
 		`{"hello": 1}`:                                                             "neither a task nor a message",
 		``:                                                                         "empty answer",
 		`<!doctype html>`:                                                          "HTML",
-		`{"message"`:                                                               "broke off",
+		`{"message": {"parts": [`:                                                  "broke off",
 		`hello`:                                                                    "not JSON",
 		"{\"x\": \"\xff\"}":                                                        "UTF-8",
 		`{"x": "` + strings.Repeat("x", 5000) + `"}`:                               "larger than 4 KB",
