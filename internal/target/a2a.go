@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/cookiejar"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"rehearse/internal/answer"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
@@ -38,7 +40,11 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 	if err != nil {
 		return nil, err
 	}
-	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: t.client, trace: traceID(id)}}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(t.client, jar), trace: traceID(id)}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
 		return nil, err

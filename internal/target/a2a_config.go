@@ -82,6 +82,9 @@ func (c A2AConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
 
 func (A2AConfig) complete() bool { return true }
 
+// placeholders returns all placeholders of what is sent: the message, and those of the address and the headers.
+func (c A2AConfig) placeholders() []string { return append(c.request.names(), "message") }
+
 // cardOf returns the address of an agent's card.
 func cardOf(address string) string {
 	parsed, err := url.Parse(address)

@@ -226,7 +226,16 @@ func (c CommandConfig) message(v *template.Values) ([]byte, error) {
 }
 
 func (c CommandConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.at()}, nil
+	return Asks{Server: c.at(), Priced: c.answer.priced(c.Bounds)}, nil
 }
 
 func (CommandConfig) complete() bool { return true }
+
+// placeholders returns all placeholders of what is sent.
+func (c CommandConfig) placeholders() []string {
+	names := namesOf(slices.Concat(c.words, slices.Collect(maps.Values(c.env)), []*template.Template{c.body}))
+	if c.body == nil {
+		names = append(names, "message")
+	}
+	return names
+}

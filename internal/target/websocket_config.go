@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rehearse/internal/answer"
@@ -111,7 +112,24 @@ func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 }
 
 func (c WebsocketConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL}, nil
+	return Asks{Server: c.URL, Priced: c.answer.priced(c.Bounds)}, nil
 }
 
 func (WebsocketConfig) complete() bool { return true }
+
+// placeholders returns all placeholders of what is sent.
+func (c WebsocketConfig) placeholders() []string {
+	all := []*template.Template{c.url, c.body, c.closing}
+	if c.greeting != nil {
+		all = append(all, c.greeting.body)
+	}
+	return namesOf(append(all, slices.Collect(maps.Values(c.headers))...))
+}
+
+// namesOf returns the placeholders of templates.
+func namesOf(templates []*template.Template) (names []string) {
+	for _, t := range templates {
+		names = append(names, t.Names()...)
+	}
+	return names
+}
