@@ -56,7 +56,7 @@ type runFlags struct {
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME; several run each test with each")
+	flags.StringArrayVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
 	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
