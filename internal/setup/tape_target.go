@@ -75,14 +75,6 @@ func (s tapedSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 	return reply, s.tape.recorder.RecordTurn(ctx, message.String(), reply.Latency)
 }
 
-// SessionID returns the agent's id of the conversation; empty while there is none.
-func (s tapedSession) SessionID() string {
-	if known, ok := s.Session.(runner.Identified); ok {
-		return known.SessionID()
-	}
-	return ""
-}
-
 // tapedHistorian is the session of a runner.Historian.
 type tapedHistorian struct {
 	tapedSession
