@@ -35,7 +35,7 @@ type A2AConfig struct {
 }
 
 func a2aKind() Kind {
-	return Kind{Name: "a2a", read: readA2A, stands: func(text string) (map[string]any, bool) {
+	return Kind{Name: "a2a", Doc: "an agent of the A2A protocol, 1.0 or 0.3", Short: "a2a:URL", read: readA2A, stands: func(text string) (map[string]any, bool) {
 		address, ok := strings.CutPrefix(text, "a2a:")
 		return map[string]any{"kind": "a2a", "url": address}, ok
 	}}
