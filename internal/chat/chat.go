@@ -136,6 +136,8 @@ type Reply struct {
 	Ended bool `json:"ended,omitempty"`
 	// Attempts counts attempts from 1, summed over the model calls of an agent's turn; 0 means unknown.
 	Attempts int `json:"attempts,omitempty"`
+	// Thread is the id by which a provider keeps the conversation; empty where it keeps none.
+	Thread string `json:"thread,omitempty"`
 	// Native is Message's.
 	Native Native `json:"-"`
 }

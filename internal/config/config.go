@@ -1,11 +1,7 @@
 // Package config reads rehearse.yaml, which names the targets, models and judge of a folder of suites.
 package config
 
-import (
-	"time"
-
-	"rehearse/internal/source"
-)
+import "rehearse/internal/source"
 
 // File is one configuration file. The zero value stands for a folder without one.
 type File struct {
@@ -33,39 +29,6 @@ type File struct {
 	Thresholds *Thresholds
 	unset      []unset
 }
-
-// Model is a model of a provider, with its address, limits and prices.
-type Model struct {
-	Provider string
-	// Name is the model's name at the provider; for scripted and cassette, it is the file.
-	Name    string
-	BaseURL string
-	// APIKeyEnv names the environment variable with the key; the provider's if empty. TokenEnv names that of a bearer token in its place.
-	APIKeyEnv, TokenEnv string
-	// API is chat_completions (default) or responses. APIVersion is that of Azure's dated API.
-	API, APIVersion string
-	Temperature     *float64
-	TopP            *float64
-	Seed            *int
-	MaxTokens       int
-	// Retries is how often a failed call is retried; nil means 2.
-	Retries *int
-	// Timeout bounds one call; 0 means two minutes.
-	Timeout time.Duration
-	// RequestsPerMinute, TokensPerMinute and Concurrency are shared by everything in the process that uses this model; 0 means no limit.
-	RequestsPerMinute int
-	TokensPerMinute   int
-	Concurrency       int
-	// Price is the model's own; what it leaves open is File.Prices' or the built-in table's.
-	Price Price
-	// Dir is the folder from which a relative file name starts.
-	Dir string
-	// Unset are the variables that are not set although the model's settings take them in.
-	Unset []string `json:",omitempty"`
-}
-
-// String returns the short form, "provider:name".
-func (m Model) String() string { return m.Provider + ":" + m.Name }
 
 // Judge says which models judge and how.
 type Judge struct {

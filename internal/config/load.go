@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -101,105 +99,6 @@ func (f *File) store(n source.Node) string {
 		n.Report("write sqlite:PATH, a path, or postgres://USER@HOST/DATABASE", "%v", err)
 	}
 	return firstSet(path, postgres)
-}
-
-// model reads {provider, model, …} or "provider:model"; the short form also names an entry of models.
-func (f *File) model(n source.Node) Model {
-	if n.Kind == source.String {
-		m := f.Model(n, n.Scalar)
-		m.Unset = slices.Concat(m.Unset, f.Unset(n.Path()))
-		return m
-	}
-	m := Model{Dir: f.Dir, Unset: f.Unset(n.Path())}
-	n.Read(map[string]func(source.Node){
-		"kind":                func(source.Node) {},
-		"provider":            func(n source.Node) { m.Provider = n.Text() },
-		"model":               func(n source.Node) { m.Name = n.Text() },
-		"base_url":            func(n source.Node) { m.BaseURL = n.Text() },
-		"api_key_env":         func(n source.Node) { m.APIKeyEnv = n.Text() },
-		"token_env":           func(n source.Node) { m.TokenEnv = n.Text() },
-		"api_version":         func(n source.Node) { m.APIVersion = n.Text() },
-		"api":                 func(n source.Node) { m.API = n.OneOf("chat_completions", "responses") },
-		"temperature":         func(n source.Node) { m.Temperature = new(n.Number(0, 2)) },
-		"top_p":               func(n source.Node) { m.TopP = new(n.Number(0, 1)) },
-		"seed":                func(n source.Node) { m.Seed = new(n.Int(math.MinInt32)) },
-		"max_tokens":          func(n source.Node) { m.MaxTokens = n.Int(1) },
-		"retries":             func(n source.Node) { m.Retries = new(n.Int(0)) },
-		"timeout":             func(n source.Node) { m.Timeout = n.Duration() },
-		"requests_per_minute": func(n source.Node) { m.RequestsPerMinute = n.Int(1) },
-		"tokens_per_minute":   func(n source.Node) { m.TokensPerMinute = n.Int(1) },
-		"concurrency":         func(n source.Node) { m.Concurrency = n.Int(1) },
-		"input_price":         func(n source.Node) { m.Price.Input = new(n.Number(0, maxPrice)) },
-		"output_price":        func(n source.Node) { m.Price.Output = new(n.Number(0, maxPrice)) },
-	})
-	if n.Kind != source.Map {
-		return m
-	}
-	if !n.Has("model") {
-		n.Report("add `model: PROVIDER:MODEL`", "a model needs a name")
-		return m
-	}
-	if m.Provider == "" {
-		named := f.Model(n.Field("model"), m.Name)
-		m = m.over(named)
-	}
-	return m
-}
-
-// Model returns the model that a short form names: an entry of models, or PROVIDER:MODEL. Problems go to n.
-func (f *File) Model(n source.Node, short string) Model {
-	if m, ok := f.Models[short]; ok {
-		return m
-	}
-	m, err := parseModel(short)
-	if err != nil {
-		hint := "write PROVIDER:MODEL, such as openai:gpt-5-mini"
-		if len(f.Models) > 0 {
-			hint += ", or the name of an entry of models: " + strings.Join(names(f.Models), ", ")
-		}
-		n.Report(hint, "%v", err)
-	}
-	m.Dir = f.Dir
-	return m
-}
-
-// Lexical is the provider of the model inside the program. There is only one, so it needs no name.
-const Lexical = "lexical"
-
-// parseModel reads "PROVIDER:MODEL", or "lexical".
-func parseModel(short string) (Model, error) {
-	if short == Lexical {
-		return Model{Provider: Lexical, Name: "default"}, nil
-	}
-	if model, address := CutAddress(short); address != "" {
-		return Model{}, fmt.Errorf("only a target has an address behind @: name %s, with its address as base_url", model)
-	}
-	provider, name, ok := strings.Cut(short, ":")
-	if !ok || provider == "" || name == "" {
-		return Model{}, fmt.Errorf("%q is not PROVIDER:MODEL", short)
-	}
-	return Model{Provider: provider, Name: name}, nil
-}
-
-// over returns m; fields that m leaves open come from the named model.
-func (m Model) over(named Model) Model {
-	named.Temperature = first(m.Temperature, named.Temperature)
-	named.TopP = first(m.TopP, named.TopP)
-	named.Seed = first(m.Seed, named.Seed)
-	named.Retries = first(m.Retries, named.Retries)
-	named.BaseURL = firstSet(m.BaseURL, named.BaseURL)
-	named.APIKeyEnv = firstSet(m.APIKeyEnv, named.APIKeyEnv)
-	named.TokenEnv = firstSet(m.TokenEnv, named.TokenEnv)
-	named.API = firstSet(m.API, named.API)
-	named.APIVersion = firstSet(m.APIVersion, named.APIVersion)
-	named.MaxTokens = firstSet(m.MaxTokens, named.MaxTokens)
-	named.Timeout = firstSet(m.Timeout, named.Timeout)
-	named.RequestsPerMinute = firstSet(m.RequestsPerMinute, named.RequestsPerMinute)
-	named.TokensPerMinute = firstSet(m.TokensPerMinute, named.TokensPerMinute)
-	named.Concurrency = firstSet(m.Concurrency, named.Concurrency)
-	named.Price = m.Price.Over(named.Price)
-	named.Unset = slices.Concat(named.Unset, m.Unset)
-	return named
 }
 
 func first[T any](a, b *T) *T {

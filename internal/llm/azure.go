@@ -16,7 +16,7 @@ func azure() Provider {
 			// Versions before this one know neither max_completion_tokens nor stream_options.
 			old := m.APIVersion != "" && m.APIVersion < "2024-09-01"
 			w, err := openAIWire(m, dialect{maxCompletion: !old, usageUnasked: old, seed: "seed"})
-			w.path = azurePlace(m, w.path.path)
+			w.path, w.conversations = azurePlace(m, w.path.path), azurePlace(m, w.conversations.path)
 			return w, err
 		},
 		embedding: func(m config.Model) embedding {
@@ -32,7 +32,7 @@ func azurePlace(m config.Model, path string) place {
 	switch {
 	case m.APIVersion == "":
 		return place{path: "openai/v1/" + path}
-	case path != "responses":
+	case path != "responses" && path != "conversations":
 		path = "deployments/" + url.PathEscape(m.Name) + "/" + path
 	}
 	return place{"openai/" + path, url.Values{"api-version": {m.APIVersion}}.Encode()}

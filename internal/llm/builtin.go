@@ -99,6 +99,9 @@ func Open(m config.Model, o Options) (Model, error) {
 	}
 	m.Price = PriceOf(m, nil).Price
 	model, at, err := p.open(m, o)
+	if err == nil {
+		model, err = instruct(model, m)
+	}
 	if err != nil || p.final {
 		return model, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
+	"rehearse/internal/trace"
 )
 
 var (
@@ -32,7 +33,9 @@ type Client struct {
 type wire struct {
 	// path is where a request goes below the base URL, with its query; streamed is where one for a stream goes, if that is another place.
 	path, streamed place
-	encode         func(r Request, streamed bool) (any, error)
+	// conversations is where a conversation is made that the provider keeps.
+	conversations place
+	encode        func(r Request, streamed bool) (any, error)
 	// decode reads the answer to a request.
 	decode func(r Request, body []byte) (chat.Reply, error)
 	// assemble returns what puts a streamed answer together. It gives the text to token as it comes.
@@ -103,7 +106,10 @@ func refused(err error) bool {
 // ask sends a request. With a token, the reply is streamed to it.
 func (c *Client) ask(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	m := c.endpoint.model
-	r = c.supported(withDefaults(r, m))
+	r, err := c.begun(ctx, c.supported(withDefaults(r, m)))
+	if err != nil {
+		return chat.Reply{}, err
+	}
 	body, err := c.wire.encode(r, token != nil)
 	var data []byte
 	if err == nil {
@@ -115,7 +121,7 @@ func (c *Client) ask(ctx context.Context, r Request, token func(string)) (chat.R
 			Hint: "check the tools, the schema and the content blocks", Err: err,
 		})
 	}
-	request := call{place: c.wire.path, body: data, node: r.Node}
+	request := call{place: c.wire.path, body: data, node: r.Node, values: valuesOf(ctx, r), conversation: conversationID(r)}
 	start := time.Now()
 	var reply chat.Reply
 	if token == nil {
@@ -133,10 +139,17 @@ func (c *Client) ask(ctx context.Context, r Request, token func(string)) (chat.R
 		})
 		reply.FirstText = first
 	}
+	if err == nil {
+		reply, err = threaded(r, reply)
+		err = c.endpoint.undecoded(err)
+	}
 	if err != nil {
 		return chat.Reply{}, err
 	}
 	reply.Latency, reply.Attempts, reply.Cost = time.Since(start), 1, cost(m, reply.Usage)
+	if request.conversation != "" {
+		reply.TraceID = trace.ID(request.conversation)
+	}
 	return reply, nil
 }
 

@@ -77,7 +77,7 @@ func (e *EndpointEmbedder) ask(ctx context.Context, texts []string) ([][]float64
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.endpoint.post(ctx, call{place: e.format.place, body: body})
+	answer, err := e.endpoint.post(ctx, call{place: e.format.place, body: body, values: valuesOf(ctx, Request{})})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/outbound"
+	"rehearse/internal/template"
+	"rehearse/internal/trace"
 )
 
 // endpoint is one address with its key. Bodies go through it as bytes.
@@ -25,6 +27,7 @@ type endpoint struct {
 	key, keyName string
 	bearer       bool
 	secrets      secrets
+	extras       extras
 }
 
 func newEndpoint(m config.Model, o Options) (*endpoint, error) {
@@ -63,6 +66,9 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	}
 	e.secrets = newSecrets(e.key, address)
 	e.secrets.mask = o.Mask
+	if e.extras, err = newExtras(m); err != nil {
+		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error())), Hint: "check `headers:` and `body:` of the model"})
+	}
 	transport := o.Transport
 	if transport == nil {
 		transport = outbound.Transport()
@@ -86,6 +92,11 @@ type call struct {
 	node string
 	// streamed asks for the answer as server-sent events.
 	streamed bool
+	// bare is true of a request that is not for a reply: the configured body does not belong into it.
+	bare bool
+	// values is what placeholders stand for. conversation is the id of the target's conversation; empty where the model is not the target.
+	values       template.Values
+	conversation string
 }
 
 // post sends one request and returns the body of a successful answer. The error is an *Error or the context's.
@@ -101,7 +112,14 @@ func (e *endpoint) post(ctx context.Context, c call) ([]byte, error) {
 // open sends one request and returns a successful answer. The caller reads its body, which is bounded, and closes it.
 // The error is an *Error or the context's.
 func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address(c.place), bytes.NewReader(c.body))
+	body, err := c.body, error(nil)
+	if !c.bare {
+		body, err = e.extras.merge(body, &c.values)
+	}
+	if err != nil {
+		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address(c.place), bytes.NewReader(body))
 	if err != nil {
 		return nil, e.unreachable(err)
 	}
@@ -123,6 +141,13 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	}
 	if c.node != "" {
 		req.Header.Set(NodeHeader, url.PathEscape(c.node))
+	}
+	if c.conversation != "" {
+		req.Header.Set(trace.ConversationHeader, c.conversation)
+		req.Header.Set(trace.ParentHeader, trace.Parent(trace.ID(c.conversation)))
+	}
+	if err := e.extras.setHeaders(req.Header, &c.values); err != nil {
+		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
 	}
 	res, err := e.client.Do(req)
 	if err != nil {

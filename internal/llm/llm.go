@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/template"
 )
 
 // Model generates the next message of a conversation.
@@ -27,8 +28,20 @@ type Request struct {
 	TopP        *float64       `json:"top_p,omitempty"`
 	Seed        *int           `json:"seed,omitempty"`
 	MaxTokens   int            `json:"max_tokens,omitempty"`
+	// Thread is the conversation that the provider keeps; nil for one that is sent whole. Reply.Thread says how it goes on.
+	Thread *Thread `json:"thread,omitempty"`
 	// Node names the part of an agent that asks. It goes over the wire as a header beside the request, not in it.
 	Node string `json:"-"`
+	// Conversation is what placeholders stand for, if the model is the target of a conversation. Such a request also bears the conversation's id and
+	// trace. Both are beside the request.
+	Conversation *template.Values `json:"-"`
+}
+
+// Thread is a conversation that a provider keeps.
+type Thread struct {
+	// State is config.Model's. ID is that of the last answer or of the conversation; empty at its beginning.
+	State string `json:"state"`
+	ID    string `json:"id,omitempty"`
 }
 
 // NodeHeader is the header that carries Request.Node, percent-encoded where a header cannot hold it.

@@ -86,7 +86,7 @@ func openAIWire(m config.Model, d dialect) (wire, *Error) {
 		}, nil
 	case "responses":
 		return wire{
-			path:           place{path: "responses"},
+			path: place{path: "responses"}, conversations: place{path: "conversations"},
 			encode:         func(r Request, streamed bool) (any, error) { return encodeResponses(m, r, streamed) },
 			decode:         func(_ Request, body []byte) (chat.Reply, error) { return decodeResponses(body) },
 			assemble:       func(_ Request, token func(string)) assembler { return &responsesAssembly{token: token} },

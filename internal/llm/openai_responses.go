@@ -20,10 +20,18 @@ type responsesBody struct {
 	sampling
 	MaxTokens int  `json:"max_output_tokens,omitempty"`
 	Stream    bool `json:"stream,omitempty"`
+	// Previous is the response that this one goes on from, Conversation the conversation to which it belongs; at most one is set.
+	Previous     string `json:"previous_response_id,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
 }
 
 func encodeResponses(m config.Model, r Request, streamed bool) (any, error) {
 	body := responsesBody{Model: m.Name, Input: []object{}, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens, Stream: streamed}
+	if t := r.Thread; t != nil && t.State == stateConversation {
+		body.Conversation = t.ID
+	} else if t != nil {
+		body.Previous = t.ID
+	}
 	ids := callIDs{}
 	for i, message := range r.Messages {
 		items, err := responsesItems(message, &ids)
@@ -91,6 +99,7 @@ func responsesItems(m chat.Message, ids *callIDs) ([]object, error) {
 
 // responsesAnswer is a response (https://platform.openai.com/docs/api-reference/responses/object).
 type responsesAnswer struct {
+	ID         string       `json:"id"`
 	Error      *answerError `json:"error"`
 	Incomplete *struct {
 		Reason string `json:"reason"`
@@ -124,7 +133,7 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 	if len(a.Output) == 0 {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
-	reply := chat.Reply{Usage: chat.Usage{Unknown: true}}
+	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID}
 	if a.Usage != nil && a.Usage.Total() > 0 {
 		reply.Usage = *a.Usage
 	}
