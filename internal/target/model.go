@@ -5,7 +5,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"rehearse/internal/chat"
@@ -13,13 +12,23 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
+	"rehearse/internal/template"
+	"rehearse/internal/tool"
 )
 
 // Model is a language model as a target. It is sent the conversation and nothing else. It is safe for concurrent use.
 type Model struct {
 	Model llm.Model
-	// Parameters apply to every request; their Messages are ignored.
+	// Parameters apply to every request; their Messages are ignored. A ToolChoice that forces a call holds for the first request of each turn.
 	Parameters llm.Request
+	// Tools answer the model's calls. Without any, a turn ends with the calls.
+	Tools tool.Set
+	// MaxToolRounds is how often a turn may go on with the results of tools; 0 means 8.
+	MaxToolRounds int
+	// Stream asks for replies in pieces.
+	Stream bool
+	// State is how the provider keeps the conversation (config.Model.State); empty sends all of it each time.
+	State string
 }
 
 var _ runner.Target = (*Model)(nil)
@@ -41,7 +50,15 @@ func (ModelConfig) open(m config.Model, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Model: model, Parameters: llm.ParametersOf(m)}, nil
+	t := &Model{Model: model, Parameters: llm.ParametersOf(m), Tools: m.Tools, MaxToolRounds: m.MaxToolRounds, State: m.State}
+	t.Stream = m.Stream != nil && *m.Stream
+	t.Parameters.ToolChoice = m.ToolChoice
+	for _, declared := range m.Tools {
+		t.Parameters.Tools = append(t.Parameters.Tools, llm.Tool{
+			Name: declared.Name, Description: declared.Description, Parameters: declared.Parameters,
+		})
+	}
+	return t, nil
 }
 
 func (ModelConfig) asks(_ context.Context, m config.Model, _ Parts) (Asks, error) {
@@ -59,68 +76,36 @@ func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error
 		parameters.Seed = cmp.Or(s.Seed, parameters.Seed)
 	}
 	said, err := before(o.Test)
-	return &modelSession{Model: m, earlier: said, parameters: parameters, history: withResults(said)}, err
+	values := template.Values{ConversationID: o.ConversationID, SessionID: o.ConversationID, TestID: o.Test.ID, Trial: max(1, o.Trial), Vars: o.Test.Vars}
+	return &modelSession{Model: m, earlier: said, parameters: parameters, values: values, tools: m.Tools.Begin(), history: withResults(said)}, err
 }
 
 type modelSession struct {
 	*Model
 	earlier
 	parameters llm.Request
+	values     template.Values
+	tools      *tool.Session
 	history    []chat.Message
+	// thread is the id by which the provider keeps the first kept messages of history; empty for none.
+	thread string
+	kept   int
 }
 
-// Send asks the model with the whole history and keeps the actual answer.
+// Send asks the model with the whole history, and again with the results of its tools until it calls none. It keeps the actual answer.
 func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	request := s.parameters
-	request.Messages = append(s.history, chat.Message{Role: chat.User, Content: message})
-	reply, err := s.Model.Model.Generate(ctx, request)
+	mark := s.tools.Mark()
+	t := modelTurn{modelSession: s, values: s.values, said: append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message}), thread: s.thread, kept: s.kept}
+	t.values.Turn++
+	t.values.Message, t.values.History = message.String(), s.history
+	reply, err := t.take(ctx)
 	if err != nil {
-		return chat.Reply{}, err
+		s.tools.Return(mark)
+		return reply, err
 	}
-	s.history = append(append(request.Messages, reply.Message()), results(reply.ToolCalls, nil)...)
+	s.history, s.thread, s.kept = t.said, t.thread, t.kept
+	s.values.Turn++
 	return reply, nil
-}
-
-// withResults returns messages in which a tool message follows for each call of an assistant: providers refuse a history that lacks one.
-// Tool messages that are there stay as they are.
-func withResults(messages []chat.Message) []chat.Message {
-	complete := make([]chat.Message, 0, len(messages))
-	for i, m := range messages {
-		complete = append(complete, m)
-		if len(m.ToolCalls) == 0 && m.Role != chat.Tool || i+1 < len(messages) && messages[i+1].Role == chat.Tool {
-			continue
-		}
-		// This is the last message of a group: an assistant's with calls, and the results that follow it.
-		first := i
-		for first > 0 && messages[first].Role == chat.Tool {
-			first--
-		}
-		complete = append(complete, results(messages[first].ToolCalls, messages[first+1:i+1])...)
-	}
-	return slices.Clip(complete)
-}
-
-// results returns a tool message for each call that none of the given ones answers.
-func results(calls []chat.ToolCall, given []chat.Message) []chat.Message {
-	var messages []chat.Message
-	for _, call := range calls {
-		if !slices.ContainsFunc(given, func(m chat.Message) bool { return m.ToolCallID == call.ID }) {
-			messages = append(messages, chat.Message{Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: resultOf(call)}})
-		}
-	}
-	return messages
-}
-
-// resultOf returns what the model reads as the result of a call: what is known of it, or that it was not carried out.
-func resultOf(call chat.ToolCall) string {
-	if len(call.Result) > 0 {
-		return string(call.Result)
-	}
-	data, err := json.Marshal(map[string]string{"error": "the tool " + call.Name + " was not carried out"})
-	if err != nil { // a text is always JSON
-		return "error"
-	}
-	return string(data)
 }
 
 // Close does nothing: a model keeps no session.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
@@ -52,7 +53,7 @@ func TestModelIsSentTheConversation(t *testing.T) {
 	want := llm.Request{Temperature: new(0.5), Messages: []chat.Message{
 		chat.Say(chat.System, "S"), chat.Say(chat.User, "one"), chat.Say(chat.Assistant, "one (2)"), chat.Say(chat.User, "two"),
 	}}
-	if diff := cmp.Diff(want, p.asked[2]); diff != "" {
+	if diff := cmp.Diff(want, p.asked[2], cmpopts.IgnoreFields(llm.Request{}, "Conversation")); diff != "" {
 		t.Errorf("request mismatch (-want +got):\n%s", diff)
 	}
 }
