@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
-			"agent": startAgent, "agents": startAgents,
+			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked,
 		},
 	})
 }

@@ -37,30 +37,15 @@ func eachVendor(t *testing.T, answer func(llmtest.Asked) llmtest.Answer, test fu
 				v := vendor{name: name, model: config.Model{Provider: name, Name: "model-1"}}
 				switch name {
 				case "responses":
-					v.model.Provider, v.model.API = "openai", "responses"
+					v.model.Provider, v.model.API, v.model.BaseURL = "openai", "responses", s.Base(name)
 				case "azure-dated":
-					v.model.Provider, v.model.APIVersion = "azure", "2024-10-21"
+					v.model.Provider, v.model.APIVersion, v.model.BaseURL = "azure", "2024-10-21", s.Base(name)
 				}
-				v.env = environment(v.model.Provider, s.Base(name))
+				v.env = s.Environ()
 				test(t, s, v, &asking{t, client(t, v.model, v.env, nil), streamed})
 			})
 		}
 	}
-}
-
-// environment has the address and the key of a provider.
-func environment(provider, base string) map[string]string {
-	prefix := strings.ToUpper(provider)
-	env := map[string]string{prefix + "_API_KEY": llmtest.Key, prefix + "_BASE_URL": base}
-	switch provider {
-	case "azure":
-		env = map[string]string{"AZURE_OPENAI_ENDPOINT": base, "AZURE_OPENAI_API_KEY": llmtest.Key}
-	case "google":
-		env = map[string]string{"GOOGLE_GEMINI_BASE_URL": base, "GEMINI_API_KEY": llmtest.Key}
-	case "ollama":
-		env = map[string]string{"OLLAMA_HOST": strings.TrimSuffix(base, "/v1")}
-	}
-	return env
 }
 
 func client(t testing.TB, m config.Model, env map[string]string, warn func(string)) *llm.Client {
@@ -340,11 +325,12 @@ func TestVendorsKeys(t *testing.T) {
 		if v.name == "ollama" {
 			return
 		}
-		variable := ""
-		for name := range v.env {
-			if strings.HasSuffix(name, "_API_KEY") {
-				variable = name
-			}
+		variable := strings.ToUpper(v.model.Provider) + "_API_KEY"
+		switch v.model.Provider {
+		case "azure":
+			variable = "AZURE_OPENAI_API_KEY"
+		case "google":
+			variable = "GEMINI_API_KEY"
 		}
 		v.env[variable] = "wrong-key-9876"
 		m.model = client(t, v.model, v.env, nil)
@@ -375,7 +361,7 @@ func TestVendorsHistories(t *testing.T) {
 	s := llmtest.New(t, says("ok"))
 	clients := map[string]*llm.Client{}
 	for _, name := range []string{"anthropic", "google"} {
-		clients[name] = client(t, config.Model{Provider: name, Name: "m"}, environment(name, s.Base(name)), nil)
+		clients[name] = client(t, config.Model{Provider: name, Name: "m"}, s.Environ(), nil)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := llm.Request{Messages: rapid.Custom(anyHistory).Draw(t, "history")}
@@ -462,7 +448,7 @@ func TestVendorsErrorInStream(t *testing.T) {
 			_, _ = w.Write([]byte(tc.body))
 		}))
 		defer server.Close()
-		c := client(t, config.Model{Provider: tc.provider, Name: "m"}, environment(tc.provider, server.URL), nil)
+		c := client(t, config.Model{Provider: tc.provider, Name: "m", BaseURL: server.URL}, map[string]string{}, nil)
 		_, err := c.Stream(t.Context(), user("hi"), func(string) {})
 		var failed *llm.Error
 		if !errors.As(err, &failed) || failed.Fault != tc.fault || failed.Message != tc.words {

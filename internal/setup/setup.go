@@ -120,7 +120,7 @@ func Open(o Options) (*Setup, error) {
 		s.secrets = newRedactor(o.Environ)
 	}
 	transport := outbound.Transport()
-	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text}
+	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.client = outbound.Client(transport)
 	first, err := s.configured(o.Config)
 	if err != nil {

@@ -79,6 +79,13 @@ type Server struct {
 // New starts a server, whose answers the function gives. The test ends it.
 func New(t testing.TB, answer func(Asked) Answer) *Server {
 	t.Helper()
+	s := Start(answer)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server, whose answers the function gives. The caller closes it.
+func Start(answer func(Asked) Answer) *Server {
 	s := &Server{answer: answer, signed: map[string]string{}, responses: map[string]bool{}}
 	mux := http.NewServeMux()
 	for _, name := range Vendors() {
@@ -86,7 +93,6 @@ func New(t testing.TB, answer func(Asked) Answer) *Server {
 		mux.Handle("POST /"+name+"/", http.StripPrefix("/"+name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) })))
 	}
 	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
 	return s
 }
 
@@ -104,6 +110,18 @@ func (s *Server) Base(name string) string {
 		return s.URL + "/" + name
 	}
 	return s.URL + "/" + name + "/v1"
+}
+
+// Environ returns the variables with the addresses and the keys of the server, as a process has them in its environment.
+func (s *Server) Environ() map[string]string {
+	env := map[string]string{
+		"AZURE_OPENAI_ENDPOINT": s.Base("azure"), "AZURE_OPENAI_API_KEY": Key, "ANTHROPIC_BASE_URL": s.Base("anthropic"), "ANTHROPIC_API_KEY": Key,
+		"GOOGLE_GEMINI_BASE_URL": s.Base("google"), "GEMINI_API_KEY": Key, "OLLAMA_HOST": strings.TrimSuffix(s.Base("ollama"), "/v1"),
+	}
+	for _, name := range []string{"openai", "openrouter", "groq", "mistral", "deepseek", "together", "xai"} {
+		env[strings.ToUpper(name)+"_BASE_URL"], env[strings.ToUpper(name)+"_API_KEY"] = s.Base(name), Key
+	}
+	return env
 }
 
 // Asked returns the requests so far.
