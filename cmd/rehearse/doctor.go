@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,8 @@ func newDoctor(env *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything which a run needs is there",
-		Long: `Check the configuration, the folder for results, the store, and the model endpoint that the environment names.
+		Long: `Check the configuration, the folder for results, the store, and the models that configuration and environment name: is the key there, and does
+the server answer, where it is not the provider's own?
 Nothing is asked of a model and nothing is changed but the store. The exit code is 0 when all is well and 3 otherwise.`,
 		Example: "  rehearse doctor",
 		Args:    cobra.NoArgs,
@@ -31,8 +34,8 @@ Nothing is asked of a model and nothing is changed but the store. The exit code 
 			} else {
 				defer env.closed(here)
 				d.checkStore(c.Context(), here)
+				d.checkModels(c.Context(), here)
 			}
-			d.checkEndpoint(c.Context())
 			if d.ill {
 				return &exitError{code: result.ExitNotRun}
 			}
@@ -107,33 +110,52 @@ func (d *doctor) checkStore(ctx context.Context, here *setup.Setup) {
 	d.well("store", "%s, %s", s.Path(), plural(len(runs), "run"))
 }
 
-func (d *doctor) checkEndpoint(ctx context.Context) {
-	key, base := d.env.Getenv("OPENAI_API_KEY"), d.env.Getenv("OPENAI_BASE_URL")
+// checkModels looks at the key of every model that the configuration names. It asks each server for its models, but for the
+// providers' own.
+func (d *doctor) checkModels(ctx context.Context, here *setup.Setup) {
+	found := here.Models()
+	if m := here.Provided("openai"); m.KeySet || !m.Own { // the environment says so
+		found["openai"] = m
+	}
+	seen, remote := map[string]bool{}, false
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		m := found[name]
+		if m.Address == "" && m.Key == "" {
+			continue
+		}
+		remote = true
+		if key := m.Model.Provider + " " + m.Address + " " + m.Key; !seen[key] {
+			seen[key] = true
+			d.checkModel(ctx, here, name, m)
+		}
+	}
+	if !remote {
+		d.note("models", "none is asked over the network: scripted models work; for others set their key, see `rehearse models`")
+	}
+}
+
+func (d *doctor) checkModel(ctx context.Context, here *setup.Setup, name string, m setup.Asked) {
 	switch {
-	case key == "" && base == "":
-		d.note("models", "OPENAI_API_KEY and OPENAI_BASE_URL are not set: scripted models work, openai:… does not")
+	case m.Address == "":
+		d.note("models", "%s: there is no address for %s; see `rehearse models`", name, m.Model.Provider)
 		return
-	case key == "":
-		d.note("models", "OPENAI_API_KEY is not set; a local endpoint may not need one")
-	default:
-		d.well("models", "OPENAI_API_KEY is set")
+	case m.Key != "" && m.KeySet:
+		d.well("models", "%s is set, for %s", m.Key, m.Model.Provider)
+	case m.Key != "" && m.Own:
+		d.note("models", "%s is not set: %s cannot be asked", m.Key, name)
+	case m.Key != "":
+		d.note("models", "%s is not set; a local endpoint may not need one", m.Key)
 	}
-	if base == "" {
-		return
-	}
-	opened, err := d.env.open(setup.Options{})
-	if err != nil {
-		d.bad("endpoint", "%v", err)
+	if m.Own && m.Key != "" {
 		return
 	}
-	defer d.env.closed(opened)
-	lists, err := opened.Endpoint(ctx, base, key)
+	lists, err := here.Lists(ctx, m.Model)
 	switch {
 	case err != nil:
 		d.bad("endpoint", "%v", err)
 	case !lists:
-		d.note("endpoint", "%s answers, but does not list its models", base)
+		d.note("endpoint", "%s answers, but does not list its models", m.Address)
 	default:
-		d.well("endpoint", "%s answers", base)
+		d.well("endpoint", "%s answers", m.Address)
 	}
 }

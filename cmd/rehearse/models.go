@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,9 +21,10 @@ func newModels(env *Env) *cobra.Command {
 	var prices bool
 	c := &cobra.Command{
 		Use:   "models",
-		Short: "List the configured models with their addresses and prices",
-		Long: `List the models of rehearse.yaml, and those of its targets, judge, user and embedder: provider, address, and the price in US dollars per million
-tokens with where it is from. --prices also lists the prices of the configuration and the built-in table.`,
+		Short: "List the configured models and all providers, with their addresses and keys",
+		Long: `List the models of rehearse.yaml, and those of its targets, judge, user and embedder: provider, address, the variable of the key, and the price in
+US dollars per million tokens with where it is from. Then all providers, with where they are asked in this environment and which variable has the
+key. --prices also lists the prices of the configuration and the built-in table.`,
 		Example: `  rehearse models
   rehearse models --prices
   rehearse models --prices --format json`,
@@ -51,8 +53,9 @@ tokens with where it is from. --prices also lists the prices of the configuratio
 
 // modelList is what the command lists.
 type modelList struct {
-	Models []listedModel `json:"models"`
-	Prices *priceList    `json:"prices,omitempty"`
+	Models    []listedModel    `json:"models"`
+	Providers []listedProvider `json:"providers"`
+	Prices    *priceList       `json:"prices,omitempty"`
 }
 
 type listedModel struct {
@@ -61,7 +64,41 @@ type listedModel struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	Address  string `json:"address,omitempty"`
+	listedKey
 	listedPrice
+}
+
+type listedProvider struct {
+	Name    string `json:"name"`
+	Doc     string `json:"doc"`
+	Address string `json:"address,omitempty"`
+	// AddressEnv is the variable that replaces the address.
+	AddressEnv string `json:"address_env,omitempty"`
+	listedKey
+}
+
+// listedKey is the variable of a key. KeySet is nil where there is none.
+type listedKey struct {
+	Key    string `json:"key,omitempty"`
+	KeySet *bool  `json:"key_set,omitempty"`
+}
+
+func keyOf(name string, set bool) listedKey {
+	if name == "" {
+		return listedKey{}
+	}
+	return listedKey{name, &set}
+}
+
+// String returns the key in words, for the end of a sentence; empty for none.
+func (k listedKey) String() string {
+	switch {
+	case k.Key == "":
+		return ""
+	case *k.KeySet:
+		return ", key " + k.Key
+	}
+	return ", key " + k.Key + " (not set)"
 }
 
 // listedPrice is a price in US dollars per million tokens; nil is unknown.
@@ -90,7 +127,10 @@ func listModels(s *setup.Setup, prices bool) modelList {
 		case m.Price.Input != nil:
 			price.From = "table"
 		}
-		l.Models = append(l.Models, listedModel{name, m.Model.Provider, m.Model.Name, m.Address, price})
+		l.Models = append(l.Models, listedModel{name, m.Model.Provider, m.Model.Name, m.Address, keyOf(m.Key, m.KeySet), price})
+	}
+	for _, p := range s.Providers() {
+		l.Providers = append(l.Providers, listedProvider{p.Name, p.Doc, p.Address, p.AddressEnv, keyOf(p.Key, p.KeySet)})
 	}
 	if prices {
 		l.Prices = &priceList{AsOf: llm.PricesAsOf, Config: pricesOf(s.Config().Prices), Table: pricesOf(llm.PriceTable())}
@@ -117,9 +157,17 @@ func (l *modelList) print(w io.Writer) error {
 	for _, m := range l.Models {
 		fmt.Fprintf(w, "%s: %s:%s\n", m.Name, m.Provider, m.Model)
 		if m.Address != "" {
-			fmt.Fprintf(w, "  at %s\n", m.Address)
+			fmt.Fprintf(w, "  at %s%s\n", m.Address, m.listedKey)
 		}
 		fmt.Fprintf(w, "  %s\n", m.listedPrice)
+	}
+	fmt.Fprint(w, "\nproviders:\n")
+	for _, p := range l.Providers {
+		where := p.Doc
+		if p.AddressEnv != "" {
+			where = fmt.Sprintf("at %s (%s)%s", cmp.Or(p.Address, "no address"), p.AddressEnv, p.listedKey)
+		}
+		fmt.Fprintf(w, "  %-11s %s\n", p.Name, where)
 	}
 	if l.Prices == nil {
 		return nil

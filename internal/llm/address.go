@@ -31,6 +31,16 @@ func KeyVariable(m config.Model, o Options) (name string, set bool) {
 	return name, key != ""
 }
 
+// AddressVariable returns the name of the environment variable that replaces the address of a provider; empty for one that is not asked over the
+// network.
+func AddressVariable(provider string) string {
+	p, err := findProvider(provider)
+	if err != nil || p.vendor == nil {
+		return ""
+	}
+	return p.vendor.baseEnv
+}
+
 // Remote reports whether the models of a provider are asked over the network. Nothing is known of an unknown provider, so its are.
 func Remote(provider string) bool {
 	p, err := findProvider(provider)

@@ -14,7 +14,7 @@ import (
 // anthropic is the Messages API (https://platform.claude.com/docs/en/api/messages), which has no seed.
 func anthropic() Provider {
 	return hosted("anthropic", "Claude", &vendor{
-		base: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnvs: []string{"ANTHROPIC_API_KEY"}, keyHeader: "x-api-key",
+		base: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnvs: []string{"ANTHROPIC_API_KEY"}, list: "v1/models", keyHeader: "x-api-key",
 		headers: map[string]string{"anthropic-version": "2023-06-01"},
 		wire: func(m config.Model, _ bool) (wire, *Error) {
 			if m.API != "" {

@@ -87,7 +87,9 @@ func shownAddress(address *url.URL) string {
 // call is one request to an endpoint, a JSON body for a place below the base URL.
 type call struct {
 	place
-	body []byte
+	// method is POST if empty.
+	method string
+	body   []byte
 	// node names the part of an agent that asks; it may be empty.
 	node string
 	// streamed asks for the answer as server-sent events.
@@ -119,11 +121,13 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	if err != nil {
 		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address(c.place), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, orElse(c.method, http.MethodPost), e.address(c.place), bytes.NewReader(body))
 	if err != nil {
 		return nil, e.unreachable(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	req.Header.Set("Accept", "application/json")
 	if c.streamed {
 		req.Header.Set("Accept", "text/event-stream")

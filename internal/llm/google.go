@@ -16,7 +16,7 @@ import (
 func google() Provider {
 	return hosted("google", "Gemini", &vendor{
 		base: "https://generativelanguage.googleapis.com", baseEnv: "GOOGLE_GEMINI_BASE_URL",
-		keyEnvs: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, keyHeader: "x-goog-api-key", embedding: googleEmbedding,
+		keyEnvs: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, list: "v1beta/models", keyHeader: "x-goog-api-key", embedding: googleEmbedding,
 		wire: func(m config.Model, _ bool) (wire, *Error) {
 			if m.API != "" {
 				return wire{}, unknownAPI(m, "leave `api:` out: google has one")

@@ -11,7 +11,7 @@ import (
 // openAI is OpenAI, and any server with its API.
 func openAI() Provider {
 	return hosted("openai", "OpenAI and any server with its API", &vendor{
-		base: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnvs: []string{"OPENAI_API_KEY"}, embedding: openAIEmbedding,
+		base: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnvs: []string{"OPENAI_API_KEY"}, list: "models", embedding: openAIEmbedding,
 		wire: func(m config.Model, public bool) (wire, *Error) {
 			return openAIWire(m, dialect{maxCompletion: public, seed: "seed"})
 		},
@@ -21,7 +21,7 @@ func openAI() Provider {
 // ollama is a local server. OpenAI's key does not belong there.
 func ollama() Provider {
 	return hosted("ollama", "a local Ollama server", &vendor{
-		base: "http://localhost:11434/v1", baseEnv: "OLLAMA_HOST", fromEnv: ollamaBase, embedding: openAIEmbedding,
+		base: "http://localhost:11434/v1", baseEnv: "OLLAMA_HOST", fromEnv: ollamaBase, list: "models", embedding: openAIEmbedding,
 		wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, dialect{seed: "seed"}) },
 	})
 }

@@ -24,6 +24,8 @@ type vendor struct {
 	tokens bool
 	// headers go along with every request.
 	headers map[string]string
+	// list is where it lists its models, below the base URL.
+	list string
 	// wire returns the format in which a model is asked. public says that the address is the provider's own.
 	wire func(m config.Model, public bool) (wire, *Error)
 	// embedding returns the format in which an embedding model is asked; nil for a provider without embeddings.
@@ -33,24 +35,14 @@ type vendor struct {
 // compatible is a provider whose API is OpenAI's, at a base URL of its own; NAME_BASE_URL and NAME_API_KEY are its variables.
 func compatible(name, base string, d dialect) Provider {
 	prefix := strings.ToUpper(name)
-	return hosted(name, "", &vendor{
-		base: base, baseEnv: prefix + "_BASE_URL", keyEnvs: []string{prefix + "_API_KEY"}, embedding: openAIEmbedding,
+	return hosted(name, "as openai", &vendor{
+		base: base, baseEnv: prefix + "_BASE_URL", keyEnvs: []string{prefix + "_API_KEY"}, list: "models", embedding: openAIEmbedding,
 		wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, d) },
 	})
 }
 
-// hosted is a provider whose models are asked over HTTP. Its line of documentation is followed by where and with which key.
+// hosted is a provider whose models are asked over HTTP.
 func hosted(name, doc string, v *vendor) Provider {
-	if doc != "" {
-		doc += ": "
-	}
-	doc += v.baseEnv
-	if v.base != "" {
-		doc += " (" + v.base + ")"
-	}
-	if len(v.keyEnvs) > 0 {
-		doc += ", " + strings.Join(v.keyEnvs, " or ")
-	}
 	return Provider{Name: name, Doc: doc, vendor: v, open: openClient}
 }
 

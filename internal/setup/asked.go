@@ -22,6 +22,9 @@ type Asked struct {
 	// Address is where the model is asked, without user info and query; empty for one in the program. Own says that it is the provider's own.
 	Address string
 	Own     bool
+	// Key is the variable with the key, which is set or not; empty for none.
+	Key    string
+	KeySet bool
 }
 
 // Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
@@ -128,6 +131,7 @@ func (s *Setup) withEmbedder(asks bool, models ...Asked) []Asked {
 func (s *Setup) asked(m config.Model) Asked {
 	a := Asked{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
 	a.Address, a.Own = llm.Address(m, s.models)
+	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
 	return a
 }
 
@@ -159,3 +163,6 @@ func (s *Setup) Models() map[string]Asked {
 	}
 	return models
 }
+
+// Provided returns any model of a provider, as Models has it.
+func (s *Setup) Provided(provider string) Asked { return s.asked(config.Model{Provider: provider, Name: "any"}) }

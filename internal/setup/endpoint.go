@@ -2,42 +2,46 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
+	"rehearse/internal/config"
+	"rehearse/internal/llm"
 )
 
-// endpointTimeout bounds Endpoint: a server that is there lists its models at once.
-const endpointTimeout = 3 * time.Second
+// listTimeout bounds Lists: a server that is there lists its models at once.
+const listTimeout = 3 * time.Second
 
-// Endpoint asks an OpenAI-compatible endpoint for its models. lists is false of one that answers but has no list. Nothing is asked of a model.
-func (s *shared) Endpoint(ctx context.Context, base, key string) (lists bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, endpointTimeout)
+// Lists asks the address of a model which models it has. It is false of one that answers but has no list. Nothing is asked of a model.
+func (s *shared) Lists(ctx context.Context, m config.Model) (bool, error) {
+	bounded, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
-	if err != nil {
-		return false, fmt.Errorf("OPENAI_BASE_URL is no address: it should look like http://127.0.0.1:8089/v1")
+	lists, err := llm.Lists(bounded, m, s.models)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%s: no answer within %s: is the server running?", m, listTimeout)
 	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := s.client.Do(request)
-	if err != nil {
-		return false, fmt.Errorf("%s does not answer: is the server running?", base)
+	return lists, err
+}
+
+// Provider is a provider of models: where its models are asked, and which variable has the key.
+type Provider struct {
+	Name, Doc string
+	// Address is where it is asked in this environment, without user info and query; empty where the address is missing. AddressEnv is the variable
+	// of the address; empty where nothing is asked over the network. Key is the variable of the key, which is set or not; empty for none.
+	Address, AddressEnv, Key string
+	KeySet                   bool
+}
+
+// Providers returns all providers.
+func (s *shared) Providers() []Provider {
+	var providers []Provider
+	for _, p := range llm.Providers() {
+		m := config.Model{Provider: p.Name}
+		shown := Provider{Name: p.Name, Doc: p.Doc, AddressEnv: llm.AddressVariable(p.Name)}
+		shown.Address, _ = llm.Address(m, s.models)
+		shown.Key, shown.KeySet = llm.KeyVariable(m, s.models)
+		providers = append(providers, shown)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // only so that the connection can be used again
-	_ = response.Body.Close()
-	switch response.StatusCode {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return false, nil
-	}
-	if redirect := outbound.Redirect(response); redirect != "" {
-		return false, fmt.Errorf("%s answers GET /models with %s: %s, which is not followed", base, response.Status, redirect)
-	}
-	if response.StatusCode >= 400 {
-		return false, fmt.Errorf("%s answers GET /models with %s", base, response.Status)
-	}
-	return true, nil
+	return providers
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/config"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
 	"rehearse/internal/runner"
@@ -123,7 +124,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			return err
 		},
 		"doctor": func(ctx context.Context) error {
-			_, err := s.Endpoint(ctx, server.URL+"/v1", "sk-1234567890")
+			_, err := s.Lists(ctx, config.Model{Provider: "openai", Name: "m", BaseURL: server.URL + "/v1"})
 			return err
 		},
 	} {
