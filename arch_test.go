@@ -18,7 +18,7 @@ var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec"},
 	{"text", "shell", "curl", "retry", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "tool", "answer", "config"},
 	{
-		"llm/llmtest", "llm", "a2a", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
+		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
@@ -204,6 +204,7 @@ var behindTheDoor = map[string]string{
 	"knowledge":            "kb: what was added and is kept",
 	"llm":                  "mock: its script",
 	"marker":               "chat: signals are left out of what is shown",
+	"mcp":                  "mock --mcp: a server of tools",
 	"mine":                 "flow mine",
 	"orchestrator":         "progress: how far a run is",
 	"replay":               "replay: variants, days and logs",
@@ -217,6 +218,7 @@ var behindTheDoor = map[string]string{
 	"talk":                 "chat: conversations by hand",
 	"target":               "flow chat: settings of a flow's target",
 	"text":                 "text from outside is made harmless for terminals",
+	"tool":                 "mock --mcp: its tools",
 }
 
 // TestDoors holds that cmd/rehearse is a door: each file declares a command, and what it does is in the rooms behind.

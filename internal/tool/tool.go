@@ -129,3 +129,19 @@ func asJSON(n source.Node) json.RawMessage {
 	}
 	return data
 }
+
+// Load reads a file of tools, a mapping with the key tools. For a faulty file the error is a source.Problems.
+func Load(path string, data []byte) (Set, error) {
+	root, err := source.ParseYAML(path, data)
+	if err != nil {
+		return nil, err
+	}
+	var set Set
+	reader := &source.Reader{File: path}
+	n := reader.Node(root, "")
+	n.Read(map[string]func(source.Node){"tools": func(n source.Node) { set = Read(n) }})
+	if n.Kind == source.Map && len(set) == 0 && reader.Problems.Err() == nil {
+		n.Report("add `tools:`, a list", "there are no tools")
+	}
+	return set, reader.Problems.Err()
+}
