@@ -120,11 +120,11 @@ func TestSimulatedTalks(t *testing.T) {
 			[]string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndStop, result.Pass, "",
 		},
 		{
-			"a stop that cannot be decided", "id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}",
+			"a stop that cannot be decided", "id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}\nevery_turn: [{type: contains, value: z}]",
 			&agent{answer: func(int, []chat.Message) (chat.Reply, error) {
 				return chat.Reply{Text: "a", Cost: chat.Cost{Unknown: true}}, nil
 			}}, []string{"1", "2"},
-			[]string{"turn-1 pass 1"}, "", result.Error, "JUDGE_ERROR",
+			[]string{"turn-1 fail 0"}, "", result.Error, "JUDGE_ERROR",
 		},
 		{
 			"a failed turn stops", "id: t\non_turn_failure: stop\nuser: {goal: x}\nevery_turn: [{type: contains, value: a}]\nassertions: [{type: contains, value: a}]", answers("a", "b"), []string{"1", "2", "3"},
