@@ -45,6 +45,8 @@ type Answer struct {
 	Reasoning string
 	// Why says why there is no verdict.
 	Why string
+	// Orders has, of a pair, the verdict with the answers as they stand and with each in the other's place; empty without them.
+	Orders []Verdict
 	// Votes has the answer of each voter, where there are several.
 	Votes []Vote
 }
@@ -162,7 +164,7 @@ func (p *Progress) count(a *Asked, threshold float64) {
 		p.Undecided++
 	case people == judged:
 		p.Agreed++
-	case people == Pass || people == Fail:
+	case people != Split:
 		p.Differing++
 	}
 }
@@ -212,6 +214,13 @@ func (a *Asked) answer(v grader.Verdict, err error, threshold float64) Answer {
 	if err != nil {
 		return Answer{Verdict: Undecided, Why: err.Error()}
 	}
+	if a.Pair {
+		answer := Answer{Verdict: preference(v.Score), Reasoning: text.Clip(v.Reasoning, maxReasoning)}
+		if v.Orders != nil {
+			answer.Orders = []Verdict{preference(v.Orders[0]), preference(v.Orders[1])}
+		}
+		return answer
+	}
 	if a.Scored() {
 		return Answer{Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning)}
 	}
@@ -222,41 +231,57 @@ func (a *Asked) answer(v grader.Verdict, err error, threshold float64) Answer {
 	return Answer{Verdict: verdictOf(check.Satisfied), Reasoning: text.Clip(check.Reasoning, maxReasoning)}
 }
 
+// preference is the verdict on a pair by the score of its first answer.
+func preference(score float64) Verdict {
+	switch score {
+	case 1:
+		return A
+	case 0:
+		return B
+	}
+	return Tie
+}
+
 // criterionID is what the criterion of an item is called when the judge is asked, as the first criterion of a list is in a run.
 const criterionID = "criterion-1"
 
-// question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form.
+// question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form. Of a pair it asks which answer
+// is better.
 func (a *Asked) question() grader.Question {
 	q := grader.Question{Mode: grader.Checklist, Input: a.Input, Output: a.Output, Expected: a.Expected}
-	if a.Scored() {
+	switch {
+	case a.Pair:
+		q.Mode, q.Other, q.Criteria = grader.Compare, a.Other, a.Criterion
+	case a.Scored():
 		q.Mode, q.Criteria = grader.Free, a.Criterion
-	} else {
+	default:
 		q.Rubrics = []grader.Rubric{{ID: criterionID, Outcome: a.Criterion}}
 	}
 	return q
 }
 
-// people returns the verdict of most people who gave one, Unclear when nobody did, and Split when there are as many of both. Scores count by their mean.
+// people returns the verdict that most people gave, Unclear when nobody gave one, and Split when no verdict has the most. Scores count by their
+// mean.
 func (i *Item) people(threshold float64) Verdict {
 	if i.Scored() {
 		return verdictOf(i.score() >= threshold)
 	}
-	pass, fail := 0, 0
+	votes := map[Verdict]int{}
 	for _, l := range i.Labels {
-		switch l.Verdict {
-		case Pass:
-			pass++
-		case Fail:
-			fail++
+		if l.Verdict != Unclear {
+			votes[l.Verdict]++
 		}
 	}
-	switch {
-	case pass+fail == 0:
-		return Unclear
-	case pass == fail:
-		return Split
+	best, most := Unclear, 0
+	for v, n := range votes {
+		switch {
+		case n > most:
+			best, most = v, n
+		case n == most:
+			best = Split
+		}
 	}
-	return verdictOf(pass > fail)
+	return best
 }
 
 // score is the mean of the scores that people gave.

@@ -204,3 +204,39 @@ func TestStop(t *testing.T) {
 		}
 	}
 }
+
+// preferring is a judge that always prefers the answer "good", and otherwise the first place.
+type preferring struct{}
+
+func (preferring) Ask(_ context.Context, q grader.Question) (grader.Verdict, error) {
+	prefers := func(a, b string) float64 {
+		switch {
+		case strings.HasPrefix(a, "good") != strings.HasPrefix(b, "good"):
+			return map[bool]float64{true: 1, false: 0}[strings.HasPrefix(a, "good")]
+		}
+		return 1
+	}
+	v := grader.Verdict{Orders: &[2]float64{prefers(q.Output, q.Other), 1 - prefers(q.Other, q.Output)}}
+	if v.Score = v.Orders[0]; v.Orders[0] != v.Orders[1] {
+		v.Score = 0.5
+	}
+	return v, nil
+}
+
+// Pairs have three verdicts, and are asked about in both orders.
+func TestPairs(t *testing.T) {
+	row := func(n int, a, b, label string) string {
+		return fmt.Sprintf(`{"question": "q%d", "answer_a": %q, "answer_b": %q, "winner": %q}`, n, a, b, label)
+	}
+	l := load(t, row(1, "good", "bad", "model_a"), row(2, "bad", "good", "b"), row(3, "bad", "poor", "tie"), row(4, "bad", "poor", "a"), row(5, "good", "bad", "tie"))
+	o := calibrate.Options{Workers: 2}
+	asked, use := calibrate.Ask(t.Context(), nil, preferring{}, l, o)
+	r := calibrate.New("j", l, asked, use, o, calibrate.Gate{})
+	if r.N != 5 || r.Agreed != 3 || r.Preferences[calibrate.A][calibrate.Tie] != 1 || r.Preferences[calibrate.Tie][calibrate.A] != 1 || r.Confusion != (calibrate.Confusion{}) {
+		t.Fatalf("%+v", r.Figures)
+	}
+	near(t, "κ", r.Kappa, 0.375)
+	if s := r.Swap; s == nil || s.N != 5 || s.Consistent != 3 || s.First != 2 || s.Second != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -14,10 +14,14 @@ type Verdict string
 // The verdicts. Unclear is a person's, Split that of people of whom as many say pass as fail, and Undecided what a judge gave no usable answer
 // to.
 const (
-	Pass      Verdict = "pass"
-	Fail      Verdict = "fail"
-	Unclear   Verdict = "unclear"
-	Split     Verdict = "split"
+	Pass    Verdict = "pass"
+	Fail    Verdict = "fail"
+	Unclear Verdict = "unclear"
+	Split   Verdict = "split"
+	// Of a pair, which answer is better.
+	A         Verdict = "a"
+	B         Verdict = "b"
+	Tie       Verdict = "tie"
 	Undecided Verdict = "undecided"
 )
 
@@ -35,10 +39,12 @@ func columns() map[string][]string {
 		"id":        {"id"},
 		"question":  {"question", "input"},
 		"answer":    {"answer", "output", "actual_output"},
+		"a":         {"answer_a", "output_a"},
+		"b":         {"answer_b", "output_b"},
 		"expected":  {"expected_output", "reference"},
 		"context":   {"context"},
 		"criterion": {"criterion", "assertion"},
-		"label":     {"label", "verdict"},
+		"label":     {"label", "verdict", "winner"},
 		"score":     {"score"},
 		"annotator": {"annotator", "author"},
 		"judged":    {"judged"},
@@ -98,20 +104,38 @@ func (l *loader) read(n source.Node) row {
 	if answer, ok := l.field(n, "answer"); ok {
 		item.answered, item.Output = true, answer.Text()
 	}
+	l.pair(n, item)
 	if judged, ok := l.field(n, "judged"); ok {
-		item.Judged = verdictIn(judged, false)
+		item.Judged = verdictIn(judged, item.Pair, false)
 	}
-	l.said(n, &r.label)
+	l.said(n, &r.label, item.Pair)
 	if item.Criterion == "" {
 		n.Report("say in a column criterion what the person decided", "the row has no criterion")
 	}
 	if !item.answered && item.Judged == "" {
 		n.Report("add the answer, or what the judge said of it in a column judged", "the row has no answer to be judged")
 	}
-	if item.Judged != "" && r.label.Score != nil {
-		n.Report("use a label pass or fail beside judged", "a score cannot be held against a verdict of the judge")
+	if (item.Judged != "" || item.Pair) && r.label.Score != nil {
+		n.Report("use a label", "a score cannot be held against a verdict of the judge, nor decide between two answers")
 	}
 	return r
+}
+
+// pair reads two answers that were compared.
+func (l *loader) pair(n source.Node, item *Item) {
+	first, hasFirst := l.field(n, "a")
+	second, hasSecond := l.field(n, "b")
+	switch {
+	case !hasFirst && !hasSecond:
+		return
+	case !hasFirst || !hasSecond || item.answered:
+		n.Report("write answer_a and answer_b, or answer alone", "the row has neither one answer nor two")
+	}
+	item.Pair, item.answered = true, true
+	item.Output, item.Other = first.Text(), second.Text()
+	if item.Criterion == "" {
+		item.Criterion = "Is the better answer to the question"
+	}
 }
 
 // place names the answer of a run that a row is about: its suite, test, target, trial and item. It is empty for other rows.
@@ -130,14 +154,14 @@ func (l *loader) place(n source.Node) string {
 }
 
 // said reads a person's label or score.
-func (l *loader) said(n source.Node, label *Label) {
+func (l *loader) said(n source.Node, label *Label, pair bool) {
 	verdict, hasVerdict := l.field(n, "label")
 	score, hasScore := l.field(n, "score")
 	switch {
 	case hasVerdict && hasScore:
 		score.Report("keep one of the two", "the row has a label and a score")
 	case hasVerdict:
-		label.Verdict = verdictIn(verdict, true)
+		label.Verdict = verdictIn(verdict, pair, true)
 	case hasScore:
 		x, ok := score.Float()
 		if !ok || x < 0 || x > 1 {
@@ -150,23 +174,22 @@ func (l *loader) said(n source.Node, label *Label) {
 	}
 }
 
-// verdictIn reads pass, fail and, where it is allowed, unclear.
-func verdictIn(n source.Node, unclear bool) Verdict {
-	if n.Kind == source.String || n.Kind == source.Bool {
-		switch strings.ToLower(strings.TrimSpace(n.Scalar)) {
-		case "pass", "true", "yes":
-			return Pass
-		case "fail", "false", "no":
-			return Fail
-		case "unclear":
-			if unclear {
-				return Unclear
-			}
-		}
-	}
+// verdictIn reads pass or fail, of a pair a, b or tie, and unclear where it is allowed.
+func verdictIn(n source.Node, pair, unclear bool) Verdict {
+	words := map[string]Verdict{"pass": Pass, "true": Pass, "yes": Pass, "fail": Fail, "false": Fail, "no": Fail}
 	hint := "write pass or fail"
+	if pair {
+		words = map[string]Verdict{"a": A, "model_a": A, "b": B, "model_b": B, "tie": Tie}
+		hint = "write a, b or tie"
+	}
 	if unclear {
-		hint = "write pass, fail or unclear"
+		words["unclear"] = Unclear
+		hint = strings.Replace(hint, " or ", ", ", 1) + " or unclear"
+	}
+	if n.Kind == source.String || n.Kind == source.Bool {
+		if v, known := words[strings.ToLower(strings.TrimSpace(n.Scalar))]; known {
+			return v
+		}
 	}
 	n.Report(hint, "%q is no verdict", n.Scalar)
 	return ""

@@ -21,6 +21,8 @@ type Figures struct {
 	Alpha         *float64    `json:"alpha"`
 	AlphaInterval *[2]float64 `json:"alpha_interval"`
 	Confusion     Confusion   `json:"confusion"`
+	// Preferences counts pairs by the verdict of people and then that of the judge, each of a, b and tie; nil without pairs.
+	Preferences map[Verdict]map[Verdict]int `json:"preferences,omitempty"`
 	// FalsePass is the share of what people failed that the judge passes, FalseFail the share of what they passed that it fails.
 	FalsePass Share `json:"false_pass"`
 	FalseFail Share `json:"false_fail"`
@@ -82,7 +84,7 @@ func figuresOf(items []*Asked, threshold float64) Figures {
 			continue
 		}
 		people, judge = append(people, first), append(judge, second)
-		f.Confusion.add(first, second)
+		f.add(a.Pair, first, second)
 		if a.Scored() {
 			own := *a.Answers[0].Score
 			human, judged = append(human, a.score()), append(judged, own)
@@ -90,7 +92,7 @@ func figuresOf(items []*Asked, threshold float64) Figures {
 		}
 	}
 	c := f.Confusion
-	f.N, f.Agreed = len(people), c.PassPass+c.FailFail
+	f.N = len(people)
 	if agreed := shareOf(f.Agreed, f.N); f.N > 0 {
 		f.Accuracy, f.AccuracyInterval = agreed.Rate, agreed.Interval
 	}
@@ -103,8 +105,18 @@ func figuresOf(items []*Asked, threshold float64) Figures {
 	return f
 }
 
-func (c *Confusion) add(people, judge Verdict) {
+// add counts one answer, or one pair.
+func (f *Figures) add(pair bool, people, judge Verdict) {
+	if people == judge {
+		f.Agreed++
+	}
+	c := &f.Confusion
 	switch {
+	case pair:
+		if f.Preferences == nil {
+			f.Preferences = map[Verdict]map[Verdict]int{A: {A: 0, B: 0, Tie: 0}, B: {A: 0, B: 0, Tie: 0}, Tie: {A: 0, B: 0, Tie: 0}}
+		}
+		f.Preferences[people][judge]++
 	case people == Pass && judge == Pass:
 		c.PassPass++
 	case people == Pass:

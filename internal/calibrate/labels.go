@@ -29,7 +29,7 @@ const (
 type Label struct {
 	// Annotator is empty where the file names nobody.
 	Annotator string
-	// Verdict is Pass, Fail or Unclear; empty where there is a score.
+	// Verdict is Pass, Fail or Unclear, of a pair A, B, Tie or Unclear; empty where there is a score.
 	Verdict Verdict
 	// Score is between 0 and 1; nil where there is a verdict.
 	Score *float64
@@ -40,9 +40,12 @@ type Item struct {
 	// ID is the file's, else made of the row's line, as row-2.
 	ID string
 	// Line is that of the first row of the item.
-	Line      int
-	Input     []chat.Message
-	Output    string
+	Line   int
+	Input  []chat.Message
+	Output string
+	// Pair says that people compared two answers, Output and Other.
+	Pair      bool
+	Other     string
 	Expected  string
 	Criterion string
 	Labels    []Label
@@ -212,6 +215,8 @@ func (l *loader) row(v source.Value, line int) error {
 	case known && slices.ContainsFunc(item.Labels, func(other Label) bool { return other.Annotator == r.label.Annotator }):
 		n.Report("name the people in a column annotator, or remove one of the rows",
 			"the same person labels the answer of line %d again", item.Line)
+	case len(l.Items) > 0 && l.Items[0].Pair != r.item.Pair:
+		n.Report("keep pairs in a file of their own", "the file has answers and pairs of answers")
 	case known && item.Scored() != (r.label.Score != nil):
 		n.Report("use verdicts or scores for all labels of an answer", "the answer of line %d has labels of the other kind", item.Line)
 	default:
@@ -233,7 +238,7 @@ type row struct {
 // content hashes all that is judged, and what a judge said of it.
 func (r row) content() [sha256.Size]byte {
 	i := r.item
-	data, _ := json.Marshal([]any{i.Input, i.Output, i.Expected, i.Criterion, i.Judged, i.Model, i.answered}) // texts only: there is no error
+	data, _ := json.Marshal([]any{i.Input, i.Output, i.Other, i.Expected, i.Criterion, i.Judged, i.Model, i.answered}) // texts only: there is no error
 	return sha256.Sum256(data)
 }
 

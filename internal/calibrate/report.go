@@ -43,6 +43,8 @@ type Report struct {
 	PeopleAlpha         *float64     `json:"people_alpha"`
 	PeopleAlphaInterval *[2]float64  `json:"people_alpha_interval"`
 	Consistency         *Consistency `json:"self_consistency"`
+	// Swap says how far preferences survive when the answers of a pair change places; nil without pairs.
+	Swap *Swap `json:"swap,omitempty"`
 	// Disagreements are the answers on which people and the judge differ, those that only the judge passes first. UndecidedItems have no
 	// verdict of the judge.
 	Disagreements  []Case          `json:"disagreements"`
@@ -76,6 +78,20 @@ type Consistency struct {
 	AgreementInterval *[2]float64 `json:"agreement_interval"`
 	// Undecided counts the asks that brought no verdict.
 	Undecided int `json:"undecided"`
+}
+
+// Swap says how far a judge prefers the same answer at either place.
+type Swap struct {
+	// N counts the comparisons, each asked twice, Consistent those with the same verdict both times.
+	N          int         `json:"n"`
+	Consistent int         `json:"consistent"`
+	Rate       *float64    `json:"rate"`
+	Interval   *[2]float64 `json:"interval"`
+	// First and Second count the comparisons that prefer the first, or the second, place both times, P the two-sided p-value of a judge who
+	// favours neither.
+	First  int     `json:"first"`
+	Second int     `json:"second"`
+	P      float64 `json:"p"`
 }
 
 // Case is one answer of which the report tells.
@@ -113,6 +129,7 @@ func New(judge string, l *Labels, asked []*Asked, use result.JudgeUse, o Options
 	slices.SortStableFunc(r.Disagreements, func(a, b Case) int { return rank(a.Judge) - rank(b.Judge) })
 	r.PeopleAlpha, r.PeopleAlphaInterval = alpha(people, stats.NominalAlpha[Verdict])
 	r.Consistency = consistency(asked, o.Samples)
+	r.Swap = swapOf(asked)
 	r.Gate = gate.decide(r.Figures)
 	r.Notes = r.notes()
 	return r
@@ -186,6 +203,9 @@ func (a *Asked) tell(people Verdict) Case {
 		ID: a.ID, Line: a.Line, Criterion: a.Criterion, People: people, Judge: first.Verdict, JudgeScore: first.Score,
 		Answer: text.Clip(a.Output, maxAnswer), Reasoning: first.Reasoning, Why: first.Why,
 	}
+	if a.Pair {
+		c.Answer = "a: " + text.Clip(a.Output, maxAnswer/2) + " / b: " + text.Clip(a.Other, maxAnswer/2)
+	}
 	if a.Scored() {
 		c.PeopleScore = new(a.score())
 	}
@@ -224,6 +244,38 @@ func consistency(asked []*Asked, samples int) *Consistency {
 		c.Agreement, c.AgreementInterval = &s.Agreement, &s.AgreementInterval
 	}
 	return c
+}
+
+// swapOf compares preferences with those after the answers have changed places; nil when none was asked for.
+func swapOf(asked []*Asked) *Swap {
+	var straight, swapped []stats.Preference
+	place := func(v, first, second Verdict) stats.Preference {
+		switch v {
+		case first:
+			return stats.PreferFirst
+		case second:
+			return stats.PreferSecond
+		}
+		return stats.Tie
+	}
+	count := func(a Answer) {
+		if len(a.Orders) == 2 {
+			straight, swapped = append(straight, place(a.Orders[0], A, B)), append(swapped, place(a.Orders[1], B, A))
+		}
+	}
+	for _, a := range asked {
+		for _, answer := range a.Answers {
+			count(answer)
+			for _, vote := range answer.Votes {
+				count(vote.Answer)
+			}
+		}
+	}
+	s := stats.SwapConsistency(straight, swapped)
+	if s.N == 0 {
+		return nil
+	}
+	return &Swap{N: s.N, Consistent: s.Consistent, Rate: &s.Rate, Interval: &s.Interval, First: s.First, Second: s.Second, P: s.P}
 }
 
 // decide holds figures against the gate. A figure that is not known does not reach anything.
@@ -269,14 +321,17 @@ func (r *Report) notes() []string {
 	if r.N < fewLabels {
 		notes = append(notes, fmt.Sprintf("too few labels: %d can be compared; the interval of κ is too narrow below %d", r.N, fewLabels))
 	}
+	if r.N > 0 && r.Kappa == nil {
+		notes = append(notes, "κ is not defined: people and the judge gave all answers the same verdict")
+	}
+	if r.Preferences != nil {
+		return notes
+	}
 	if n := r.FalsePass.Of; n < fewOfOneKind {
 		notes = append(notes, fmt.Sprintf("too few labels: people failed %d; below %d little is known of what the judge lets pass", n, fewOfOneKind))
 	}
 	if n := r.FalseFail.Of; n < fewOfOneKind {
 		notes = append(notes, fmt.Sprintf("too few labels: people passed %d; below %d little is known of what the judge fails", n, fewOfOneKind))
-	}
-	if r.N > 0 && r.Kappa == nil {
-		notes = append(notes, "κ is not defined: people and the judge gave all answers the same verdict")
 	}
 	return notes
 }

@@ -56,8 +56,15 @@ func (r *Report) summary() [][]string {
 		{"accuracy", rate(r.Accuracy) + fmt.Sprintf(" (%d of %d)", r.Agreed, r.N), rates(r.AccuracyInterval)},
 		{"Cohen's κ", figure(r.Kappa), interval(r.KappaInterval)},
 		{"Krippendorff's α", figure(r.Alpha), interval(r.AlphaInterval)},
-		{"judge passes what people failed", part(r.FalsePass), rates(r.FalsePass.Interval)},
-		{"judge fails what people passed", part(r.FalseFail), rates(r.FalseFail.Interval)},
+	}
+	if r.Preferences == nil {
+		rows = append(rows,
+			[]string{"judge passes what people failed", part(r.FalsePass), rates(r.FalsePass.Interval)},
+			[]string{"judge fails what people passed", part(r.FalseFail), rates(r.FalseFail.Interval)})
+	}
+	if s := r.Swap; s != nil {
+		rows = append(rows, []string{"same with the answers swapped", rate(s.Rate) + fmt.Sprintf(" (%d of %d)", s.Consistent, s.N), rates(s.Interval)},
+			[]string{"always the first, the second", fmt.Sprintf("%d, %d", s.First, s.Second), fmt.Sprintf("p = %.3f", s.P)})
 	}
 	if r.PeopleAlpha != nil {
 		rows = append(rows, []string{"α of the people alone", figure(r.PeopleAlpha), interval(r.PeopleAlphaInterval)})
@@ -80,6 +87,14 @@ func (r *Report) summary() [][]string {
 }
 
 func (r *Report) confusion() [][]string {
+	if r.Preferences != nil {
+		rows := [][]string{{"", "judge a", "judge b", "judge tie"}}
+		for _, people := range []Verdict{A, B, Tie} {
+			of := r.Preferences[people]
+			rows = append(rows, []string{"people " + string(people), text.Count(of[A]), text.Count(of[B]), text.Count(of[Tie])})
+		}
+		return rows
+	}
 	c := r.Confusion
 	return [][]string{
 		{"", "judge pass", "judge fail"},

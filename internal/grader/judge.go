@@ -26,6 +26,7 @@ const (
 	Checklist Mode = "checklist" // each rubric satisfied or not, or scored 0..10 where it has ranges
 	Criteria  Mode = "criteria"  // a score between 0 and 1 per named criterion
 	Free      Mode = "free"      // one score between 0 and 1
+	Compare   Mode = "compare"   // which of two answers is better: 1 for Output, 0 for Other, 0.5 for neither
 )
 
 // Question is what a judge is asked about one exchange.
@@ -34,9 +35,11 @@ type Question struct {
 	// Task is the author's own prompt. It holds nothing of the exchange: {{input}} and {{output}} in it stand for the fields.
 	Task string
 	// Fields are the fields that the judge of a Task gets: input, output, criteria, expected_output. Nil means all that there are.
-	Fields   []string
-	Input    []chat.Message
-	Output   string
+	Fields []string
+	Input  []chat.Message
+	Output string
+	// Other is the second answer of mode Compare.
+	Other    string
 	Expected string
 	Criteria string
 	Rubrics  []Rubric
@@ -68,10 +71,12 @@ type Verdict struct {
 	Checks map[string]RubricCheck `json:"checks,omitempty"`
 	// Scores holds the answers of mode Criteria, each between 0 and 1.
 	Scores map[string]float64 `json:"scores,omitempty"`
-	// Score is the answer of mode Free.
+	// Score is the answer of modes Free and Compare.
 	Score     float64         `json:"score"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Use       result.JudgeUse `json:"-"`
+	// Orders has the answers of mode Compare with Output in the first place, and with Output in the second.
+	Orders *[2]float64 `json:"-"`
 	// Samples are the votes that this verdict was made of, in the order in which they were asked; nil for a single one.
 	Samples []Sample `json:"-"`
 }

@@ -23,7 +23,7 @@ type canary struct {
 
 // plant adds a canary to the criteria of a question. A question for one score has no criteria, and gets none.
 func plant(q grader.Question, words string) (grader.Question, canary) {
-	if words == "" || q.Mode == grader.Free {
+	if words == "" || q.Mode != grader.Checklist && q.Mode != grader.Criteria {
 		return q, canary{}
 	}
 	taken := slices.Clone(q.Names)

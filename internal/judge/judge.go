@@ -118,11 +118,14 @@ func (j *Judge) sample(ctx context.Context, m Named, q grader.Question, sample i
 
 // vote asks one model, with the canary among the criteria. Its use counts as that model's where there are several.
 func (j *Judge) vote(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
+	if q.Mode == grader.Compare {
+		v, err := j.compare(ctx, m, q, sample)
+		v.Use = j.by(v.Use, m)
+		return v, err
+	}
 	asked, canary := plant(q, j.config.Canary)
 	v, err := j.cached(ctx, m, asked, canary, sample)
-	if len(j.config.Panel) > 0 || j.config.Secondary.Model != nil {
-		v.Use = v.Use.By(m.Name)
-	}
+	v.Use = j.by(v.Use, m)
 	if err != nil {
 		return v, err
 	}
@@ -131,7 +134,7 @@ func (j *Judge) vote(ctx context.Context, m Named, q grader.Question, sample int
 
 // complexity is the number of criteria, plus one for every contextUnit characters to be read.
 func complexity(q grader.Question) int {
-	length := len(q.Output) + len(q.Context) + len(q.Task) + len(q.Expected)
+	length := len(q.Output) + len(q.Other) + len(q.Context) + len(q.Task) + len(q.Expected)
 	for _, m := range q.Input {
 		length += len(m.Content.Text)
 	}

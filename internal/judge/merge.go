@@ -56,6 +56,9 @@ func (b *ballot) merge(q grader.Question) grader.Verdict {
 		}
 	default:
 		merged.Score = b.median(1, "", func(v grader.Verdict) float64 { return v.Score })
+		if q.Mode == grader.Compare && merged.Score > 0 && merged.Score < 1 { // also half a tie
+			merged.Score = 0.5
+		}
 	}
 	return merged
 }

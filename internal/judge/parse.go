@@ -67,6 +67,8 @@ func verdictKey(m grader.Mode) string {
 		return "checks"
 	case grader.Criteria:
 		return "scores"
+	case grader.Compare:
+		return "preferred"
 	}
 	return "score"
 }

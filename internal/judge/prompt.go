@@ -70,6 +70,8 @@ func prompt(q grader.Question) llm.Request {
 		if q.Reference != "" {
 			rule += " expected_output describes a good answer; the same substance counts, not the same words."
 		}
+	case grader.Compare:
+		body, rule = comparison{q.Input, q.Output, q.Other, q.Criteria, q.Expected}, compareRule
 	default:
 		body, rule = free(q)
 	}
@@ -148,6 +150,8 @@ func shape(q grader.Question) string {
 		return `{"checks": [` + item + `], "overall_reasoning": "…"}`
 	case grader.Criteria:
 		return `{"scores": {"name": 0..1}, "fail_reasons": ["…"]}`
+	case grader.Compare:
+		return `{"preferred": "a"|"b"|"tie", "reasoning": "one or two sentences"}`
 	}
 	return `{"score": 0..1, "reasoning": "one or two sentences"}`
 }
@@ -186,6 +190,9 @@ func schema(q grader.Question) *llm.Schema {
 		}
 		reasons := map[string]any{"type": "array", "items": text}
 		s = object(map[string]any{"scores": object(scores, q.Names...), "fail_reasons": reasons}, "scores", "fail_reasons")
+	case grader.Compare:
+		choice := map[string]any{"type": "string", "enum": []string{"a", "b", "tie"}}
+		s = object(map[string]any{"preferred": choice, "reasoning": text}, "preferred", "reasoning")
 	default:
 		s = object(map[string]any{"score": number, "reasoning": text}, "score", "reasoning")
 	}

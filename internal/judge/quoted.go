@@ -14,7 +14,7 @@ const maxEscaped = 8
 
 // graded returns the texts that a question asks to judge: all that the author of the test has not written, and the expected output.
 func graded(q grader.Question) []string {
-	texts := []string{q.Output, q.Context, q.Expected, q.Reference}
+	texts := []string{q.Output, q.Other, q.Context, q.Expected, q.Reference}
 	for _, m := range q.Input {
 		texts = append(texts, m.Content.Text)
 		for _, b := range m.Content.Blocks {

@@ -19,6 +19,8 @@ func verdict(q grader.Question, fields map[string]any) (grader.Verdict, error) {
 		return checklist(q, fields)
 	case grader.Criteria:
 		return criteria(q, fields)
+	case grader.Compare:
+		return preferred(fields)
 	}
 	if err := exact(fields, "score", "reasoning"); err != nil {
 		return grader.Verdict{}, err
