@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"rehearse/internal/chat"
@@ -327,5 +329,13 @@ func judged(t result.Totals) string {
 	if t.Judge.Calls+t.Judge.CacheHits == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
+	said := fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
+	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
+		use := t.Judge.Models[name]
+		said += fmt.Sprintf("; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call"))
+		if cost := dollars(use.Cost); cost != "" {
+			said += ", cost " + cost
+		}
+	}
+	return said
 }
