@@ -232,10 +232,12 @@ func TestPairs(t *testing.T) {
 	o := calibrate.Options{Workers: 2}
 	asked, use := calibrate.Ask(t.Context(), nil, preferring{}, l, o)
 	r := calibrate.New("j", l, asked, use, o, calibrate.Gate{})
-	if r.N != 5 || r.Agreed != 3 || r.Preferences[calibrate.A][calibrate.Tie] != 1 || r.Preferences[calibrate.Tie][calibrate.A] != 1 || r.Confusion != (calibrate.Confusion{}) {
+	if r.N != 5 || r.Agreed != 3 || r.Pairs.Preferences[calibrate.A][calibrate.Tie] != 1 || r.Pairs.Preferences[calibrate.Tie][calibrate.A] != 1 || r.Confusion != (calibrate.Confusion{}) {
 		t.Fatalf("%+v", r.Figures)
 	}
 	near(t, "κ", r.Kappa, 0.375)
+	near(t, "weighted κ", r.Pairs.WeightedKappa, 0.5)
+	near(t, "α", r.Alpha, 0.6)
 	if s := r.Swap; s == nil || s.N != 5 || s.Consistent != 3 || s.First != 2 || s.Second != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"math"
+	"slices"
 
 	"rehearse/internal/stats"
 )
@@ -17,12 +18,12 @@ type Figures struct {
 	// Kappa is Cohen's κ of the people's verdict and the judge's.
 	Kappa         *float64    `json:"kappa"`
 	KappaInterval *[2]float64 `json:"kappa_interval"`
-	// Alpha is Krippendorff's α for labels, with the judge as one more rater among the people, also of answers on which people are split.
+	// Alpha is Krippendorff's α for labels, for preferences the ordinal one, with the judge as one more rater among the people, also of answers on which people are split.
 	Alpha         *float64    `json:"alpha"`
 	AlphaInterval *[2]float64 `json:"alpha_interval"`
 	Confusion     Confusion   `json:"confusion"`
-	// Preferences counts pairs by the verdict of people and then that of the judge, each of a, b and tie; nil without pairs.
-	Preferences map[Verdict]map[Verdict]int `json:"preferences,omitempty"`
+	// Pairs compares preferences where people compared answers; nil where nobody did.
+	Pairs *PairFigures `json:"pairs,omitempty"`
 	// FalsePass is the share of what people failed that the judge passes, FalseFail the share of what they passed that it fails.
 	FalsePass Share `json:"false_pass"`
 	FalseFail Share `json:"false_fail"`
@@ -46,6 +47,15 @@ type Share struct {
 	Of       int         `json:"of"`
 	Rate     *float64    `json:"rate"`
 	Interval *[2]float64 `json:"interval"`
+}
+
+// PairFigures compares the preferences of people with those of the judge.
+type PairFigures struct {
+	// Preferences counts pairs by the verdict of people and then that of the judge, each of a, b and tie.
+	Preferences map[Verdict]map[Verdict]int `json:"preferences"`
+	// WeightedKappa is Cohen's κ with linear weights: a tie is half a disagreement.
+	WeightedKappa         *float64    `json:"weighted_kappa"`
+	WeightedKappaInterval *[2]float64 `json:"weighted_kappa_interval"`
 }
 
 // ScoreFigures compares the scores of people with those of the judge.
@@ -98,7 +108,11 @@ func figuresOf(items []*Asked, threshold float64) Figures {
 	}
 	f.FalsePass, f.FalseFail = shareOf(c.FailPass, c.FailPass+c.FailFail), shareOf(c.PassFail, c.PassPass+c.PassFail)
 	f.Kappa, f.KappaInterval = kappa(stats.Kappa(people, judge))
-	f.Alpha, f.AlphaInterval = alpha(raters, stats.NominalAlpha[Verdict])
+	f.Alpha, f.AlphaInterval = verdictAlpha(raters)
+	if f.Pairs != nil {
+		weighted := stats.WeightedKappa(ranks(people), ranks(judge), stats.Linear)
+		f.Pairs.WeightedKappa, f.Pairs.WeightedKappaInterval = kappa(weighted)
+	}
 	if len(human) > 0 {
 		f.Scores = scoreFigures(human, judged, scores)
 	}
@@ -113,10 +127,10 @@ func (f *Figures) add(pair bool, people, judge Verdict) {
 	c := &f.Confusion
 	switch {
 	case pair:
-		if f.Preferences == nil {
-			f.Preferences = map[Verdict]map[Verdict]int{A: {A: 0, B: 0, Tie: 0}, B: {A: 0, B: 0, Tie: 0}, Tie: {A: 0, B: 0, Tie: 0}}
+		if f.Pairs == nil {
+			f.Pairs = &PairFigures{Preferences: map[Verdict]map[Verdict]int{A: {A: 0, B: 0, Tie: 0}, B: {A: 0, B: 0, Tie: 0}, Tie: {A: 0, B: 0, Tie: 0}}}
 		}
-		f.Preferences[people][judge]++
+		f.Pairs.Preferences[people][judge]++
 	case people == Pass && judge == Pass:
 		c.PassPass++
 	case people == Pass:
@@ -178,6 +192,34 @@ func kappa(a stats.Agreement) (*float64, *[2]float64) {
 		return &a.Kappa, nil
 	}
 	return &a.Kappa, &a.Interval
+}
+
+// verdictAlpha returns α of verdicts. Preferences have an order: a tie stands between a and b.
+func verdictAlpha(raters [][]Verdict) (*float64, *[2]float64) {
+	if !slices.ContainsFunc(raters, func(said []Verdict) bool {
+		return slices.ContainsFunc(said, func(v Verdict) bool { return v == A || v == B || v == Tie })
+	}) {
+		return alpha(raters, stats.NominalAlpha[Verdict])
+	}
+	units := make([][]float64, len(raters))
+	for i, said := range raters {
+		units[i] = ranks(said)
+	}
+	return alpha(units, stats.OrdinalAlpha[float64])
+}
+
+// ranks are preferences as numbers: a, a tie, b.
+func ranks(said []Verdict) []float64 {
+	numbers := make([]float64, len(said))
+	for i, v := range said {
+		switch v {
+		case Tie:
+			numbers[i] = 1
+		case B:
+			numbers[i] = 2
+		}
+	}
+	return numbers
 }
 
 // alpha returns α of units with its interval, which is nil when nothing is known of it.

@@ -127,7 +127,7 @@ func New(judge string, l *Labels, asked []*Asked, use result.JudgeUse, o Options
 		r.place(a)
 	}
 	slices.SortStableFunc(r.Disagreements, func(a, b Case) int { return rank(a.Judge) - rank(b.Judge) })
-	r.PeopleAlpha, r.PeopleAlphaInterval = alpha(people, stats.NominalAlpha[Verdict])
+	r.PeopleAlpha, r.PeopleAlphaInterval = verdictAlpha(people)
 	r.Consistency = consistency(asked, o.Samples)
 	r.Swap = swapOf(asked)
 	r.Gate = gate.decide(r.Figures)
@@ -324,7 +324,7 @@ func (r *Report) notes() []string {
 	if r.N > 0 && r.Kappa == nil {
 		notes = append(notes, "κ is not defined: people and the judge gave all answers the same verdict")
 	}
-	if r.Preferences != nil {
+	if r.Pairs != nil {
 		return notes
 	}
 	if n := r.FalsePass.Of; n < fewOfOneKind {

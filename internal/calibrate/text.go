@@ -57,7 +57,9 @@ func (r *Report) summary() [][]string {
 		{"Cohen's κ", figure(r.Kappa), interval(r.KappaInterval)},
 		{"Krippendorff's α", figure(r.Alpha), interval(r.AlphaInterval)},
 	}
-	if r.Preferences == nil {
+	if p := r.Pairs; p != nil {
+		rows = append(rows, []string{"weighted κ (a tie is half)", figure(p.WeightedKappa), interval(p.WeightedKappaInterval)})
+	} else {
 		rows = append(rows,
 			[]string{"judge passes what people failed", part(r.FalsePass), rates(r.FalsePass.Interval)},
 			[]string{"judge fails what people passed", part(r.FalseFail), rates(r.FalseFail.Interval)})
@@ -87,10 +89,10 @@ func (r *Report) summary() [][]string {
 }
 
 func (r *Report) confusion() [][]string {
-	if r.Preferences != nil {
+	if r.Pairs != nil {
 		rows := [][]string{{"", "judge a", "judge b", "judge tie"}}
 		for _, people := range []Verdict{A, B, Tie} {
-			of := r.Preferences[people]
+			of := r.Pairs.Preferences[people]
 			rows = append(rows, []string{"people " + string(people), text.Count(of[A]), text.Count(of[B]), text.Count(of[Tie])})
 		}
 		return rows
