@@ -169,9 +169,6 @@ func (p *Progress) count(a *Asked, threshold float64) {
 	}
 }
 
-// decided reports whether a person has a verdict or a score. Of other items the judge is not asked.
-func (i *Item) decided() bool { return i.people(0) != Unclear }
-
 // ask asks about one item, or takes what the judge said before. An item whose asks were interrupted has no answers.
 func (a *Asked) ask(ctx context.Context, judge grader.Judge, o Options) (use result.JudgeUse) {
 	if !a.decided() {
@@ -258,37 +255,4 @@ func (a *Asked) question() grader.Question {
 		q.Rubrics = []grader.Rubric{{ID: criterionID, Outcome: a.Criterion}}
 	}
 	return q
-}
-
-// people returns the verdict that most people gave, Unclear when nobody gave one, and Split when no verdict has the most. Scores count by their
-// mean.
-func (i *Item) people(threshold float64) Verdict {
-	if i.Scored() {
-		return verdictOf(i.score() >= threshold)
-	}
-	votes := map[Verdict]int{}
-	for _, l := range i.Labels {
-		if l.Verdict != Unclear {
-			votes[l.Verdict]++
-		}
-	}
-	best, most := Unclear, 0
-	for v, n := range votes {
-		switch {
-		case n > most:
-			best, most = v, n
-		case n == most:
-			best = Split
-		}
-	}
-	return best
-}
-
-// score is the mean of the scores that people gave.
-func (i *Item) score() float64 {
-	sum := 0.0
-	for _, l := range i.Labels {
-		sum += *l.Score
-	}
-	return sum / float64(len(i.Labels))
 }

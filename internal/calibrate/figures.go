@@ -152,29 +152,6 @@ func scoreFigures(human, judged []float64, scores [][]float64) *ScoreFigures {
 	return s
 }
 
-// verdicts returns what each person said, without what was unclear.
-func (i *Item) verdicts(threshold float64) []Verdict {
-	var said []Verdict
-	for _, l := range i.Labels {
-		switch {
-		case l.Score != nil:
-			said = append(said, verdictOf(*l.Score >= threshold))
-		case l.Verdict != Unclear:
-			said = append(said, l.Verdict)
-		}
-	}
-	return said
-}
-
-// scores returns what each person gave.
-func (i *Item) scores() []float64 {
-	var given []float64
-	for _, l := range i.Labels {
-		given = append(given, *l.Score)
-	}
-	return given
-}
-
 func shareOf(count, of int) Share {
 	s := Share{Count: count, Of: of}
 	if of > 0 {
