@@ -160,13 +160,17 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *setup.Setup
 	o.Observe = func(p calibrate.Progress) {
 		progress.Observe(orchestrator.Progress{Totals: result.Totals{
 			Tests: p.Done, Passed: p.Agreed, Failed: p.Differing, Errors: p.Undecided, Judge: p.Use,
-		}})
+		}, InFlight: p.InFlight})
 	}
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
 	asked, use := calibrate.Ask(working, stop, j, labels, o)
 	release()
 	progress.End()
-	return calibrate.New(s.JudgeName(judging), labels, asked, use, o, gate), nil
+	name := s.JudgeName(judging)
+	if before := labels.Judges(); before != "" && !o.Again {
+		name += ", and before " + before
+	}
+	return calibrate.New(name, labels, asked, use, o, gate), nil
 }
 
 func (f *calibrateFlags) print(env *Env, r *calibrate.Report) error {

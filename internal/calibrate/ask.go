@@ -31,10 +31,10 @@ type Options struct {
 	Observe func(Progress)
 }
 
-// Progress counts the answers that are done.
+// Progress counts the answers that are done, and those that are being asked about.
 type Progress struct {
-	Done, Agreed, Differing, Undecided int
-	Use                                result.JudgeUse
+	Done, Agreed, Differing, Undecided, InFlight int
+	Use                                          result.JudgeUse
 }
 
 // Answer is what one ask brought.
@@ -91,8 +91,11 @@ func (l *Labels) Asks(again bool) bool {
 	return false
 }
 
-// Judges names the judges whose verdicts the file has.
+// Judges names the judges whose verdicts the file has; empty when it has none.
 func (l *Labels) Judges() string {
+	if !slices.ContainsFunc(l.Items, func(i *Item) bool { return i.Judged != "" }) {
+		return ""
+	}
 	var names []string
 	for _, item := range l.Items {
 		if item.Model != "" && !slices.Contains(names, item.Model) {
@@ -113,8 +116,12 @@ func Ask(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Label
 	for range max(1, o.Workers) {
 		workers.Go(func() {
 			for a := range work {
+				mu.Lock()
+				progress.InFlight++
+				mu.Unlock()
 				used := a.ask(ctx, judge, o)
 				mu.Lock()
+				progress.InFlight--
 				use = use.Add(used)
 				progress.count(a, o.Threshold)
 				progress.Use = use

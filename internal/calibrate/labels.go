@@ -121,7 +121,8 @@ var errMany = fmt.Errorf("more than %d rows: split the file", maxRows)
 func (l *loader) lines(in io.Reader) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxRowBytes)
-	for line := 1; scanner.Scan(); line++ {
+	line := 1
+	for ; scanner.Scan(); line++ {
 		data := scanner.Bytes()
 		if line == 1 {
 			data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
@@ -139,6 +140,9 @@ func (l *loader) lines(in io.Reader) error {
 		if err := l.row(v, line); err != nil {
 			return err
 		}
+	}
+	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("line %d is longer than %d MB", line, maxRowBytes>>20)
 	}
 	return scanner.Err()
 }

@@ -332,6 +332,9 @@ func judged(t result.Totals) string {
 	said := fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
 	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
 		use := t.Judge.Models[name]
+		if use.Calls == 0 {
+			continue
+		}
 		said += fmt.Sprintf("; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call"))
 		if cost := dollars(use.Cost); cost != "" {
 			said += ", cost " + cost
