@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -46,8 +47,9 @@ LABELS is JSON Lines, or CSV with a header line (.jsonl, .csv, also .gz), a row 
   {"id", "question", "answer", "criterion", "label"}
 The label is pass, fail or unclear; a score between 0 and 1 may stand in its place. A question is a text or a list of messages. There may be an
 expected_output, a context, and an annotator: rows of several people about the same answer and criterion are one answer, on which most of them
-decide. A row with answer_a and answer_b is a pair, labelled a, b, tie or unclear, about which the judge is asked in both orders. Rows may also be judgements that were labelled by hand, {"run_id", "suite", "test_id", "item", "assertion", "label", "judged", …}: what the judge
-said stands in judged, and nobody is asked. With --judge every answer is judged anew.
+decide. A row with answer_a and answer_b is a pair, labelled a, b, tie or unclear, about which the judge is asked in both orders. Rows may also
+be judgements that were labelled by hand, {"run_id", "suite", "test_id", "item", "assertion", "label", "judged", …}: what the judge said stands in
+judged, and nobody is asked. With --judge every answer is judged anew.
 
 An answer on which the judge gives no usable verdict is never counted as agreement. Remembered verdicts are not used.
 
@@ -147,7 +149,7 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *setup.Setup
 	if !labels.Asks(o.Again) {
 		o.Samples = 1
 		asked, use := calibrate.Ask(ctx, nil, nil, labels, o)
-		return calibrate.New(labels.Judges(), labels, asked, use, o, gate), nil
+		return calibrate.New(cmp.Or(labels.Judges(), "none"), labels, asked, use, o, gate), nil
 	}
 	judging := setup.Judging{Name: f.judge}
 	j, err := s.Judge(judging)
