@@ -160,3 +160,21 @@ func TestShortForms(t *testing.T) {
 		}
 	}
 }
+
+// What the documentation shows is a configuration.
+func TestDocumentedTargets(t *testing.T) {
+	page, err := os.ReadFile("../../docs/wires.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```yaml\n")[1:]
+	for _, block := range blocks {
+		yaml, _, _ := strings.Cut(block, "```")
+		if _, _, err := load(t, Kinds(), yaml); err != nil && !strings.Contains(err.Error(), "is not set") {
+			t.Errorf("%v\n%s", err, yaml)
+		}
+	}
+	if len(blocks) != 3 {
+		t.Errorf("%d examples", len(blocks))
+	}
+}
