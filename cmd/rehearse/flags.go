@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/csv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -56,7 +58,7 @@ type runFlags struct {
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.targets, "target", nil, "system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
+	flags.Var((*targetNames)(&f.targets), "target", "system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
 	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
@@ -145,3 +147,44 @@ func (f *runFlags) options() setup.Options {
 		Append: f.resume != "", Dry: f.dryRun,
 	}
 }
+
+// targetNames is a flag for targets: a list with commas, or one short form in which commas and quotes are its own.
+type targetNames []string
+
+// Set adds targets.
+func (t *targetNames) Set(value string) error {
+	for _, prefix := range []string{"cmd:", "a2a:", "http://", "https://", "ws://", "wss://"} {
+		if strings.HasPrefix(value, prefix) {
+			*t = append(*t, value)
+			return nil
+		}
+	}
+	names, err := csv.NewReader(strings.NewReader(value)).Read()
+	if err != nil && value != "" {
+		return err
+	}
+	*t = append(*t, names...)
+	return nil
+}
+
+var _ pflag.SliceValue = (*targetNames)(nil) // for commands that are merged
+
+// Append adds one target.
+func (t *targetNames) Append(value string) error {
+	*t = append(*t, value)
+	return nil
+}
+
+// Replace sets the targets.
+func (t *targetNames) Replace(values []string) error {
+	*t = values
+	return nil
+}
+
+// GetSlice returns the targets.
+func (t *targetNames) GetSlice() []string { return *t }
+
+// Type is that of lists, whose values are quoted where they are written.
+func (*targetNames) Type() string { return "stringSlice" }
+
+func (t *targetNames) String() string { return "[" + strings.Join(*t, ",") + "]" }
