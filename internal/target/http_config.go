@@ -21,12 +21,12 @@ type HTTPConfig struct {
 	// Definition is the mapping that decides what is sent and how the answer is read.
 	Definition any
 	// URL is the address of a turn, a template.
-	URL string
-	Bounds
+	URL    string
+	Bounds `json:"-"`
 	// Retries is how often a message is sent again that cannot have been taken; nil leaves it to the test.
-	Retries *int
+	Retries *int `json:"-"`
 	// MaxAfter is the longest that the agent may ask to wait before; 0 means a minute.
-	MaxAfter time.Duration
+	MaxAfter time.Duration `json:"-"`
 	// Idempotent allows sending a message again that may have been taken.
 	Idempotent bool
 

@@ -120,6 +120,12 @@ func presetKind(name string) string {
 	return "http"
 }
 
+// without returns a mapping without one of its entries.
+func without(v source.Value, name string) source.Value {
+	v.Fields = slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return f.Name == name })
+	return v
+}
+
 // placed returns a value all of which stands at one place.
 func placed(v source.Value, line, column int) source.Value {
 	v.Line, v.Column = line, column

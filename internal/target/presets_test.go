@@ -168,3 +168,30 @@ func TestKindsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// What decides the replies is the definition of a target; limits and prices are not.
+func TestDefinitionOfHTTP(t *testing.T) {
+	define := func(yaml string) string {
+		f, _, err := load(t, Kinds(), "targets: {a: "+yaml+"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(f.Targets["a"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	plain := define(`{url: "http://x", body: {m: "{{message}}"}}`)
+	if same := define(`{url: "http://x", body: {m: "{{message}}"}, concurrency: 2, input_price: 1, output_price: 2, retries: 5}`); same != plain {
+		t.Errorf("limits are part of %s", same)
+	}
+	for _, other := range []string{
+		`{url: "http://y", body: {m: "{{message}}"}}`, `{url: "http://x", body: {n: "{{message}}"}}`, `{url: "http://x", body: {m: "{{message}}"}, answer: $.a}`,
+		`{url: "http://x", body: {m: "{{message}}"}, timeout: 3s}`,
+	} {
+		if define(other) == plain {
+			t.Errorf("%s is defined as without its difference", other)
+		}
+	}
+}
