@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -75,8 +76,8 @@ func (a httpAttempt) unanswered(err error, connected bool) error {
 }
 
 func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, err error) {
-	connected := false
-	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}))
+	var connected atomic.Bool // a connection may be made while nobody waits for it any more
+	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
 	if err != nil {
 		return got, &httpFault{fault: llm.Refused, message: " is no address that can be asked"}
 	}
@@ -85,7 +86,7 @@ func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, er
 		if ctx.Err() != nil {
 			return got, ctx.Err()
 		}
-		return got, a.unanswered(err, connected)
+		return got, a.unanswered(err, connected.Load())
 	}
 	defer response.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
 	if response.StatusCode/100 != 2 {

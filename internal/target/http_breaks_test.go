@@ -99,8 +99,11 @@ func TestHTTPBreaks(t *testing.T) {
 					t.Errorf("%q lacks %q", err, words)
 				}
 			}
-			if errors.Is(err, context.DeadlineExceeded) != tc.timeout || asked != tc.asked {
-				t.Errorf("%v: time-out %v, asked %d times, want %d", err, errors.Is(err, context.DeadlineExceeded), asked, tc.asked)
+			mu.Lock()
+			times := asked
+			mu.Unlock()
+			if errors.Is(err, context.DeadlineExceeded) != tc.timeout || times != tc.asked {
+				t.Errorf("%v: time-out %v, asked %d times, want %d", err, errors.Is(err, context.DeadlineExceeded), times, tc.asked)
 			}
 			if tc.yaml != "URL" {
 				return
