@@ -32,7 +32,7 @@ func probes() map[string]string {
 		"websocket_open": in(socket, "open: {"+key+"}"), "websocket_close": in(socket, "close: {"+key+"}"),
 		"memory": "targets: {a: {kind: flow, memory: {" + key + "}}}", "limits": "targets: {a: {kind: flow, limits: {" + key + "}}}",
 	}
-	for _, kind := range []string{"flow", "execute", "command", "sitebot", "classifier"} {
+	for _, kind := range []string{"flow", "execute", "a2a", "command", "sitebot", "classifier"} {
 		probes[kind] = "targets: {a: {kind: " + kind + ", " + key + "}}"
 	}
 	return probes
