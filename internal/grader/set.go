@@ -93,7 +93,7 @@ func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
 // Judged reports whether deciding the assertion asks a model.
 func (s *Set) Judged(a suite.Assertion) bool {
 	c, problems := s.build(a, 0)
-	return len(problems) == 0 && c.Judged
+	return problems.Err() == nil && c.Judged
 }
 
 // Types returns the names that authors may use, aliases included.
