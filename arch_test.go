@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
+		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
 		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",
@@ -201,6 +201,7 @@ var behindTheDoor = map[string]string{
 	"draw":                 "flow draw, chat graph: a picture",
 	"flow":                 "flow: flows are checked and talked to; kb search: a query",
 	"grader":               "graders: the reference; dataset seed: assertions are checked",
+	"importer":             "import: files of other tools",
 	"knowledge":            "kb: what was added and is kept",
 	"llm":                  "mock: its script",
 	"marker":               "chat: signals are left out of what is shown",

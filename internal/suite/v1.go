@@ -37,7 +37,7 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 		n.Field("suite_id").Report(`write version: "v1" above it; a conversation suite has a name in place of suite_id`, "a suite with a suite_id needs a version")
 		return
 	case version.Scalar != Version1:
-		version.Report(`write version: "v1"; tests of a conversation suite have an id in place of a test_id`, "unknown version %q", version.Scalar)
+		version.Report(`write version: "v1"; a conversation suite has no version`, "unknown version %q", version.Scalar)
 		l.list = source.Packed{} // of a dialect that is not known
 		return
 	}

@@ -1,0 +1,138 @@
+// Package importer turns files of other tools into a suite and the targets of a rehearse.yaml. What has no place there is a Loss with its line:
+// nothing is dropped in silence.
+//
+// Adding a format is one file with a reader and one line in Formats.
+package importer
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rehearse/internal/grader"
+	"rehearse/internal/source"
+)
+
+// Auto is the name that has the format of each file found out.
+const Auto = "auto"
+
+// Format is a kind of file of another tool.
+type Format struct {
+	Name string
+	// fits reports whether a document is of the format.
+	fits func(root source.Value) bool
+	read func(r *reader, root source.Value)
+}
+
+// Formats returns every format that can be read. The first one that fits a file is taken for Auto.
+func Formats() []Format {
+	return []Format{
+		{"adk", fitsADK, readADK},
+		{"rasa", fitsRasa, readRasa},
+		{"agent-evaluation", fitsAgentEvaluation, readAgentEvaluation},
+		{"tau-bench", fitsTauBench, readTauBench},
+		{"otel", fitsOTel, readOTel},
+		{"agentv", fitsAgentV, readAgentV}, // before promptfoo, whose files have the same parts
+		{"promptfoo", fitsPromptfoo, readPromptfoo},
+		{"deepeval", fitsDeepEval, readDeepEval},
+	}
+}
+
+// Names returns the names of all formats and Auto.
+func Names() []string {
+	names := []string{Auto}
+	for _, f := range Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Loss is something that was not carried over.
+type Loss struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// String returns "FILE:LINE: what: why".
+func (l Loss) String() string { return fmt.Sprintf("%s:%d: %s: %s", l.File, l.Line, l.What, l.Why) }
+
+// reader reads one file into what is imported.
+type reader struct {
+	*imported
+	file string
+	// dir is the folder of the file, out that of the suite to write.
+	dir, out string
+	kinds    *grader.Set
+}
+
+// imported is what was found in all files.
+type imported struct {
+	tests   []*test
+	targets []target
+	// input is put before every test.
+	input []message
+	lost  []Loss
+	ids   map[string]bool
+}
+
+// maxTests bounds the tests of one import: variables can multiply.
+const maxTests = 200_000
+
+// read reads files of a format. out is the folder of the suite to write. Every error is an input error.
+func read(paths []string, format, out string) (*imported, error) {
+	if !slices.Contains(Names(), format) {
+		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
+	}
+	all := &imported{ids: map[string]bool{}}
+	kinds := grader.New(grader.Config{})
+	for _, path := range paths {
+		root, err := load(path)
+		if err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		kind, err := formatOf(path, format, root)
+		if err != nil {
+			return nil, err
+		}
+		tests, targets := len(all.tests), len(all.targets)
+		r := &reader{imported: all, file: path, dir: filepath.Dir(path), out: out, kinds: kinds}
+		kind.read(r, root)
+		if len(all.tests) == tests && len(all.targets) == targets {
+			return nil, source.Invalid("%s: no message of a user and no target was found in this file of the format %s", path, kind.Name)
+		}
+		if len(all.tests) > maxTests {
+			return nil, source.Invalid("%s: more than %d tests: split the file", path, maxTests)
+		}
+	}
+	return all, nil
+}
+
+func formatOf(path, name string, root source.Value) (Format, error) {
+	for _, f := range Formats() {
+		if (name == Auto || name == f.Name) && f.fits(root) {
+			return f, nil
+		}
+	}
+	if name != Auto {
+		return Format{}, source.Invalid("%s is no file of the format %s: try `rehearse import auto`", path, name)
+	}
+	return Format{}, source.Invalid("%s is of no known format: wanted one of %s", path, strings.Join(Names()[1:], ", "))
+}
+
+// lose notes that something on a line was not carried over.
+func (r *reader) lose(line int, what, format string, args ...any) {
+	r.lost = append(r.lost, Loss{r.file, max(line, 1), brief(what), brief(fmt.Sprintf(format, args...))})
+}
+
+// brief makes one line of at most 200 characters of a text.
+func brief(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	const most = 200
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,211 @@
+package importer
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// promptfoo's configurations have prompts, providers and tests; every prompt is rendered with the variables of every test.
+
+func fitsPromptfoo(root source.Value) bool {
+	return has(root, "tests") && (has(root, "prompts") || has(root, "providers") || has(root, "targets")) || has(root, "prompts") && has(root, "providers")
+}
+
+func readPromptfoo(r *reader, root source.Value) {
+	top := r.entry(root, "")
+	top.keep("description", "$schema")
+	p := &promptfoo{reader: r, kind: "promptfoo"}
+	p.simulated = r.providers(top.list("providers", "targets"))
+	p.prompts = p.readPrompts(top.list("prompts"))
+	p.defaults = r.entry(r.included(top.get("defaultTest", "default_test")), "defaultTest")
+	p.readTests(top.list("tests"))
+	if len(p.tests) == 0 && len(r.tests) == 0 && !has(root, "tests") {
+		p.readTests([]source.Value{{Kind: source.Map, Line: root.Line}}) // the prompts alone
+	}
+	p.defaults.rest()
+	top.rest()
+}
+
+// promptfoo reads the tests of one configuration.
+type promptfoo struct {
+	*reader
+	kind     string
+	prompts  []prompt
+	defaults *entry
+	// simulated is the provider that plays the user; nil without one.
+	simulated *entry
+	// last is the conversation of each prompt that the next test may go on with.
+	last map[string]*test
+	key  string
+}
+
+// prompt is one of several prompts.
+type prompt struct {
+	text  string
+	label string
+	line  int
+}
+
+func (p *promptfoo) readPrompts(list []source.Value) (all []prompt) {
+	for _, v := range list {
+		line, label := v.Line, ""
+		if v.Kind == source.Map && !isChat(source.Value{Kind: source.List, Items: []source.Value{v}}) {
+			e := p.entry(v, "prompts")
+			label = e.text("label")
+			v = e.get("raw", "id", "file")
+			e.keep("id")
+			e.rest()
+		} else if v.Kind == source.Map || v.Kind == source.List {
+			v = source.Text(toJSON(v))
+		}
+		text, ok := p.fileText(source.Value{Kind: source.String, Scalar: v.Scalar, Line: line}, "prompts")
+		if !ok {
+			continue
+		}
+		for part := range strings.SplitSeq(text, "\n---\n") {
+			if strings.TrimSpace(part) != "" {
+				all = append(all, prompt{strings.TrimSpace(part), label, line})
+			}
+		}
+	}
+	return all
+}
+
+// fileText returns a text, or the content of the file that a text file://PATH names.
+func (r *reader) fileText(v source.Value, what string) (string, bool) {
+	path, named := strings.CutPrefix(v.Scalar, "file://")
+	extension := strings.ToLower(filepath.Ext(path))
+	if !named && (strings.ContainsAny(path, "\n {") || !slices.Contains([]string{".txt", ".md", ".json", ".yaml", ".yml", ".j2", ".py", ".js", ".ts", ".mjs", ".cjs"}, extension)) {
+		return v.Scalar, true
+	}
+	if slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, extension) || strings.Contains(path, ":") || strings.HasPrefix(v.Scalar, "exec:") {
+		r.lose(v.Line, what, "%s is a program, which is not run", v.Scalar)
+		return "", false
+	}
+	data, err := readFile(r.beside(path))
+	if err != nil || !isUTF8(data) {
+		r.lose(v.Line, what, "the file %s cannot be read", path)
+		return "", false
+	}
+	return strings.TrimPrefix(string(data), "\ufeff"), true
+}
+
+// included returns a value, or the content of the file that a text file://PATH names.
+func (r *reader) included(v source.Value) source.Value {
+	path, named := strings.CutPrefix(v.Scalar, "file://")
+	if v.Kind != source.String || !named {
+		return v
+	}
+	found, err := load(r.beside(path))
+	if err != nil {
+		r.lose(v.Line, v.Scalar, "the file cannot be read")
+		return source.Value{Line: v.Line}
+	}
+	return found
+}
+
+// beside returns the place of a file that the one being read names.
+func (r *reader) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.dir, path)
+}
+
+func (p *promptfoo) readTests(list []source.Value) {
+	for _, v := range list {
+		if v.Kind != source.String {
+			p.readTest(v)
+			continue
+		}
+		extension := strings.ToLower(filepath.Ext(v.Scalar))
+		if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, extension) {
+			p.lose(v.Line, "tests", "%s is no file of tests", v.Scalar)
+			continue
+		}
+		path := p.beside(strings.TrimPrefix(v.Scalar, "file://"))
+		found, err := load(path)
+		if err != nil {
+			p.lose(v.Line, "tests", "the file %s cannot be read", v.Scalar)
+			continue
+		}
+		inner := *p
+		own := *p.reader
+		own.file, own.dir = path, filepath.Dir(path)
+		inner.reader = &own
+		items := []source.Value{found}
+		if found.Kind == source.List {
+			items = found.Items
+		}
+		for _, item := range items {
+			if extension == ".csv" {
+				item = own.row(item)
+			}
+			inner.readTest(item)
+		}
+		p.last, p.key = inner.last, inner.key
+	}
+}
+
+// row returns a row of a table as a test: columns are variables but for those whose name begins with two underscores.
+func (r *reader) row(v source.Value) source.Value {
+	vars := source.Value{Kind: source.Map, Line: v.Line}
+	asserted := source.Value{Kind: source.List, Line: v.Line}
+	t := source.Value{Kind: source.Map, Line: v.Line}
+	for _, f := range v.Fields {
+		switch name := f.Name; {
+		case strings.HasPrefix(name, "__expected"):
+			kind, value, ok := strings.Cut(f.Value.Scalar, ":")
+			if !ok || strings.ContainsAny(kind, " \n") {
+				kind, value = "equals", f.Value.Scalar
+			}
+			kind, bound, _ := strings.Cut(strings.TrimSuffix(kind, ")"), "(")
+			one := source.Value{Kind: source.Map, Line: f.Line, Fields: []source.Field{
+				{Name: "type", Value: source.Text(kind), Line: f.Line}, {Name: "value", Value: source.Text(strings.TrimSpace(value)), Line: f.Line},
+			}}
+			if bound != "" {
+				one.Fields = append(one.Fields, source.Field{Name: "threshold", Value: source.Value{Kind: source.Number, Scalar: bound}, Line: f.Line})
+			}
+			asserted.Items = append(asserted.Items, one)
+		case name == "__description" || name == "__threshold":
+			f.Name = name[2:]
+			t.Fields = append(t.Fields, f)
+		case strings.HasPrefix(name, "__metadata:"):
+			f.Name = strings.TrimPrefix(name, "__metadata:")
+			t.Fields = append(t.Fields, source.Field{Name: "metadata", Line: f.Line, Value: source.Value{Kind: source.Map, Fields: []source.Field{f}}})
+		case strings.HasPrefix(name, "__"):
+			r.lose(f.Line, name, "it has no counterpart in a suite")
+		default:
+			vars.Fields = append(vars.Fields, f)
+		}
+	}
+	t.Fields = append(t.Fields, source.Field{Name: "vars", Value: vars, Line: v.Line}, source.Field{Name: "assert", Value: asserted, Line: v.Line})
+	return mergedFields(t)
+}
+
+// mergedFields joins mappings that stand under one name.
+func mergedFields(v source.Value) source.Value {
+	var all []source.Field
+	for _, f := range v.Fields {
+		at := slices.IndexFunc(all, func(g source.Field) bool { return g.Name == f.Name })
+		if at < 0 {
+			all = append(all, f)
+		} else {
+			all[at].Value.Fields = slices.Concat(all[at].Value.Fields, f.Value.Fields)
+		}
+	}
+	v.Fields = all
+	return v
+}
+
+// named returns the name of the test for losses and ids.
+func (p *promptfoo) named(e *entry) string {
+	if name := e.text("id", "description"); strings.TrimSpace(name) != "" {
+		return name
+	}
+	return fmt.Sprintf("test-%d", len(p.tests)+1)
+}

@@ -1,0 +1,180 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/source"
+)
+
+// test is one conversation of the suite to write.
+type test struct {
+	id string
+	// input is what was said before the turns.
+	input []message
+	turns []turn
+	// user is the mapping of a simulated user; nil for scripted turns.
+	user pairs
+	// whole are the assertions about the whole conversation.
+	whole     []any
+	execution pairs
+	metadata  pairs
+	// more are other keys of a test.
+	more pairs
+	// conversation is true for a test that is a conversation though it has one turn.
+	conversation bool
+}
+
+type message struct {
+	role string
+	text any // string or written
+}
+
+type turn struct {
+	text       any // string or written
+	expected   any
+	assertions []any
+}
+
+// pairs is a mapping with an order.
+type pairs []pair
+
+type pair struct {
+	name  string
+	value any
+}
+
+// with returns the mapping with an entry added, unless the value is empty.
+func (p pairs) with(name string, value any) pairs {
+	switch v := value.(type) {
+	case nil:
+		return p
+	case string:
+		if v == "" {
+			return p
+		}
+	case written:
+		if v == "" {
+			return p
+		}
+	case []any:
+		if len(v) == 0 {
+			return p
+		}
+	case pairs:
+		if len(v) == 0 {
+			return p
+		}
+	case source.Value:
+		if empty(v) {
+			return p
+		}
+	}
+	return append(p, pair{name, value})
+}
+
+// get returns the value of an entry, or nil.
+func (p pairs) get(name string) any {
+	for _, one := range p {
+		if one.name == name {
+			return one.value
+		}
+	}
+	return nil
+}
+
+// written is a text as it stands in a suite: placeholders work in it, and a plain {{ has a backslash before it.
+type written string
+
+// escape returns a text as it is written in a suite.
+func escape(s string) written { return written(strings.ReplaceAll(s, "{{", `\{{`)) }
+
+// plain returns what a suite makes of a text or written text, placeholders aside.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case written:
+		return strings.ReplaceAll(string(v), `\{{`, "{{")
+	}
+	return ""
+}
+
+func blank(v any) bool { return strings.TrimSpace(plain(v)) == "" }
+
+// add adds a test under an id of its own. Turns without a text are lost, and so is a test that is left without a message of a user.
+func (r *reader) add(line int, t *test) {
+	kept := slices.DeleteFunc(slices.Clone(t.turns), func(one turn) bool { return blank(one.text) })
+	if n := len(t.turns) - len(kept); n > 0 && (len(kept) > 0 || t.user != nil) {
+		r.lose(line, fmt.Sprintf("%d turns of %s", n, t.id), "a message of a user without a text")
+	}
+	if t.turns = kept; len(t.turns) == 0 && t.user == nil {
+		r.lose(line, "test "+t.id, "it has no message of a user with a text")
+		return
+	}
+	t.input = slices.DeleteFunc(t.input, func(m message) bool {
+		if blank(m.text) {
+			r.lose(line, "a message of "+m.role, "it has no text")
+		}
+		return blank(m.text)
+	})
+	t.id = r.unique(t.id)
+	r.tests = append(r.tests, t)
+}
+
+// unique returns an id of one line, with a number behind it if it is taken, and takes it.
+func (r *reader) unique(id string) string {
+	id = brief(strings.ToValidUTF8(id, ""))
+	if id == "" {
+		id = fmt.Sprintf("test-%d", len(r.tests)+1)
+	}
+	free := id
+	for n := 2; r.ids[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	r.ids[free] = true
+	return free
+}
+
+// turnCount returns how many turns are written out; those of a simulated user are not known.
+func (t *test) turnCount() int { return len(t.turns) }
+
+// pairs returns the test as it is written.
+func (t *test) pairs() pairs {
+	p := pairs{{"id", t.id}}
+	if t.user == nil && len(t.turns) == 1 && len(t.whole) == 0 && !t.conversation {
+		one := t.turns[0]
+		p = p.with("input", messages(append(slices.Clip(t.input), message{"user", one.text})))
+		p = p.with("expected_output", one.expected).with("assertions", one.assertions)
+	} else {
+		if t.user == nil {
+			p = append(p, pair{"mode", "conversation"})
+		}
+		if len(t.input) > 0 {
+			p = append(p, pair{"input", listed(t.input)})
+		}
+		var turns []any
+		for _, one := range t.turns {
+			turns = append(turns, pairs{{"input", one.text}}.with("expected_output", one.expected).with("assertions", one.assertions))
+		}
+		p = p.with("turns", turns).with("user", t.user).with("assertions", t.whole)
+	}
+	return append(p, t.more...).with("execution", t.execution).with("metadata", t.metadata)
+}
+
+// messages returns messages as an input: a single one of the user as its text.
+func messages(all []message) any {
+	if len(all) == 1 {
+		return all[0].text
+	}
+	return listed(all)
+}
+
+func listed(all []message) []any {
+	var list []any
+	for _, m := range all {
+		list = append(list, pairs{{"role", m.role}, {"content", m.text}})
+	}
+	return list
+}
