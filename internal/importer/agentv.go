@@ -45,7 +45,7 @@ func readAgentV(r *reader, root source.Value) {
 	}
 	top := r.entry(root, "")
 	top.keep("description", "name", "$schema")
-	p := &promptfoo{reader: r, kind: "agentv"}
+	p := &promptfoo{reader: r, kind: "agentv", read: new(int)}
 	for _, v := range top.list("providers", "provider", "target", "targets") {
 		if v.Kind == source.String && !strings.Contains(v.Scalar, ":") {
 			r.lose(v.Line, "provider "+v.Scalar, "import the file that defines it, too")
@@ -224,7 +224,7 @@ func (r *reader) agentvTarget(v source.Value) {
 	}
 	e.drop("the judge is that of the configuration", "grader_target", "judge_target")
 	e.rest()
-	r.targets = append(r.targets, target{targetName(name), keys})
+	r.target(name, keys)
 }
 
 // variableOf returns the variable that a text names and nothing else.

@@ -76,6 +76,9 @@ type imported struct {
 	input []message
 	lost  []Loss
 	ids   map[string]bool
+	// named are targets by what the file calls them; sent are the variables of tests that targets send.
+	named map[string]string
+	sent  map[string]bool
 }
 
 // maxTests bounds the tests of one import: variables can multiply.
@@ -86,7 +89,7 @@ func read(paths []string, format, out string) (*imported, error) {
 	if !slices.Contains(Names(), format) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
 	}
-	all := &imported{ids: map[string]bool{}}
+	all := &imported{ids: map[string]bool{}, named: map[string]string{}, sent: map[string]bool{}}
 	kinds := grader.New(grader.Config{})
 	for _, path := range paths {
 		root, err := load(path)

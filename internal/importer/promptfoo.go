@@ -18,7 +18,7 @@ func fitsPromptfoo(root source.Value) bool {
 func readPromptfoo(r *reader, root source.Value) {
 	top := r.entry(root, "")
 	top.keep("description", "$schema")
-	p := &promptfoo{reader: r, kind: "promptfoo"}
+	p := &promptfoo{reader: r, kind: "promptfoo", read: new(int)}
 	p.simulated = r.providers(top.list("providers", "targets"))
 	p.prompts = p.readPrompts(top.list("prompts"))
 	p.defaults = r.entry(r.included(top.get("defaultTest", "default_test")), "defaultTest")
@@ -41,6 +41,8 @@ type promptfoo struct {
 	// last is the conversation of each prompt that the next test may go on with.
 	last map[string]*test
 	key  string
+	// read counts the tests that were read.
+	read *int
 }
 
 // prompt is one of several prompts.
@@ -207,5 +209,5 @@ func (p *promptfoo) named(e *entry) string {
 	if name := e.text("id", "description"); strings.TrimSpace(name) != "" {
 		return name
 	}
-	return fmt.Sprintf("test-%d", len(p.tests)+1)
+	return fmt.Sprintf("test-%d", *p.read)
 }

@@ -12,10 +12,13 @@ import (
 // assertKind says how an assertion of promptfoo is written in a suite.
 type assertKind struct {
 	name string
-	// bound is what a missing threshold counts as; negative for checks that pass or fail.
+	// bound is what a missing threshold counts as; below 0 for checks that pass or fail.
 	bound float64
 	write func(a *asserted) pairs
 }
+
+// ownThreshold is the bound of assertions whose threshold is no score.
+const ownThreshold = -2
 
 // assertKinds are the assertions that can be carried over, by their names without not-.
 func assertKinds() map[string]assertKind {
@@ -24,9 +27,9 @@ func assertKinds() map[string]assertKind {
 		"starts-with": {"starts_with", -1, valueOf}, "ends-with": {"ends_with", -1, valueOf}, "regex": {"regex", -1, valueOf},
 		"contains-any": {"contains_any", -1, valuesOf}, "icontains-any": {"icontains_any", -1, valuesOf},
 		"contains-all": {"contains_all", -1, valuesOf}, "icontains-all": {"icontains_all", -1, valuesOf},
-		"is-json": {"is_json", -1, schemaOf}, "levenshtein": {"levenshtein", -1, distanceOf},
+		"is-json": {"is_json", -1, schemaOf}, "levenshtein": {"levenshtein", ownThreshold, distanceOf},
 		"rouge-n": {"rouge", 0.75, rougeOf}, "bleu": {"bleu", 0.5, valueOf}, "similar": {"similar", 0.75, valueOf},
-		"latency": {"latency", -1, latencyOf}, "cost": {"cost", -1, costOf},
+		"latency": {"latency", ownThreshold, latencyOf}, "cost": {"cost", ownThreshold, costOf},
 		"llm-rubric": {"rubrics", -1, rubricOf("")}, "g-eval": {"rubrics", 0.7, rubricOf("")},
 		"factuality":             {"rubrics", -1, rubricOf("The reply agrees in its facts with this reference: ")},
 		"conversation-relevance": {"conversation_relevance", -1, windowOf}, "assert-set": {"composite", -1, setOf},
@@ -118,6 +121,9 @@ func (a *asserted) common(bound float64) (keys pairs) {
 	}
 	if a.p.kind == "agentv" {
 		keys = keys.with("required", a.get("required")).with("min_score", a.get("min_score"))
+	}
+	if bound == ownThreshold {
+		return keys
 	}
 	n, ok := a.number("threshold")
 	if !ok {

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ const maxCombinations = 10_000
 
 // readTest makes tests of one: one for each prompt and each combination of listed values.
 func (p *promptfoo) readTest(v source.Value) {
+	*p.read++
 	e := p.entry(v, "test")
 	id := p.named(e)
 	c := p.caseOf(e)
@@ -161,7 +163,10 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	if !ok {
 		return
 	}
-	t := &test{id: id, metadata: c.metadata.with("vars", unused(vars, one.text, c)), more: c.more}
+	t := &test{id: id, metadata: c.metadata.with("vars", p.unused(vars, one.text, c)), more: c.more}
+	if sent := p.sentVars(vars); len(sent) > 0 {
+		t.more = append(slices.Clip(t.more), pair{"vars", sent})
+	}
 	if c.target != "" {
 		t.execution = t.execution.with("target", c.target)
 	}
@@ -374,18 +379,30 @@ func (p *promptfoo) systemOnly(c *testCase, all []message) (system []message) {
 }
 
 // unused returns the variables that neither the prompt nor an assertion names; they are kept as metadata.
-func unused(vars source.Value, template string, c *testCase) source.Value {
+func (p *promptfoo) unused(vars source.Value, template string, c *testCase) source.Value {
 	used := append(names(template), "_conversation", "instructions")
 	for _, v := range c.asserted {
 		used = append(used, names(toJSON(v))...)
 	}
 	v := source.Value{Kind: source.Map}
 	for _, f := range vars.Fields {
-		if !slices.Contains(used, f.Name) {
+		if !slices.Contains(used, f.Name) && !p.sent[f.Name] {
 			v.Fields = append(v.Fields, f)
 		}
 	}
 	return v
+}
+
+// sentVars returns the variables that a target sends. One that the test does not have is empty, as in the tool.
+func (p *promptfoo) sentVars(vars source.Value) (sent pairs) {
+	for _, name := range slices.Sorted(maps.Keys(p.sent)) {
+		v, ok := vars.Get(name)
+		if !ok {
+			v = source.Text("")
+		}
+		sent = append(sent, pair{name, v})
+	}
+	return sent
 }
 
 // passing says what it takes to pass: as in the tool every check, or the threshold of the test.

@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,18 +52,19 @@ func (r *reader) provider(v source.Value) provided {
 	if id == "" {
 		return provided{}
 	}
-	name := e.text("label")
-	if name == "" {
-		name = id
-	}
-	for _, t := range r.targets {
-		if t.name == name {
-			return provided{name: name}
-		}
+	label := e.text("label")
+	name := cmp.Or(label, id)
+	if known, ok := r.named[id]; ok && len(v.Fields) == 1 {
+		return provided{name: known}
 	}
 	e.what = "provider " + id
 	config := r.entry(e.get("config"), "config")
 	config.what = e.what + ".config"
+	if strings.Contains(name, "://") { // a name that says where
+		if u, err := url.Parse(promptless(name)); err == nil && u.Host != "" {
+			name = u.Host
+		}
+	}
 	keys, why := targetOf(id, config, e)
 	if why != "" {
 		r.lose(v.Line, e.what, "%s", why)
@@ -69,8 +72,26 @@ func (r *reader) provider(v source.Value) provided {
 	}
 	config.rest()
 	e.rest()
-	r.targets = append(r.targets, target{targetName(name), keys})
-	return provided{name: targetName(name)}
+	made := r.target(name, keys)
+	r.named[id], r.named[label] = made, made
+	return provided{name: made}
+}
+
+// promptless returns an address without templates.
+func promptless(address string) string { return templateTag.ReplaceAllString(address, "") }
+
+// target adds a target under a name of its own, and returns it.
+func (r *reader) target(name string, keys pairs) string {
+	name = targetName(name)
+	if name == "" {
+		name = "target"
+	}
+	free := name
+	for n := 2; slices.ContainsFunc(r.targets, func(t target) bool { return t.name == free }); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	r.targets = append(r.targets, target{free, keys})
+	return free
 }
 
 // targetName returns a name that no short form of a target can be taken for.
@@ -179,16 +200,38 @@ func configValue(v source.Value) any {
 	return v.Any()
 }
 
-var promptTag = regexp.MustCompile(`\{\{-?\s*prompt\s*(?:\|\s*\w+\s*)?-?\}\}`)
+// requestValue is configValue of what is sent: the prompt is the user's message, and other names are variables of the test. A template that
+// does more is lost.
+func requestValue(e *entry, v source.Value) any { return mapText(v, e.requestText) }
 
-// requestValue is configValue of what is sent: the prompt is the user's message. It lists templates that are not known.
-func requestValue(e *entry, v source.Value) any {
-	filled := mapText(v, func(s string) string { return promptTag.ReplaceAllString(environmentIn(s), "{{message}}") })
-	if left := templateTag.FindString(strings.NewReplacer("{{message}}", "", "${{", "").Replace(toJSON(filled))); left != "" {
-		e.r.lose(v.Line, e.what, "%s is not filled in: see the placeholders of a target", left)
+func (e *entry) requestText(text string) string {
+	var b strings.Builder
+	done := 0
+	for _, m := range templateTag.FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(text[done:m[0]])
+		done = m[1]
+		expression := ""
+		if m[2] >= 0 {
+			expression, _, _ = strings.Cut(text[m[2]:m[3]], "|")
+			expression = strings.TrimSpace(expression)
+		}
+		name, isEnvironment := environment(expression)
+		switch {
+		case isEnvironment:
+			b.WriteString("${{ " + name + " }}")
+		case expression == "prompt":
+			b.WriteString("{{message}}")
+		case plainName.MatchString(expression):
+			b.WriteString("{{vars." + expression + "}}")
+			e.r.sent[expression] = true
+		default:
+			e.r.lose(e.Line, e.what, "%s is not filled in: see the placeholders of a target", text[m[0]:m[1]])
+		}
 	}
-	return filled
+	return b.String() + text[done:]
 }
+
+var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 // mapText returns a value with a function applied to each of its texts.
 func mapText(v source.Value, f func(string) string) source.Value {
@@ -217,7 +260,7 @@ func httpTarget(id string, config *entry) (pairs, string) {
 	if url == "" {
 		return nil, "it has no url"
 	}
-	keys := pairs{{"kind", "http"}, {"url", environmentIn(url)}}.with("method", config.text("method"))
+	keys := pairs{{"kind", "http"}, {"url", config.requestText(url)}}.with("method", config.text("method"))
 	for _, name := range []string{"headers", "body", "query"} {
 		source := name
 		if name == "query" {
@@ -238,7 +281,7 @@ func websocketTarget(id string, config *entry) (pairs, string) {
 	if url == "" {
 		return nil, "it has no url"
 	}
-	keys := pairs{{"kind", "websocket"}, {"url", environmentIn(url)}}
+	keys := pairs{{"kind", "websocket"}, {"url", config.requestText(url)}}
 	if v := config.get("headers"); !empty(v) {
 		keys = append(keys, pair{"headers", requestValue(config, v)})
 	}
