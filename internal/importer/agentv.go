@@ -2,6 +2,7 @@ package importer
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -14,6 +15,9 @@ func fitsAgentV(root source.Value) bool {
 		return true
 	}
 	tests, _ := root.Get("tests")
+	if tests.Kind == source.String && has(root, "assert") {
+		return true
+	}
 	for _, t := range tests.Items {
 		vars, _ := t.Get("vars")
 		asserted, _ := t.Get("assert")
@@ -30,12 +34,19 @@ func fitsAgentV(root source.Value) bool {
 
 // isTargets reports whether a document lists targets and nothing else.
 func isTargets(root source.Value) bool {
-	list, ok := root.Get("targets")
-	if !ok {
-		list = root
-	}
+	list := listOfTargets(root)
 	one := first(list)
-	return !has(root, "tests") && list.Kind == source.List && (has(one, "name") && (has(one, "provider") || has(one, "use_target")) || has(one, "id") && has(one, "label") && !has(one, "messages"))
+	return !has(root, "tests") && !has(root, "prompts") && list.Kind == source.List && (has(one, "name") && (has(one, "provider") || has(one, "use_target")) || has(one, "id") && has(one, "label") && !has(one, "messages"))
+}
+
+// listOfTargets returns the targets of a document, which a list of them may be itself.
+func listOfTargets(root source.Value) source.Value {
+	for _, name := range []string{"targets", "providers"} {
+		if list, ok := root.Get(name); ok {
+			return list
+		}
+	}
+	return root
 }
 
 func readAgentV(r *reader, root source.Value) {
@@ -53,6 +64,7 @@ func readAgentV(r *reader, root source.Value) {
 		}
 		r.provider(v)
 	}
+	p.shared = top.list("assert", "assertions")
 	p.prompts = p.readPrompts(top.list("prompts"))
 	p.defaults = r.entry(r.included(top.get("default_test", "defaultTest")), "default_test")
 	p.readTests(top.list("tests"))
@@ -97,7 +109,7 @@ func (p *promptfoo) reference(v source.Value) any {
 func (p *promptfoo) agentvTurns(t *test, c *testCase, vars source.Value) {
 	for _, v := range c.turns {
 		e := p.entry(v, "turn")
-		one := turn{text: p.contentText(e.get("input"))}
+		one := turn{text: p.content(e.get("input"))}
 		one.expected = p.reference(e.get("expected_output"))
 		inner := *c
 		inner.asserted = e.list("assert", "assertions")
@@ -110,6 +122,9 @@ func (p *promptfoo) agentvTurns(t *test, c *testCase, vars source.Value) {
 // agentvAssertion reads the assertions that AgentV and suites have in common, and judges with prompts of their own.
 func (p *promptfoo) agentvAssertion(c *testCase, e *entry, kind string) ([]any, float64) {
 	written := pairs{{"type", strings.ReplaceAll(kind, "-", "_")}}
+	if kind == "script" {
+		return p.script(e)
+	}
 	for _, f := range e.Fields {
 		switch f.Name {
 		case "type":
@@ -123,6 +138,26 @@ func (p *promptfoo) agentvAssertion(c *testCase, e *entry, kind string) ([]any, 
 	if !ok {
 		return nil, 1
 	}
+	return found, 1
+}
+
+// script returns a program that grades. It runs in the folder of the file that names it.
+func (p *promptfoo) script(e *entry) ([]any, float64) {
+	from, err := filepath.Rel(absolute(p.out), absolute(p.beside(e.text("cwd"))))
+	if err != nil {
+		from = absolute(p.beside(e.text("cwd")))
+	}
+	written := pairs{{"type", "code_grader"}, {"cwd", filepath.ToSlash(from)}}
+	for _, f := range e.Fields {
+		switch f.Name {
+		case "type", "cwd":
+		case "metric":
+			written = written.with("name", f.Value)
+		default:
+			written = append(written, pair{f.Name, f.Value})
+		}
+	}
+	found, _ := p.check(e.Line, e.what, written)
 	return found, 1
 }
 
@@ -166,22 +201,26 @@ func absolute(path string) string {
 
 // readTargets reads the targets of a project.
 func readTargets(r *reader, root source.Value) {
-	list, ok := root.Get("targets")
-	if !ok {
-		list = root
-	}
 	if root.Kind == source.Map {
 		top := r.entry(root, "")
 		top.keep("targets")
+		if !has(root, "targets") {
+			top.keep("providers")
+		}
 		top.rest()
 	}
-	for _, v := range list.Items {
+	for _, v := range listOfTargets(root).Items {
 		r.agentvTarget(v)
 	}
 }
 
 func (r *reader) agentvTarget(v source.Value) {
+	if config, ok := v.Get("config"); ok && config.Kind == source.Map { // version 5 has its keys there
+		config.Fields = slices.DeleteFunc(slices.Clone(config.Fields), func(f source.Field) bool { return has(v, f.Name) })
+		v.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return f.Name == "config" }), config.Fields)
+	}
 	e := r.entry(v, "target")
+	e.keep("runtime")
 	name := e.text("name", "label", "id")
 	provider := e.text("provider", "id")
 	e.what = "target " + name
@@ -209,11 +248,16 @@ func (r *reader) agentvTarget(v source.Value) {
 				r.lose(e.lineOf("api_key"), e.name("api_key"), "keys of providers come from the environment: name the variable in api_key_env")
 			}
 		}
-		for _, key := range []string{"temperature", "max_tokens", "seed", "top_p"} {
+		for _, key := range []string{"temperature", "seed", "top_p"} {
 			keys = keys.with(key, e.get(key))
 		}
-		if api := e.text("api_format"); api == "responses" {
-			keys = append(keys, pair{"api", "responses"})
+		keys = keys.with("max_tokens", e.get("max_tokens", "max_output_tokens"))
+		switch api := e.text("api_format"); api {
+		case "responses":
+			keys = append(keys, pair{"api", api})
+		case "", "chat":
+		default:
+			r.lose(e.lineOf("api_format"), e.name("api_format"), "it is chat or responses")
 		}
 	default:
 		r.lose(v.Line, e.what, "the provider %s drives no chat agent that a target could be", provider)
@@ -239,7 +283,7 @@ func variableOf(s string) string {
 // cliTarget returns a program that is started for each turn.
 func (r *reader) cliTarget(e *entry) pairs {
 	command := environmentIn(e.text("command"))
-	if strings.TrimSpace(command) == "" || strings.Contains(command, "{OUTPUT_FILE}") || strings.Contains(command, "{FILES}") {
+	if strings.TrimSpace(command) == "" || strings.Contains(command, "{OUTPUT_FILE}") || strings.Contains(command, "{FILES}") || strings.Contains(command, "{PROMPT_FILE}") {
 		r.lose(e.lineOf("command"), e.name("command"), "a program gets the message and answers on its standard output, without files")
 		return nil
 	}

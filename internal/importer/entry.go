@@ -89,13 +89,21 @@ func (e *entry) drop(why string, names ...string) {
 	}
 }
 
-// rest lists every key as lost that was not asked for and is not empty.
-func (e *entry) rest() {
+// unread returns the keys that were not asked for and are not empty.
+func (e *entry) unread() (names []string) {
 	for _, f := range e.Fields {
 		if !e.used[f.Name] && !empty(f.Value) {
-			e.r.lose(e.lineOf(f.Name), e.name(f.Name), "it has no counterpart in a suite")
-			e.used[f.Name] = true
+			names = append(names, f.Name)
 		}
+	}
+	return names
+}
+
+// rest lists every key as lost that was not asked for and is not empty.
+func (e *entry) rest() {
+	for _, name := range e.unread() {
+		e.r.lose(e.lineOf(name), e.name(name), "it has no counterpart in a suite")
+		e.used[name] = true
 	}
 }
 

@@ -100,11 +100,11 @@ func read(paths []string, format, out string) (*imported, error) {
 		if err != nil {
 			return nil, err
 		}
-		tests, targets := len(all.tests), len(all.targets)
+		before := len(all.tests) + len(all.targets) + len(all.lost)
 		r := &reader{imported: all, file: path, dir: filepath.Dir(path), out: out, kinds: kinds}
 		kind.read(r, root)
-		if len(all.tests) == tests && len(all.targets) == targets {
-			return nil, source.Invalid("%s: no message of a user and no target was found in this file of the format %s", path, kind.Name)
+		if len(all.tests)+len(all.targets)+len(all.lost) == before {
+			return nil, source.Invalid("%s: nothing was found in this file of the format %s", path, kind.Name)
 		}
 		if len(all.tests) > maxTests {
 			return nil, source.Invalid("%s: more than %d tests: split the file", path, maxTests)

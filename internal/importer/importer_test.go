@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 		{"auto", write("latin.yaml", "stories: [\xff]"), "s.yaml", "not UTF-8"},
 		{"auto", write("bomb.yaml", bomb()), "s.yaml", "bomb.yaml"},
 		{"auto", write("deep.json", strings.Repeat("[", 5000)), "s.yaml", "nested deeper"},
-		{"adk", write("empty.json", `[{"query": " "}]`), "s.yaml", "no message of a user"},
+		{"adk", write("empty.json", `{"eval_cases": []}`), "s.yaml", "nothing was found"},
 		{"auto", good, "taken.yaml", "is there already"},
 	} {
 		_, err := importer.Import(importer.Options{Format: tc.format, Files: []string{good, tc.file}, Suite: filepath.Join(dir, tc.suite)})

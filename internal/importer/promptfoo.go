@@ -41,6 +41,8 @@ type promptfoo struct {
 	// last is the conversation of each prompt that the next test may go on with.
 	last map[string]*test
 	key  string
+	// shared are assertions of every test.
+	shared []source.Value
 	// read counts the tests that were read.
 	read *int
 }

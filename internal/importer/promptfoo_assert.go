@@ -100,7 +100,10 @@ func (p *promptfoo) assertion(c *testCase, vars source.Value, v source.Value) (f
 	}
 	written = append(written, keys...)
 	written = append(written, a.common(known.bound)...)
-	e.rest()
+	if names := e.unread(); len(names) > 0 { // which may change what it means
+		p.lose(v.Line, e.what, "suites have no counterpart of its %s", strings.Join(names, ", "))
+		return nil, 1
+	}
 	found, ok = p.check(v.Line, e.what, written)
 	if !ok {
 		return nil, 1
@@ -120,7 +123,7 @@ func (a *asserted) common(bound float64) (keys pairs) {
 		keys = append(keys, pair{"weight", n})
 	}
 	if a.p.kind == "agentv" {
-		keys = keys.with("required", a.get("required")).with("min_score", a.get("min_score"))
+		keys = keys.with("required", a.get("required")).with("min_score", a.get("min_score")).with("negate", a.get("negate"))
 	}
 	if bound == ownThreshold {
 		return keys
@@ -189,6 +192,10 @@ func (a *asserted) several(cut bool) (all []any) {
 		return all
 	}
 	for _, item := range v.Items {
+		if item.Kind == source.Map && a.p.kind == "agentv" && !cut { // {id, outcome, …}
+			all = append(all, item)
+			continue
+		}
 		if item.Kind == source.List || item.Kind == source.Map {
 			a.failed = "its value is no list of texts"
 			return nil
@@ -275,7 +282,10 @@ func rubricOf(words string) func(a *asserted) pairs {
 				all[i] = written(words) + w
 			}
 		}
-		all = slices.DeleteFunc(all, func(v any) bool { return blank(v) })
+		all = slices.DeleteFunc(all, func(v any) bool {
+			_, isText := v.(written)
+			return isText && blank(v)
+		})
 		if a.failed == "" && len(all) == 0 {
 			a.failed = "it has no value"
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -67,7 +69,7 @@ type testCase struct {
 func (p *promptfoo) caseOf(e *entry) *testCase {
 	c := &testCase{line: e.Line, simulated: p.simulated, threshold: -1}
 	c.vars = over(p.variables(p.defaults.get("vars")), p.variables(e.get("vars")))
-	c.asserted = slices.Concat(p.defaults.list("assert", "assertions"), e.list("assert", "assertions"))
+	c.asserted = slices.Concat(p.shared, p.defaults.list("assert", "assertions"), e.list("assert", "assertions"))
 	if n, ok := p.defaults.number("threshold"); ok {
 		c.threshold = n
 	}
@@ -196,6 +198,10 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	}
 	if asked != nil && (c.joins || loops && !has(vars, "_conversation")) {
 		key := promptKey + "\x00" + c.conversation + "\x00" + c.target
+		if blank(asked.text) {
+			p.lose(c.line, "test "+c.id, "it has no message of a user with a text")
+			return
+		}
 		if before := p.last[key]; before != nil {
 			before.turns = append(before.turns, *asked)
 			before.conversation = true
@@ -277,10 +283,9 @@ func (p *promptfoo) spoken(c *testCase, list []source.Value, vars source.Value, 
 	for _, v := range list {
 		e := p.entry(v, "message")
 		role := e.text("role")
-		text := p.contentText(e.get("content"))
+		said := p.content(e.get("content"))
 		e.rest()
-		said := any(text)
-		if fill {
+		if text, isText := said.(string); fill && isText {
 			filled, missing, err := render(text, vars, false)
 			if err != nil {
 				p.lose(c.line, "a message of "+role, "%v, which is not filled in", err)
@@ -301,6 +306,51 @@ func (p *promptfoo) spoken(c *testCase, list []source.Value, vars source.Value, 
 	}
 	return all
 }
+
+// content returns a content: a text, or blocks if there are files among them.
+func (r *reader) content(v source.Value) any {
+	isFile := func(block source.Value) bool {
+		kind, _ := block.Get("type")
+		value, _ := block.Get("value")
+		return (kind.Scalar == "file" || kind.Scalar == "image") && value.Kind == source.String
+	}
+	if !slices.ContainsFunc(v.Items, isFile) {
+		return r.contentText(v)
+	}
+	var blocks []any
+	for _, block := range v.Items {
+		if !isFile(block) {
+			if text := r.contentText(source.Value{Kind: source.List, Items: []source.Value{block}}); text != "" {
+				blocks = append(blocks, pairs{{"type", "text"}, {"value", text}})
+			}
+			continue
+		}
+		kind, _ := block.Get("type")
+		value, _ := block.Get("value")
+		if path, ok := r.fromSuite(value.Scalar); ok {
+			blocks = append(blocks, pairs{{"type", kind.Scalar}, {"value", path}})
+		} else {
+			r.lose(block.Line, "the file "+value.Scalar, "it is not there")
+		}
+	}
+	return blocks
+}
+
+// fromSuite returns the path of a file that the one being read names, from the folder of the suite; ok is false for one that is not there.
+func (r *reader) fromSuite(path string) (found string, ok bool) {
+	info, err := os.Stat(r.beside(path))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxAttached {
+		return "", false
+	}
+	if filepath.IsAbs(path) {
+		return path, true
+	}
+	from, err := filepath.Rel(absolute(r.out), absolute(r.beside(path)))
+	return filepath.ToSlash(from), err == nil
+}
+
+// maxAttached is the greatest size of a file that a suite may attach.
+const maxAttached = 1 << 20
 
 // contentText returns the text of a content: a text, or the texts among blocks.
 func (r *reader) contentText(v source.Value) string {

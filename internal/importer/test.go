@@ -101,7 +101,12 @@ func plain(v any) string {
 	return ""
 }
 
-func blank(v any) bool { return strings.TrimSpace(plain(v)) == "" }
+func blank(v any) bool {
+	if blocks, ok := v.([]any); ok {
+		return len(blocks) == 0
+	}
+	return strings.TrimSpace(plain(v)) == ""
+}
 
 // add adds a test under an id of its own. Turns without a text are lost, and so is a test that is left without a message of a user.
 func (r *reader) add(line int, t *test) {
@@ -165,7 +170,7 @@ func (t *test) pairs() pairs {
 
 // messages returns messages as an input: a single one of the user as its text.
 func messages(all []message) any {
-	if len(all) == 1 {
+	if _, blocks := all[0].text.([]any); len(all) == 1 && !blocks {
 		return all[0].text
 	}
 	return listed(all)
