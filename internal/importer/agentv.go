@@ -59,10 +59,14 @@ func readAgentV(r *reader, root source.Value) {
 	p := &promptfoo{reader: r, kind: "agentv", read: new(int)}
 	for _, v := range top.list("providers", "provider", "target", "targets") {
 		if v.Kind == source.String && !strings.Contains(v.Scalar, ":") {
-			r.lose(v.Line, "provider "+v.Scalar, "import the file that defines it, too")
+			r.wanted = append(r.wanted, Loss{r.file, max(v.Line, 1), v.Scalar, "import the file that defines it, too"})
 			continue
 		}
-		r.provider(v)
+		if id, _ := v.Get("id"); v.Kind == source.Map && !strings.Contains(id.Scalar, ":") {
+			r.use(r.agentvTarget(v))
+			continue
+		}
+		r.providers([]source.Value{v})
 	}
 	p.shared = top.list("assert", "assertions")
 	p.prompts = p.readPrompts(top.list("prompts"))
@@ -83,6 +87,10 @@ func (p *promptfoo) agentvKeys(c *testCase, e *entry) {
 	}
 	if v, ok := c.vars.Get("expected_output"); ok {
 		c.expected = p.reference(v)
+		if text, isText := c.expected.(string); isText { // assertions name it, too
+			named := source.Field{Name: "expected_output", Value: source.Value{Kind: source.String, Scalar: text, Line: v.Line}, Line: v.Line}
+			c.vars = over(c.vars, source.Value{Kind: source.Map, Fields: []source.Field{named}})
+		}
 	}
 	if id := e.text("conversation_id"); id != "" {
 		c.metadata = c.metadata.with("conversation_id", id)
@@ -210,11 +218,16 @@ func readTargets(r *reader, root source.Value) {
 		top.rest()
 	}
 	for _, v := range listOfTargets(root).Items {
+		if len(r.targets) >= maxTargets {
+			r.lose(v.Line, "targets", "there are more than %d", maxTargets)
+			return
+		}
 		r.agentvTarget(v)
 	}
 }
 
-func (r *reader) agentvTarget(v source.Value) {
+// agentvTarget makes a target, and returns its name; it is empty when there is none.
+func (r *reader) agentvTarget(v source.Value) string {
 	if config, ok := v.Get("config"); ok && config.Kind == source.Map { // version 5 has its keys there
 		config.Fields = slices.DeleteFunc(slices.Clone(config.Fields), func(f source.Field) bool { return has(v, f.Name) })
 		v.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return f.Name == "config" }), config.Fields)
@@ -226,7 +239,7 @@ func (r *reader) agentvTarget(v source.Value) {
 	e.what = "target " + name
 	if use := e.text("use_target"); use != "" {
 		r.lose(v.Line, e.what, "it stands for another target: name that one with --target")
-		return
+		return ""
 	}
 	var keys pairs
 	known := providersByName()[provider]
@@ -237,7 +250,7 @@ func (r *reader) agentvTarget(v source.Value) {
 		model := e.text("model", "deployment")
 		if model == "" {
 			r.lose(v.Line, e.what, "it names no model")
-			return
+			return ""
 		}
 		keys = pairs{{"provider", known}, {"model", environmentIn(model)}}
 		keys = keys.with("base_url", environmentIn(e.text("base_url", "endpoint"))).with("api_version", environmentIn(e.text("version", "api_version")))
@@ -261,14 +274,14 @@ func (r *reader) agentvTarget(v source.Value) {
 		}
 	default:
 		r.lose(v.Line, e.what, "the provider %s drives no chat agent that a target could be", provider)
-		return
+		return ""
 	}
 	if keys == nil {
-		return
+		return ""
 	}
 	e.drop("the judge is that of the configuration", "grader_target", "judge_target")
 	e.rest()
-	r.target(name, keys)
+	return r.target(name, keys)
 }
 
 // variableOf returns the variable that a text names and nothing else.

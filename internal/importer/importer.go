@@ -75,21 +75,32 @@ type imported struct {
 	// input is put before every test.
 	input []message
 	lost  []Loss
-	ids   map[string]bool
+	// ids are those that are taken, each with the number that its last repeat has.
+	ids map[string]int
 	// named are targets by what the file calls them; sent are the variables of tests that targets send.
 	named map[string]string
 	sent  map[string]bool
+	// wanted are targets that files name and others define.
+	wanted []Loss
+	// size is that of the texts of all tests.
+	size int
 }
 
-// maxTests bounds the tests of one import: variables can multiply.
-const maxTests = 200_000
+// full reports whether no further test is to be read: the suite would be too large.
+func (i *imported) full() bool { return len(i.tests) > maxTests || i.size > maxSuite }
+
+// maxTests and maxSuite bound the tests of one import and their texts: variables can multiply.
+const (
+	maxTests = 200_000
+	maxSuite = 32 << 20
+)
 
 // read reads files of a format. out is the folder of the suite to write. Every error is an input error.
 func read(paths []string, format, out string) (*imported, error) {
 	if !slices.Contains(Names(), format) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
 	}
-	all := &imported{ids: map[string]bool{}, named: map[string]string{}, sent: map[string]bool{}}
+	all := &imported{ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}}
 	kinds := grader.New(grader.Config{})
 	for _, path := range paths {
 		root, err := load(path)
@@ -106,11 +117,26 @@ func read(paths []string, format, out string) (*imported, error) {
 		if len(all.tests)+len(all.targets)+len(all.lost) == before {
 			return nil, source.Invalid("%s: nothing was found in this file of the format %s", path, kind.Name)
 		}
-		if len(all.tests) > maxTests {
-			return nil, source.Invalid("%s: more than %d tests: split the file", path, maxTests)
+		if all.full() {
+			return nil, source.Invalid("%s: more than %d tests, or more than %d MB of texts: import fewer at once", path, maxTests, maxSuite>>20)
 		}
 	}
+	all.useTargets()
 	return all, nil
+}
+
+// useTargets finds the targets that files name among those that others define.
+func (i *imported) useTargets() {
+	for _, want := range i.wanted {
+		name := targetName(want.What)
+		at := slices.IndexFunc(i.targets, func(t target) bool { return t.name == name })
+		if at >= 0 {
+			i.targets[at].listed = true
+			continue
+		}
+		want.What = "provider " + want.What
+		i.lost = append(i.lost, want)
+	}
 }
 
 func formatOf(path, name string, root source.Value) (Format, error) {

@@ -16,6 +16,7 @@ import (
 func TestFormats(t *testing.T) {
 	for file, format := range map[string]string{
 		"promptfoo.yaml": "promptfoo", "promptfoo-talk.yaml": "promptfoo", "promptfoo-user.yaml": "promptfoo", "agentv-targets.yaml": "agentv",
+		"agentv5.yaml": "agentv", "promptfoo-own.yaml": "promptfoo",
 		"deepeval.json": "deepeval", "otel.json": "otel", "tau.json": "tau-bench", "adk.evalset.json": "adk", "rasa.yml": "rasa", "plan.yml": "agent-evaluation",
 		"real/agentv.yaml": "agentv", "real/promptfoo.yaml": "promptfoo", "real/rasa.yml": "rasa", "real/agent-evaluation.yml": "agent-evaluation", "real/adk.test.json": "adk",
 	} {
@@ -49,10 +50,51 @@ func imported(t *testing.T, format string, files ...string) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&b, "-- %s --\n%s", filepath.Base(*path), data)
+			here, err := filepath.Abs("testdata")
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, err := filepath.Rel(dir, here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "-- %s --\n%s", filepath.Base(*path), strings.ReplaceAll(string(data), filepath.ToSlash(from), "TESTDATA"))
 		}
 	}
 	return b.String()
+}
+
+// TestTargetsOfAnotherFile holds that a suite uses the targets that another file of the import defines.
+func TestTargetsOfAnotherFile(t *testing.T) {
+	got := imported(t, "agentv", "testdata/agentv5.yaml", "testdata/agentv-targets.yaml")
+	for _, want := range []string{"targets:\n  - own\n  - llm\n", "target: own\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "import the file that defines it") {
+		t.Errorf("the target is there, and is listed as lost:\n%s", got)
+	}
+}
+
+// TestTooLarge holds that variables which multiply without end are refused before they fill the memory.
+func TestTooLarge(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("x", 1<<20)
+	list := strings.Repeat("a,", 99) + "a"
+	for name, content := range map[string]string{
+		"texts": "prompts: ['{{ a }}" + long + "']\nproviders: [x]\ntests: [{vars: {a: [" + list + "]}}]",
+		"tests": "prompts: ['{{ a }}']\nproviders: [x]\ntests: [" + strings.Repeat("{vars: {a: ["+list+"], b: ["+list+"]}},", 21) + "]",
+	} {
+		path := filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := importer.Import(importer.Options{Format: "promptfoo", Files: []string{path}, Suite: filepath.Join(dir, "suite.yaml")})
+		if !source.IsInvalid(err) || !strings.Contains(err.Error(), "import fewer at once") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
 }
 
 // TestRefused holds what is an input error, after which nothing is written.

@@ -42,19 +42,18 @@ func readOTel(r *reader, root source.Value) {
 		return cmp.Or(cmp.Compare(len(a.start), len(b.start)), strings.Compare(a.start, b.start)) // nanoseconds as a text
 	})
 	var order []string
-	said := map[string][]source.Value{}
-	lines := map[string]int{}
+	talks := map[string]*talk{}
 	for _, s := range spans {
-		if _, ok := said[s.conversation]; !ok {
+		if talks[s.conversation] == nil {
 			order = append(order, s.conversation)
-			lines[s.conversation] = s.line
+			talks[s.conversation] = &talk{line: s.line, known: map[string]bool{}}
 		}
-		said[s.conversation] = goesOn(said[s.conversation], s.said)
+		talks[s.conversation].add(s.said)
 	}
 	for _, id := range order {
 		t := &test{id: id}
-		r.said(t, said[id])
-		r.add(lines[id], t)
+		r.said(t, talks[id].said)
+		r.add(talks[id].line, t)
 	}
 }
 
@@ -207,31 +206,32 @@ func withoutRepeats(v source.Value) source.Value {
 	return v
 }
 
-// goesOn returns what was said when a further request is known: the request repeats what was said before it, or goes on from there.
-func goesOn(before, more []source.Value) []source.Value {
-	key := func(v source.Value) string {
+// talk is what was said in a conversation, as far as it is known.
+type talk struct {
+	line  int
+	said  []source.Value
+	keys  []string
+	known map[string]bool
+}
+
+// add takes the messages of a further request: it repeats what was said before it, or goes on from there.
+func (t *talk) add(more []source.Value) {
+	keys := make([]string, len(more))
+	for i, v := range more {
 		role, _ := v.Get("role")
 		content, _ := v.Get("content")
-		return role.Scalar + "\x00" + toJSON(content)
+		calls, _ := v.Get("tool_calls")
+		keys[i] = role.Scalar + "\x00" + toJSON(content) + toJSON(calls)
 	}
 	n := 0
-	for n < len(before) && n < len(more) && key(before[n]) == key(more[n]) {
+	for n < len(t.keys) && n < len(keys) && t.keys[n] == keys[n] {
 		n++
 	}
-	switch {
-	case n == len(before):
-		return more
-	case n == len(more):
-		return before
-	}
-	known := map[string]bool{}
-	for _, v := range before {
-		known[key(v)] = true
-	}
-	for _, v := range more {
-		if !known[key(v)] {
-			before = append(before, v)
+	repeats := n == len(t.keys)
+	for i := n; i < len(more); i++ {
+		if repeats || !t.known[keys[i]] {
+			t.said, t.keys = append(t.said, more[i]), append(t.keys, keys[i])
 		}
+		t.known[keys[i]] = true
 	}
-	return before
 }

@@ -101,7 +101,7 @@ func (p *promptfoo) assertion(c *testCase, vars source.Value, v source.Value) (f
 	written = append(written, keys...)
 	written = append(written, a.common(known.bound)...)
 	if names := e.unread(); len(names) > 0 { // which may change what it means
-		p.lose(v.Line, e.what, "suites have no counterpart of its %s", strings.Join(names, ", "))
+		p.lose(v.Line, e.what, "suites have no counterpart of its key %s", strings.Join(names, ", "))
 		return nil, 1
 	}
 	found, ok = p.check(v.Line, e.what, written)

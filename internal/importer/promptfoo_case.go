@@ -161,6 +161,9 @@ func combinations(vars source.Value) []source.Value {
 
 // hold makes a test of a case, or a turn of the conversation before it.
 func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars source.Value) {
+	if p.full() {
+		return
+	}
 	spoken, loops, ok := p.messages(c, one, vars)
 	if !ok {
 		return
@@ -204,6 +207,7 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 		}
 		if before := p.last[key]; before != nil {
 			before.turns = append(before.turns, *asked)
+			p.size += size(asked.text) + size(asked.expected) + size(asked.assertions)
 			before.conversation = true
 			before.execution = stricter(before.execution, t.execution)
 			return

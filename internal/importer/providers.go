@@ -16,6 +16,8 @@ import (
 type target struct {
 	name string
 	keys pairs
+	// listed is true for one that every test is held with, false for those of single tests.
+	listed bool
 }
 
 // provided is what a provider became: a target, or a simulated user.
@@ -24,14 +26,26 @@ type provided struct {
 	simulated *entry
 }
 
+// maxTargets bounds the targets of one import.
+const maxTargets = 1000
+
 // providers makes targets of a list of providers. It returns the one that plays the user, if there is one.
 func (r *reader) providers(list []source.Value) (simulated *entry) {
 	for _, v := range list {
-		if p := r.provider(v); p.simulated != nil {
+		p := r.provider(v)
+		if p.simulated != nil {
 			simulated = p.simulated
 		}
+		r.use(p.name)
 	}
 	return simulated
+}
+
+// use has every test held with a target.
+func (r *reader) use(name string) {
+	for i := range r.targets {
+		r.targets[i].listed = r.targets[i].listed || r.targets[i].name == name
+	}
 }
 
 // provider makes a target of one provider: its id, or a mapping with it.
@@ -50,6 +64,10 @@ func (r *reader) provider(v source.Value) provided {
 		return provided{simulated: e}
 	}
 	if id == "" {
+		return provided{}
+	}
+	if len(r.targets) >= maxTargets {
+		r.lose(v.Line, "provider "+id, "there are more than %d", maxTargets)
 		return provided{}
 	}
 	label := e.text("label")
@@ -82,15 +100,12 @@ func promptless(address string) string { return templateTag.ReplaceAllString(add
 
 // target adds a target under a name of its own, and returns it.
 func (r *reader) target(name string, keys pairs) string {
-	name = targetName(name)
-	if name == "" {
-		name = "target"
-	}
+	name = cmp.Or(targetName(name), "target")
 	free := name
 	for n := 2; slices.ContainsFunc(r.targets, func(t target) bool { return t.name == free }); n++ {
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
-	r.targets = append(r.targets, target{free, keys})
+	r.targets = append(r.targets, target{name: free, keys: keys})
 	return free
 }
 

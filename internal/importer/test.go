@@ -124,7 +124,11 @@ func (r *reader) add(line int, t *test) {
 		}
 		return blank(m.text)
 	})
+	if r.full() {
+		return
+	}
 	t.id = r.unique(t.id)
+	r.size += size(t.pairs())
 	r.tests = append(r.tests, t)
 }
 
@@ -135,11 +139,39 @@ func (r *reader) unique(id string) string {
 		id = fmt.Sprintf("test-%d", len(r.tests)+1)
 	}
 	free := id
-	for n := 2; r.ids[free]; n++ {
-		free = fmt.Sprintf("%s-%d", id, n)
+	for r.ids[free] > 0 {
+		r.ids[id]++
+		free = fmt.Sprintf("%s-%d", id, r.ids[id])
 	}
-	r.ids[free] = true
+	r.ids[free] = 1
 	return free
+}
+
+// size returns about how many bytes a value takes when it is written.
+func size(v any) (n int) {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case written:
+		return len(v)
+	case []any:
+		for _, one := range v {
+			n += size(one) + 2
+		}
+	case pairs:
+		for _, one := range v {
+			n += len(one.name) + size(one.value) + 4
+		}
+	case source.Value:
+		n = len(v.Scalar)
+		for _, item := range v.Items {
+			n += size(item) + 2
+		}
+		for _, f := range v.Fields {
+			n += len(f.Name) + size(f.Value) + 4
+		}
+	}
+	return n
 }
 
 // turnCount returns how many turns are written out; those of a simulated user are not known.

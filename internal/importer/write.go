@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -137,11 +138,13 @@ func replace(path string, data []byte) error {
 // suite returns the suite as it is written.
 func (i *imported) suite() pairs {
 	p := pairs{}
-	if len(i.targets) > 1 {
-		var names []any
-		for _, t := range i.targets {
+	var names []any
+	for _, t := range i.targets {
+		if t.listed {
 			names = append(names, t.name)
 		}
+	}
+	if len(names) > 1 { // one alone is the default of the configuration
 		p = p.with("targets", names)
 	}
 	if len(i.input) > 0 {
@@ -156,9 +159,12 @@ func (i *imported) suite() pairs {
 
 // config returns the configuration as it is written.
 func (i *imported) config() pairs {
-	targets := pairs{}
+	targets, chosen := pairs{}, ""
 	for _, t := range i.targets {
 		targets = append(targets, pair{t.name, t.keys})
+		if t.listed && chosen == "" {
+			chosen = t.name
+		}
 	}
-	return pairs{{"target", i.targets[0].name}, {"targets", targets}}
+	return pairs{{"target", cmp.Or(chosen, i.targets[0].name)}, {"targets", targets}}
 }
