@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"rehearse/internal/source"
 )
@@ -91,7 +92,7 @@ func (r *reader) fileText(v source.Value, what string) (string, bool) {
 		return "", false
 	}
 	data, err := readFile(r.beside(path))
-	if err != nil || !isUTF8(data) {
+	if err != nil || !utf8.Valid(data) {
 		r.lose(v.Line, what, "the file %s cannot be read", path)
 		return "", false
 	}

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"rehearse/internal/source"
 )
@@ -311,81 +308,6 @@ func (p *promptfoo) spoken(c *testCase, list []source.Value, vars source.Value, 
 	return all
 }
 
-// content returns a content: a text, or blocks if there are files among them.
-func (r *reader) content(v source.Value) any {
-	isFile := func(block source.Value) bool {
-		kind, _ := block.Get("type")
-		value, _ := block.Get("value")
-		return (kind.Scalar == "file" || kind.Scalar == "image") && value.Kind == source.String
-	}
-	if !slices.ContainsFunc(v.Items, isFile) {
-		return r.contentText(v)
-	}
-	var blocks []any
-	for _, block := range v.Items {
-		if !isFile(block) {
-			if text := r.contentText(source.Value{Kind: source.List, Items: []source.Value{block}}); text != "" {
-				blocks = append(blocks, pairs{{"type", "text"}, {"value", text}})
-			}
-			continue
-		}
-		kind, _ := block.Get("type")
-		value, _ := block.Get("value")
-		if path, ok := r.fromSuite(value.Scalar); ok {
-			blocks = append(blocks, pairs{{"type", kind.Scalar}, {"value", path}})
-		} else {
-			r.lose(block.Line, "the file "+value.Scalar, "it is not there")
-		}
-	}
-	return blocks
-}
-
-// fromSuite returns the path of a file that the one being read names, from the folder of the suite; ok is false for one that is not there.
-func (r *reader) fromSuite(path string) (found string, ok bool) {
-	info, err := os.Stat(r.beside(path))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxAttached {
-		return "", false
-	}
-	if filepath.IsAbs(path) {
-		return path, true
-	}
-	from, err := filepath.Rel(absolute(r.out), absolute(r.beside(path)))
-	return filepath.ToSlash(from), err == nil
-}
-
-// maxAttached is the greatest size of a file that a suite may attach.
-const maxAttached = 1 << 20
-
-// contentText returns the text of a content: a text, or the texts among blocks.
-func (r *reader) contentText(v source.Value) string {
-	if v.Kind != source.List {
-		if v.Kind == source.Map {
-			return toJSON(v)
-		}
-		return v.Scalar
-	}
-	var said []string
-	for _, block := range v.Items {
-		text, isText := block.Get("text")
-		if !isText {
-			text, isText = block.Get("content")
-		}
-		kind, _ := block.Get("type")
-		if !isText && kind.Scalar == "text" {
-			text, isText = block.Get("value")
-		}
-		switch {
-		case block.Kind == source.String:
-			said = append(said, block.Scalar)
-		case isText && text.Kind == source.String:
-			said = append(said, text.Scalar)
-		default:
-			r.lose(block.Line, "a part of a message of the type "+kind.Scalar, "messages are texts")
-		}
-	}
-	return strings.Join(said, "\n")
-}
-
 // missing lists variables that a test does not have.
 func (p *promptfoo) missing(c *testCase, names []string) {
 	if c.turns != nil {
@@ -459,38 +381,6 @@ func (p *promptfoo) sentVars(vars source.Value) (sent pairs) {
 	return sent
 }
 
-// passing says what it takes to pass: as in the tool every check, or the threshold of the test.
-func (p *promptfoo) passing(c *testCase, least float64) pairs {
-	if c.threshold >= 0 {
-		return pairs{{"threshold", math.Min(c.threshold, 1)}}
-	}
-	if p.kind == "agentv" {
-		return nil
-	}
-	passing := pairs{{"all_must_pass", true}}
-	if least < 0.8 {
-		passing = append(passing, pair{"threshold", math.Max(least, 0.01)})
-	}
-	return passing
-}
-
-// stricter joins how the turns of a conversation pass.
-func stricter(a, b pairs) pairs {
-	low := func(p pairs) float64 {
-		if n, ok := p.get("threshold").(float64); ok {
-			return n
-		}
-		return 0.8
-	}
-	all := a.get("all_must_pass") != nil || b.get("all_must_pass") != nil
-	joined := pairs{}.with("target", a.get("target"))
-	if all {
-		joined = append(joined, pair{"all_must_pass", true})
-		return append(joined, pair{"threshold", math.Min(low(a), low(b))})
-	}
-	return append(joined, pair{"threshold", math.Max(low(a), low(b))})
-}
-
 // user returns the simulated user of a test.
 func (p *promptfoo) user(e *entry, vars source.Value) pairs {
 	config := p.entry(e.get("config"), "config")
@@ -521,5 +411,3 @@ func (p *promptfoo) user(e *entry, vars source.Value) pairs {
 	e.rest()
 	return user
 }
-
-func isUTF8(data []byte) bool { return utf8.Valid(data) }
