@@ -71,4 +71,3 @@ func told(t *testing.T, reply chat.Reply, err error, address string) []byte {
 	}
 	return append(data, '\n')
 }
-
