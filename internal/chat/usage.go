@@ -5,13 +5,15 @@ import "encoding/json"
 // Usage counts tokens. The zero value counts none. Its JSON form is an object, or null when it is Unknown.
 type Usage struct {
 	InputTokens, OutputTokens int
+	// CachedTokens are those input tokens that the provider said it had in its cache.
+	CachedTokens int
 	// Unknown is true when a call came without a count; the numbers are then the part that is known.
 	Unknown bool
 }
 
 // Add returns the sum of two usages. It is unknown when one of them is.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Unknown || v.Unknown}
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens, u.Unknown || v.Unknown}
 }
 
 // Total returns input and output tokens together.
@@ -21,6 +23,7 @@ func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
 type tokens struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	CachedTokens int `json:"cached_tokens,omitempty"`
 }
 
 // MarshalJSON writes an object, or null.
@@ -28,7 +31,7 @@ func (u Usage) MarshalJSON() ([]byte, error) {
 	if u.Unknown {
 		return []byte("null"), nil
 	}
-	return json.Marshal(tokens{u.InputTokens, u.OutputTokens})
+	return json.Marshal(tokens{u.InputTokens, u.OutputTokens, u.CachedTokens})
 }
 
 // UnmarshalJSON reads an object, or null.
@@ -41,7 +44,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		*u = Usage{Unknown: true}
 		return nil
 	}
-	*u = Usage{InputTokens: t.InputTokens, OutputTokens: t.OutputTokens}
+	*u = Usage{InputTokens: t.InputTokens, OutputTokens: t.OutputTokens, CachedTokens: t.CachedTokens}
 	return nil
 }
 

@@ -21,6 +21,7 @@ func TestUnknownIsNull(t *testing.T) {
 	}{
 		{"nothing", wire{}, `{"usage":{"input_tokens":0,"output_tokens":0},"cost_usd":0}`},
 		{"known", known, `{"usage":{"input_tokens":3,"output_tokens":4},"cost_usd":0.5}`},
+		{"some cached", wire{Usage: chat.Usage{InputTokens: 3, CachedTokens: 2}}, `{"usage":{"input_tokens":3,"output_tokens":0,"cached_tokens":2},"cost_usd":0}`},
 		{"unknown", wire{chat.Usage{Unknown: true}, chat.Cost{Unknown: true}}, `{"usage":null,"cost_usd":null}`},
 		{"a sum with an unknown part", wire{known.Usage.Add(chat.Usage{Unknown: true}), chat.Cost{Unknown: true}.Add(known.Cost)}, `{"usage":null,"cost_usd":null}`},
 		{"a sum", wire{known.Usage.Add(known.Usage), known.Cost.Add(known.Cost)}, `{"usage":{"input_tokens":6,"output_tokens":8},"cost_usd":1}`},
@@ -30,7 +31,7 @@ func TestUnknownIsNull(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", tc.name, data, err, tc.json)
 		}
 		var back wire
-		if err := json.Unmarshal(data, &back); err != nil || back.Usage.Unknown != tc.value.Usage.Unknown || back.Cost.Unknown != tc.value.Cost.Unknown {
+		if err := json.Unmarshal(data, &back); err != nil || back.Usage.Unknown != tc.value.Usage.Unknown || back.Usage.CachedTokens != tc.value.Usage.CachedTokens || back.Cost.Unknown != tc.value.Cost.Unknown {
 			t.Errorf("%s: read back as %+v, %v", tc.name, back, err)
 		}
 	}

@@ -206,7 +206,7 @@ func (u *anthropicUsage) count() chat.Usage {
 	if u == nil || u.Input+u.Written+u.Read+u.Output == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	return chat.Usage{InputTokens: u.Input + u.Written + u.Read, OutputTokens: u.Output}
+	return chat.Usage{InputTokens: u.Input + u.Written + u.Read, OutputTokens: u.Output, CachedTokens: u.Read}
 }
 
 func decodeAnthropic(r Request, body []byte) (chat.Reply, error) {

@@ -42,6 +42,7 @@ type googlePartAnswer struct {
 // googleUsage counts thoughts beside the candidates, and results of Google's own tools beside the prompt.
 type googleUsage struct {
 	Prompt     int `json:"promptTokenCount"`
+	Cached     int `json:"cachedContentTokenCount"`
 	ToolUse    int `json:"toolUsePromptTokenCount"`
 	Candidates int `json:"candidatesTokenCount"`
 	Thoughts   int `json:"thoughtsTokenCount"`
@@ -51,7 +52,7 @@ func (u *googleUsage) count() chat.Usage {
 	if u == nil || u.Prompt+u.ToolUse+u.Candidates+u.Thoughts == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	return chat.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts}
+	return chat.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CachedTokens: u.Cached}
 }
 
 func decodeGoogle(body []byte) (chat.Reply, error) {

@@ -151,7 +151,10 @@ func chatParts(blocks []chat.Block) ([]object, error) {
 
 // answerUsage is the count of tokens in an answer; nil when there is none. Servers that do not count send zeros.
 type answerUsage struct {
-	Input   int `json:"prompt_tokens"`
+	Input        int `json:"prompt_tokens"`
+	InputDetails struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
 	Output  int `json:"completion_tokens"`
 	Total   int `json:"total_tokens"`
 	Details struct {
@@ -163,7 +166,7 @@ func (u *answerUsage) count() chat.Usage {
 	if u == nil || u.Input+u.Output == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output}
+	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached}
 	if u.Details.Reasoning > 0 && u.Total == u.Input+u.Output+u.Details.Reasoning { // xAI counts them beside the completion
 		usage.OutputTokens += u.Details.Reasoning
 	}

@@ -115,7 +115,13 @@ type responsesAnswer struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	} `json:"output"`
-	Usage *chat.Usage `json:"usage"`
+	Usage *struct {
+		Input   int `json:"input_tokens"`
+		Details struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+		Output int `json:"output_tokens"`
+	} `json:"usage"`
 }
 
 func decodeResponses(body []byte) (chat.Reply, error) {
@@ -134,8 +140,8 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
 	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID}
-	if a.Usage != nil && a.Usage.Total() > 0 {
-		reply.Usage = *a.Usage
+	if u := a.Usage; u != nil && u.Input+u.Output > 0 {
+		reply.Usage = chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.Details.Cached}
 	}
 	var refusal strings.Builder
 	said := false

@@ -70,12 +70,18 @@ func matches(pattern, name string) bool {
 	}
 }
 
-// cost returns what a reply of a model costs. It is unknown without a price, and without a count of tokens that have a price.
+// cost returns what a reply of a model costs. It is unknown without a price, and without a count of tokens that have a price. Input that the provider
+// had in its cache has a price of its own, else that of other input.
 func cost(m config.Model, u chat.Usage) chat.Cost {
 	p := Price{Price: m.Price}
 	if !p.Known(false) {
 		return chat.Cost{Unknown: true}
 	}
-	usd := (float64(u.InputTokens)**p.Input + float64(u.OutputTokens)**p.Output) / 1e6
-	return chat.Cost{USD: usd, Unknown: u.Unknown && (*p.Input > 0 || *p.Output > 0)}
+	ofCached := *p.Input
+	if p.CachedInput != nil {
+		ofCached = *p.CachedInput
+	}
+	cached := min(max(u.CachedTokens, 0), u.InputTokens)
+	usd := (float64(u.InputTokens-cached)**p.Input + float64(cached)*ofCached + float64(u.OutputTokens)**p.Output) / 1e6
+	return chat.Cost{USD: usd, Unknown: u.Unknown && (*p.Input > 0 || ofCached > 0 || *p.Output > 0)}
 }

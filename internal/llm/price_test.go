@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -87,23 +88,72 @@ func TestPriceTable(t *testing.T) {
 // A cost is unknown without a price, and without a count of tokens unless they cost nothing.
 func TestCost(t *testing.T) {
 	price := func(in, out float64) config.Price { return config.Price{Input: &in, Output: &out} }
+	cached := func(in, out, cached float64) config.Price {
+		return config.Price{Input: &in, Output: &out, CachedInput: &cached}
+	}
 	used := chat.Usage{InputTokens: 1000, OutputTokens: 100}
 	for name, tc := range map[string]struct {
 		price config.Price
 		usage chat.Usage
 		want  chat.Cost
 	}{
-		"priced":                {price(2, 10), used, chat.Cost{USD: 0.003}},
-		"free":                  {price(0, 0), used, chat.Cost{}},
-		"free, not counted":     {price(0, 0), chat.Usage{Unknown: true}, chat.Cost{}},
-		"not counted":           {price(0, 1), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
-		"no price":              {config.Price{}, used, chat.Cost{Unknown: true}},
-		"no price of output":    {config.Price{Input: new(1.0)}, used, chat.Cost{Unknown: true}},
-		"counted as nothing":    {price(2, 10), chat.Usage{}, chat.Cost{}},
-		"no price, not counted": {config.Price{}, chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"priced":                                 {price(2, 10), used, chat.Cost{USD: 0.003}},
+		"free":                                   {price(0, 0), used, chat.Cost{}},
+		"free, not counted":                      {price(0, 0), chat.Usage{Unknown: true}, chat.Cost{}},
+		"not counted":                            {price(0, 1), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"no price":                               {config.Price{}, used, chat.Cost{Unknown: true}},
+		"no price of output":                     {config.Price{Input: new(1.0)}, used, chat.Cost{Unknown: true}},
+		"counted as nothing":                     {price(2, 10), chat.Usage{}, chat.Cost{}},
+		"no price, not counted":                  {config.Price{}, chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"cached":                                 {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.0021}},
+		"cached for nothing":                     {cached(2, 10, 0), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.0018}},
+		"cached at full price":                   {price(2, 10), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.003}},
+		"all cached":                             {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 1000}, chat.Cost{USD: 0.0005}},
+		"more cached than sent":                  {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 9000}, chat.Cost{USD: 0.0005}},
+		"less than none cached":                  {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: -9000}, chat.Cost{USD: 0.002}},
+		"cached, only that is paid, not counted": {cached(0, 0, 0.5), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
 	} {
-		if got := cost(config.Model{Price: tc.price}, tc.usage); got != tc.want {
+		if got := cost(config.Model{Price: tc.price}, tc.usage); got.Unknown != tc.want.Unknown || math.Abs(got.USD-tc.want.USD) > 1e-12 {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
+// Each protocol has its own place for the input tokens that were cached. They are part of the input.
+func TestCachedTokens(t *testing.T) {
+	anthropic := func(body []byte) (chat.Reply, error) { return decodeAnthropic(Request{}, body) }
+	openai := func(body []byte) (chat.Reply, error) { return decodeChat(body, dialect{}) }
+	for name, tc := range map[string]struct {
+		decode func([]byte) (chat.Reply, error)
+		body   string
+		want   chat.Usage
+	}{
+		"chat": {
+			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+		},
+		"chat, none": {
+			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":null}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3},
+		},
+		"responses": {
+			decodeResponses, `{"output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}],
+				"usage":{"input_tokens":12,"output_tokens":3,"input_tokens_details":{"cached_tokens":8}}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+		},
+		"anthropic": {
+			anthropic, `{"content":[{"type":"text","text":"a"}],
+				"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":8,"output_tokens":3}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+		},
+		"google": {
+			decodeGoogle, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}],
+				"usageMetadata":{"promptTokenCount":12,"cachedContentTokenCount":8,"candidatesTokenCount":3}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+		},
+	} {
+		if got, err := tc.decode([]byte(tc.body)); err != nil || got.Usage != tc.want {
+			t.Errorf("%s: got %+v, %v", name, got.Usage, err)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
 	}
 }
 
-var usage = chat.Usage{InputTokens: llmtest.InputTokens, OutputTokens: llmtest.OutputTokens}
+var usage = chat.Usage{InputTokens: llmtest.InputTokens, OutputTokens: llmtest.OutputTokens, CachedTokens: llmtest.CachedTokens}
 
 func TestVendorsText(t *testing.T) {
 	eachVendor(t, says("Grüezi, 你好!"), func(t *testing.T, s *llmtest.Server, _ vendor, m *asking) {
