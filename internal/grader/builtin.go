@@ -38,7 +38,7 @@ func structureKinds() []Kind {
 		{Name: "json_path", Group: StructureGroup, New: newJSONPath, Doc: "the reply is JSON, bare or in a code fence, and every value at path is as wanted; case counts; 1 or 0"},
 		{Name: "field_accuracy", Group: StructureGroup, New: newFieldAccuracy, Doc: "the reply is JSON, bare or in a code fence; score = weighted share of fields that agree with expected or expected_output; case counts"},
 		{Name: "label", Group: StructureGroup, New: newLabel, Doc: "what the reply takes the message for is value: the label of a classifier or a chatbot's turn, JSON with a label, or the reply is a label; case is ignored in texts; 1 or 0"},
-		{Name: "expression", Group: StructureGroup, New: newExpression, Doc: "the expr-lang expression value over the exchange is true (1), false (0) or the score itself; case counts"},
+		{Name: "expression", Group: StructureGroup, New: newExpression, Doc: "the expr-lang expression value over the exchange is true (1), false (0) or the score itself; case counts, numbers compare by value, whole ones exactly at any size"},
 	}
 }
 

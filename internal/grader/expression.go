@@ -29,7 +29,11 @@ const (
 type exprEnv struct {
 	view
 	// Step is called for each element that the expression looks at, with what it found about it.
-	Step func(found any) (any, error) `expr:"_step"`
+	Step        func(found any) (any, error) `expr:"_step"`
+	Equal       func(a, b any) bool          `expr:"_equal"`
+	Less        func(a, b any) bool          `expr:"_less"`
+	LessOrEqual func(a, b any) bool          `expr:"_lessOrEqual"`
+	In          func(v, list any) bool       `expr:"_in"`
 }
 
 func newExpression(a *Args) runner.Grader {
@@ -42,7 +46,7 @@ func newExpression(a *Args) runner.Grader {
 		if err := names.unknown(x); err != nil {
 			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
 		}
-		value, err := evaluate(ctx, program, viewOf(x).withFloats())
+		value, err := evaluate(ctx, program, viewOf(x).withCountable())
 		if err != nil {
 			return result.Grade{}, fmt.Errorf("expression %s: %w", quote(code), err)
 		}
@@ -62,7 +66,7 @@ func (a *Args) program(code string) *vm.Program {
 	if !a.node.Has("value") {
 		return nil
 	}
-	typed := []expr.Option{expr.Env(exprEnv{}), expr.MaxNodes(maxExprNodes)}
+	typed := []expr.Option{expr.Env(exprEnv{}), expr.MaxNodes(maxExprNodes), exactFromJSON()}
 	program, err := expr.Compile(code, typed...)
 	if err != nil {
 		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, finish_reason, latency_ms, cost_usd, vars, metadata",
@@ -72,8 +76,8 @@ func (a *Args) program(code string) *vm.Program {
 	if t := program.Node().Type(); t != nil && !maybeScore(t.Kind()) {
 		a.Report("value", "compare it with something, or count it", "the expression is a %s, not true or false or a number", t)
 	}
-	// Counting steps hides the types of what it counts, so it is added after the types have been checked.
-	program, err = expr.Compile(code, append(typed, expr.Patch(stepCounter{}))...)
+	// Exact comparisons and counting steps hide the types of what they look at, so they are added after the types have been checked.
+	program, err = expr.Compile(code, append(typed, expr.Patch(exactComparisons{}), expr.Patch(stepCounter{}))...)
 	if err != nil {
 		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
 	}
@@ -115,12 +119,16 @@ func (n namesOf) unknown(x *runner.Exchange) error {
 // viewType matches a Go type of the environment in a compiler message; an author knows only the field's name.
 var viewType = regexp.MustCompile(`(?:type )?\*?grader\.view(\w+)`)
 
+// figureType matches the Go type of a number of more than 64 bits in a message of the language.
+var figureType = regexp.MustCompile(`grader\.figure`)
+
 // compileError says in one line what is wrong and where in the expression.
 func compileError(err error) string {
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		message := viewType.ReplaceAllStringFunc(at.Message, func(found string) string {
 			return strings.ToLower(viewType.FindStringSubmatch(found)[1])
 		})
+		message = figureType.ReplaceAllString(message, "a number of more than 64 bits")
 		return fmt.Sprintf("%s (line %d, column %d of the expression)", message, at.Line, at.Column+1)
 	}
 	return oneLine(err.Error())
@@ -154,7 +162,7 @@ func evaluate(ctx context.Context, program *vm.Program, v view) (any, error) {
 		return found, nil
 	}
 	machine := vm.VM{MemoryBudget: maxExprMemory}
-	value, err := machine.Run(program, exprEnv{v, step})
+	value, err := machine.Run(program, exprEnv{v, step, equalValues, lessValues, lessOrEqualValues, inList})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

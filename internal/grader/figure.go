@@ -102,6 +102,9 @@ func (f figure) float() float64 {
 // longestZeros is how many zeros a whole number is written with; more are an exponent.
 const longestZeros = 40
 
+// MarshalJSON writes the number itself.
+func (f figure) MarshalJSON() ([]byte, error) { return []byte(f.String()), nil }
+
 // String writes the number as JSON does.
 func (f figure) String() string {
 	if f.digits == "" {
@@ -166,29 +169,6 @@ func nines(digits string) string {
 
 // MarshalJSON writes the number itself.
 func (w wide) MarshalJSON() ([]byte, error) { return []byte(w.figure().String()), nil }
-
-// floats returns a copy of a value with every wide and json.Number as a float64, for a language that knows no larger numbers.
-func floats(v any) any {
-	switch v := v.(type) {
-	case wide:
-		return v.figure().float()
-	case json.Number:
-		return readFigure(v.String()).float()
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = floats(v[i])
-		}
-		return list
-	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for name := range v {
-			fields[name] = floats(v[name])
-		}
-		return fields
-	}
-	return v
-}
 
 // jsonNumbers returns a value with every wide as a json.Number, which the checker of schemas knows. Lists and mappings are changed in place.
 func jsonNumbers(v any) any {

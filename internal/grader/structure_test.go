@@ -2,8 +2,10 @@ package grader
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -278,6 +280,65 @@ func TestExpressionEnvironment(t *testing.T) {
 		check := one(t, New(Config{}), "type: expression\nvalue: '"+strings.ReplaceAll(code, "'", "''")+"'")
 		if g := grade(t, check, x); g.Score != 1 {
 			t.Errorf("%s: %s", code, g.Reason)
+		}
+	}
+}
+
+// Numbers are compared by value, whole ones exactly at any size, wherever they are from.
+func TestExpressionNumbers(t *testing.T) {
+	x := reply(`{"id": 9007199254740993, "big": 18446744073709551617, "list": [1, 9007199254740993, 18446744073709551617], "one": 1.0, "huge": 1e40}`)
+	x.Reply = chat.Reply{
+		State:     []byte(`{"id": 9007199254740993, "near": 9007199254740992, "real": 2251799813685248.5, "big": 18446744073709551617, "bigger": 18446744073709551618, "minus": -18446744073709551617, "same": 18446744073709551617.0, "one": 1}`),
+		ToolCalls: []chat.ToolCall{{Name: "book", Args: []byte(`{"id": 18446744073709551616, "list": [18446744073709551617]}`)}},
+		Cost:      chat.Cost{USD: 0.5},
+	}
+	x.Test = &suite.Test{Vars: map[string]any{"big": json.Number("18446744073709551617"), "budget": json.Number("0.5")}}
+	for _, tc := range []struct {
+		code  string
+		holds bool
+	}{
+		{`fromJSON(output).id == 9007199254740993`, true},
+		{`fromJSON(output).id == 9007199254740992`, false},
+		{`fromJSON(output).id != state.near`, true},
+		{`fromJSON(output).id == 9007199254740992.0`, false},
+		{`9007199254740992.0 < state.id`, true},
+		{`state.id > state.real && 2251799813685249 > state.real`, true},
+		{`state.big == state.bigger`, false},
+		{`state.big < state.bigger && state.bigger > state.big && state.minus < state.big`, true},
+		{`state.big <= state.bigger && state.big >= state.same`, true},
+		{`state.big >= state.bigger`, false},
+		{`state.big == state.same && state.big == vars.big`, true},
+		{`state.big == fromJSON(output).big`, true},
+		{`fromJSON(output).big == tool_calls[0].args.id`, false},
+		{`fromJSON(output).huge == 1e40 && 1e41 > fromJSON(output).huge`, true},
+		{`9007199254740992 in fromJSON(output).list`, false},
+		{`state.id in fromJSON(output).list and state.big in fromJSON(output).list`, true},
+		{`state.bigger not in fromJSON(output).list`, true},
+		{`state.one in 1..3 and state.one in [1, 2] and "a" in {"a": 1}`, true},
+		{`any(fromJSON(output).list, # == state.bigger)`, false},
+		{`fromJSON(output).list == [1, 9007199254740993, vars.big]`, true},
+		{`tool_calls[0].args == {"id": tool_calls[0].args.id, "list": [state.big]}`, true},
+		{`tool_calls[0].args == {"id": state.big, "list": [state.big]}`, false},
+		{`tool_calls[0].args != {"id": state.big, "list": [state.big]}`, true},
+		{`fromJSON(output).one == 1 && 1.0 == state.one && state.one == fromJSON(output).one`, true},
+		{`state.one == "1"`, false},
+		{`state.nothing == nil && nil != state.one`, true},
+		{`cost_usd <= vars.budget && vars.budget == cost_usd`, true},
+		{`cost_usd > vars.budget`, false},
+		{`string(state.big) == "18446744073709551617" && toJSON(vars.big) == "18446744073709551617"`, true},
+		{`state.one > 0/0.0 || state.one < 0/0.0 || 0/0.0 == state.one`, false},
+		{`state.one < 1/0.0`, true},
+	} {
+		check := one(t, New(Config{}), "{type: expression, value: "+strconv.Quote(tc.code)+"}")
+		if g := grade(t, check, x); (g.Score == 1) != tc.holds {
+			t.Errorf("%s: %s", tc.code, g.Reason)
+		}
+	}
+	// The language cannot count with larger numbers, so it decides nothing.
+	for _, code := range []string{"state.bigger - state.big == 0", "max(state.big, 1) > 0", "len(state.big) > 0", "state.big contains '1'", "state.big < 'a'"} {
+		check := one(t, New(Config{}), "{type: expression, value: "+strconv.Quote(code)+"}")
+		if g, err := check.Grader.Grade(t.Context(), x); err == nil || strings.Contains(err.Error(), "figure") {
+			t.Errorf("%s: %+v, %v", code, g, err)
 		}
 	}
 }

@@ -81,14 +81,14 @@ func viewOf(x *runner.Exchange) view {
 	return v
 }
 
-// withFloats returns the view with numbers that expressions can count with.
-func (v view) withFloats() view {
-	v.State = floats(v.State)
-	v.Vars, _ = floats(v.Vars).(map[string]any)
-	v.Metadata, _ = floats(v.Metadata).(map[string]any)
+// withCountable returns the view with its numbers as expressions know them.
+func (v view) withCountable() view {
+	v.State = countable(v.State)
+	v.Vars, _ = countable(v.Vars).(map[string]any)
+	v.Metadata, _ = countable(v.Metadata).(map[string]any)
 	calls := make([]viewCall, len(v.ToolCalls))
 	for i, call := range v.ToolCalls {
-		calls[i] = viewCall{call.Name, floats(call.Args)}
+		calls[i] = viewCall{call.Name, countable(call.Args)}
 	}
 	v.ToolCalls = calls
 	return v
