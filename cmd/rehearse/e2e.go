@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -216,7 +215,7 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 	}
 	held.RequireShare(answers, f.accuracy)
 	r, err := e.Conclude(held)
-	ended := errors.Join(as.show(env, held, r), err)
+	ended := kept(as.show(env, held, r), err)
 	answers.Text(env.Stdout, f.accuracy)
 	dataset.WriteWarnings(env.Stdout, read.Tests, f.verbose, !f.quiet)
 	interruptibly(ctx, env, func(ctx context.Context) { err = log.Finish(ctx, held, answers) })

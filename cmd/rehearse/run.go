@@ -111,7 +111,15 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 		return err
 	}
 	r, err := e.Conclude(held)
-	return errors.Join(f.show(env, held, r), err)
+	return kept(f.show(env, held, r), err)
+}
+
+// kept returns what showing a run came to, unless the record of the run could not be kept.
+func kept(shown, keeping error) error {
+	if keeping != nil {
+		return &exitError{result.ExitNotRun, keeping}
+	}
+	return shown
 }
 
 // show prints what a run came to and returns its exit code as an error.

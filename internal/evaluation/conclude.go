@@ -6,11 +6,12 @@ import (
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 )
 
-// Conclude compares the run with its baseline, writes how it ended and its reports, and returns the report for whoever shows it. A report
-// that cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit code result.ExitNotRun; the other reports
-// are written.
+// Conclude compares the run with its baseline, writes its reports and how it ended, and returns the report for whoever shows it. A report that
+// cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit code result.ExitNotRun; the other reports are
+// written. An error says that the record of the run could not be written: it then says that the run is under way, or that it is aborted.
 func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
 	e.compare(h)
@@ -18,23 +19,38 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	if err := e.mask(h); err != nil {
 		return h.made.Report(h.Run), err
 	}
-	// A run that passed says so last: until its reports are there it may still fail.
-	passed := h.Run.Code() == result.ExitPassed
-	if !passed {
-		if err := e.writeRun(h); err != nil {
-			return h.made.Report(h.Run), err
+	// Until the reports are there a run may still come to a worse end, so it says last how it ended. One that has come to the worst end says so
+	// first: on a full disk the reports would leave no room.
+	said := h.Run.Code() == result.ExitNotRun && e.writeRun(h) == nil
+	formats := report.Formats().Choose(e.Formats)
+	r = h.made.Report(h.Run)
+	if lost := r.Write(h.Dir, formats); lost != nil {
+		e.lacks(h, lost)
+		h.Run.Warnings = e.warnings()
+		if err := e.mask(h); err != nil {
+			return r, err
+		}
+		r, said = h.made.Report(h.Run), false
+		_ = r.Write(h.Dir, formats) // what can be written must not look better than the run; what cannot has been told
+	}
+	if !said {
+		if err = e.say(h); err != nil {
+			r = h.made.Report(h.Run)
+			_ = r.Write(h.Dir, formats) // as far as there is still room
 		}
 	}
-	indexed := e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
-	defer func() { <-indexed }()
-	r = h.made.Report(h.Run)
-	err = r.Write(h.Dir, report.Formats().Choose(e.Formats))
-	if err != nil {
-		e.lacks(h, err)
-		h.Run.Warnings = e.warnings()
+	<-e.index.enter(context.Background(), h.Run, h.Dir) // also after an interruption
+	return r, err
+}
+
+// say writes how the run ended. When there is no room for that, the reports make some, and the run is aborted.
+func (e *Evaluation) say(h *Held) error {
+	err := e.writeRun(h)
+	if err == nil {
+		return nil
 	}
-	if err != nil || passed {
-		return r, e.writeRun(h)
-	}
-	return r, nil
+	e.lacks(h, err)
+	h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+	h.Run.Warnings = e.warnings()
+	return errors.Join(err, runlog.RemoveMarked(h.Dir, report.Formats().Marks()), e.writeRun(h))
 }

@@ -66,7 +66,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	o, err := orchestrator.New(config)
 	if err != nil {
-		return nil, errors.Join(err, kept.log.Close(), h.lock.Release())
+		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
 		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
@@ -88,7 +88,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	records := &kept.records
 	if e.Resume {
-		if records, err = recount(h.Dir, prior); err != nil {
+		if records, err = recount(h.Dir, prior.planned); err != nil {
 			e.abort(h, err)
 		}
 	}
@@ -289,15 +289,32 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if err := e.writeRun(h); err != nil {
 		return nil, p, err
 	}
-	if err := e.clear(h.Dir, p); err != nil {
-		return nil, p, err
+	if err = e.clear(h.Dir, p); err == nil {
+		kept.log, err = runlog.Open(h.Dir)
 	}
-	if kept.log, err = runlog.Open(h.Dir); err != nil {
-		return nil, p, err
+	if err != nil {
+		return nil, p, e.notBegun(h, p, err)
 	}
 	kept.log.Redact = e.setup.Secrets().Bytes
 	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
 	return h, p, nil
+}
+
+// notBegun closes the record of a run that says that it is under way, and that an error keeps from holding anything.
+func (e *Evaluation) notBegun(h *Held, p prior, err error) error {
+	h.stop, h.message = result.ReasonAborted, e.setup.Secrets().Text(err.Error())
+	records := &result.Tallies{}
+	if e.Resume {
+		var counting error
+		records, counting = recount(h.Dir, func(whole result.Key) bool { return p.planned(whole) && !p.again[whole] })
+		err = errors.Join(err, counting)
+	}
+	e.end(h, records, func(key result.Key) bool {
+		_, before := p.outcomes[e.logged(key)]
+		return before
+	})
+	h.Run.Warnings = e.warnings()
+	return errors.Join(err, e.writeRun(h))
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.

@@ -251,14 +251,20 @@ func wholeOf(t *result.Test) result.Key {
 	return key
 }
 
-// recount counts the records in the log of a resumed run that count: those of the plan.
-func recount(dir string, p prior) (*result.Tallies, error) {
+// planned reports whether a test belongs to the plan of a resumed run.
+func (p prior) planned(whole result.Key) bool {
+	_, planned := p.wanted[whole]
+	return planned
+}
+
+// recount counts the records in the log of a resumed run whose tests count.
+func recount(dir string, counts func(whole result.Key) bool) (*result.Tallies, error) {
 	records := &result.Tallies{}
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return records, err
 		}
-		if _, planned := p.wanted[wholeOf(t)]; planned {
+		if counts(wholeOf(t)) {
 			records.Add(t)
 		}
 	}
