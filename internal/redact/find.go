@@ -50,13 +50,15 @@ func newFinder(secrets []secret, words map[string]bool) *finder {
 	for _, s := range secrets {
 		f.marks = append(f.marks, "[redacted "+s.name+"]")
 		mark := len(f.marks)
-		f.add(s.value, node{mark: mark})
+		if !s.encoded {
+			f.add(s.value, node{mark: mark})
+			f.addHex(s.value, mark)
+		}
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			for before := range 3 {
 				f.addBase64(s.value, before, alphabet, mark)
 			}
 		}
-		f.addHex(s.value, mark)
 	}
 	return f
 }

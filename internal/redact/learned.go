@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"rehearse/internal/source"
 )
@@ -43,7 +44,11 @@ var (
 func looksSecret(name string) bool { return secretName.MatchString(name) }
 
 // secret is a value and the name in its mask.
-type secret struct{ value, name string }
+type secret struct {
+	value, name string
+	// encoded is true of what is secret in base64 only.
+	encoded bool
+}
 
 // learned is what a Redactor knows of its environment and of what was read.
 type learned struct {
@@ -53,12 +58,14 @@ type learned struct {
 	named, shown, public map[string]bool
 	// parts are secrets inside of addresses, by value with the name in the mask.
 	parts map[string]string
+	// basic are users with their passwords as HTTP sends them, in base64: USER:PASSWORD, with the name in the mask.
+	basic map[string]string
 }
 
 func newLearned(environ []string) learned {
 	l := learned{
 		environ: slices.Clone(environ), values: map[string]string{}, named: map[string]bool{}, shown: map[string]bool{},
-		public: map[string]bool{}, parts: map[string]string{},
+		public: map[string]bool{}, parts: map[string]string{}, basic: map[string]string{},
 	}
 	for _, name := range own {
 		l.named[name] = true
@@ -90,11 +97,14 @@ func (l *learned) secrets() []secret {
 	for name, value := range l.values {
 		value = strings.TrimSpace(value)
 		if least, ok := l.secret(name); ok && len(value) >= least {
-			all = append(all, secret{value, name})
+			all = append(all, secret{value: value, name: name})
 		}
 	}
 	for value, name := range l.parts {
-		all = append(all, secret{value, name})
+		all = append(all, secret{value: value, name: name})
+	}
+	for value, name := range l.basic {
+		all = append(all, secret{value, name, true})
 	}
 	slices.SortFunc(all, func(a, b secret) int {
 		return cmp.Or(strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
@@ -114,12 +124,18 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		}
 	}
 	for _, found := range authority.FindAllStringSubmatch(text, -1) {
-		user, password, ok := strings.Cut(found[1], ":")
-		switch {
-		case ok && password != "":
-			learn(unescaped(password, url.PathUnescape), passwordName, leastNamed)
-		case strings.HasPrefix(strings.ToLower(found[0]), "http"): // a token may stand there alone
-			learn(unescaped(user, url.PathUnescape), passwordName, leastGuessed)
+		user, password, _ := strings.Cut(found[1], ":")
+		user, password = unescaped(user, url.PathUnescape), unescaped(password, url.PathUnescape)
+		learn(password, passwordName, leastNamed)
+		if !strings.HasPrefix(strings.ToLower(found[0]), "http") {
+			continue
+		}
+		if password == "" || isToken(user) {
+			learn(user, passwordName, leastGuessed)
+		}
+		pair := user + ":" + password
+		if _, known := l.basic[pair]; !known && (password != "" || len(user) >= leastGuessed) {
+			l.basic[pair], changed = cmp.Or(name, passwordName), true
 		}
 	}
 	for _, found := range httpAddress.FindAllStringSubmatch(text, -1) {
@@ -135,6 +151,14 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// leastToken is the least length of a token. The name of a person or an account is rarely as long and has rarely digits.
+const leastToken = 16
+
+// isToken reports whether the user of an address looks like a token, as some services have it beside a password that says nothing.
+func isToken(user string) bool {
+	return len(user) >= leastToken && strings.ContainsAny(user, "0123456789") && strings.ContainsFunc(user, unicode.IsLetter)
 }
 
 func unescaped(text string, by func(string) (string, error)) string {
@@ -226,7 +250,7 @@ func (r *Redactor) Environ(config source.Value) []string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := learned{values: r.learned.values, named: map[string]bool{}, shown: map[string]bool{}, parts: map[string]string{}}
+	of := learned{values: r.learned.values, named: map[string]bool{}, shown: map[string]bool{}, parts: map[string]string{}, basic: map[string]string{}}
 	of.read(config, "")
 	texts := textsOf(config, nil)
 	return slices.DeleteFunc(slices.Clone(r.learned.environ), func(entry string) bool {
@@ -263,7 +287,7 @@ func (l *learned) holdsSecret(name, value string) bool {
 			return true
 		}
 	}
-	own := learned{parts: map[string]string{}}
+	own := learned{parts: map[string]string{}, basic: map[string]string{}}
 	if own.address(value, name, true) {
 		return true
 	}

@@ -235,3 +235,24 @@ func TestTokenAsUser(t *testing.T) {
 		}
 	}
 }
+
+// HTTP sends the user info of an address in base64, which shows no part of it. A user that looks like a token is one.
+func TestBasicCredentials(t *testing.T) {
+	r := redact.New([]string{"PROXY=http://carol:s%40cret7@proxy.example"})
+	r.Address("https://ghp0token1token2:x@host.example/v1")
+	r.Address("https://bob:pw12345@host.example/v1")
+	r.Address("https://ghp-token-123456@host.example/v1")
+	for in, want := range map[string]string{
+		"run --target-url=https://ghp0token1token2:x@host.example/v1": "run --target-url=https://[redacted URL_PASSWORD]:x@host.example/v1",
+		"run --target-url=https://bob:pw12345@host.example/v1":        "run --target-url=https://bob:[redacted URL_PASSWORD]@host.example/v1",
+		"bob:pw12345": "bob:[redacted URL_PASSWORD]",
+		"got Basic " + base64.StdEncoding.EncodeToString([]byte("ghp0token1token2:x")):    "got Basic [redacted URL_PASSWORD]",
+		"got Basic " + base64.StdEncoding.EncodeToString([]byte("bob:pw12345")):           "got Basic [redacted URL_PASSWORD]",
+		"got Basic " + base64.StdEncoding.EncodeToString([]byte("ghp-token-123456:")):     "got Basic [redacted URL_PASSWORD]",
+		"got Basic " + base64.StdEncoding.EncodeToString([]byte("carol:s@cret7")) + ", x": "got Basic [redacted PROXY], x",
+	} {
+		if got := r.Text(in); strings.TrimRight(got, "=") != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -38,6 +38,9 @@ func (r *Redactor) reveal(s string, write func(value string) string) string {
 	r.mu.Unlock()
 	var pairs []string
 	for _, one := range secrets {
+		if one.encoded {
+			continue
+		}
 		pairs = append(pairs, "[redacted "+one.name+"]", write(one.value))
 	}
 	return strings.NewReplacer(pairs...).Replace(s)
