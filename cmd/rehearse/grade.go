@@ -96,6 +96,9 @@ func inherit(flags *pflag.FlagSet, run result.Run) error {
 	var clash error
 	for _, name := range []string{"judge", "config", "threshold", "filter", "tag"} {
 		if said := then.Lookup(name); said.Changed && !flags.Changed(name) {
+			if maskedFlag(said) {
+				return usage("cannot grade run %s again: --%s held a secret, which run.json does not keep: give it again", run.ID, name)
+			}
 			clash = errors.Join(clash, setFlag(flags, said))
 		}
 	}

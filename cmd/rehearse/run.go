@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -239,9 +241,39 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	then.noteChanged(flags)
 	if len(args) == 0 {
 		args = flags.Args()
+		if slices.ContainsFunc(args, masked) {
+			return nil, nil, usage("cannot resume %s: the names of its suites held a secret, which run.json does not keep: give them again", dir)
+		}
+	}
+	if lost := maskedFlags(flags, c.Flags()); lost != "" {
+		return nil, nil, usage("cannot resume %s: %s held a secret, which run.json does not keep: give it again beside --resume", dir, lost)
 	}
 	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, commandLine(flags, args)
 	return then, args, nil
+}
+
+// mask matches what stands in run.json in place of a secret.
+var mask = regexp.MustCompile(`\[redacted [^\]]+\]`)
+
+func masked(text string) bool { return mask.MatchString(text) }
+
+// maskedFlags names the flags of the command of a run whose values run.json has without their secrets, and that were not given again.
+func maskedFlags(then, given *pflag.FlagSet) string {
+	var names []string
+	then.Visit(func(flag *pflag.Flag) {
+		if !given.Changed(flag.Name) && maskedFlag(flag) {
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return strings.Join(names, " and ")
+}
+
+// maskedFlag reports whether a flag has a value without its secret.
+func maskedFlag(flag *pflag.Flag) bool {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return slices.ContainsFunc(list.GetSlice(), masked)
+	}
+	return masked(flag.Value.String())
 }
 
 // setFlag gives a flag the value that it has in another set, as if it had been said.

@@ -115,6 +115,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	servers.Store(seenKey{ts}, s)
 	ts.Defer(func() { web.Close(); servers.Delete(seenKey{ts}) })
 	ts.Setenv("OPENAI_BASE_URL", web.URL+"/v1")
+	ts.Setenv("MODEL_HOST", strings.TrimPrefix(web.URL, "http://"))
 	ts.Setenv("OPENAI_API_KEY", "sk-test-1234567890")
 }
 
