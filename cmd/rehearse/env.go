@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"rehearse/internal/setup"
@@ -37,7 +39,7 @@ func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 	own.secrets, own.screen = setup.Secrets(e.Environ, args), e.Stderr
 	flushes := []func() error{}
 	guard := func(w io.Writer) io.Writer {
-		shown := text.NewOutput(w)
+		shown := text.NewOutput(&untilLeft{to: w})
 		redacted := own.secrets.Writer(shown)
 		flushes = append(flushes, redacted.Flush, shown.Flush)
 		return redacted
@@ -48,6 +50,24 @@ func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 			_ = f() // a stream that is closed needs nothing more
 		}
 	}
+}
+
+// untilLeft passes on what is written until nobody reads it any more, as behind head. What a command does, and its exit code, stay the same.
+type untilLeft struct {
+	to   io.Writer
+	left bool
+}
+
+// Write passes data on. It is not safe for concurrent use.
+func (u *untilLeft) Write(data []byte) (int, error) {
+	if u.left {
+		return len(data), nil
+	}
+	n, err := u.to.Write(data)
+	if u.left = errors.Is(err, syscall.EPIPE); u.left {
+		return len(data), nil
+	}
+	return n, err
 }
 
 // colours reports whether Stdout gets colours: FORCE_COLOR wants them without a terminal, NO_COLOR never.

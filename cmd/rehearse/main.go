@@ -16,13 +16,14 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		collectByLive()
-	}
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 2) // first of all: until then a signal ends the program
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader who has left ends no run; programs that are started do not inherit it
+	if os.Getenv("GOGC") == "" {
+		collectByLive()
 	}
 	env := &Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
