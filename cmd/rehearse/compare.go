@@ -30,7 +30,7 @@ passing with another score, new, gone, or as good as before.
 
 Exit codes: 0, and 2 or 3 if a run cannot be read. With --fail-on any: B's own. With --fail-on regression: 1 when a test regressed, 3 when one
 that passed in A could not be graded in B, else 0; a run that was stopped keeps its own.`,
-		Example: `  rehearse compare 20260714-093000-1a2 latest
+		Example: `  rehearse compare 20260714-093000-1a2b3 latest
   rehearse compare main/ candidate/ --fail-on regression
   rehearse compare old/ new/ --ignore-target --format md`,
 		Args: cobra.ExactArgs(2),

@@ -33,7 +33,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 		Example: `  rehearse grade latest                              after a change to assertions or prompts of the judge
   rehearse grade latest --judge openai:gpt-5         another judge over the same replies
   rehearse grade latest --threshold 0.9 --out strict/
-  rehearse grade 20260714-093000-1a2 evals/refund.yaml --filter 'refund-*' --no-judge-cache`,
+  rehearse grade 20260714-093000-1a2b3 evals/refund.yaml --filter 'refund-*' --no-judge-cache`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("name a run to grade again: its id, its folder, or latest (see `%s --help`)", c.CommandPath())

@@ -356,7 +356,7 @@ func (e *Evaluation) notRun(held func(result.Key) bool) []result.Key {
 	return keys
 }
 
-// RunID names a run by its time, with a suffix against two in one second.
+// RunID names a run by its time, to the microsecond.
 func RunID(now time.Time) string {
-	return strings.ToLower(now.UTC().Format("20060102-150405")) + fmt.Sprintf("-%03x", now.Nanosecond()/1000%4096)
+	return now.UTC().Format("20060102-150405") + fmt.Sprintf("-%05x", now.Nanosecond()/1000)
 }
