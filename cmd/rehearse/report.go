@@ -60,7 +60,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 		return usage("cannot report on the run: %w", err)
 	}
 	chosen := report.Formats().Choose(formats)
-	r := report.New(run, runlog.Read(dir))
+	r := report.New(run, runlog.ReadWhole(dir, run))
 	if len(chosen) > 0 {
 		if err := writeInto(ctx, r, out, chosen); err != nil {
 			return err

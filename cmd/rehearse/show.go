@@ -39,7 +39,7 @@ func newShow(env *Env) *cobra.Command {
 			if run.ExitReason == result.ReasonDied {
 				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  %s\n", goOn(run, dir))
 			}
-			tests := runlog.Read(dir)
+			tests := runlog.ReadWhole(dir, run)
 			if test != "" {
 				tests = onlyTest(tests, test)
 				if found, err := holdsAny(tests); err != nil {
@@ -54,11 +54,11 @@ func newShow(env *Env) *cobra.Command {
 				if err := r.Transcript(env.Stdout); err != nil {
 					return outcome(err)
 				}
-				return r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true})
+				return outcome(r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true}))
 			case format == "text":
-				return r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir})
+				return outcome(r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir}))
 			case format == "md":
-				return r.Markdown(env.Stdout)
+				return outcome(r.Markdown(env.Stdout))
 			}
 			return usage("unknown format %q: use text or md; the folder %s has all of them", format, dir)
 		},

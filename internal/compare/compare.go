@@ -27,7 +27,7 @@ type Side struct {
 // Open returns the run in a folder. A run that nobody holds any more and that has not ended has died.
 func Open(dir string) (Side, error) {
 	run, err := runlog.Look(dir)
-	return Side{Run: run, Tests: runlog.Read(dir)}, err
+	return Side{Run: run, Tests: runlog.ReadWhole(dir, run)}, err
 }
 
 // Options say how tests of the two runs are matched.

@@ -64,6 +64,33 @@ func Read(dir string) Tests {
 	}
 }
 
+// ReadWhole is Read for a run whose record has been read: of a run that has ended, records that its totals count and that the log has no longer are
+// an error at the end. Without it a test that failed could be missing unseen.
+func ReadWhole(dir string, run result.Run) Tests {
+	tests := Read(dir)
+	if run.ExitCode == nil {
+		return tests
+	}
+	left := map[result.Key]bool{}
+	for _, key := range run.LeftOut {
+		left[key] = true
+	}
+	return func(yield func(*result.Test, error) bool) {
+		found := 0
+		for t, err := range tests {
+			if err == nil && t.Trial == 0 && !left[t.Key()] {
+				found++
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+		if found < run.Totals.Tests {
+			yield(nil, fmt.Errorf("read results %s: it has %d of the %d records that %s counts", filepath.Join(dir, LogFile), found, run.Totals.Tests, RunFile))
+		}
+	}
+}
+
 // Decode reads a line of a log.
 func Decode(line []byte) (*result.Test, error) {
 	t := &result.Test{}
