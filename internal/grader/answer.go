@@ -1,7 +1,9 @@
 package grader
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,6 +38,9 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 	if err := json.Unmarshal(data, &a); err != nil {
 		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who, quote(strings.TrimSpace(string(data))), err)
 	}
+	if err := oneMeaning(data); err != nil {
+		return result.Grade{}, fmt.Errorf("answer of %s: %w", who, err)
+	}
 	if a.Score == nil {
 		return result.Grade{}, fmt.Errorf("answer of %s: no score", who)
 	}
@@ -59,6 +64,36 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 		g.Assertions[i].Grader = "" // the runner sets the grader
 	}
 	return g, nil
+}
+
+// oneMeaning returns an error when an answer, a JSON object, names a key twice or in another case: which of the two counts would be a guess.
+func oneMeaning(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return errors.New("it is no JSON object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string)
+		for _, known := range []string{"score", "passed", "reasoning", "assertions"} {
+			if strings.EqualFold(key, known) && key != known {
+				return fmt.Errorf("the key %q is written %q", known, key)
+			}
+		}
+		if seen[key] {
+			return fmt.Errorf("the key %q is written twice", key)
+		}
+		seen[key] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newRequest returns the request about an exchange as JSON.

@@ -65,11 +65,14 @@ func TestCommandUndecided(t *testing.T) {
 		"echo fine":                       `"fine": not the JSON that is expected`,
 		"true":                            "not the JSON that is expected",
 		`echo '{"passed": true}'`:         "no score",
-		`echo '{"score": 1.5}'`:           "the score 1.5 is not from 0 to 1",
-		`echo '{"score": "1"}'`:           "not the JSON that is expected",
-		`echo '{"score": 1}{"score": 1}'`: "not the JSON that is expected",
-		"yes tea":                         "larger than 1048576 bytes",
-		"head -c 2000 /dev/zero | tr '\\0' x >&2; false": strings.Repeat("x", 300),
+		`echo '{"score": 0, "score": 1}'`: `the key "score" is written twice`,
+		`echo '{"score": 0, "Score": 1}'`: `the key "score" is written "Score"`,
+		`echo '{"score": 1, "passed": false, "PASSED": true}'`: `the key "passed" is written "PASSED"`,
+		`echo '{"score": 1.5}'`:                                "the score 1.5 is not from 0 to 1",
+		`echo '{"score": "1"}'`:                                "not the JSON that is expected",
+		`echo '{"score": 1}{"score": 1}'`:                      "not the JSON that is expected",
+		"yes tea":                                              "larger than 1048576 bytes",
+		"head -c 2000 /dev/zero | tr '\\0' x >&2; false":       strings.Repeat("x", 300),
 	} {
 		_, err := script(t, s, t.TempDir(), code, "").Grader.Grade(context.Background(), reply("hi"))
 		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 500 {
