@@ -3,6 +3,7 @@ package evaluation
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
@@ -14,6 +15,11 @@ import (
 // written. An error says that the record of the run could not be written: it then says that the run is under way, or that it is aborted.
 func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
+	if now, err := runlog.ReadRun(h.Dir); err == nil && now.ID != h.Run.ID {
+		// Its lock was taken away, or is not seen by other machines.
+		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+		return nil, fmt.Errorf("run %s has taken the folder %s from run %s, whose reports are not written", now.ID, h.Dir, h.Run.ID)
+	}
 	e.compare(h)
 	h.Run.Warnings = e.warnings()
 	if err := e.mask(h); err != nil {

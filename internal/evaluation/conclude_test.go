@@ -131,3 +131,24 @@ func TestRunThatCannotBegin(t *testing.T) {
 		t.Errorf("totals %+v, not run: %v", n, kept.NotRun)
 	}
 }
+
+// A folder that another run has taken, because the lock was not seen, keeps the other run's results.
+func TestFolderTakenByAnotherRun(t *testing.T) {
+	dir := folder(t)
+	out := filepath.Join(dir, "out")
+	other := result.Run{Schema: result.Schema, ID: "another"}
+	held, err := conclude(t, dir, func() {
+		if err := runlog.WriteRun(out, other); err != nil {
+			t.Error(err)
+		}
+	}, "md")
+	if err == nil || !strings.Contains(err.Error(), "run another has taken the folder") || held.Run.Code() != result.ExitNotRun {
+		t.Errorf("exit code %d, error %v", held.Run.Code(), err)
+	}
+	if kept, err := runlog.ReadRun(out); err != nil || kept.ID != "another" {
+		t.Errorf("run.json is of run %q, %v", kept.ID, err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "report.md")); err == nil {
+		t.Error("a report was written into the folder of another run")
+	}
+}
