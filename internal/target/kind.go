@@ -107,10 +107,11 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 		return OfModel(at.Addressed(n))
 	}
 	completion, n := readCompletion(n)
+	kind := kinds.kindOf(n)
 	if n.Has("preset") && presetKind(n.Field("preset").Scalar) != "http" { // it says the kind and no more
 		n = n.With(without(n.Value, "preset"))
 	}
-	t := kinds.kindOf(n).read(n, at)
+	t := kind.read(n, at)
 	t.Completion = completion
 	return t
 }
