@@ -37,6 +37,7 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 		Example: `  rehearse chat                                             the default target of rehearse.yaml
   rehearse chat --target openai:gpt-5-mini --system 'Be brief.'
   rehearse chat --target shop --save evals/shop.suite.yaml  the talk becomes a test
+  rehearse chat --target-curl request.txt                   a curl line, pasted into a file
   printf 'hello\n' | rehearse chat --target scripted:examples/quickstart/agent.yaml
   rehearse chat --sites examples/sites --site kestrel-rota.example --model openai:gpt-5-mini
   printf 'hello\nwhat does it cost?\n' | rehearse chat --sites examples/sites --site kestrel-rota.example --model scripted:examples/sites/bot.yaml -v`,
@@ -46,6 +47,7 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 	c.AddCommand(newChatGraph(env))
 	flags := c.Flags()
 	flags.StringVarP(&f.target, "target", "t", "", "the target: a name in rehearse.yaml, or a short form such as openai:gpt-5-mini (default: that of rehearse.yaml)")
+	flags.StringVar(&f.targetCurl, "target-curl", "", "file with a pasted curl line as target; - reads it from standard input, which then has no messages")
 	flags.StringVar(&f.system, "system", "", "system message before the conversation")
 	flags.StringVar(&f.save, "save", "", "suite to which the talk is added as a test when it ends")
 	flags.BoolVar(&f.inputsOnly, "no-expected", false, "save the messages only, not the replies")
@@ -57,7 +59,8 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 	flags.StringVar(&f.language, "language", "", "language of a site's fixed messages (default: the site's)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites or this folder)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show node, tool calls, time and tokens of a reply; of a site intent, route, skills and warnings")
-	c.MarkFlagsMutuallyExclusive("target", "sites")
+	c.MarkFlagsMutuallyExclusive("target", "target-curl", "sites")
+	c.MarkFlagsMutuallyExclusive("target-curl", "site")
 	c.MarkFlagsMutuallyExclusive("target", "site")
 	c.MarkFlagsMutuallyExclusive("system", "sites")
 	c.MarkFlagsMutuallyExclusive("system", "site")
@@ -65,14 +68,21 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 }
 
 type chatFlags struct {
-	target, system, save             string
+	target, targetCurl, system, save string
 	site, language, config           string
 	sites                            setup.SitesOptions
 	inputsOnly, localPrompt, verbose bool
 }
 
 func (f *chatFlags) run(c *cobra.Command, env *Env) error {
-	s, err := env.open(setup.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model})
+	line, err := env.curlLine("--target-curl", f.targetCurl, true)
+	if err != nil {
+		return err
+	}
+	if line != "" {
+		f.target = setup.CurlTarget
+	}
+	s, err := env.open(setup.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: line})
 	if err != nil {
 		return outcome(err)
 	}

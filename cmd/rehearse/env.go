@@ -179,3 +179,37 @@ func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
 	defer release()
 	do(ctx)
 }
+
+// maxCurl bounds a file with a curl line.
+const maxCurl = 1 << 20
+
+// curlLine returns the curl line in a file that a flag names, or on the standard input for -; empty for no file. Said is true if this command line names it: what an
+// earlier one had on its standard input is gone.
+func (e *Env) curlLine(flag, file string, said bool) (string, error) {
+	var from io.Reader
+	switch {
+	case file == "":
+		return "", nil
+	case file != "-":
+		f, err := os.Open(file)
+		if err != nil {
+			return "", usage("%s: %w", flag, err)
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		from = f
+	case !said:
+		return "", usage("the curl line of this run was read from standard input and is not kept: give it again with --target-curl FILE, or - for standard input")
+	default:
+		from = e.Stdin
+	}
+	line, err := io.ReadAll(io.LimitReader(from, maxCurl+1))
+	switch {
+	case err != nil:
+		return "", usage("%s: %w", flag, err)
+	case len(line) > maxCurl:
+		return "", usage("%s %s: a curl line of more than %d MB", flag, file, maxCurl>>20)
+	case len(line) == 0:
+		return "", usage("%s %s: the file is empty: paste a curl line into it", flag, file)
+	}
+	return string(line), nil
+}

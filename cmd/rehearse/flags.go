@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type runFlags struct {
 	suites       []string
 	targets      []string
 	targetURL    string
+	targetCurl   string
 	model        string
 	judge        string
 	user         string
@@ -53,6 +55,8 @@ type runFlags struct {
 	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
+	// curl is the line that targetCurl names, once it was read.
+	curl string
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
 }
@@ -60,6 +64,7 @@ type runFlags struct {
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.Var((*targetNames)(&f.targets), "target", "system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
 	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
+	flags.StringVar(&f.targetCurl, "target-curl", "", "file with a pasted curl line as target, called curl in results; - reads it from standard input")
 	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
 	flags.StringVar(&f.user, "user", "", "model that plays simulated users: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of rehearse.yaml, else the judge)")
@@ -127,6 +132,9 @@ func (f *runFlags) spec() runspec.Spec {
 		Filter: f.filters, Tags: f.tags, Sample: f.sample, Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
 		Baseline: f.baseline,
 	}
+	if f.targetCurl != "" {
+		s.Targets = append(slices.Clone(s.Targets), setup.CurlTarget)
+	}
 	if f.hasThreshold {
 		s.Threshold = &f.threshold
 	}
@@ -143,7 +151,7 @@ func (f *runFlags) spec() runspec.Spec {
 // options say how things are opened for the run.
 func (f *runFlags) options() setup.Options {
 	return setup.Options{
-		Config: f.config, TargetURL: f.targetURL, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
+		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
 		Append: f.resume != "", Dry: f.dryRun,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,17 +24,18 @@ import (
 func newRun(env *Env) *cobra.Command {
 	f := &runFlags{}
 	c := &cobra.Command{
-		Use:   "run SUITE…",
+		Use:   "run [SUITE…]",
 		Short: "Hold the conversations of suites and grade them",
 		Long: `Hold the conversations of suites and grade every turn and the whole.
 
-A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob. Targets, models and the judge come from the flags,
+A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob; without one, suite.yaml of this folder is run. Targets, models and the judge come from the flags,
 from the suite, or from the nearest rehearse.yaml above the suite.
 
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse run examples/quickstart/suite.yaml
   rehearse run evals/ --target openai:gpt-5-mini --judge openai:gpt-5 --workers 16
   rehearse run suite.yaml --target openai:agent --target-url http://127.0.0.1:8000/v1     your agent; the judge stays where it is
+  rehearse run suite.yaml --target-curl request.txt     a curl line, pasted into a file
   rehearse run suite.json --target flow:support.flow.yaml --model openai:gpt-5-mini
   rehearse run suite.yaml --filter 'refund-*' --trials 5
   rehearse run suite.yaml --record calls.jsonl     then --replay calls.jsonl needs no model
@@ -63,6 +65,9 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		f.commandLine = commandLine(c.Flags(), args)
 		f.noteChanged(c.Flags())
 	}
+	if _, err := os.Stat(ownSuite); len(args) == 0 && err == nil {
+		args = []string{ownSuite}
+	}
 	f.suites = args
 	if err := f.check(); err != nil {
 		return err
@@ -70,11 +75,18 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	if err := atLeastOneSuite(c, args); err != nil {
 		return err
 	}
+	var err error
+	if f.curl, err = env.curlLine("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
+		return err
+	}
 	if f.watch {
 		return f.watching(c.Context(), env)
 	}
 	return outcome(f.run(c.Context(), env))
 }
+
+// ownSuite is run where no suite is named: what init writes.
+const ownSuite = "suite.yaml"
 
 // run is one whole run: open, plan, hold, conclude, show.
 func (f *runFlags) run(ctx context.Context, env *Env) error {

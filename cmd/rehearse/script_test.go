@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 //	records DIR             prints the records of a run, sorted, without times and ids
 //	embeddings              starts an embeddings endpoint; sets $EMBEDDINGS
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
+//	little                  starts little chat agents, each at a path of its own below $AGENTS; see littleAgents
 //	agent                   starts a little agent behind HTTP; sets $AGENT
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
@@ -60,7 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
-			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked,
+			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
 		},
 	})
 }

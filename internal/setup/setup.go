@@ -49,6 +49,8 @@ type Options struct {
 	Model string
 	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment (config.TargetURLEnv).
 	TargetURL string
+	// Curl is a pasted curl line as a target, under the name CurlTarget in every configuration; empty means none.
+	Curl string
 	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
 	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
@@ -78,6 +80,8 @@ type shared struct {
 	models  llm.Options
 	client  *http.Client
 	tape    *tape
+	// curl is the target of Options.Curl; nil without one.
+	curl *config.Target
 	// graded is true once replies are given as they are (Graded).
 	graded atomic.Bool
 
@@ -122,6 +126,9 @@ func Open(o Options) (*Setup, error) {
 	transport := outbound.Transport()
 	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.client = outbound.Client(transport)
+	if err := s.pasted(); err != nil {
+		return nil, err
+	}
 	first, err := s.configured(o.Config)
 	if err != nil {
 		return nil, err
@@ -154,6 +161,9 @@ func (s *shared) configured(path string) (*Setup, error) {
 		if err != nil {
 			return nil, source.AsInvalid(err)
 		}
+	}
+	if s.curl != nil {
+		found = found.With(map[string]config.Target{CurlTarget: *s.curl})
 	}
 	s.setups[path] = found
 	return found, nil
