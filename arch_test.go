@@ -29,7 +29,7 @@ var floors = [][]string{
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
-	{"evaluation", "classify"},
+	{"evaluation", "classify", "probe"},
 	{"server"},
 	{"cmd/rehearse"},
 }
@@ -208,6 +208,7 @@ var behindTheDoor = map[string]string{
 	"mcp":                  "mock --mcp: a server of tools",
 	"mine":                 "flow mine",
 	"orchestrator":         "progress: how far a run is",
+	"probe":                "init: an agent is asked, and files are written",
 	"replay":               "replay: variants, days and logs",
 	"report/lanes":         "replay run: its report",
 	"runlog":               "resume, show: the record of a run; files are written whole",

@@ -1,68 +1,146 @@
 package main
 
 import (
+	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"rehearse/internal/probe"
+	"rehearse/internal/setup"
 )
 
 //go:embed starter
 var starter embed.FS
 
+type initFlags struct {
+	agent, preset, message, format string
+	force                          bool
+}
+
 func newInit(env *Env) *cobra.Command {
-	var force bool
+	f := &initFlags{}
 	c := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Write a starter suite with its configuration",
-		Long: `Write suite.yaml, rehearse.yaml, and scripts for an agent and a judge, so that everything runs without a key at once.
-Files that exist are kept unless --force is given.`,
+		Short: "Write a suite with its configuration, for your agent or as a demonstration",
+		Long: `Write suite.yaml and rehearse.yaml into FOLDER (default: this one), with the schemas by which editors check them.
+
+With --agent, one message is sent to your agent: to a URL, with a pasted curl line (or @FILE with one), to cmd:PROGRAM, a2a:URL or ws://…. What
+the agent answers says how it is asked, where its reply is, and where it gives the id of a conversation. To a URL that does not take the message, other
+bodies are sent, at most 8 in all. A credential of a curl line is not written: a variable of the environment takes its place, which is named.
+Without --agent, the agent and the judge are scripts, so that everything runs without a key at once.
+
+Files that exist are kept unless --force is given.
+
+Exit codes: 0 written, 2 wrong usage or files that exist, 3 no reply was found; then nothing is written.`,
 		Example: `  rehearse init
-  rehearse init evals && rehearse run evals/suite.yaml`,
+  rehearse init evals && rehearse run evals/suite.yaml
+  rehearse init evals --agent http://127.0.0.1:8000/chat
+  rehearse init evals --agent http://127.0.0.1:8000/v1 --preset openai
+  rehearse init evals --agent "curl https://shop.example/chat -H 'Authorization: Bearer …' --json '{\"text\": \"hi\"}'"
+  rehearse init evals --agent @request.txt                 the same, pasted into a file
+  rehearse init evals --agent 'cmd:python3 agent.py' --message 'What does it cost?'
+  rehearse init evals --agent a2a:https://agent.example --format json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return writeStarter(env, dir, force)
+			return f.run(c, env, dir)
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "replace files that exist")
+	flags := c.Flags()
+	flags.StringVar(&f.agent, "agent", "", "agent that the files are for: a URL, a curl line, @FILE with one, cmd:PROGRAM, a2a:URL or ws://…")
+	flags.StringVar(&f.preset, "preset", "", "with --agent and a URL: what the agent speaks (see `rehearse targets`)")
+	flags.StringVar(&f.message, "message", "", fmt.Sprintf("with --agent: the message that is sent (default %q)", probe.Question))
+	flags.StringVar(&f.format, "format", "text", "with --agent: text or json")
+	flags.BoolVar(&f.force, "force", false, "replace files that exist")
 	return c
 }
 
-func writeStarter(env *Env, dir string, force bool) error {
-	files, err := fs.Glob(starter, "starter/*")
+func (f *initFlags) run(c *cobra.Command, env *Env, dir string) error {
+	given := c.Flags().Changed
+	switch {
+	case f.format != "text" && f.format != "json":
+		return usage("unknown format %q: use text or json", f.format)
+	case given("agent"):
+		return outcome(f.probe(c.Context(), env, dir))
+	case given("preset") || given("message") || given("format"):
+		return usage("--preset, --message and --format need an agent: name it with --agent")
+	}
+	return outcome(f.starter(env, dir))
+}
+
+// probe writes files for an agent that is there.
+func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
+	if !f.force {
+		if err := probe.Free(dir, "rehearse.yaml", "suite.yaml"); err != nil {
+			return err
+		}
+	}
+	agent := f.agent
+	if file, ok := strings.CutPrefix(agent, "@"); ok {
+		var err error
+		if agent, err = env.curlLine("--agent", file, true); err != nil {
+			return err
+		}
+	}
+	s, err := env.open(setup.Options{})
 	if err != nil {
 		return err
 	}
-	if !force {
-		for _, name := range files {
-			path := filepath.Join(dir, filepath.Base(name))
-			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-				return usage("%s exists already: choose another folder, or add --force to replace it", path)
-			}
-		}
+	defer env.closed(s)
+	ctx, release := untilSignal(ctx, env)
+	defer release()
+	found, err := probe.Find(ctx, s, probe.Request{Agent: agent, Preset: f.preset, Message: f.message, Folder: dir})
+	if err != nil {
+		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage("cannot write: %w", err)
+	files, err := found.Files(f.message)
+	if err != nil {
+		return err
 	}
-	for _, name := range files {
+	written, err := probe.Write(dir, files)
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		return found.JSON(env.Stdout, written)
+	}
+	return found.Tell(env.Stdout, written, "rehearse run "+shellQuote(filepath.Join(dir, "suite.yaml")))
+}
+
+// starter writes the demonstration.
+func (f *initFlags) starter(env *Env, dir string) error {
+	names, err := fs.Glob(starter, "starter/*")
+	if err != nil {
+		return err
+	}
+	var files []probe.File
+	for _, name := range names {
 		data, err := starter.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(dir, filepath.Base(name))
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return usage("cannot write: %w", err)
+		files = append(files, probe.File{Path: filepath.Base(name), Data: data})
+		if !f.force {
+			if err := probe.Free(dir, filepath.Base(name)); err != nil {
+				return err
+			}
 		}
+	}
+	written, err := probe.Write(dir, probe.WithSchemas(files))
+	if err != nil {
+		return err
+	}
+	for _, path := range written {
 		fmt.Fprintln(env.Stdout, "wrote "+path)
 	}
-	_, err = fmt.Fprintf(env.Stdout, "\nNow run\n  rehearse run %s\n", filepath.Join(dir, "suite.yaml"))
+	_, err = fmt.Fprintf(env.Stdout, "\nNow run\n  rehearse run %s\n", shellQuote(filepath.Join(dir, "suite.yaml")))
 	return err
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,12 +123,7 @@ func (a httpAttempt) takeID(response *http.Response, got *httpAnswer) {
 
 // body reads the answer of a turn.
 func (a httpAttempt) body(response *http.Response, got *httpAnswer, spoke func()) (err error) {
-	format := answer.FormatOf(got.Type)
-	if configured := a.config.answer.Stream; configured != nil && format == "" && !strings.HasPrefix(got.Type, "application/json") && !strings.HasPrefix(got.Type, "text/html") {
-		if format = configured.Format; format == "" {
-			format = answer.SSE
-		}
-	}
+	format := a.config.formatOf(got.Type)
 	if format != "" && response.StatusCode != http.StatusNoContent {
 		got.Streamed = true
 		got.Events, err = a.config.answer.Events(response.Body, format, a.bounds.MaxBytes, spoke)
@@ -139,6 +135,15 @@ func (a httpAttempt) body(response *http.Response, got *httpAnswer, spoke func()
 	}
 	got.Body = string(body)
 	return err
+}
+
+// formatOf returns the format in which an answer of a type is read as a stream; empty for one that is read whole.
+func (c HTTPConfig) formatOf(contentType string) answer.Format {
+	format := answer.FormatOf(contentType)
+	if format != "" || c.answer.Stream == nil || strings.HasPrefix(contentType, "application/json") || strings.HasPrefix(contentType, "text/html") {
+		return format
+	}
+	return cmp.Or(c.answer.Stream.Format, answer.SSE)
 }
 
 // request makes the request with the headers that every one has.
