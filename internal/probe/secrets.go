@@ -1,7 +1,9 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -46,8 +48,7 @@ func (p *probing) learn(r curl.Request) {
 		}
 	}
 	for _, s := range secrets {
-		of := strings.TrimPrefix(s.Name, "curl ")
-		name := "AGENT_TOKEN"
+		of, name := strings.TrimPrefix(s.Name, "curl "), "AGENT_TOKEN"
 		if len(p.credentials) > 0 {
 			name = "AGENT_" + strings.Trim(notName.ReplaceAllString(strings.ToUpper(of), "_"), "_")
 		}
@@ -58,6 +59,9 @@ func (p *probing) learn(r curl.Request) {
 			name = fmt.Sprintf("%s_%d", base, i)
 		}
 		if !slices.ContainsFunc(p.credentials, func(c credential) bool { return c.value == s.Value }) {
+			if plain, err := base64.StdEncoding.DecodeString(s.Value); err == nil && strings.EqualFold(of, "Authorization") && bytes.ContainsRune(plain, ':') {
+				of += ", which is USER:PASSWORD in base64"
+			}
 			p.credentials = append(p.credentials, credential{Variable{name, of}, s.Value})
 		}
 	}

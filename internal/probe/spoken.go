@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"rehearse/internal/answer"
@@ -32,6 +33,9 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 			if f.atLongest() {
 				return f, nil
 			}
+		}
+		if err == nil {
+			err = errors.New("the reply was empty")
 		}
 		if first == nil {
 			first = &NothingError{Asked: target.Asked{Events: asked.Events}, Why: err}
