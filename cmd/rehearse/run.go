@@ -28,7 +28,8 @@ func newRun(env *Env) *cobra.Command {
 		Short: "Hold the conversations of suites and grade them",
 		Long: `Hold the conversations of suites and grade every turn and the whole.
 
-A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob; without one, suite.yaml of this folder is run. Targets, models and the judge come from the flags,
+A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob; without one, suite.yaml is run where
+rehearse.yaml stands beside it, as init writes them. Targets, models and the judge come from the flags,
 from the suite, or from the nearest rehearse.yaml above the suite.
 
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
@@ -65,7 +66,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		f.commandLine = commandLine(c.Flags(), args)
 		f.noteChanged(c.Flags())
 	}
-	if _, err := os.Stat(ownSuite); len(args) == 0 && err == nil {
+	if len(args) == 0 && begun() {
 		args = []string{ownSuite}
 	}
 	f.suites = args
@@ -85,8 +86,18 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	return outcome(f.run(c.Context(), env))
 }
 
-// ownSuite is run where no suite is named: what init writes.
+// ownSuite is run where no suite is named, in a folder that init has begun.
 const ownSuite = "suite.yaml"
+
+// begun reports whether this folder has what init writes: a suite with its configuration.
+func begun() bool {
+	for _, name := range []string{ownSuite, "rehearse.yaml"} {
+		if _, err := os.Stat(name); err != nil {
+			return false
+		}
+	}
+	return true
+}
 
 // run is one whole run: open, plan, hold, conclude, show.
 func (f *runFlags) run(ctx context.Context, env *Env) error {
