@@ -53,6 +53,16 @@ func (k Task[T]) Await(ctx context.Context, limit time.Duration) (T, error) {
 	return result, nil
 }
 
+// Started waits until the task was started; ErrNoTask says that all nodes of earlier steps have finished and none has started it. Whether a task
+// that is cancelled behind it was ever at work does not depend on who is faster.
+func (k Task[T]) Started(ctx context.Context) error {
+	at, err := placeOf(ctx)
+	if err == nil {
+		_, err = at.tasks.find(ctx, k.kind, at.step)
+	}
+	return err
+}
+
 // Cancel tells the task to stop, without waiting for it, and drops its result. For the rest of the turn there is no task of the kind,
 // even if it was not started yet.
 func (k Task[T]) Cancel(ctx context.Context) {

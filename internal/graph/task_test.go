@@ -177,6 +177,20 @@ func TestTasksBesideEachOther(t *testing.T) {
 			lookUp.Cancel(ctx)
 			return await(5*time.Second)(ctx, s)
 		}, "", graph.ErrTaskCancelled},
+		"cancelled once it is started": {func(ctx context.Context, _ plain) (update, error) {
+			time.Sleep(time.Second)
+			return nil, lookUp.Start(ctx, patient(time.Hour, new(error)))
+		}, func(ctx context.Context, s plain) (update, error) {
+			if err := lookUp.Started(ctx); err != nil {
+				return nil, err
+			}
+			lookUp.Cancel(ctx)
+			return await(5*time.Second)(ctx, s)
+		}, "", graph.ErrTaskCancelled},
+		"not started, so not waited for": {func(context.Context, plain) (update, error) {
+			time.Sleep(time.Second)
+			return nil, nil
+		}, func(ctx context.Context, _ plain) (update, error) { return nil, lookUp.Started(ctx) }, "", graph.ErrNoTask},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -203,6 +203,39 @@ func TestAbandonedCall(t *testing.T) {
 }
 
 // What a cassette lacks is known to whoever waits for the agent, also when the agent gets over it.
+// A caller that gave up when a recorded answer came plays it as it was recorded, whichever is faster now. Only with its whole conversation is a
+// call given up.
+func TestAnswerForACallerThatGaveUp(t *testing.T) {
+	var tape bytes.Buffer
+	m := NewRecorder(&tape, nil).Record("m", modelFunc(func(ctx context.Context, _ Request) (chat.Reply, error) {
+		return chat.Reply{Text: "known"}, ctx.Err()
+	}))
+	held := InConversation(t.Context(), Conversation{Test: "a"})
+	gone, cancel := context.WithCancel(held)
+	cancel()
+	if _, err := m.Generate(held, say("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(gone, say("y")); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	c, err := playBytes("tape", tape.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, cancelWhole := context.WithCancel(t.Context())
+	cancelWhole()
+	if _, err := c.Generate(InConversation(whole, Conversation{Test: "a"}), say("x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a conversation that was given up: %v", err)
+	}
+	if reply, err := c.Generate(gone, say("x")); err != nil || reply.Text != "known" {
+		t.Errorf("%q, %v", reply.Text, err)
+	}
+	if _, err := c.Generate(gone, say("y")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was given up: %v", err)
+	}
+}
+
 func TestNoteLack(t *testing.T) {
 	c, err := playBytes("tape", nil)
 	if err != nil {

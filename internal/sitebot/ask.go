@@ -31,7 +31,8 @@ const all = 200
 func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt.Vars, messages []chat.Message, reply any) error {
 	t := turnOf(ctx)
 	vars.Language = t.request.Language
-	system, err := b.Prompts.Render(ctx, t.Site, node, vars)
+	// A task that was cancelled in the meantime asks all the same: the model refuses it at once, which counts and is recorded.
+	system, err := b.Prompts.Render(context.WithoutCancel(ctx), t.Site, node, vars)
 	if err != nil {
 		return err
 	}

@@ -101,11 +101,16 @@ func (t *turn) left(limit time.Duration) time.Duration {
 	return max(limit-time.Since(t.waits), lastMoment)
 }
 
-// cancelTasks stops the background tasks of the turn.
+// cancelTasks stops the background tasks of the turn. All of them have begun by then, so that what a turn asks does not depend on who is faster.
 func cancelTasks(ctx context.Context) {
-	retrieval.Cancel(ctx)
-	enrichment.Cancel(ctx)
-	profiling.Cancel(ctx)
+	cancelTask(ctx, retrieval)
+	cancelTask(ctx, enrichment)
+	cancelTask(ctx, profiling)
+}
+
+func cancelTask[T any](ctx context.Context, task graph.Task[T]) {
+	_ = task.Started(ctx) // one that was not started is not started any more
+	task.Cancel(ctx)
 }
 
 // await waits for a task as long as is left of the limit, and returns its result; ok is false when there is no such task.
