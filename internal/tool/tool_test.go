@@ -33,6 +33,13 @@ const orders = `
     - {when: {id: "1"}, result: shipped}
     - {when: {id: /^9+$/}, error: no such order}
     - {when: {customer: {tags: [a, /b+/]}, count: 3, gift: true}, result: [1, 2.5, null]}
+- name: exact
+  results:
+    - {when: {id: 9007199254740992}, result: even}
+    - {when: {id: 9007199254740993}, result: odd}
+    - {when: {id: /^9007199254740995$/}, result: pattern}
+    - {when: {ids: [1, 18446744073709551614]}, result: huge}
+    - {when: {price: 0.5}, result: half}
 - name: anything
   results: [{result: null}]
 - name: nothing
@@ -56,6 +63,14 @@ func TestCall(t *testing.T) {
 		{"get_order", `{"customer": {"tags": ["a", "bbb", "c"]}, "count": 3, "gift": true}`, "the tool get_order has no result for"},
 		{"get_order", `{"customer": {"tags": ["a", "b"]}, "count": 3, "gift": "true"}`, "the tool get_order has no result for"},
 		{"get_order", `"{broken"`, "the tool get_order has no result for"},
+		{"exact", `{"id": 9007199254740993}`, "odd"},
+		{"exact", `{"id": 9007199254740992.0}`, "even"},
+		{"exact", `{"id": 9007199254740994}`, "the tool exact has no result for"},
+		{"exact", `{"id": 9007199254740995}`, "pattern"},
+		{"exact", `{"ids": [1.0, 18446744073709551614]}`, "huge"},
+		{"exact", `{"ids": [1, 18446744073709551615]}`, "the tool exact has no result for"},
+		{"exact", `{"price": 5e-1}`, "half"},
+		{"exact", `{"id": 1e999999999}`, "the tool exact has no result for"},
 		{"anything", `"{broken"`, "null"},
 		{"anything", ``, "null"},
 		{"nothing", `{}`, "the tool nothing has no result for {}"},

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -8,13 +9,15 @@ import (
 	"strings"
 )
 
-// decoded returns arguments as plain values. What is no JSON is the text that it is.
+// decoded returns arguments as plain values, with numbers as they were written. What is no JSON is the text that it is.
 func decoded(args json.RawMessage) any {
-	var v any
 	if len(args) == 0 {
 		return map[string]any{}
 	}
-	if json.Unmarshal(args, &v) != nil {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	if !json.Valid(args) || d.Decode(&v) != nil {
 		return string(args)
 	}
 	return v
@@ -56,7 +59,7 @@ func holds(value, part any) bool {
 	}
 	want, numeric := number(part)
 	if got, ok := number(value); ok && numeric {
-		return got == want
+		return sameNumber(got, want)
 	}
 	return reflect.DeepEqual(value, part)
 }
@@ -81,25 +84,43 @@ func scalar(v any) (text string, ok bool) {
 		return v, true
 	case bool:
 		return strconv.FormatBool(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}
-	return "", false
+	n, ok := number(v)
+	if f, err := n.Float64(); !isWhole(n) && err == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64), ok
+	}
+	return n.String(), ok
 }
 
-func number(v any) (float64, bool) {
+// number returns a number in digits, a whole one without a fraction of zeros.
+func number(v any) (n json.Number, ok bool) {
 	switch v := v.(type) {
 	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	case uint64:
-		return float64(v), true
+		n = json.Number(strconv.Itoa(v))
 	case float64:
-		return v, true
+		n = json.Number(strconv.FormatFloat(v, 'g', -1, 64))
 	case json.Number:
-		f, err := v.Float64()
-		return f, err == nil
+		n = v
+		if whole, fraction, found := strings.Cut(v.String(), "."); found && strings.Trim(fraction, "0") == "" {
+			n = json.Number(whole)
+		}
+	default:
+		return "", false
 	}
-	return 0, false
+	if n == "-0" {
+		n = "0"
+	}
+	return n, true
 }
+
+// sameNumber compares whole numbers in all their digits, which a float64 does not hold, and others as float64.
+func sameNumber(a, b json.Number) bool {
+	if isWhole(a) && isWhole(b) {
+		return a == b
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y
+}
+
+func isWhole(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }
