@@ -71,11 +71,11 @@ func (n *unit) attribution() *result.Attribution {
 	a := &result.Attribution{Causes: []string{}, Trials: len(n.trials), Transcripts: []result.Rejudged{}}
 	graded, judgeErrors := 0, 0
 	for _, trial := range n.trials {
-		lost := slices.ContainsFunc(trial.Failures, func(f result.Failure) bool { return f.Code == result.EngineError || f.Code == result.Timeout })
 		switch {
 		case trial.Verdict.Graded():
 			graded++
-		case lost:
+		case muted(trial): // it tells of the user alone
+		case lost(trial):
 			a.Lost++
 		case trial.Verdict == result.Error:
 			judgeErrors++
@@ -110,6 +110,16 @@ func (n *unit) attribution() *result.Attribution {
 		a.Unknown = "fewer than two transcripts could be judged again"
 	}
 	return a
+}
+
+// muted reports whether the simulated user of a trial failed.
+func muted(t *result.Test) bool {
+	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool { return f.Code == result.EngineError && f.Source == "user" })
+}
+
+// lost reports whether a trial brought no transcript.
+func lost(t *result.Test) bool {
+	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool { return f.Code == result.EngineError || f.Code == result.Timeout })
 }
 
 // rejudged counts the verdicts on each transcript.

@@ -27,8 +27,8 @@ func said(j orchestrator.Job, v result.Verdict, attempts int, codes ...result.Co
 	return t
 }
 
-// TestAttribution: p and f are verdicts, e a judge that gave none, t a lost trial, r a pass for which the target was asked twice. A word is a
-// trial: its own verdict, then those of judging its transcript again.
+// TestAttribution: p and f are verdicts, e a judge that gave none, t a lost trial, u one whose simulated user failed, r a pass for which the target
+// was asked twice. A word is a trial: its own verdict, then those of judging its transcript again.
 func TestAttribution(t *testing.T) {
 	for _, tc := range []struct {
 		trials  string
@@ -47,6 +47,9 @@ func TestAttribution(t *testing.T) {
 		{"pee fee", "judge", 4, "fewer than two"},
 		{"p p p", "none", 0, ""},
 		{"t t", "transport", 0, ""},
+		{"p u p", "none", 0, ""},
+		{"ppp fff u", "agent", 4, ""},
+		{"ppp fff u t", "agent transport", 4, ""},
 		{"f f", "none", 0, ""},
 	} {
 		t.Run(tc.trials, func(t *testing.T) {
@@ -59,6 +62,10 @@ func TestAttribution(t *testing.T) {
 					switch c := words[j.Trial-1][0]; c {
 					case 't':
 						return said(j, result.Error, 3, result.EngineError), nil
+					case 'u':
+						lost := said(j, result.Error, 1, result.EngineError)
+						lost.Failures[0].Source = "user"
+						return lost, nil
 					case 'e':
 						return said(j, result.Error, 1, result.JudgeError), nil
 					case 'r':
