@@ -207,7 +207,7 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 	}
 	release()
 	if err != nil {
-		return outcome(err)
+		return outcome(tooSoon(err))
 	}
 	answers, err := evaluation.ReadAnswers(held)
 	if err != nil {

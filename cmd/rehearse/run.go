@@ -133,10 +133,18 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 	}
 	release()
 	if err != nil {
-		return err
+		return tooSoon(err)
 	}
 	r, err := e.Conclude(held)
 	return kept(f.show(env, held, r), err)
+}
+
+// tooSoon gives the error of a run that was interrupted before it could hold anything its exit code.
+func tooSoon(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return &exitError{result.ExitInterrupted, fmt.Errorf("interrupted before anything was held: %w", err)}
+	}
+	return err
 }
 
 // kept returns what showing a run came to, unless the record of the run could not be kept.
