@@ -232,6 +232,29 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	})
 }
 
+// Once it is stopped a run starts nothing, however fast its conversations end.
+func TestStopComesFirst(t *testing.T) {
+	stop := make(chan struct{})
+	var all []*suite.Test
+	for i := range 1000 {
+		all = append(all, test(fmt.Sprint(i)))
+	}
+	l := &ledger{}
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		if j.Test.ID == "1" {
+			close(stop)
+		}
+		return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
+	}})
+	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all...)}, stop); !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 2 {
+		t.Errorf("Run = %v with %d records, want ErrStopped with 2", err, len(l.records))
+	}
+	l.records = nil
+	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all[:1]...)}, stop); !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 0 {
+		t.Errorf("Run = %v with %d records, want ErrStopped with none", err, len(l.records))
+	}
+}
+
 func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

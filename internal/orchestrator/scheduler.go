@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,11 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
 	for {
+		select {
+		case <-stop: // also where a conversation has ended at the same time
+			stop, stopped = nil, cmp.Or(stopped, ErrStopped)
+		default:
+		}
 		if stopped == nil {
 			stopped = s.feed(ctx, next)
 		}
@@ -69,10 +75,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 				stopped = err
 			}
 		case <-stop:
-			stop = nil
-			if stopped == nil {
-				stopped = ErrStopped
-			}
+			stop, stopped = nil, cmp.Or(stopped, ErrStopped)
 		}
 	}
 }
