@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 
@@ -194,7 +193,7 @@ func (u *Usage) count(reply chat.Reply, err error) {
 	u.LLMCalls++
 	u.Attempts += attempts(reply, err)
 	u.add(reply.Usage, reply.Cost)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the model may have worked for nobody
+	if llm.Worked(err) {
 		u.Unknown, u.Cost.Unknown = true, true
 	}
 }

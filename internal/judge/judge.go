@@ -237,6 +237,9 @@ func converse(ctx context.Context, m Named, q grader.Question, request llm.Reque
 		reply, err := m.Model.Generate(ctx, request)
 		use = use.Add(result.JudgeUse{Calls: 1, Usage: reply.Usage, Cost: reply.Cost})
 		if err != nil {
+			if llm.Worked(err) {
+				use.Usage.Unknown, use.Cost.Unknown = true, true
+			}
 			return grader.Verdict{Use: use}, false, err
 		}
 		v, err := parse(q, reply.Text)

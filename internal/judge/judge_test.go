@@ -401,6 +401,23 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 	}
 }
 
+// What a judge took for an answer that cannot be used, or that came too late, is not known.
+func TestUseOfFailures(t *testing.T) {
+	for _, tc := range []struct {
+		err     error
+		unknown bool
+	}{
+		{&llm.Error{Fault: llm.Malformed}, true},
+		{&llm.Error{Fault: llm.TimedOut}, true},
+		{&llm.Error{Fault: llm.Refused}, false},
+	} {
+		v, err := judge.New(judge.Config{Primary: named("m", &script{err: tc.err})}).Ask(t.Context(), checklist)
+		if err == nil || v.Use.Calls != 1 || v.Use.Usage.Unknown != tc.unknown || v.Use.Cost.Unknown != tc.unknown {
+			t.Errorf("%v: %+v, %v", tc.err, v.Use, err)
+		}
+	}
+}
+
 func TestOneCallInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &script{replies: []string{`{"score":1}`}, wait: time.Second}

@@ -5,6 +5,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -119,6 +120,18 @@ func (e *Error) Unwrap() error {
 
 // Tries returns Attempts, for those who do not know this package.
 func (e *Error) Tries() int { return e.Attempts }
+
+// Worked reports whether the model may have worked for the failed call, so that what it cost is not known: the time was up, or an answer came that
+// broke off or cannot be used.
+func (e *Error) Worked() bool {
+	return e.Fault == TimedOut || e.Fault == Malformed || e.Fault == Unreachable && e.Message == brokenOff
+}
+
+// Worked reports whether a model may have worked for a call that failed with err: the call was given up, or Error.Worked says so.
+func Worked(err error) bool {
+	e, ok := asError(err)
+	return ok && e.Worked() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
 
 // Transient reports whether another attempt may succeed.
 func (e *Error) Transient() bool {

@@ -524,6 +524,28 @@ func TestUsageOfTurns(t *testing.T) {
 	}
 }
 
+// unusable is the error of a model that answered, though not with a reply.
+type unusable struct{ error }
+
+func (unusable) Worked() bool { return true }
+
+// What a model took for an answer that cannot be used is not known.
+func TestUsageOfUnusableAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		err     error
+		unknown bool
+	}{
+		{fmt.Errorf("a turn: %w", unusable{errors.New("no choices")}), true},
+		{errors.New("no connection"), false},
+	} {
+		a := &agent{answer: func(int, []chat.Message) (chat.Reply, error) { return chat.Reply{}, tc.err }}
+		got := hold(t, "id: x\ninput: a\nassertions: [{type: contains, value: a}]", a, denying())
+		if turn := got.Turns[0]; turn.Usage.Unknown != tc.unknown || turn.Cost.Unknown != tc.unknown || got.Usage.Unknown != tc.unknown || got.Cost.Unknown != tc.unknown {
+			t.Errorf("%v: turn %+v %+v, test %+v %+v", tc.err, turn.Usage, turn.Cost, got.Usage, got.Cost)
+		}
+	}
+}
+
 // named is a session that the agent knows by an id, and whose second reply ends the conversation.
 type named struct{ *session }
 

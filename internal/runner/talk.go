@@ -135,8 +135,8 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		reply.Latency = h.Now().Sub(asked)
 	}
 	reply.Attempts = max(1, reply.Attempts)
-	if err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-		reply.Usage.Unknown, reply.Cost.Unknown = true, true // the model may have worked for nobody
+	if worked(err) {
+		reply.Usage.Unknown, reply.Cost.Unknown = true, true
 	}
 	h.log = append(h.log, result.Turn{
 		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
@@ -158,6 +158,12 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 	h.history = append(h.history, reply.Message())
 	h.replies = append(h.replies, reply)
 	return x, nil
+}
+
+// worked reports whether a model may have worked for a turn that failed.
+func worked(err error) bool {
+	var call interface{ Worked() bool }
+	return errors.As(err, &call) && call.Worked() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps everything.

@@ -4,7 +4,6 @@ package user
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -83,7 +82,7 @@ func (s *Simulated) Next(ctx context.Context, t runner.Talk) (runner.Line, error
 	}
 }
 
-// ask asks the model and adds the call to the account. What a call that broke off has cost is not known.
+// ask asks the model and adds the call to the account. What a call that brought no message has cost may not be known.
 func (s *Simulated) ask(ctx context.Context, messages []chat.Message) (chat.Reply, error) {
 	reply, err := s.model.Generate(ctx, llm.Request{Messages: messages, Seed: s.user.Seed, Temperature: s.user.Temperature})
 	s.mu.Lock()
@@ -91,7 +90,7 @@ func (s *Simulated) ask(ctx context.Context, messages []chat.Message) (chat.Repl
 	s.account.Calls++
 	s.account.Usage, s.account.Cost = s.account.Usage.Add(reply.Usage), s.account.Cost.Add(reply.Cost)
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		if llm.Worked(err) {
 			s.account.Usage.Unknown, s.account.Cost.Unknown = true, true
 		}
 		return reply, fmt.Errorf("ask the simulated user: %w", err)

@@ -261,15 +261,17 @@ func TestOpening(t *testing.T) {
 	}
 }
 
-// What cannot be said is not passed on, and what it has cost is known only if the call ended.
+// What cannot be said is not passed on, and what it has cost is known only if the model cannot have worked.
 func TestUnreachable(t *testing.T) {
 	_, account, _, err := next(t, customer, talk())
 	if err == nil || !strings.Contains(err.Error(), "nobody is there") || account.Calls != 1 || account.Cost.Unknown {
 		t.Errorf("account = %+v, err = %v", account, err)
 	}
-	s := user.New(customer, user.Model{Model: &player{err: context.DeadlineExceeded}})
-	if _, err = s.Next(t.Context(), talk()); !errors.Is(err, context.DeadlineExceeded) || !s.Account("", nil).Cost.Unknown || !s.Account("", nil).Usage.Unknown {
-		t.Errorf("account = %+v, err = %v", s.Account("", nil), err)
+	for _, failure := range []error{context.DeadlineExceeded, &llm.Error{Fault: llm.Malformed}} {
+		s := user.New(customer, user.Model{Model: &player{err: failure}})
+		if _, err = s.Next(t.Context(), talk()); !errors.Is(err, failure) || !s.Account("", nil).Cost.Unknown || !s.Account("", nil).Usage.Unknown {
+			t.Errorf("account = %+v, err = %v", s.Account("", nil), err)
+		}
 	}
 	if _, _, _, err = next(t, customer, talk(), strings.Repeat("word ", 30_000)); err == nil || !strings.Contains(err.Error(), "longer than 100000 bytes") {
 		t.Errorf("err = %v", err)
