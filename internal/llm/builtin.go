@@ -58,7 +58,7 @@ func Providers() []Provider {
 		compatible("openrouter", "https://openrouter.ai/api/v1", dialect{seed: "seed", thoughts: "reasoning_details"}),
 		compatible("groq", "https://api.groq.com/openai/v1", dialect{seed: "seed"}),
 		compatible("mistral", "https://api.mistral.ai/v1", dialect{
-			seed: "random_seed", usageUnasked: true, callID: mistralCallID, ends: map[string]string{"model_length": "length"},
+			seed: "random_seed", usageUnasked: true, userLast: true, callID: mistralCallID, ends: map[string]string{"model_length": "length"},
 		}),
 		compatible("deepseek", "https://api.deepseek.com/v1", dialect{plainJSON: true, thoughts: "reasoning_content"}),
 		compatible("together", "https://api.together.xyz/v1", dialect{seed: "seed", ends: map[string]string{"eos": "stop"}}),

@@ -65,6 +65,8 @@ type dialect struct {
 	plainJSON bool
 	// usageUnasked is true of a server that refuses stream_options, and tells the usage of a stream unasked.
 	usageUnasked bool
+	// userLast is true of a server that refuses instructions alone: they go as what the user says.
+	userLast bool
 	// thoughts is the field of a message with tool calls that has to come back with it; empty for none.
 	thoughts string
 	// ends has the finish reasons that only this server has, in the words of chat.Reply.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rehearse/internal/chat"
@@ -130,6 +131,9 @@ func chatMessages(messages []chat.Message, d dialect) ([]chatMessage, error) {
 			encoded.ReasoningDetails = message.Native.Value
 		}
 		list[i] = encoded
+	}
+	if n := len(list); d.userLast && n > 0 && !slices.ContainsFunc(list, func(m chatMessage) bool { return m.Role != chat.System }) {
+		list[n-1].Role = chat.User
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,6 +119,33 @@ func TestRequestBody(t *testing.T) {
 			diff(t, "body", decoded(t, []byte(tc.want)), decoded(t, body))
 		})
 	}
+}
+
+// Mistral refuses instructions alone, which a simulated user without an opening begins with.
+func TestInstructionsAlone(t *testing.T) {
+	only := Request{Messages: []chat.Message{chat.Say(chat.System, "rules"), chat.Say(chat.System, "persona")}}
+	for _, tc := range []struct {
+		provider string
+		request  Request
+		want     string
+	}{
+		{"mistral", only, `[{"role":"system","content":"rules"},{"role":"user","content":"persona"}]`},
+		{"mistral", Request{Messages: only.Messages[:1]}, `[{"role":"user","content":"rules"}]`},
+		{"mistral", Request{Messages: append(slices.Clip(only.Messages[:1]), chat.Say(chat.User, "hi"))}, `[{"role":"system","content":"rules"},{"role":"user","content":"hi"}]`},
+		{"mistral", Request{}, `[]`},
+		{"openai", only, `[{"role":"system","content":"rules"},{"role":"system","content":"persona"}]`},
+	} {
+		var body struct{ Messages json.RawMessage }
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			reply(w, hello)
+		})
+		_, _ = dial(t, base, func(m *config.Model) { m.Provider = tc.provider }).Generate(t.Context(), tc.request)
+		diff(t, tc.provider, decoded(t, []byte(tc.want)), decoded(t, body.Messages))
+	}
+	diff(t, "the caller's messages", chat.System, only.Messages[1].Role)
 }
 
 func decoded(t *testing.T, data []byte) any {
