@@ -165,4 +165,6 @@ func (s *Setup) Models() map[string]Asked {
 }
 
 // Provided returns any model of a provider, as Models has it.
-func (s *Setup) Provided(provider string) Asked { return s.asked(config.Model{Provider: provider, Name: "any"}) }
+func (s *Setup) Provided(provider string) Asked {
+	return s.asked(config.Model{Provider: provider, Name: "any"})
+}
