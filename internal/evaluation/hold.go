@@ -69,7 +69,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.planned.units()), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
+		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
@@ -227,7 +227,7 @@ func (e *Evaluation) judgeName() string {
 }
 
 // hold holds the conversation of one job.
-func (e *Evaluation) hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})

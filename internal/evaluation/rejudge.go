@@ -43,7 +43,7 @@ func (e *Evaluation) prepareRejudging() error {
 }
 
 // rejudge grades the transcript of a trial again. No target is asked, and no remembered verdict is used.
-func (e *Evaluation) rejudge(ctx context.Context, j orchestrator.Job, trial *result.Test) (*result.Test, error) {
+func (e *Evaluation) rejudge(ctx context.Context, j orchestrator.Task, trial *result.Test) (*result.Test, error) {
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	recorded := &target.Recorded{Of: trial, Run: trial.RunID}

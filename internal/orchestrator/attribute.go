@@ -25,6 +25,7 @@ const (
 
 // frozen are the trials of a test, whose transcripts are judged again, and what came of it.
 type frozen struct {
+	unit   *unit
 	trials []*result.Test
 	again  map[int][]result.Verdict
 	use    result.JudgeUse
@@ -40,12 +41,11 @@ func wavers(trials []*result.Test) bool {
 	return is(result.Pass) && is(result.Fail)
 }
 
-// rejudge judges the transcripts of a job again, one after the other. A panic ends it.
-func (o *Orchestrator) rejudge(ctx context.Context, j Job) {
-	f := j.frozen
+// rejudge judges the transcripts of a test again, one after the other. A panic ends it.
+func (s *scheduler) rejudge(ctx context.Context, of Task, f *frozen) {
 	defer func() {
 		if r := recover(); r != nil {
-			f.unknown = runner.Panicked(o.config.Log, r).Error()
+			f.unknown = runner.Panicked(s.Log, r).Error()
 		}
 	}()
 	for _, trial := range f.trials {
@@ -53,7 +53,7 @@ func (o *Orchestrator) rejudge(ctx context.Context, j Job) {
 			continue
 		}
 		for range rejudgings {
-			t, err := o.config.Rejudge(ctx, Job{Test: j.Test, Target: j.Target, Trial: trial.Trial}, trial)
+			t, err := s.Rejudge(ctx, Task{Test: of.Test, Target: of.Target, Trial: trial.Trial}, trial)
 			if err != nil {
 				f.unknown = stoppedRejudging
 				return

@@ -16,7 +16,7 @@ import (
 )
 
 // said is a trial with one turn that took so many attempts.
-func said(j orchestrator.Job, v result.Verdict, attempts int, codes ...result.Code) *result.Test {
+func said(j orchestrator.Task, v result.Verdict, attempts int, codes ...result.Code) *result.Test {
 	t := &result.Test{
 		TestID: j.Test.ID, Trial: j.Trial, Verdict: v, Turns: []result.Turn{{Index: 1, Attempts: attempts}},
 		Judge: result.JudgeUse{Calls: 1, Cost: chat.Cost{USD: 1}}, Cost: chat.Cost{USD: 3},
@@ -58,7 +58,7 @@ func TestAttribution(t *testing.T) {
 			l, again := &ledger{}, map[int]int{}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,
-				Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+				Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 					switch c := words[j.Trial-1][0]; c {
 					case 't':
 						return said(j, result.Error, 3, result.EngineError), nil
@@ -74,7 +74,7 @@ func TestAttribution(t *testing.T) {
 						return said(j, verdict[c], 1), nil
 					}
 				},
-				Rejudge: func(_ context.Context, j orchestrator.Job, trial *result.Test) (*result.Test, error) {
+				Rejudge: func(_ context.Context, j orchestrator.Task, trial *result.Test) (*result.Test, error) {
 					again[j.Trial]++
 					return said(j, verdict[words[trial.Trial-1][again[j.Trial]]], 1), nil
 				},
@@ -121,13 +121,13 @@ func TestAttributionStopped(t *testing.T) {
 			}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,
-				Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+				Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 					if how == "stop" && j.Trial == 2 {
 						close(stop)
 					}
 					return said(j, []result.Verdict{result.Pass, result.Fail}[j.Trial-1], 1), nil
 				},
-				Rejudge: func(context.Context, orchestrator.Job, *result.Test) (*result.Test, error) {
+				Rejudge: func(context.Context, orchestrator.Task, *result.Test) (*result.Test, error) {
 					if how == "panic" {
 						panic("broken")
 					}

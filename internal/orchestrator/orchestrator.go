@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"sync"
 	"time"
 
 	"rehearse/internal/chat"
@@ -17,26 +16,17 @@ import (
 	"rehearse/internal/suite"
 )
 
-// Job is one conversation to hold.
-type Job struct {
+// Task is one conversation to hold, in the process that leads the run.
+type Task struct {
 	Test   *suite.Test
 	Target string
 	// Trial counts from 1; 0 for a test without trials.
 	Trial int
-
-	// frozen are the trials to be judged again, in place of a conversation to be held.
-	frozen *frozen
 }
 
-// Key returns the key of the job's record.
-func (j Job) Key() result.Key {
-	return result.Key{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial}
-}
-
-// Queue carries jobs to workers. Implementations are safe for concurrent use.
-type Queue interface {
-	Push(ctx context.Context, j Job) error
-	Pull(ctx context.Context) (Job, error)
+// Key returns the key of the task's record.
+func (t Task) Key() result.Key {
+	return result.Key{Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial}
 }
 
 // Results keeps records. A record replaces an earlier one with the same key.
@@ -63,6 +53,10 @@ type Plan struct {
 type Unit struct {
 	Test   *suite.Test
 	Target string
+	// Cost is what one conversation is expected to take, in any unit that all units share: the costliest of those in sight are begun first.
+	Cost float64
+	// Commands is true when holding it starts programs that a suite or a configuration names.
+	Commands bool
 }
 
 // Outcome is what dependents and aggregates need of a finished conversation.
@@ -93,17 +87,20 @@ type Progress struct {
 	InFlight int
 }
 
-// Config is what an Orchestrator works with. Workers, Queue, Hold and Results are required.
+// Config is what an Orchestrator works with. Workers, Queue, Results and one of Hold and Returns are required.
 type Config struct {
-	// RunID is written into every record.
-	RunID string
-	// Workers is how many conversations are held at once.
+	// RunID is written into every record, Kind into every job; empty means KindSuite.
+	RunID, Kind string
+	// Workers is how many conversations are under way at once: in the process, or queued for others and held by them.
 	Workers int
 	Queue   Queue
-	// Hold holds one conversation. It returns an error when the conversation was interrupted; then there is no record.
-	Hold func(ctx context.Context, j Job) (*result.Test, error)
+	// Hold holds one conversation in this process. It returns an error when the conversation was interrupted; then there is no record.
+	Hold func(ctx context.Context, t Task) (*result.Test, error)
+	// Returns bring what workers elsewhere have held; then nothing is held in this process. Payload is what their jobs carry.
+	Returns Returns
+	Payload []byte
 	// Rejudge, if set, grades the transcript of a trial again, for tests whose trials differ. It returns an error when it was interrupted.
-	Rejudge func(ctx context.Context, j Job, trial *result.Test) (*result.Test, error)
+	Rejudge func(ctx context.Context, t Task, trial *result.Test) (*result.Test, error)
 	Results Results
 	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly. After a panic it is not called again.
 	Observe func(Progress)
@@ -121,8 +118,8 @@ func New(c Config) (*Orchestrator, error) {
 	switch {
 	case c.Queue == nil:
 		return nil, errors.New("an orchestrator needs a queue")
-	case c.Hold == nil:
-		return nil, errors.New("an orchestrator needs a function that holds conversations")
+	case (c.Hold == nil) == (c.Returns == nil):
+		return nil, errors.New("an orchestrator needs either a function that holds conversations or returns from where they are held")
 	case c.Results == nil:
 		return nil, errors.New("an orchestrator needs a place for results")
 	case c.Workers < 1:
@@ -130,6 +127,9 @@ func New(c Config) (*Orchestrator, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Kind == "" {
+		c.Kind = KindSuite
 	}
 	return &Orchestrator{c}, nil
 }
@@ -141,67 +141,29 @@ var ErrBudget = errors.New("the budget is spent")
 // After stop is closed, Run starts nothing new and waits for the conversations in flight. It returns ErrStopped if something is left to run.
 // Cancelling ctx interrupts those in flight, too.
 func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
-	// Workers pull until every pushed job is accounted for, even after ctx has ended.
-	pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan finished, o.config.Workers)
-	var workers sync.WaitGroup
-	for range o.config.Workers {
-		workers.Go(func() { o.work(ctx, pulling, done) })
+	s := &scheduler{
+		Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}, under: tasks{open: map[result.Key]Task{}},
+		early: map[result.Key]Return{}, wrote: map[result.Key]bool{}, rejudged: make(chan *frozen, o.config.Workers),
 	}
-	s := &scheduler{Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}}
+	done, end := s.returns(ctx)
 	err := s.guarded(ctx, done, stop)
-	cancel()
-	workers.Wait()
+	end()
 	return s.tally.Totals(), err
 }
 
-// finished is a worker's report. record is nil when the conversation was interrupted.
-type finished struct {
-	job    Job
-	record *result.Test
-	err    error
-}
-
-func (o *Orchestrator) work(ctx, pulling context.Context, done chan<- finished) {
-	for {
-		j, err := o.config.Queue.Pull(pulling)
-		if err != nil {
-			return
-		}
-		f := finished{job: j}
-		if j.frozen != nil {
-			o.rejudge(ctx, j)
-		} else {
-			f.record, f.err = o.hold(ctx, j)
-		}
-		done <- f // never blocks: no more jobs than workers are in flight
-	}
-}
-
-// hold holds a conversation and turns a panic of a grader or target into the record of a test that could not be run.
-func (o *Orchestrator) hold(ctx context.Context, j Job) (record *result.Test, err error) {
-	began := o.config.Now()
-	defer func() {
-		if r := recover(); r != nil {
-			record, err = unheld(j, began), nil
-			record.Verdict, record.ExecutionStatus = result.Error, result.ExecutionError
-			record.Failures = []result.Failure{{
-				Code: result.EngineError, Source: "orchestrator", Message: runner.Panicked(o.config.Log, r).Error(),
-			}}
-		}
-	}()
-	record, err = o.config.Hold(ctx, j)
-	if record != nil {
-		record.Target = j.Target
-	}
-	return record, err
-}
-
 // unheld is the record of a test without a turn. Verdict and ExecutionStatus are the caller's to set.
-func unheld(j Job, at time.Time) *result.Test {
+func unheld(t Task, at time.Time) *result.Test {
 	return &result.Test{
-		Schema: result.Schema, Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target, Trial: j.Trial, StartedAt: at.UTC(),
-		Tags: j.Test.Tags, Metadata: j.Test.Metadata, Threshold: runner.Threshold(j.Test),
+		Schema: result.Schema, Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial, StartedAt: at.UTC(),
+		Tags: t.Test.Tags, Metadata: t.Test.Metadata, Threshold: runner.Threshold(t.Test),
 		Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{}, Failures: []result.Failure{},
 	}
+}
+
+// broken is the record of a conversation that could not be held.
+func broken(t Task, at time.Time, why string) *result.Test {
+	record := unheld(t, at)
+	record.Verdict, record.ExecutionStatus = result.Error, result.ExecutionError
+	record.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: why}}
+	return record
 }

@@ -57,8 +57,8 @@ func (l *ledger) brief() []string {
 }
 
 // verdicts holds conversations whose verdict is looked up by "id" or "id#trial"; pass if it is not listed.
-func verdicts(of map[string]result.Verdict) func(context.Context, orchestrator.Job) (*result.Test, error) {
-	return func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+func verdicts(of map[string]result.Verdict) func(context.Context, orchestrator.Task) (*result.Test, error) {
+	return func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 		name := j.Test.ID
 		if j.Trial > 0 {
 			name = fmt.Sprintf("%s#%d", j.Test.ID, j.Trial)
@@ -198,7 +198,7 @@ func TestFlakyIsFiled(t *testing.T) {
 func TestAtMostSoManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
@@ -219,7 +219,7 @@ func TestAtMostSoManyInFlight(t *testing.T) {
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(2 * time.Second)
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 		}})
@@ -240,7 +240,7 @@ func TestStopComesFirst(t *testing.T) {
 		all = append(all, test(fmt.Sprint(i)))
 	}
 	l := &ledger{}
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 		if j.Test.ID == "1" {
 			close(stop)
 		}
@@ -260,7 +260,7 @@ func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(ctx context.Context, _ orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(ctx context.Context, _ orchestrator.Task) (*result.Test, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}})
@@ -307,7 +307,7 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 	for _, where := range []panicking{"grading", "grader", "target", "session", "hold"} {
 		t.Run(string(where), func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 				if j.Test.ID != "a" {
 					return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 				}
@@ -351,7 +351,7 @@ func TestResume(t *testing.T) {
 			}
 			tests = append(tests, x)
 		}
-		run := func(hold func(context.Context, orchestrator.Job) (*result.Test, error), prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
+		run := func(hold func(context.Context, orchestrator.Task) (*result.Test, error), prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
 			l := &ledger{}
 			o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: hold})
 			_, err := o.Run(context.Background(), orchestrator.Plan{Tests: units(tests...), Needed: always, Prior: prior}, nil)
@@ -363,7 +363,7 @@ func TestResume(t *testing.T) {
 		}
 		left := atomic.Int32{}
 		left.Store(int32(rapid.IntRange(0, 10).Draw(t, "interrupted after")))
-		first, err := run(func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+		first, err := run(func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 			if left.Add(-1) < 0 {
 				return nil, context.Canceled
 			}

@@ -39,7 +39,7 @@ func TestRegradedTrials(t *testing.T) {
 func TestRegradedBudget(t *testing.T) {
 	for judge, held := range map[float64]int{0: 3, 1: 2} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass, Cost: chat.Cost{USD: 50 + judge}, Judge: result.JudgeUse{Cost: chat.Cost{USD: judge}}}, nil
 		}})
 		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), BudgetUSD: 2, Regraded: true}, nil)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
+	"sync"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
@@ -23,14 +25,32 @@ type scheduler struct {
 	plan  Plan
 	tally result.Tally
 	// ready are jobs that may start, units are tests whose trials are under way.
-	ready []Job
+	ready []ready
 	units map[result.Key]*unit
 	// waiting are units with dependencies that have not ended; ended has the outcomes that dependents need.
-	waiting  []*unit
-	ended    map[result.Key]Outcome
-	inFlight int
+	waiting []*unit
+	ended   map[result.Key]Outcome
+	// under are the conversations under way, early what workers of an earlier leader have returned for jobs that this one has not pushed yet.
+	under tasks
+	early map[result.Key]Return
+	// wrote are the conversations that have a record, where workers elsewhere may return one twice.
+	wrote map[result.Key]bool
+	// read is true when the plan has no more tests.
+	read bool
+	// rejudged gets the tests whose transcripts were judged again; open counts those that are judged.
+	rejudged  chan *frozen
+	open      int
+	rejudging sync.WaitGroup
 	// ends counts the units that have ended, seen is its value at the last look at waiting: another look is useful only when they differ.
 	ends, seen int
+}
+
+// ready is a conversation that may start, or with frozen the trials of a test that are to be judged again.
+type ready struct {
+	Task
+	cost     float64
+	commands bool
+	frozen   *frozen
 }
 
 // unit is one test with one target while its conversations are under way.
@@ -44,7 +64,7 @@ type unit struct {
 }
 
 // guarded runs the plan and turns a panic of the plan or of the results into an error.
-func (s *scheduler) guarded(ctx context.Context, done <-chan finished, stop <-chan struct{}) (err error) {
+func (s *scheduler) guarded(ctx context.Context, done <-chan Return, stop <-chan struct{}) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = runner.Panicked(s.Log, r)
@@ -53,7 +73,7 @@ func (s *scheduler) guarded(ctx context.Context, done <-chan finished, stop <-ch
 	return s.run(ctx, done, stop)
 }
 
-func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan struct{}) (stopped error) {
+func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan struct{}) (stopped error) {
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
 	for {
@@ -65,51 +85,134 @@ func (s *scheduler) run(ctx context.Context, done <-chan finished, stop <-chan s
 		if stopped == nil {
 			stopped = s.feed(ctx, next)
 		}
-		if s.inFlight == 0 {
+		if s.inFlight() == 0 {
 			return s.ending(next, stopped)
 		}
+		var err error
 		select {
-		case f := <-done:
-			s.inFlight--
-			if err := s.finish(ctx, f); err != nil && stopped == nil {
-				stopped = err
+		case r := <-done:
+			if r.Err != nil && r.Record == nil && s.Returns != nil {
+				return s.cut(ctx, next, cmp.Or(stopped, r.Err))
+			}
+			err = s.finish(ctx, r)
+		case f := <-s.rejudged:
+			s.open--
+			if err = s.aggregated(f.unit); err == nil {
+				err = s.releaseWaiting()
 			}
 		case <-stop:
 			stop, stopped = nil, cmp.Or(stopped, ErrStopped)
 		}
+		if stopped == nil {
+			stopped = err
+		}
 	}
 }
 
+// cut ends a run whose returns have ended: what workers elsewhere still hold is not waited for.
+func (s *scheduler) cut(ctx context.Context, next func() (Unit, error, bool), stopped error) error {
+	if ctx.Err() != nil {
+		stopped = ErrStopped
+	}
+	for s.open > 0 {
+		f := <-s.rejudged
+		s.open--
+		if err := s.aggregated(f.unit); err != nil {
+			return err
+		}
+	}
+	return s.ending(next, stopped)
+}
+
+// inFlight counts what is under way.
+func (s *scheduler) inFlight() int { return s.under.len() + s.open }
+
+// sight is how many conversations are looked at for the costliest to begin with. It bounds what a run keeps in memory.
+const sight = 1000
+
 // feed pushes jobs until every worker has one or nothing more may start now.
 func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) error {
-	for s.inFlight < s.Workers {
-		if len(s.ready) == 0 {
-			u, err, ok := next()
-			if err != nil || !ok {
-				return err
-			}
-			if err := s.admit(u); err != nil {
-				return err
-			}
-			if err := s.releaseWaiting(); err != nil {
-				return err
-			}
-			continue
+	for s.inFlight() < s.Workers {
+		if err := s.look(next); err != nil || len(s.ready) == 0 {
+			return err
 		}
 		if spent := s.spent(); s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
 			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
 		}
-		if err := s.Queue.Push(ctx, s.ready[0]); err != nil {
-			if ctx.Err() != nil {
-				return ErrStopped
-			}
+		if err := s.begin(ctx, s.ready[0]); err != nil {
 			return err
 		}
 		s.ready = s.ready[1:]
-		s.inFlight++
 		s.observe()
 	}
 	return nil
+}
+
+// look admits tests until enough are ready to choose from. A single worker takes them as they are written, so one is enough.
+func (s *scheduler) look(next func() (Unit, error, bool)) error {
+	wanted := 1
+	if s.Workers > 1 {
+		wanted = sight
+	}
+	for len(s.ready) < wanted && !s.read {
+		u, err, ok := next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.read = true
+			break
+		}
+		if err := s.admit(u); err != nil {
+			return err
+		}
+		if err := s.releaseWaiting(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add makes a conversation ready: behind those that cost as much or more, with a single worker behind all.
+func (s *scheduler) add(r ready) {
+	at := len(s.ready)
+	if s.Workers > 1 {
+		at = sort.Search(len(s.ready), func(i int) bool { return s.ready[i].cost < r.cost })
+	}
+	s.ready = slices.Insert(s.ready, at, r)
+}
+
+// begin has a conversation held, or the trials of a test judged again.
+func (s *scheduler) begin(ctx context.Context, r ready) error {
+	if r.frozen != nil {
+		s.open++
+		s.rejudging.Go(func() {
+			s.rejudge(ctx, r.Task, r.frozen)
+			s.rejudged <- r.frozen // never blocks: no more than workers are under way
+		})
+		return nil
+	}
+	s.under.put(r.Task)
+	if early, ok := s.early[r.Key()]; ok {
+		delete(s.early, r.Key())
+		return s.finish(ctx, early)
+	}
+	return s.push(ctx, r)
+}
+
+// push puts a conversation into the queue.
+func (s *scheduler) push(ctx context.Context, r ready) error {
+	err := s.Queue.Push(ctx, Job{
+		Schema: JobSchema, Run: s.RunID, Kind: s.Kind, Key: r.Key(), Cost: r.cost, Commands: r.commands, Payload: s.Payload,
+	})
+	if err == nil {
+		return nil
+	}
+	s.under.take(r.Key())
+	if ctx.Err() != nil {
+		return ErrStopped
+	}
+	return err
 }
 
 // spent returns the known cost so far, in US dollars.
@@ -147,13 +250,13 @@ func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error
 func (s *scheduler) giveUpRejudging() error {
 	held := s.ready
 	s.ready = nil
-	for _, j := range held {
-		if j.frozen == nil {
-			s.ready = append(s.ready, j)
+	for _, r := range held {
+		if r.frozen == nil {
+			s.ready = append(s.ready, r)
 			continue
 		}
-		j.frozen.unknown = stoppedRejudging
-		if err := s.aggregated(s.units[result.Key{Suite: j.Test.Suite, TestID: j.Test.ID, Target: j.Target}]); err != nil {
+		r.frozen.unknown = stoppedRejudging
+		if err := s.aggregated(r.frozen.unit); err != nil {
 			return err
 		}
 	}
@@ -213,8 +316,8 @@ func (s *scheduler) start(n *unit) error {
 		}
 	}
 	if n.Test.Execution.Trials.Count == 0 {
-		s.ready = append(s.ready, Job{Test: n.Test, Target: n.Target})
 		s.units[n.key] = n
+		s.add(n.ready(0))
 		return nil
 	}
 	s.units[n.key] = n
@@ -256,43 +359,84 @@ func (n *unit) wantsMore(last *result.Test) bool {
 // issueTrial makes the unit's next trial ready, or takes its outcome from an earlier run.
 func (s *scheduler) issueTrial(n *unit) error {
 	n.issued++
-	j := Job{Test: n.Test, Target: n.Target, Trial: n.issued}
+	r := n.ready(n.issued)
 	if s.plan.Prior != nil {
-		if outcome, ok := s.plan.Prior(j.Key()); ok {
+		if outcome, ok := s.plan.Prior(r.Key()); ok {
 			return s.trialEnded(n, &result.Test{
-				Trial: j.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
+				Trial: r.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
 				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge, User: outcome.User,
 			})
 		}
 	}
-	s.ready = append(s.ready, j)
+	s.add(r)
 	return nil
 }
 
+// ready returns a conversation of the unit.
+func (n *unit) ready(trial int) ready {
+	return ready{Task: Task{Test: n.Test, Target: n.Target, Trial: trial}, cost: n.Cost, commands: n.Commands}
+}
+
 // finish writes a conversation's record and updates its unit.
-func (s *scheduler) finish(ctx context.Context, f finished) error {
-	if f.job.frozen != nil {
-		if err := s.aggregated(s.units[result.Key{Suite: f.job.Test.Suite, TestID: f.job.Test.ID, Target: f.job.Target}]); err != nil {
-			return err
-		}
-		return s.releaseWaiting()
+func (s *scheduler) finish(ctx context.Context, r Return) error {
+	task, ok := s.under.take(r.Key)
+	if !ok {
+		s.stray(r)
+		return nil
 	}
-	if f.record == nil {
-		if f.err == nil || ctx.Err() != nil || errors.Is(f.err, context.Canceled) {
+	n := s.units[task.whole()]
+	switch {
+	case r.Lost:
+		again := n.ready(task.Trial)
+		s.under.put(task)
+		return s.push(ctx, again)
+	case r.Record == nil && r.Fault != "":
+		r.Record = broken(task, s.Now(), r.Fault)
+	case r.Record == nil:
+		if r.Err == nil || ctx.Err() != nil || errors.Is(r.Err, context.Canceled) {
 			return ErrStopped
 		}
-		return f.err
+		return r.Err
 	}
-	if err := s.write(f.record); err != nil {
+	r.Record.Target = task.Target
+	if err := s.write(r.Record); err != nil {
 		return err
 	}
-	n := s.units[result.Key{Suite: f.job.Test.Suite, TestID: f.job.Test.ID, Target: f.job.Target}]
-	if f.job.Trial == 0 {
-		s.end(n, OutcomeOf(f.record))
-	} else if err := s.trialEnded(n, f.record); err != nil {
+	if s.Returns != nil {
+		s.wrote[r.Key] = true
+	}
+	if r.Settle != nil {
+		r.Settle()
+	}
+	if task.Trial == 0 {
+		s.end(n, OutcomeOf(r.Record))
+	} else if err := s.trialEnded(n, r.Record); err != nil {
 		return err
 	}
 	return s.releaseWaiting()
+}
+
+// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn, and one that has ended
+// was held twice, which changes nothing.
+func (s *scheduler) stray(r Return) {
+	_, before := s.early[r.Key]
+	if s.plan.Prior != nil && !before {
+		_, before = s.plan.Prior(r.Key)
+	}
+	if r.Record == nil || s.wrote[r.Key] || before {
+		if r.Settle != nil {
+			r.Settle()
+		}
+		return
+	}
+	if len(s.early) < max(sight, s.Workers) { // else it is delivered again
+		s.early[r.Key] = r
+	}
+}
+
+// whole returns the key of the task's test, whatever its trial.
+func (t Task) whole() result.Key {
+	return result.Key{Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target}
 }
 
 // trialEnded issues the next trials of a test, or ends the test with the aggregate of its trials.
@@ -306,8 +450,10 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 	}
 	if s.Rejudge != nil && wavers(n.trials) {
 		slices.SortFunc(n.trials, byTrial)
-		n.frozen = &frozen{trials: n.trials, again: map[int][]result.Verdict{}}
-		s.ready = append(s.ready, Job{Test: n.Test, Target: n.Target, frozen: n.frozen})
+		n.frozen = &frozen{unit: n, trials: n.trials, again: map[int][]result.Verdict{}}
+		r := n.ready(0)
+		r.frozen = n.frozen
+		s.add(r)
 		return nil
 	}
 	return s.aggregated(n)
@@ -336,7 +482,7 @@ func heldBack(policy suite.OnDependencyFailure, o Outcome) bool {
 
 // skip records that a test was not run because of a test that it depends on. It has the execution status of what held it back.
 func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
-	t := unheld(Job{Test: n.Test, Target: n.Target}, s.Now())
+	t := unheld(Task{Test: n.Test, Target: n.Target}, s.Now())
 	t.Verdict, t.ExecutionStatus = result.Skip, outcome.Status
 	t.SkipReason = fmt.Sprintf("it depends on %s, which %s", id, became(outcome.Verdict))
 	if err := s.write(t); err != nil {
@@ -378,7 +524,7 @@ func (s *scheduler) observe() {
 			s.Observe = nil
 		}
 	}()
-	s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight})
+	s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight()})
 }
 
 // end forgets a unit and keeps its outcome if other tests need it.

@@ -60,7 +60,7 @@ func TestSkippedRecord(t *testing.T) {
 			l := &ledger{}
 			o := made(t, orchestrator.Config{
 				RunID: "r", Workers: 2, Queue: queue.NewMemory(2), Results: l, Now: func() time.Time { return morning },
-				Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+				Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 					r, err := verdicts(tc.of)(ctx, j)
 					r.ExecutionStatus = map[result.Verdict]result.Status{result.Error: result.ExecutionError, result.Fail: result.QualityFailure}[r.Verdict]
 					return r, err
@@ -105,7 +105,7 @@ func TestStopWithNothingLeft(t *testing.T) {
 				stop, l := make(chan struct{}), &ledger{}
 				o := made(t, orchestrator.Config{
 					Workers: 1, Queue: queue.NewMemory(1), Results: l,
-					Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+					Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 						if j.Test.ID == "last" {
 							close(stop)
 							time.Sleep(time.Second) // the stop is seen while this one is held
@@ -208,7 +208,7 @@ func TestAggregateOfAnyOrder(outer *testing.T) {
 				l := &ledger{}
 				o, err := orchestrator.New(orchestrator.Config{
 					Workers: n, Queue: queue.NewMemory(n), Results: l, Now: func() time.Time { return morning },
-					Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+					Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 						time.Sleep(time.Duration(pauses[j.Trial-1]) * time.Second)
 						r := *of[j.Trial]
 						return &r, nil
@@ -258,7 +258,7 @@ func TestEveryTestHasOneRecord(t *testing.T) {
 		l := &ledger{}
 		o := made(t, orchestrator.Config{
 			Workers: rapid.IntRange(1, 4).Draw(t, "workers"), Queue: queue.NewMemory(4), Results: l,
-			Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+			Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				v := of[result.Key{TestID: j.Test.ID, Target: j.Target}]
 				return &result.Test{TestID: j.Test.ID, Trial: j.Trial, Verdict: v}, nil
 			},

@@ -16,7 +16,7 @@ import (
 // not depend on the order in which the trials ended. The test is flaky when the outcomes of the trials that could be graded differ.
 // attributed says what varies, too.
 func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
-	t := unheld(Job{Test: n.Test, Target: n.Target}, now)
+	t := unheld(Task{Test: n.Test, Target: n.Target}, now)
 	t.StartedAt = time.Time{}
 	slices.SortFunc(n.trials, byTrial)
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}

@@ -23,7 +23,7 @@ import (
 var morning = time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC)
 
 // paid is the record of a trial that costs more than the one before. The second one began first.
-func paid(j orchestrator.Job) *result.Test {
+func paid(j orchestrator.Task) *result.Test {
 	n := j.Trial
 	return &result.Test{
 		TestID: j.Test.ID, Trial: n, Verdict: result.Fail, Score: 0.25,
@@ -46,12 +46,12 @@ func TestTrialSums(t *testing.T) {
 				continue // it begins a trial when the one before has ended
 			}
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				return paid(j), nil
 			}})
 			x := trials("x", 3, strategy)
 			_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x), Prior: func(k result.Key) (orchestrator.Outcome, bool) {
-				return orchestrator.OutcomeOf(paid(orchestrator.Job{Test: x, Trial: k.Trial})), slices.Contains(earlier, k.Trial)
+				return orchestrator.OutcomeOf(paid(orchestrator.Task{Test: x, Trial: k.Trial})), slices.Contains(earlier, k.Trial)
 			}}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -75,7 +75,7 @@ func TestTrialSums(t *testing.T) {
 func TestTrialsInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(time.Hour / time.Duration(j.Trial))
 			r := paid(j)
 			r.Score = float64(j.Trial) / 4
@@ -160,7 +160,7 @@ func TestWaitingForever(t *testing.T) {
 // TestFaultOfHolding holds that a conversation which cannot be held ends the run with its error, and every record names the run.
 func TestFaultOfHolding(t *testing.T) {
 	fault, l := errors.New("no such grader"), &ledger{}
-	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 		if j.Test.ID == "c" {
 			return nil, fault
 		}
@@ -183,7 +183,7 @@ func TestFaultOfHolding(t *testing.T) {
 // TestStoppedWhileTestsWait holds that a run which was stopped says so, and not that tests wait.
 func TestStoppedWhileTestsWait(t *testing.T) {
 	stop := make(chan struct{})
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}, Hold: func(context.Context, orchestrator.Job) (*result.Test, error) {
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}, Hold: func(context.Context, orchestrator.Task) (*result.Test, error) {
 		close(stop)
 		return nil, context.Canceled
 	}})
@@ -198,7 +198,7 @@ func TestTrialsStopAtTheirCostLimit(t *testing.T) {
 	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore} {
 		for limit, want := range map[float64]int{0: 4, 0.2: 1, 0.25: 1, 0.26: 2, 0.75: 2, 1.4: 3, 100: 4} {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Hold: func(_ context.Context, j orchestrator.Job) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				return paid(j), nil
 			}})
 			x := trials("x", 4, strategy)

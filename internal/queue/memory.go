@@ -3,22 +3,28 @@ package queue
 
 import (
 	"context"
+	"time"
 
 	"rehearse/internal/orchestrator"
 )
 
-// Memory is a queue within one process. It is safe for concurrent use.
-type Memory struct{ jobs chan orchestrator.Job }
+// Memory is a queue within one process, whose workers end with it: a job that is pulled is delivered again only when it is given back. It is safe
+// for concurrent use.
+type Memory struct{ jobs chan delivery }
 
 var _ orchestrator.Queue = (*Memory)(nil)
 
 // NewMemory returns a queue that holds at most room jobs.
-func NewMemory(room int) *Memory { return &Memory{make(chan orchestrator.Job, room)} }
+func NewMemory(room int) *Memory { return &Memory{make(chan delivery, room)} }
 
 // Push waits for room and adds a job.
 func (m *Memory) Push(ctx context.Context, j orchestrator.Job) error {
+	return m.push(ctx, delivery{job: j, attempt: 1, from: m})
+}
+
+func (m *Memory) push(ctx context.Context, d delivery) error {
 	select {
-	case m.jobs <- j:
+	case m.jobs <- d:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -26,11 +32,35 @@ func (m *Memory) Push(ctx context.Context, j orchestrator.Job) error {
 }
 
 // Pull waits for a job and takes it.
-func (m *Memory) Pull(ctx context.Context) (orchestrator.Job, error) {
+func (m *Memory) Pull(ctx context.Context) (orchestrator.Delivery, error) {
 	select {
-	case j := <-m.jobs:
-		return j, nil
+	case d := <-m.jobs:
+		return d, nil
 	case <-ctx.Done():
-		return orchestrator.Job{}, ctx.Err()
+		return nil, ctx.Err()
 	}
+}
+
+type delivery struct {
+	job     orchestrator.Job
+	attempt int
+	from    *Memory
+}
+
+func (d delivery) Job() orchestrator.Job                { return d.job }
+func (d delivery) Attempt() int                         { return d.attempt }
+func (d delivery) Ack(context.Context) error            { return nil }
+func (d delivery) Extend(context.Context) error         { return nil }
+func (d delivery) Reject(context.Context, string) error { return nil }
+
+func (d delivery) Retry(ctx context.Context, after time.Duration) error {
+	again := delivery{d.job, d.attempt + 1, d.from}
+	if after > 0 {
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return d.from.push(ctx, again)
 }
