@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/compare"
 	"rehearse/internal/grader"
+	"rehearse/internal/judge"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -53,6 +54,23 @@ type Config struct {
 	Stop <-chan struct{}
 	// Sink gets the progress of the run; it may be nil.
 	Sink Sink
+	// Fleet has the conversations held by workers elsewhere; nil holds them in this process.
+	Fleet *Fleet
+	// Verdicts remembers what judges have answered; nil means the store of the setup.
+	Verdicts judge.Cache
+}
+
+// Fleet is where a run is held by workers of other processes, and where its records are kept for all.
+type Fleet struct {
+	// RunID is the run's; it is known before the run begins.
+	RunID string
+	// Queue takes the jobs, which carry Payload, and Returns bring what became of them. Window is how many of them are out at once.
+	Queue   orchestrator.Queue
+	Returns orchestrator.Returns
+	Payload []byte
+	Window  int
+	// Store keeps records, each with its line as the log has it, before the log does. An error ends the run.
+	Store func(records []*result.Test, lines [][]byte) error
 }
 
 // Sink gets the progress of a run. Its methods must return quickly. Several goroutines call them, but no method twice at a time.
@@ -86,6 +104,8 @@ type Evaluation struct {
 	baseline string
 	// regraded is the run that is graded again; nil for a run that holds its own conversations.
 	regraded *regraded
+
+	cacheTold sync.Once
 
 	mu     sync.Mutex
 	warned []string
@@ -199,12 +219,15 @@ type index struct {
 	opened chan struct{}
 	store  *store.Store // nil when it could not be opened
 	warn   func(text string)
-	warned sync.Once
 }
 
 // openIndex opens the store in the background.
 func (e *Evaluation) openIndex(ctx context.Context) *index {
 	i := &index{opened: make(chan struct{}), warn: e.warn}
+	if e.Fleet != nil { // whoever leads it keeps its runs
+		close(i.opened)
+		return i
+	}
 	go func() {
 		defer close(i.opened)
 		var err error
@@ -214,11 +237,6 @@ func (e *Evaluation) openIndex(ctx context.Context) *index {
 		}
 	}()
 	return i
-}
-
-// failing tells once of a verdict cache that cannot be read or written.
-func (i *index) failing(err error) {
-	i.warned.Do(func() { i.warn(err.Error() + "; verdicts count all the same, but may not be remembered") })
 }
 
 // wait waits for the store and returns it; nil when it could not be opened.

@@ -57,14 +57,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
-	config := orchestrator.Config{
-		RunID: h.Run.ID, Workers: e.planned.workers, Queue: queue.NewMemory(e.planned.workers), Results: kept, Observe: e.Sink.Observe,
-		Hold: e.hold, Now: e.setup.Now, Log: e.setup.Log,
-	}
-	if e.spec.AttributeFlakes {
-		config.Rejudge = e.rejudge
-	}
-	o, err := orchestrator.New(config)
+	o, err := orchestrator.New(e.orchestration(h, kept))
 	if err != nil {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
@@ -105,6 +98,25 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	return h, nil
 }
 
+// orchestration says how the conversations are held: in this process, or by a fleet.
+func (e *Evaluation) orchestration(h *Held, kept *keeper) orchestrator.Config {
+	c := orchestrator.Config{
+		RunID: h.Run.ID, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
+	}
+	if e.spec.AttributeFlakes {
+		c.Rejudge = e.rejudge
+	}
+	if f := e.Fleet; f != nil {
+		c.Queue, c.Returns, c.Payload, kept.store = f.Queue, f.Returns, f.Payload, f.Store
+		if e.spec.Limits.Workers == 0 { // else the author bounds what is under way, wherever it is held
+			c.Workers = f.Window
+		}
+		return c
+	}
+	c.Queue, c.Hold = queue.NewMemory(e.planned.workers), e.hold
+	return c
+}
+
 // abort notes that the run cannot go on.
 func (e *Evaluation) abort(h *Held, err error) {
 	if h.stop = result.ReasonAborted; h.message == "" {
@@ -136,9 +148,19 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	if err := e.ask(ctx); err != nil {
 		return err
 	}
-	if e.regraded != nil {
+	switch {
+	case e.regraded != nil:
 		return e.prepareGradings()
+	case e.Fleet != nil && e.spec.AttributeFlakes:
+		return e.prepareGradings()
+	case e.Fleet != nil: // workers open what they need, with keys of their own
+		return nil
 	}
+	return e.open()
+}
+
+// open opens targets, users and judges.
+func (e *Evaluation) open() error {
 	for call, execution := range e.planned.calls {
 		t, err := e.setups[call.suite].Target(call.target, execution)
 		if err != nil {
@@ -176,7 +198,7 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 	judging := e.judging(e.suiteNamed(key.suite))
 	judging.Call = key.call
 	if key.cached {
-		judging.Cache, judging.Warn = e.verdicts(), e.index.failing
+		judging.Cache, judging.Warn = e.verdicts(), e.cacheFailing
 	}
 	j, err := at.Judge(judging)
 	if err != nil {
@@ -187,8 +209,16 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 	return err
 }
 
+// cacheFailing tells once of a verdict cache that cannot be read or written.
+func (e *Evaluation) cacheFailing(err error) {
+	e.cacheTold.Do(func() { e.warn(err.Error() + "; verdicts count all the same, but may not be remembered") })
+}
+
 // verdicts returns what remembers verdicts; nil without a store.
 func (e *Evaluation) verdicts() judge.Cache {
+	if e.Verdicts != nil {
+		return &maskedCache{e.Verdicts, e.setup.Secrets()}
+	}
 	if e.index == nil { // only a plan is shown
 		return nil
 	}
@@ -255,6 +285,9 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	h.Run.Addresses, h.Run.Prices = e.asked.addresses(), e.asked.priced()
 	if e.planned.judged > 0 {
 		h.Run.Judge = e.judgeName()
+	}
+	if e.Fleet != nil {
+		h.Run.ID = e.Fleet.RunID
 	}
 	if h.Dir == "" {
 		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)

@@ -12,8 +12,10 @@ import (
 
 // keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses it.
 type keeper struct {
-	log    *runlog.Log
-	sink   Sink
+	log  *runlog.Log
+	sink Sink
+	// store, if set, keeps the records before the log does.
+	store  func(records []*result.Test, lines [][]byte) error
 	prints *fingerprints
 	// open has the fingerprints of tests that have begun; ended are those that have a record now.
 	open  map[result.Key]string
@@ -59,17 +61,30 @@ func (k *keeper) fingerprint(p *plan) (string, error) {
 }
 
 // Append implements orchestrator.Results.
-func (k *keeper) Append(t *result.Test) error {
-	whole := wholeOf(t)
-	t.Fingerprint = k.open[whole]
-	if err := k.log.Append(t); err != nil {
-		return err
+func (k *keeper) Append(records ...*result.Test) error {
+	lines := make([][]byte, len(records))
+	for i, t := range records {
+		t.Fingerprint = k.open[wholeOf(t)]
+		var err error
+		if lines[i], err = k.log.Line(t); err != nil {
+			return err
+		}
 	}
-	k.records.Add(t)
-	if t.Trial == 0 {
-		k.ended[whole] = true
-		delete(k.open, whole)
+	if k.store != nil {
+		if err := k.store(records, lines); err != nil {
+			return err
+		}
 	}
-	k.sink.Keep(t)
+	for i, t := range records {
+		if err := k.log.Write(lines[i]); err != nil {
+			return err
+		}
+		k.records.Add(t)
+		if t.Trial == 0 {
+			k.ended[wholeOf(t)] = true
+			delete(k.open, wholeOf(t))
+		}
+		k.sink.Keep(t)
+	}
 	return nil
 }

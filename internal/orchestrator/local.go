@@ -104,7 +104,7 @@ func (s *scheduler) hold(ctx context.Context, t Task) (r Return) {
 	began := s.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
-			r = Return{Key: t.Key(), Record: broken(t, began, runner.Panicked(s.Log, fault).Error())}
+			r = Return{Key: t.Key(), Record: Broken(t, began, runner.Panicked(s.Log, fault).Error())}
 		}
 	}()
 	record, err := s.Hold(ctx, t)

@@ -29,9 +29,9 @@ func (t Task) Key() result.Key {
 	return result.Key{Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial}
 }
 
-// Results keeps records. A record replaces an earlier one with the same key.
+// Results keeps records, those of one call together. A record replaces an earlier one with the same key.
 type Results interface {
-	Append(t *result.Test) error
+	Append(records ...*result.Test) error
 }
 
 // Plan is what to run.
@@ -160,8 +160,8 @@ func unheld(t Task, at time.Time) *result.Test {
 	}
 }
 
-// broken is the record of a conversation that could not be held.
-func broken(t Task, at time.Time, why string) *result.Test {
+// Broken is the record of a conversation that could not be held.
+func Broken(t Task, at time.Time, why string) *result.Test {
 	record := unheld(t, at)
 	record.Verdict, record.ExecutionStatus = result.Error, result.ExecutionError
 	record.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: why}}

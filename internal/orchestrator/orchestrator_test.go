@@ -34,10 +34,10 @@ type ledger struct {
 	records []*result.Test
 }
 
-func (l *ledger) Append(t *result.Test) error {
+func (l *ledger) Append(records ...*result.Test) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records = append(l.records, t)
+	l.records = append(l.records, records...)
 	return nil
 }
 

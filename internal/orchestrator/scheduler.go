@@ -35,6 +35,9 @@ type scheduler struct {
 	early map[result.Key]Return
 	// wrote are the conversations that have a record, where workers elsewhere may return one twice.
 	wrote map[result.Key]bool
+	// batch are records to be kept, settle is what to call then.
+	batch  []*result.Test
+	settle []func()
 	// read is true when the plan has no more tests.
 	read bool
 	// rejudged gets the tests whose transcripts were judged again; open counts those that are judged.
@@ -85,6 +88,9 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		if stopped == nil {
 			stopped = s.feed(ctx, next)
 		}
+		if err := s.flush(); err != nil && stopped == nil { // tests that were skipped
+			stopped = err
+		}
 		if s.inFlight() == 0 {
 			return s.ending(next, stopped)
 		}
@@ -94,7 +100,9 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 			if r.Err != nil && r.Record == nil && s.Returns != nil {
 				return s.cut(ctx, next, cmp.Or(stopped, r.Err))
 			}
-			err = s.finish(ctx, r)
+			if err = s.finish(ctx, r); err == nil {
+				err = s.finishMore(ctx, done)
+			}
 		case f := <-s.rejudged:
 			s.open--
 			if err = s.aggregated(f.unit); err == nil {
@@ -103,10 +111,27 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		case <-stop:
 			stop, stopped = nil, cmp.Or(stopped, ErrStopped)
 		}
-		if stopped == nil {
+		if err = cmp.Or(err, s.flush()); stopped == nil {
 			stopped = err
 		}
 	}
+}
+
+// together is how many records are kept at once at most.
+const together = 256
+
+// finishMore finishes what has come meanwhile, so that its records are kept together.
+func (s *scheduler) finishMore(ctx context.Context, done <-chan Return) error {
+	for len(done) > 0 && len(s.batch) < together {
+		r := <-done
+		if r.Err != nil && r.Record == nil && s.Returns != nil {
+			return r.Err
+		}
+		if err := s.finish(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cut ends a run whose returns have ended: what workers elsewhere still hold is not waited for.
@@ -239,6 +264,9 @@ func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error
 		if !left {
 			stopped = nil
 		}
+	}
+	if err := s.flush(); err != nil && stopped == nil {
+		return err
 	}
 	if stopped == nil && len(s.waiting) > 0 {
 		return fmt.Errorf("%s for tests that never ran, %s first", waits(len(s.waiting)), s.waiting[0].Test.ID)
@@ -391,7 +419,7 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 		s.under.put(task)
 		return s.push(ctx, again)
 	case r.Record == nil && r.Fault != "":
-		r.Record = broken(task, s.Now(), r.Fault)
+		r.Record = Broken(task, s.Now(), r.Fault)
 	case r.Record == nil:
 		if r.Err == nil || ctx.Err() != nil || errors.Is(r.Err, context.Canceled) {
 			return ErrStopped
@@ -399,14 +427,12 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 		return r.Err
 	}
 	r.Record.Target = task.Target
-	if err := s.write(r.Record); err != nil {
-		return err
-	}
+	s.write(r.Record)
 	if s.Returns != nil {
 		s.wrote[r.Key] = true
 	}
 	if r.Settle != nil {
-		r.Settle()
+		s.settle = append(s.settle, r.Settle)
 	}
 	if task.Trial == 0 {
 		s.end(n, OutcomeOf(r.Record))
@@ -462,9 +488,7 @@ func (s *scheduler) trialEnded(n *unit, record *result.Test) error {
 // aggregated ends a test with the aggregate of its trials.
 func (s *scheduler) aggregated(n *unit) error {
 	sum := aggregate(n, s.Now(), s.Rejudge != nil)
-	if err := s.write(sum); err != nil {
-		return err
-	}
+	s.write(sum)
 	s.end(n, OutcomeOf(sum))
 	return nil
 }
@@ -485,9 +509,7 @@ func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
 	t := unheld(Task{Test: n.Test, Target: n.Target}, s.Now())
 	t.Verdict, t.ExecutionStatus = result.Skip, outcome.Status
 	t.SkipReason = fmt.Sprintf("it depends on %s, which %s", id, became(outcome.Verdict))
-	if err := s.write(t); err != nil {
-		return err
-	}
+	s.write(t)
 	s.end(n, OutcomeOf(t))
 	return nil
 }
@@ -503,12 +525,27 @@ func became(v result.Verdict) string {
 	return "did not pass (on_dependency_failure: skip)"
 }
 
-func (s *scheduler) write(t *result.Test) error {
+// write puts a record among those that flush keeps.
+func (s *scheduler) write(t *result.Test) {
 	t.RunID = s.RunID
 	s.tally.Add(t)
-	if err := s.Results.Append(t); err != nil {
-		return fmt.Errorf("write the result of %s: %w", t.TestID, err)
+	s.batch = append(s.batch, t)
+}
+
+// flush keeps the records that have come, and settles their returns.
+func (s *scheduler) flush() error {
+	if len(s.batch) == 0 {
+		return nil
 	}
+	batch := s.batch
+	s.batch = nil
+	if err := s.Results.Append(batch...); err != nil {
+		return fmt.Errorf("write the result of %s: %w", batch[0].TestID, err)
+	}
+	for _, settle := range s.settle {
+		settle()
+	}
+	s.settle = nil
 	s.observe()
 	return nil
 }

@@ -128,7 +128,7 @@ func TestStopWithNothingLeft(t *testing.T) {
 // full is a place for results that panics.
 type full struct{}
 
-func (full) Append(*result.Test) error { panic("boom") }
+func (full) Append(...*result.Test) error { panic("boom") }
 
 // TestPanicsAroundTheRun holds that an observer which panics changes nothing, and that a plan or a log which panics ends the run with an error.
 func TestPanicsAroundTheRun(t *testing.T) {

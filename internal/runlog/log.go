@@ -92,20 +92,34 @@ func (l *Log) Resumed() bool { return l.began > 0 }
 // Append writes one record. When it returns, a crash of the process loses nothing of it;
 // a power cut may lose what was appended in the last quarter of a second.
 func (l *Log) Append(t *result.Test) error {
+	line, err := l.Line(t)
+	if err != nil {
+		return err
+	}
+	return l.Write(line)
+}
+
+// Line returns a record as it stands in the log, without a break.
+func (l *Log) Line(t *result.Test) ([]byte, error) {
 	line, err := encode(t)
 	if err != nil {
-		return fmt.Errorf("record test %s: %w", t.TestID, err)
+		return nil, fmt.Errorf("record test %s: %w", t.TestID, err)
 	}
 	if l.Redact != nil {
 		redacted := l.Redact(line)
 		if !bytes.Equal(redacted, line) && (!json.Valid(redacted) || bytes.IndexByte(redacted, '\n') >= 0) {
-			return fmt.Errorf("record test %s: redaction left no valid line of JSON", t.TestID)
+			return nil, fmt.Errorf("record test %s: redaction left no valid line of JSON", t.TestID)
 		}
 		line = redacted
 	}
 	if len(line) >= maxLine {
-		return fmt.Errorf("record test %s: its record of %d MB is over the limit of %d MB", t.TestID, len(line)>>20, maxLine>>20)
+		return nil, fmt.Errorf("record test %s: its record of %d MB is over the limit of %d MB", t.TestID, len(line)>>20, maxLine>>20)
 	}
+	return line, nil
+}
+
+// Write writes one line, which Line has made. It promises what Append does.
+func (l *Log) Write(line []byte) error {
 	line = append(line, '\n')
 
 	l.mu.Lock()
