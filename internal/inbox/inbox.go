@@ -80,3 +80,19 @@ func (b *Box) Next(ctx context.Context) ([]byte, error) {
 		}
 	}
 }
+
+// Waiting takes what has come and was not taken, without waiting for more.
+func (b *Box) Waiting() [][]byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := b.held
+	b.held, b.bytes = nil, 0
+	return held
+}
+
+// Holds returns how many lines or messages wait to be taken.
+func (b *Box) Holds() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.held)
+}

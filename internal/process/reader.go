@@ -72,6 +72,19 @@ func (r *Reader) find(ctx context.Context, text string) ([]byte, error) {
 	}
 }
 
+// glance is how long Waiting looks for output that the program has written already.
+const glance = 200 * time.Microsecond
+
+// Waiting returns what the program has written and nobody has taken. It takes nothing and waits for nothing.
+func (r *Reader) Waiting() []byte {
+	if len(r.read) <= r.Most { // else the next reply is too long anyway
+		ctx, cancel := context.WithTimeout(context.Background(), glance)
+		_ = r.fill(ctx) // the end of the output is told to whoever reads on
+		cancel()
+	}
+	return bytes.Clone(r.read)
+}
+
 // Line returns the next line, without its end.
 func (r *Reader) Line(ctx context.Context) ([]byte, error) {
 	line, err := r.find(ctx, "\n")

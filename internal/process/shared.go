@@ -180,6 +180,9 @@ func (l *Lane) Send(ctx context.Context, line []byte) error {
 	}
 }
 
+// Waiting takes the lines of the conversation that have come and were not taken.
+func (l *Lane) Waiting() [][]byte { return l.box.Waiting() }
+
 // Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has ended.
 func (l *Lane) Line(ctx context.Context) ([]byte, error) {
 	line, err := l.box.Next(ctx)

@@ -35,6 +35,8 @@ type dialogue struct {
 type wire interface {
 	send(ctx context.Context, message []byte) error
 	next(ctx context.Context) ([]byte, error)
+	// unread returns what came since next was called last. It does not wait.
+	unread() [][]byte
 	// close ends the conversation and returns when nothing of it is left.
 	close()
 }
@@ -104,6 +106,22 @@ func (w *ownProcess) ended(said []byte, err error) ([]byte, error) {
 	return nil, w.process.Ended()
 }
 
+// unread returns lines of JSON one by one, and plain text in a piece. A program that prints a prompt is not waited for before it is spoken to.
+func (w *ownProcess) unread() (waiting [][]byte) {
+	switch said := bytes.TrimSpace(w.output.Waiting()); {
+	case len(said) == 0, w.text && w.prompt != "" && !w.begun:
+	case w.text:
+		waiting = append(waiting, said)
+	default:
+		for line := range bytes.Lines(said) {
+			if line = bytes.TrimSpace(line); bytes.HasPrefix(line, []byte("{")) {
+				waiting = append(waiting, line)
+			}
+		}
+	}
+	return waiting
+}
+
 func (w *ownProcess) close() { w.process.Stop(process.Grace) }
 
 // jsonLine returns the first line that begins like an object; others are the agent's logging.
@@ -131,6 +149,7 @@ func (w sharedProcess) send(ctx context.Context, message []byte) error {
 }
 
 func (w sharedProcess) next(ctx context.Context) ([]byte, error) { return w.Line(ctx) }
+func (w sharedProcess) unread() [][]byte                         { return w.Waiting() }
 func (w sharedProcess) close()                                   { w.Leave() }
 
 // withConversation adds the id of a conversation to a line that has none.
@@ -198,7 +217,8 @@ func (w *turnProcess) next(ctx context.Context) ([]byte, error) {
 	return bytes.TrimRight(output, "\r\n"), err
 }
 
-func (w *turnProcess) close() {}
+func (w *turnProcess) unread() [][]byte { return nil }
+func (w *turnProcess) close()           {}
 
 // Program is a program as it is configured: its words and its environment are templates.
 type Program struct {

@@ -124,6 +124,21 @@ func TestCommandBreaks(t *testing.T) {
 	}
 }
 
+// A program that writes on after its answer is not taken at its word for another message.
+func TestCommandSpeaksOn(t *testing.T) {
+	for yaml, says := range map[string]string{
+		`command: [sh, -c, 'while read -r a; do printf "{\"reply\": \"1\"}\nlogging\n{\"reply\": \"2\"}\n"; done']`:         "it spoke on after its answer",
+		"command: [sh, -c, 'while read -r a; do printf \"one\\ntwo\\n\"; done']\nmode: text":                                "it spoke on after its answer: two",
+		`command: [sh, -c, 'while read -r a; do printf "{\"reply\": \"1\"}\nlogging\n"; done']`:                             "",
+		"command: [sh, -c, 'printf \"> \"; while read -r a; do printf \"one\\ntwo\\n> \"; done']\nmode: text\nprompt: '> '": "",
+	} {
+		_, err := held(t, opened(t, commandParts(t), yaml), "c", "a", "b")
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s\n%v, want %q", yaml, err, says)
+		}
+	}
+}
+
 func TestCommandNeverMixes(t *testing.T) {
 	right := func(message string, r chat.Reply) (string, bool) {
 		return string(r.State), r.Text == "you said "+message

@@ -77,6 +77,9 @@ func (s *socket) write(ctx context.Context, data []byte) error {
 // next returns the next message.
 func (s *socket) next(ctx context.Context) ([]byte, error) { return s.box.Next(ctx) }
 
+// unread returns the messages that were not taken, after close also those that came before the other side's goodbye.
+func (s *socket) unread() [][]byte { return s.box.Waiting() }
+
 // close says goodbye and closes the connection. It returns when nothing of it is left.
 func (s *socket) close() {
 	late := time.AfterFunc(socketGrace, s.hangUp)

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
+	"rehearse/internal/text"
 )
 
 // spoken is an agent that is spoken with over a wire: what a command and a WebSocket have in common.
@@ -152,11 +154,38 @@ func (s *spokenSession) known(id string) error {
 
 // talkOver sends a message over the wire and returns the events that answer it.
 func (s *spokenSession) talkOver(ctx context.Context, request string) ([]event, error) {
+	if err := s.unasked(); err != nil {
+		return nil, err
+	}
 	started := time.Now()
 	if err := s.wire.send(ctx, []byte(request)); err != nil {
 		return nil, s.bounded(err)
 	}
 	return s.listen(ctx, started, s.answer.begin(s.calls))
+}
+
+// unasked returns an error if the agent has spoken since its last answer: it would be taken for the answer to the message that is sent next.
+func (s *spokenSession) unasked() error {
+	said := s.more()
+	switch {
+	case said == "":
+		return nil
+	case s.values.Turn == 0:
+		return fmt.Errorf("it spoke before the first message: %s: wait for that with `open: {wait: …}` or `prompt:`", said)
+	}
+	return fmt.Errorf("it spoke on after its answer: %s: say where an answer ends, with `stream: {end: …}` or `until:`", said)
+}
+
+// more returns the first reply that nobody has asked for; empty when there is none. Messages in which nothing is found are passed over.
+func (s *spokenSession) more() string {
+	for _, data := range s.wire.unread() {
+		r := s.answer.begin(s.calls)
+		_, _ = r.take(event{Data: string(data)}) // what cannot be read is no reply
+		if r.first != nil || r.Replied() || r.Spoken() {
+			return text.OneLine(string(bytes.ToValidUTF8(data, []byte("\ufffd"))), 200)
+		}
+	}
+	return ""
 }
 
 // listen returns the events up to the one with which a reading is done.
@@ -209,18 +238,31 @@ func (s *spokenSession) Close() error {
 	if s.wire == nil {
 		return nil
 	}
-	defer s.wire.close()
-	if s.closing == nil {
-		return nil
+	if s.closing != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closingTime)
+		defer cancel()
+		message, err := rendered(s.closing, s.now)
+		if w, ok := s.wire.(*socket); ok && err == nil {
+			err = w.write(ctx, message)
+		}
+		if err != nil {
+			s.tell(fmt.Sprintf("could not be closed: %v", err))
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closingTime)
-	defer cancel()
-	message, err := rendered(s.closing, s.now)
-	if w, ok := s.wire.(*socket); ok && err == nil {
-		err = w.write(ctx, message)
+	said := s.more()
+	s.wire.close()
+	if _, ok := s.wire.(*socket); ok && said == "" && s.closing == nil {
+		said = s.more() // what came before the other side's goodbye
 	}
-	if err != nil && s.warn != nil {
-		s.warn(fmt.Sprintf("%s: the conversation %s could not be closed: %v", s.at, s.values.ConversationID, err))
+	if said != "" && s.values.Turn > 0 {
+		s.tell("has a message after its last answer, so that answers may belong to other messages: " + said)
 	}
 	return nil
+}
+
+// tell warns of something about the conversation.
+func (s *spokenSession) tell(what string) {
+	if s.warn != nil {
+		s.warn(fmt.Sprintf("%s: the conversation %s %s", s.at, s.values.ConversationID, what))
+	}
 }

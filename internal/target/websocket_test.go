@@ -164,7 +164,11 @@ func TestWebsocketHandshake(t *testing.T) {
 				return
 			}
 			said <- string(data)
-			write(ctx, c, "noise", `{"type": "ready", "id": "s-7"}`, `{"reply": "ok"}`)
+			if strings.Contains(string(data), "hi") {
+				write(ctx, c, "noise", `{"type": "ready", "id": "s-7"}`)
+				continue
+			}
+			write(ctx, c, `{"reply": "ok"}`)
 		}
 	})
 	x := opened(t, wireParts(t), `{url: "`+address+`/at/{{vars.who}}?c={{conversation_id}}", subprotocols: [chat.v1], headers: {X-Who: "{{vars.who}} é"},
@@ -210,6 +214,67 @@ func TestWebsocketStreams(t *testing.T) {
 	first := opened(t, wireParts(t), `{url: "`+address+`", answer: $.t}`)
 	if replies, err := held(t, first, "c", "a"); err != nil || replies[0].Text != "Hel" {
 		t.Errorf("%+v, %v", replies, err)
+	}
+}
+
+// An agent that speaks on after its answer, or before it is spoken to, is not taken at its word for another message.
+func TestWebsocketSpeaksUnasked(t *testing.T) {
+	twice := func(ctx context.Context, c *websocket.Conn, _ *http.Request) {
+		for {
+			if _, _, err := c.Read(ctx); err != nil {
+				return
+			}
+			write(ctx, c, `{"typing": true}`, `{"reply": "one"}`, `{"reply": "more"}`, `{"typing": false}`)
+		}
+	}
+	greets := func(ctx context.Context, c *websocket.Conn, r *http.Request) {
+		write(ctx, c, `{"reply": "Welcome!"}`)
+		echo(new(atomic.Int32))(ctx, c, r)
+	}
+	for name, tc := range map[string]struct {
+		agent    func(context.Context, *websocket.Conn, *http.Request)
+		messages []string
+		wait     bool
+		says     string
+		warns    string
+	}{
+		"more, then a turn": {twice, []string{"a", "b"}, true, `it spoke on after its answer: {"reply": "more"}`, ""},
+		"more at the end":   {twice, []string{"a"}, false, "", `has a message after its last answer`},
+		"a greeting":        {greets, []string{"a"}, true, `it spoke before the first message: {"reply": "Welcome!"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _ := socketAgent(t, tc.agent)
+			p, warned := wireParts(t), []string(nil)
+			p.Warn = func(text string) { warned = append(warned, text) }
+			x := opened(t, p, `{url: "`+address+`", answer: $.reply}`)
+			s, err := x.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "t"}, ConversationID: "c"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range tc.messages {
+				if tc.wait { // until what the agent says unasked is there
+					box := s.(*spokenSession).wire.(*socket).box
+					for range 500 {
+						if box.Holds() > 0 || m == tc.messages[0] && len(tc.messages) > 1 {
+							break
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
+				if _, err = s.Send(t.Context(), chat.Content{Text: m}); err != nil {
+					break
+				}
+			}
+			if closing := s.Close(); closing != nil {
+				t.Error(closing)
+			}
+			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v, want %q", err, tc.says)
+			}
+			if all := strings.Join(warned, "\n"); tc.warns != "" && !strings.Contains(all, tc.warns) {
+				t.Errorf("warned %q, want %q", all, tc.warns)
+			}
+		})
 	}
 }
 
