@@ -30,6 +30,37 @@ func NewBreaker() *Breaker {
 		Build()}
 }
 
+// Begin asks for a call, and returns the error with which it is not made: ErrBreaker, wrapped. Whoever may call says with End whether nobody was
+// there.
+func (breaker *Breaker) Begin() error {
+	if breaker.circuit.TryAcquirePermit() {
+		return nil
+	}
+	return fmt.Errorf("%w (next try in %s)", ErrBreaker, breaker.circuit.RemainingDelay().Round(time.Second))
+}
+
+// ErrBreaker says that a call is not made because nobody was there for the last ones.
+var ErrBreaker = fmt.Errorf("was unreachable %d times in a row, so it is not asked for now", breakAfter)
+
+// End says how a call that Begin has let through ended: nobody was there, or its caller left before that was known.
+func (breaker *Breaker) End(unreachable, left bool) {
+	switch {
+	case left:
+		breaker.gaveUp()
+	case unreachable:
+		breaker.circuit.RecordFailure()
+	default:
+		breaker.circuit.RecordSuccess()
+	}
+}
+
+// gaveUp notes a call whose caller left, which says nothing; but a trial call has to give its place back.
+func (breaker *Breaker) gaveUp() {
+	if breaker.circuit.IsHalfOpen() {
+		breaker.circuit.RecordFailure()
+	}
+}
+
 // record tells the breaker how a call ended. Any answer, also a refusal or one that broke off, shows that somebody is there.
 func (breaker *Breaker) record(err error) {
 	b := breaker.circuit
@@ -38,10 +69,7 @@ func (breaker *Breaker) record(err error) {
 	case ok && e.Fault == Unreachable && !brokeOff(e):
 		b.RecordFailure()
 	case !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		// The caller left, which says nothing; but a trial call has to give its place back.
-		if b.IsHalfOpen() {
-			b.RecordFailure()
-		}
+		breaker.gaveUp()
 	default:
 		b.RecordSuccess()
 	}
@@ -52,7 +80,7 @@ func (r *retrier[T]) breakerOpen() *Error {
 	wait := r.breaker.circuit.RemainingDelay().Round(time.Second)
 	return &Error{
 		Fault: Unreachable, Model: r.policy.Model, At: r.policy.At,
-		Message: fmt.Sprintf("was unreachable %d times in a row, so it is not asked for now", breakAfter),
+		Message: ErrBreaker.Error(),
 		Hint:    fmt.Sprintf("is the server running? the next try is possible in %s", wait),
 		Err:     circuitbreaker.ErrOpen,
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rehearse/internal/answer"
+	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/template"
@@ -24,6 +25,7 @@ type handshake struct {
 	url          *template.Template
 	headers      Headers
 	subprotocols []string
+	breaker      *llm.Breaker
 	Bounds
 }
 
@@ -32,6 +34,9 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 	address, _, err := h.url.Text(now(), template.Address)
 	if err != nil {
 		return nil, err
+	}
+	if err := h.breaker.Begin(); err != nil {
+		return nil, fmt.Errorf("it %w", err)
 	}
 	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: askedToWait}
 	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (*socket, error) {
@@ -45,6 +50,7 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		}
 		return s, nil
 	})
+	h.breaker.End(errors.Is(err, errUnreachable), ctx.Err() != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"rehearse/internal/answer"
 	"rehearse/internal/config"
+	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 	"rehearse/internal/template"
@@ -103,7 +104,7 @@ func readAddress(n source.Node, scope template.Scope, schemes ...string) *templa
 func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
 	at := text.Address(c.URL)
-	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.Subprotocols, Bounds: bounds}
+	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.Subprotocols, breaker: llm.NewBreaker(), Bounds: bounds}
 	return &spoken{
 		kind: "websocket", at: at, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
 		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },

@@ -366,6 +366,21 @@ func TestWebsocketRetries(t *testing.T) {
 	}
 }
 
+// An agent to which there is no connection is not asked for by every conversation of a run.
+func TestWebsocketFailsFast(t *testing.T) {
+	x := opened(t, wireParts(t), `{url: "ws://127.0.0.1:1/chat"}`)
+	for i := range 6 {
+		_, err := held(t, x, "c", "a")
+		want := "cannot be reached"
+		if i == 5 {
+			want = "was unreachable 5 times in a row, so it is not asked for now"
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v, want %q", i, err, want)
+		}
+	}
+}
+
 // 50 conversations by 20 workers: each has one connection of its own.
 func TestWebsocketNeverMixes(t *testing.T) {
 	address, _ := socketAgent(t, echo(new(atomic.Int32)))
