@@ -344,3 +344,34 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// Where nothing says how answers are read, an error that an answer admits is no reply, whatever words it has.
+func TestAdmittedErrors(t *testing.T) {
+	bare := &Spec{}
+	for body, want := range map[string]string{
+		`{"status": "error", "message": "could not"}`:         "could not",
+		`{"success": false, "message": "could not"}`:          "could not",
+		`{"ok": false, "text": "no"}`:                         "no",
+		`{"reply": "half of", "error": {"message": "broke"}}`: "broke",
+		`{"reply": "fine", "error": null, "status": "ok"}`:    "",
+		`{"reply": "fine", "success": true}`:                  "",
+	} {
+		found, err := bare.Whole([]byte(body), "application/json", 0)
+		if want == "" && (err != nil || found.Reply.Text != "fine") || want != "" && (!errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %+v, %v", body, found, err)
+		}
+	}
+	for _, events := range [][]Event{
+		{{"", `{"delta": "ok"}`}, {"error", `{"message": "broke"}`}},
+		{{"", `{"delta": "ok"}`}, {"", `{"error": {"message": "broke"}}`}},
+		{{"error", "broke"}},
+	} {
+		if found, err := bare.Found(events, 0); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "broke") {
+			t.Errorf("%v: %+v, %v", events, found, err)
+		}
+	}
+	picked := &Spec{Text: &Pick{Path: "$.message"}}
+	if err := picked.admits(event{"error", map[string]any{"error": true}}); err != nil {
+		t.Errorf("where the reply is picked, the author says what an error is: %v", err)
+	}
+}

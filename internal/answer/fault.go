@@ -44,6 +44,26 @@ func agentError(v any) error {
 	return fmt.Errorf("%w: %s", ErrAgent, clip(prose(v), 500))
 }
 
+// admits returns the error that an answer admits where nothing says how answers are read, so that the words of an error are not taken for a reply:
+// an event named error, a value of the name error, or a status that is no success.
+func (s *Spec) admits(e event) error {
+	if s.Text != nil || s.Error != nil || s.Stream != nil && (s.Stream.Text != nil || s.Stream.Error != nil) {
+		return nil
+	}
+	if e.name == "error" {
+		return agentError(e.doc)
+	}
+	members, _ := e.doc.(map[string]any)
+	if err := agentError(members["error"]); err != nil {
+		return err
+	}
+	status, _ := members["status"].(string)
+	if members["success"] == false || members["ok"] == false || slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
+		return agentError(e.doc)
+	}
+	return nil
+}
+
 // maxKeys bounds how many keys of an answer are named.
 const maxKeys = 20
 

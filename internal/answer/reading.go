@@ -72,6 +72,9 @@ func (r *Reading) Add(name string, data []byte) (last bool, err error) {
 	if err := r.look(e); err != nil {
 		return false, err
 	}
+	if err := r.spec.admits(e); err != nil {
+		return false, err
+	}
 	r.listen(e)
 	if end.pick != nil {
 		return end.pick.applies(e), nil

@@ -43,7 +43,11 @@ func (s *Spec) Whole(body []byte, media string, earlier int) (Found, error) {
 		r.listen(e)
 	case s.Text == nil:
 		if text, ok = string(body), true; media != "text/plain" {
-			text, ok = byName(doc, false)
+			if text, ok = byName(doc, false); ok {
+				if err := s.admits(e); err != nil { // what was found says what went wrong
+					return Found{}, err
+				}
+			}
 		}
 	}
 	if ok {
