@@ -549,7 +549,8 @@ func TestUsageOfUnusableAnswer(t *testing.T) {
 // named is a session that the agent knows by an id, and whose second reply ends the conversation.
 type named struct{ *session }
 
-func (named) SessionID() string { return "s-7" }
+func (named) ConversationID() string { return "" }
+func (named) SessionID() string      { return "s-7" }
 
 type namedAgent struct {
 	*agent

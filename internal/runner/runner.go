@@ -38,9 +38,11 @@ type Historian interface {
 	Earlier() []chat.Message
 }
 
-// Identified is a session that an agent knows by an id of its own.
+// Identified is a session that knows its ids.
 type Identified interface {
-	// SessionID returns that id; empty while the agent has given none.
+	// ConversationID returns the id of the conversation: that of its opening, or in a playback the recorded one.
+	ConversationID() string
+	// SessionID returns the id by which the agent knows the conversation; empty while it has given none.
 	SessionID() string
 }
 

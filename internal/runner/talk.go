@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,10 @@ func (h *held) open(ctx context.Context) (Session, error) {
 // identify keeps the id by which the agent knows the conversation. A session that was abandoned is still in use.
 func (h *held) identify(session Session) {
 	if s, ok := session.(Identified); ok && !h.abandoned {
-		h.sessionID, _ = foreign(ended(), h.Log, func() (string, error) { return s.SessionID(), nil }, nil)
+		ids, err := foreign(ended(), h.Log, func() ([2]string, error) { return [2]string{s.ConversationID(), s.SessionID()}, nil }, nil)
+		if err == nil {
+			h.ID, h.sessionID = cmp.Or(ids[0], h.ID), ids[1]
+		}
 	}
 }
 

@@ -48,6 +48,14 @@ type tapedSession struct {
 	tape *tape
 }
 
+// ConversationID implements runner.Identified.
+func (s tapedSession) ConversationID() string {
+	if known, ok := s.Session.(runner.Identified); ok {
+		return known.ConversationID()
+	}
+	return ""
+}
+
 // SessionID returns the agent's id of the conversation; empty where it has given none.
 func (s tapedSession) SessionID() string {
 	if known, ok := s.Session.(runner.Identified); ok {

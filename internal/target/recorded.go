@@ -174,6 +174,9 @@ func (s *recordedSession) Send(context.Context, chat.Content) (chat.Reply, error
 // duration returns a recorded time, which is exact to the microsecond.
 func duration(ms float64) time.Duration { return time.Duration(math.Round(ms*1000)) * time.Microsecond }
 
+// ConversationID implements runner.Identified.
+func (s *recordedSession) ConversationID() string { return s.Of.ConversationID }
+
 // SessionID implements runner.Identified.
 func (s *recordedSession) SessionID() string { return s.Of.SessionID }
 

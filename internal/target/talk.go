@@ -30,6 +30,9 @@ func newTalk(o runner.Opening, kind string) (*talk, error) {
 	}, slices.Clip(said)}, nil
 }
 
+// ConversationID implements runner.Identified.
+func (t *talk) ConversationID() string { return t.values.ConversationID }
+
 // ask returns the values of a turn.
 func (t *talk) ask(message chat.Content) *template.Values {
 	v := t.values
