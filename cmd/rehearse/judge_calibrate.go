@@ -53,7 +53,8 @@ judged, and nobody is asked. With --judge every answer is judged anew.
 
 An answer on which the judge gives no usable verdict is never counted as agreement. Remembered verdicts are not used.
 
-Exit codes: 0 the gate is met, 1 it is missed, 2 wrong usage or faulty labels, 3 the judge could not decide everything, 130 interrupted.`,
+Exit codes: 0 the gate is met, 1 it is missed, 2 wrong usage or faulty labels, 3 the judge could not decide everything, 130 interrupted. Without a
+gate, 3 also says that no answer can be compared.`,
 		Example: `  rehearse judge calibrate labels.jsonl
   rehearse judge calibrate labels.csv --judge openai:gpt-5 --samples 3
   rehearse judge calibrate labels.jsonl --min-kappa 0.7 --min-accuracy 0.85 --format md

@@ -144,9 +144,12 @@ func TestGate(t *testing.T) {
 		{"κ", mixed, calibrate.Gate{MinKappa: new(1.0)}, result.ExitPassed},
 		{"nothing to compare", rows(3, "pass", "unclear"), calibrate.Gate{MinAccuracy: &low}, result.ExitFailed},
 		{"no gate", rows(3, "fail", "pass"), calibrate.Gate{}, result.ExitPassed},
+		{"no gate and nothing to compare", rows(3, "pass", "unclear"), calibrate.Gate{}, result.ExitNotRun},
 	} {
 		if r := report(t, calibrate.Options{}, tc.gate, tc.rows...); r.Exit() != tc.exit {
 			t.Errorf("%s: exit code %d, want %d: %v", tc.name, r.Exit(), tc.exit, r.Gate)
+		} else if r.Gate.Met != (tc.exit == result.ExitPassed) {
+			t.Errorf("%s: met %t with exit code %d", tc.name, r.Gate.Met, tc.exit)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Gate struct {
 	MinKappa    *float64 `json:"min_kappa"`
 	MinAccuracy *float64 `json:"min_accuracy"`
-	// Met is true when every figure that is asked is known and reaches its least value. Reasons say what does not.
+	// Met is true when an answer was compared and every figure that is asked is known and reaches its least value. Reasons say what does not.
 	Met     bool     `json:"met"`
 	Reasons []string `json:"reasons"`
 }
@@ -206,16 +206,23 @@ func (g Gate) decide(f Figures) Gate {
 	}
 	hold("κ", g.MinKappa, f.Kappa)
 	hold("accuracy", g.MinAccuracy, f.Accuracy)
+	if f.N == 0 && g.asksNothing() {
+		g.Reasons = append(g.Reasons, "no answer can be compared")
+	}
 	g.Met = len(g.Reasons) == 0
 	return g
 }
 
-// Exit returns the exit code: what could not be decided outweighs a gate that is missed, as in a run.
+// asksNothing reports whether no figure has a least value.
+func (g Gate) asksNothing() bool { return g.MinKappa == nil && g.MinAccuracy == nil }
+
+// Exit returns the exit code: what could not be decided outweighs a gate that is missed, as in a run. Without a gate and an answer to compare,
+// nothing was decided.
 func (r *Report) Exit() int {
 	switch {
 	case r.NotAsked > 0:
 		return result.ExitInterrupted
-	case len(r.UndecidedItems) > 0:
+	case len(r.UndecidedItems) > 0, r.N == 0 && r.Gate.asksNothing():
 		return result.ExitNotRun
 	case !r.Gate.Met:
 		return result.ExitFailed

@@ -164,7 +164,7 @@ func (r *Report) verdict() string {
 		}
 	}
 	gate := "gate (" + strings.Join(asked, ", ") + "): "
-	if asked == nil {
+	if r.Gate.asksNothing() {
 		gate = "no gate: "
 	}
 	open := ""
@@ -179,9 +179,11 @@ func (r *Report) verdict() string {
 		return gate + open + "; missed so far: " + strings.Join(r.Gate.Reasons, "; ")
 	case open != "":
 		return gate + open
+	case !r.Gate.Met && r.Gate.asksNothing():
+		return gate + "cannot say: " + strings.Join(r.Gate.Reasons, "; ")
 	case !r.Gate.Met:
 		return gate + "missed: " + strings.Join(r.Gate.Reasons, "; ")
-	case asked == nil:
+	case r.Gate.asksNothing():
 		return "no gate"
 	}
 	return gate + "met"
