@@ -39,9 +39,15 @@ func WithSchemas(files []File) []File {
 		}
 		all = append(all, f)
 	}
-	return append(all,
-		File{".rehearse/schema/suite.schema.json", suite.Schema()}, File{".rehearse/schema/config.schema.json", config.Schema()},
-		File{".rehearse/.gitignore", []byte(ignored)})
+	return append(all, Schemas()...)
+}
+
+// Schemas returns the schemas where WithSchemas has editors find them, and what git is to leave out.
+func Schemas() []File {
+	return []File{
+		{".rehearse/schema/suite.schema.json", suite.Schema()}, {".rehearse/schema/config.schema.json", config.Schema()},
+		{".rehearse/.gitignore", []byte(ignored)},
+	}
 }
 
 // Free returns an error that names the first file of a folder that exists already.
