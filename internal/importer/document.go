@@ -19,8 +19,8 @@ const (
 	maxValues = 4_000_000
 )
 
-// load reads a file as JSON, JSON Lines, YAML or CSV; lines and rows become a list. One whose name ends in .gz is unpacked.
-func load(path string) (source.Value, error) {
+// Load reads a file as JSON, JSON Lines, YAML or CSV, by its name or else by how it begins; lines and rows become a list. One whose name ends in .gz is unpacked.
+func Load(path string) (source.Value, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return source.Value{}, err

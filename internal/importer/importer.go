@@ -103,7 +103,7 @@ func read(paths []string, format, out string) (*imported, error) {
 	all := &imported{ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}}
 	kinds := grader.New(grader.Config{})
 	for _, path := range paths {
-		root, err := load(path)
+		root, err := Load(path)
 		if err != nil {
 			return nil, source.AsInvalid(err)
 		}

@@ -105,7 +105,7 @@ func (r *reader) included(v source.Value) source.Value {
 	if v.Kind != source.String || !named {
 		return v
 	}
-	found, err := load(r.beside(path))
+	found, err := Load(r.beside(path))
 	if err != nil {
 		r.lose(v.Line, v.Scalar, "the file cannot be read")
 		return source.Value{Line: v.Line}
@@ -133,7 +133,7 @@ func (p *promptfoo) readTests(list []source.Value) {
 			continue
 		}
 		path := p.beside(strings.TrimPrefix(v.Scalar, "file://"))
-		found, err := load(path)
+		found, err := Load(path)
 		if err != nil {
 			p.lose(v.Line, "tests", "the file %s cannot be read", v.Scalar)
 			continue

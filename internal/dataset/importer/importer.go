@@ -3,16 +3,15 @@
 package importer
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/importer"
 	"rehearse/internal/source"
 	plain "rehearse/internal/text"
 )
@@ -73,12 +72,13 @@ func Formats() (names []string) {
 	return names
 }
 
-// Read reads a file (.json, .jsonl, .yaml, .yml). A named format is taken as it is; an empty name finds it out.
+// Read reads a file of a form that importer.Load knows. A named format is taken as it is; an empty name finds it out.
 func Read(path, name string) (*Imported, error) {
-	root, err := load(path)
+	document, err := importer.Load(path)
 	if err != nil {
 		return nil, err
 	}
+	root := document.Any()
 	for _, kind := range formats() {
 		if name != "" && kind.name != name || !kind.is(root) {
 			continue
@@ -141,39 +141,6 @@ func (i *Imported) String() string {
 		return line
 	}
 	return line + "; not carried over: " + strings.Join(lost, ", ")
-}
-
-// load reads the content of a file as JSON or YAML; lines of JSON become a list.
-func load(path string) (any, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > source.MaxBytes {
-		return nil, fmt.Errorf("%s is larger than %d MB: split it", path, source.MaxBytes>>20)
-	}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".yaml", ".yml":
-		v, err := source.ParseYAML(path, data)
-		return v.Any(), err
-	case ".json":
-		v, err := source.ParseJSON(path, data, 1)
-		return v.Any(), err
-	case ".jsonl":
-		all := []any{}
-		for i, line := range bytes.Split(data, []byte("\n")) {
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			v, err := source.ParseJSON(path, line, i+1)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, v.Any())
-		}
-		return all, nil
-	}
-	return nil, fmt.Errorf("%s: the name does not say how to read the file: call it .json, .jsonl or .yaml", path)
 }
 
 // items makes an item of each turn that has an expected answer, or of the last turn of a conversation without expected answers.
