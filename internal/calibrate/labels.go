@@ -72,7 +72,7 @@ type Labels struct {
 // Load reads labels: CSV with a header line, by the file's name, else JSON Lines; also with .gz. For faulty rows the error is a
 // source.Problems with every fault. Rows about the same answer and criterion are one item.
 func Load(file string) (*Labels, error) {
-	f, err := source.Open(file)
+	f, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {
 		return nil, source.Invalid("read the labels: %w", err)
 	}
@@ -80,11 +80,10 @@ func Load(file string) (*Labels, error) {
 		Labels: Labels{File: file}, reader: &source.Reader{File: file}, items: map[string]*Item{},
 		contents: map[string][sha256.Size]byte{}, ignored: map[string]bool{}, columns: columns(),
 	}
-	in := &bounded{f, maxFileBytes}
 	if strings.EqualFold(filepath.Ext(strings.TrimSuffix(file, ".gz")), ".csv") {
-		err = l.table(in)
+		err = l.table(f)
 	} else {
-		err = l.lines(in)
+		err = l.lines(f)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, source.AsInvalid(fmt.Errorf("read the labels of %s: %w", file, err))
@@ -244,18 +243,4 @@ func (r row) content() [sha256.Size]byte {
 	i := r.item
 	data, _ := json.Marshal([]any{i.Input, i.Output, i.Other, i.Expected, i.Criterion, i.Judged, i.Model, i.answered}) // texts only: there is no error
 	return sha256.Sum256(data)
-}
-
-// bounded fails, rather than ends, behind so many bytes.
-type bounded struct {
-	from io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("larger than %d MB", maxFileBytes>>20)
-	}
-	return n, err
 }

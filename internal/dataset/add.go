@@ -60,7 +60,7 @@ func linesOf(file, id string) (lines [][]byte, old *Record, err error) {
 	if err := c.err(); err != nil {
 		return nil, nil, err
 	}
-	content, err := open(file)
+	content, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,7 +25,7 @@ const (
 // records yields the records of a file as its name says to read it. Errors may be source.Problems; reading goes on behind a bad line.
 func records(file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
-		f, err := open(file)
+		f, err := source.OpenBounded(file, maxFileBytes)
 		if err != nil {
 			yield(source.Value{}, err)
 			return

@@ -89,7 +89,7 @@ func (r *seedReader) read() {
 
 // readWhole reads a file of YAML or JSON.
 func readWhole(file string) (source.Value, error) {
-	f, err := open(file)
+	f, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {
 		return source.Value{}, err
 	}
