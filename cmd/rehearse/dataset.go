@@ -38,21 +38,9 @@ Exit codes: 0 done, 2 wrong usage or invalid items: nothing was changed, 3 not a
   rehearse dataset import stories.yml --to intents.jsonl
   rehearse dataset purge main-dataset --yes
   rehearse dataset seed examples/seeding/kestrel-rota.yaml`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var known []string
-			for _, sub := range c.Commands() {
-				known = append(known, sub.Name())
-			}
-			return usage("unknown command %q for %q: %s", args[0], c.CommandPath(), source.Suggest(args[0], known))
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env), newDatasetPurge(env), newDatasetSeed(env),
+	return group(c, newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env), newDatasetPurge(env), newDatasetSeed(env),
 		newDatasetImport(env))
-	return c
 }
 
 // named refuses a command line that has not so many arguments.

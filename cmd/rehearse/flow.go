@@ -28,8 +28,7 @@ A FILE is YAML or JSON and may hold several flows; FILE#ID names one of them.`,
   rehearse flow draw support.flow.yaml --format svg --out support.svg
   rehearse flow chat support.flow.yaml`,
 	}
-	c.AddCommand(newFlowValidate(env), newFlowDraw(env), newFlowChat(env), newFlowMine(env))
-	return c
+	return group(c, newFlowValidate(env), newFlowDraw(env), newFlowChat(env), newFlowMine(env))
 }
 
 func newFlowValidate(env *Env) *cobra.Command {

@@ -26,21 +26,9 @@ passage {"id", "text", "title"} on each line. Adding a file again replaces its p
   rehearse kb list
   rehearse kb search --kb returns how do I return a broken lamp
   rehearse kb remove --kb returns`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var known []string
-			for _, sub := range c.Commands() {
-				known = append(known, sub.Name())
-			}
-			return usage("unknown command %q for %q: %s", args[0], c.CommandPath(), source.Suggest(args[0], known))
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&location, "store", "", "the store: PATH or sqlite:PATH (default: that of rehearse.yaml, or .rehearse/rehearse.db)")
-	c.AddCommand(newKBAdd(env, &location), newKBList(env, &location), newKBSearch(env, &location), newKBRemove(env, &location))
-	return c
+	return group(c, newKBAdd(env, &location), newKBList(env, &location), newKBSearch(env, &location), newKBRemove(env, &location))
 }
 
 // neededKB refuses a command line without a knowledge base, or without arguments that it needs.

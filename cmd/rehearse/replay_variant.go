@@ -23,8 +23,7 @@ version of a prompt is a file of text with the model that answers to it.`,
   rehearse replay variant list --store sqlite:history.db
   rehearse replay variant show hotel_book_candidate --store sqlite:history.db`,
 	}
-	c.AddCommand(newReplayVariantAdd(env), newReplayVariantList(env), newReplayVariantShow(env))
-	return c
+	return group(c, newReplayVariantAdd(env), newReplayVariantList(env), newReplayVariantShow(env))
 }
 
 func newReplayVariantList(env *Env) *cobra.Command {

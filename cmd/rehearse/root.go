@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"rehearse/internal/source"
 )
 
 func newRoot(env *Env) *cobra.Command {
@@ -31,4 +33,22 @@ and says what passed, what failed and why.`),
 		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newVersion(env),
 	)
 	return root
+}
+
+// group adds commands to one that does nothing itself but show its help. A command that it does not have is wrong usage: cobra would show the
+// help and end well.
+func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var known []string
+		for _, one := range c.Commands() {
+			known = append(known, one.Name())
+		}
+		return usage("unknown command %q for %q: %s", args[0], c.CommandPath(), source.Suggest(args[0], known))
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(commands...)
+	return c
 }
