@@ -19,7 +19,7 @@ func readTable(file string, f io.Reader, yield func(source.Value, error) bool) {
 	rows.ReuseRecord = true
 	first, err := rows.Read()
 	if err != nil {
-		yield(source.Value{}, tableProblem(file, err))
+		yield(source.Value{}, source.TableProblem(file, err))
 		return
 	}
 	header := slices.Clone(first)
@@ -39,7 +39,7 @@ func readTable(file string, f io.Reader, yield func(source.Value, error) bool) {
 		}
 		v := source.Value{}
 		if err != nil {
-			err = tableProblem(file, err)
+			err = source.TableProblem(file, err)
 		} else {
 			v, err = tableRecord(file, header, row, rows.FieldPos)
 		}
@@ -104,15 +104,4 @@ func cell(file, column, text string, line, at int) (source.Value, error) {
 		File: file, Line: line, Column: at, Path: column,
 		Message: "the cell begins like JSON and is none", Hint: `write a label, or JSON such as ["a","b"]`,
 	}}
-}
-
-func tableProblem(file string, err error) error {
-	p := source.Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
-	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
-	}
-	if errors.Is(err, io.EOF) {
-		p.Message = "the file is empty"
-	}
-	return source.Problems{p}
 }

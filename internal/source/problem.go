@@ -1,7 +1,10 @@
 package source
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -113,3 +116,15 @@ func EditDistance(a, b string) int {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// TableProblem says what is wrong with a CSV file of which a row, or the header line, cannot be read.
+func TableProblem(file string, err error) error {
+	p := Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
+	}
+	if errors.Is(err, io.EOF) {
+		p.Message = "the file is empty"
+	}
+	return Problems{p}
+}

@@ -35,9 +35,11 @@ func readTable(file string) iter.Seq2[source.Value, error] {
 		if err == nil {
 			header[0] = strings.TrimPrefix(header[0], "\ufeff")
 			err = checkHeader(file, header, rows).Err()
+		} else {
+			err = source.TableProblem(file, err)
 		}
 		if err != nil {
-			yield(source.Value{}, tableProblem(file, err))
+			yield(source.Value{}, err)
 			return
 		}
 		for {
@@ -47,7 +49,7 @@ func readTable(file string) iter.Seq2[source.Value, error] {
 			}
 			v := source.Value{}
 			if err != nil {
-				err = tableProblem(file, err)
+				err = source.TableProblem(file, err)
 			} else {
 				v, err = tableTest(file, header, row, rows)
 			}
@@ -93,20 +95,6 @@ func misspelt(name, key string) bool {
 	}
 	d := source.EditDistance(name, key)
 	return letters(name) == letters(key) || len(key) >= 5 && d <= 1 || len(key) >= 8 && d <= 2
-}
-
-func tableProblem(file string, err error) error {
-	if problems, ok := Problems(err); ok {
-		return problems
-	}
-	p := source.Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
-	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
-	}
-	if errors.Is(err, io.EOF) {
-		p.Message = "the file is empty"
-	}
-	return source.Problems{p}
 }
 
 func tableTest(file string, header, row []string, rows *csv.Reader) (source.Value, error) {
