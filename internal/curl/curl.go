@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"rehearse/internal/shell"
@@ -68,34 +67,6 @@ type parsed struct {
 	json, get bool
 }
 
-// option is what curl calls an option: its letter, if it has one, and what it does with its value. Options without a value have no take.
-type option struct {
-	letter byte
-	name   string
-	take   func(l *parsed, value string) error
-	do     func(l *parsed)
-}
-
-// options are those that are understood (curl.se/docs/manpage.html). Those that neither take nor do change nothing of a request.
-var options = [...]option{
-	{'X', "request", func(l *parsed, v string) error { l.method = v; return nil }, nil},
-	{'H', "header", (*parsed).header, nil},
-	{'d', "data", (*parsed).plainData, nil},
-	{0, "data-ascii", (*parsed).plainData, nil},
-	{0, "data-binary", (*parsed).plainData, nil},
-	{0, "data-raw", func(l *parsed, v string) error { return l.add(v, "&") }, nil},
-	{0, "data-urlencode", (*parsed).encoded, nil},
-	{0, "json", (*parsed).jsonData, nil},
-	{'G', "get", nil, func(l *parsed) { l.get = true }},
-	{'u', "user", func(l *parsed, v string) error { l.user = v; return nil }, nil},
-	{'b', "cookie", (*parsed).cookie, nil},
-	{'A', "user-agent", func(l *parsed, v string) error { return l.header("User-Agent: " + v) }, nil},
-	{'e', "referer", func(l *parsed, v string) error { return l.header("Referer: " + strings.TrimSuffix(v, ";auto")) }, nil},
-	{0, "url", (*parsed).target, nil},
-	{'s', "silent", nil, nil}, {'S', "show-error", nil, nil}, {'L', "location", nil, nil}, {'i', "include", nil, nil},
-	{'i', "show-headers", nil, nil}, {'v', "verbose", nil, nil}, {'N', "no-buffer", nil, nil}, {0, "compressed", nil, nil},
-}
-
 func (l *parsed) read() error {
 	for len(l.words) > 0 {
 		word := l.words[0]
@@ -114,62 +85,6 @@ func (l *parsed) read() error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (l *parsed) long(word string) error {
-	for _, o := range options {
-		if "--"+o.name == word {
-			return l.apply(o, word, "", false)
-		}
-	}
-	return unknown(word)
-}
-
-// short reads letters behind one -, such as -sX POST or -XPOST.
-func (l *parsed) short(word string) error {
-	for rest := word[1:]; rest != ""; rest = rest[1:] {
-		o, ok := byLetter(rest[0])
-		if !ok {
-			return unknown("-" + strings.ToValidUTF8(rest[:1], "?"))
-		}
-		if o.take != nil {
-			return l.apply(o, "-"+rest[:1], rest[1:], rest[1:] != "")
-		}
-		if err := l.apply(o, "", "", false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func byLetter(letter byte) (option, bool) {
-	for _, o := range options {
-		if o.letter == letter {
-			return o, true
-		}
-	}
-	return option{}, false
-}
-
-func unknown(word string) error {
-	return fmt.Errorf("%s of curl is not understood here: leave it out, or write the target into rehearse.yaml", word)
-}
-
-// apply carries an option out. Its value is the given one, else the next word.
-func (l *parsed) apply(o option, shown, value string, given bool) error {
-	switch {
-	case o.do != nil:
-		o.do(l)
-	case o.take != nil && given:
-		return o.take(l, value)
-	case o.take != nil:
-		if len(l.words) == 0 {
-			return fmt.Errorf("%s of curl needs a value", shown)
-		}
-		value, l.words = l.words[0], l.words[1:]
-		return o.take(l, value)
 	}
 	return nil
 }
@@ -206,45 +121,6 @@ func (l *parsed) cookie(text string) error {
 		return errors.New("-b FILE of curl reads a file: write the cookies as NAME=VALUE")
 	}
 	return l.header("Cookie: " + text)
-}
-
-func (l *parsed) plainData(text string) error {
-	if strings.HasPrefix(text, "@") {
-		return errors.New("-d @FILE of curl reads a file: write the data itself")
-	}
-	return l.add(text, "&")
-}
-
-func (l *parsed) jsonData(text string) error {
-	if strings.HasPrefix(text, "@") {
-		return errors.New("--json @FILE of curl reads a file: write the data itself")
-	}
-	l.json = true
-	return l.add(text, "")
-}
-
-// encoded keeps content, =content or NAME=CONTENT with the content percent-encoded.
-func (l *parsed) encoded(text string) error {
-	name, content, named := strings.Cut(text, "=")
-	if !named {
-		name, content = "", text
-	}
-	if strings.Contains(name, "@") || !named && strings.Contains(text, "@") {
-		return errors.New("--data-urlencode with @FILE of curl reads a file: write the data itself")
-	}
-	content = escaped(content)
-	if name != "" {
-		content = name + "=" + content
-	}
-	return l.add(content, "&")
-}
-
-func (l *parsed) add(text, separator string) error {
-	if l.hasData {
-		text = separator + text
-	}
-	l.data, l.hasData = append(l.data, text), true
-	return nil
 }
 
 // request puts together what curl would send.
@@ -291,42 +167,4 @@ func split(address string) (string, []Pair, error) {
 		return "", nil, errors.New("the address of the curl line has no host")
 	}
 	return scheme + "://" + rest, fields(query), nil
-}
-
-// fields reads a=b&c=d. What is badly encoded stays as it is.
-func fields(text string) []Pair {
-	var pairs []Pair
-	for part := range strings.SplitSeq(text, "&") {
-		if part == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(part, "=")
-		pairs = append(pairs, Pair{unescaped(name), unescaped(value)})
-	}
-	return pairs
-}
-
-func unescaped(text string) string {
-	if plain, err := url.QueryUnescape(text); err == nil {
-		return plain
-	}
-	return text
-}
-
-// escaped percent-encodes a text. A placeholder stays: its value is encoded when it is known.
-func escaped(text string) string {
-	var b strings.Builder
-	for text != "" {
-		before, rest, found := strings.Cut(text, "{{")
-		inside, after, closed := strings.Cut(rest, "}}")
-		if !found || !closed {
-			before, inside, after = text, "", ""
-		}
-		b.WriteString(url.QueryEscape(before))
-		if inside != "" {
-			b.WriteString("{{" + inside + "}}")
-		}
-		text = after
-	}
-	return b.String()
 }

@@ -3,13 +3,9 @@ package evaluation
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
@@ -18,7 +14,6 @@ import (
 	"rehearse/internal/runlog"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
-	"rehearse/internal/suite"
 )
 
 // Held is a run that has been held, whole or in part.
@@ -143,22 +138,6 @@ func (e *Evaluation) warnings() []string {
 	return slices.Concat(e.warned, e.setup.Warnings())
 }
 
-// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
-func (e *Evaluation) prepare(ctx context.Context) error {
-	if err := e.ask(ctx); err != nil {
-		return err
-	}
-	switch {
-	case e.regraded != nil:
-		return e.prepareGradings()
-	case e.Fleet != nil && e.spec.AttributeFlakes:
-		return e.prepareGradings()
-	case e.Fleet != nil: // workers open what they need, with keys of their own
-		return nil
-	}
-	return e.open()
-}
-
 // open opens targets, users and judges.
 func (e *Evaluation) open() error {
 	for call, execution := range e.planned.calls {
@@ -174,86 +153,9 @@ func (e *Evaluation) open() error {
 	return e.prepareGradings()
 }
 
-// prepareGradings makes the assertion engines of the tests.
-func (e *Evaluation) prepareGradings() error {
-	for key, judged := range e.planned.gradings {
-		if err := e.prepareGrading(key, judged); err != nil {
-			return err
-		}
-	}
-	if e.spec.AttributeFlakes {
-		return e.prepareRejudging()
-	}
-	return nil
-}
-
-// prepareGrading makes an assertion engine, with a judge where one is asked.
-func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
-	at := e.setups[key.suite]
-	if !judged {
-		graders, err := at.Graders(nil)
-		e.grading[key] = graders
-		return err
-	}
-	judging := e.judging(e.suiteNamed(key.suite))
-	judging.Call = key.call
-	if key.cached {
-		judging.Cache, judging.Warn = e.verdicts(), e.cacheFailing
-	}
-	j, err := at.Judge(judging)
-	if err != nil {
-		return err
-	}
-	graders, err := at.Graders(j)
-	e.grading[key] = graders
-	return err
-}
-
 // cacheFailing tells once of a verdict cache that cannot be read or written.
 func (e *Evaluation) cacheFailing(err error) {
 	e.cacheTold.Do(func() { e.warn(err.Error() + "; verdicts count all the same, but may not be remembered") })
-}
-
-// verdicts returns what remembers verdicts; nil without a store.
-func (e *Evaluation) verdicts() judge.Cache {
-	if e.Verdicts != nil {
-		return &maskedCache{e.Verdicts, e.setup.Secrets()}
-	}
-	if e.index == nil { // only a plan is shown
-		return nil
-	}
-	if s := e.index.wait(); s != nil {
-		return &maskedCache{s, e.setup.Secrets()}
-	}
-	return nil
-}
-
-func (e *Evaluation) suiteNamed(name string) *suite.Suite {
-	for _, s := range e.suites {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
-}
-
-// judging says who judges a suite. Files that the suite names are those of its folder.
-func (e *Evaluation) judging(s *suite.Suite) setup.Judging {
-	j := setup.Judging{Name: e.spec.Judge, Suite: s.Judge}
-	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
-		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
-	}
-	j.Suite.Panel = slices.Clone(j.Suite.Panel)
-	for i, name := range j.Suite.Panel {
-		j.Suite.Panel[i] = e.local(s, name)
-	}
-	j.Suite.Model, j.Suite.Secondary = e.local(s, j.Suite.Model), e.local(s, j.Suite.Secondary)
-	return j
-}
-
-// judgeName returns who judges the first suite.
-func (e *Evaluation) judgeName() string {
-	return e.setup.JudgeName(e.judging(e.suites[0]))
 }
 
 // hold holds the conversation of one job.
@@ -269,85 +171,6 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 		return e.regrade(ctx, k, c)
 	}
 	return runner.Hold(ctx, c)
-}
-
-// openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.
-func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prior, err error) {
-	now := e.setup.Now()
-	h = &Held{Dir: e.Out, began: now, Run: result.Run{
-		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command, StartedAt: now.UTC(),
-		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
-	}}
-	h.Run.Count(&result.Tallies{}, e.planned.byTarget)
-	for _, s := range e.suites {
-		h.Run.Suites = append(h.Run.Suites, shownPath(s.File))
-	}
-	h.Run.Addresses, h.Run.Prices = e.asked.addresses(), e.asked.priced()
-	if e.planned.judged > 0 {
-		h.Run.Judge = e.judgeName()
-	}
-	if e.Fleet != nil {
-		h.Run.ID = e.Fleet.RunID
-	}
-	if h.Dir == "" {
-		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
-	}
-	if e.regraded != nil {
-		h.Run.RegradedFrom = e.regraded.run.ID
-		if err := e.regraded.apart(h.Dir); err != nil {
-			return nil, p, err
-		}
-	}
-	if err := e.takeFolder(ctx, h); err != nil {
-		return nil, p, err
-	}
-	lock := h.lock
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, lock.Release())
-		}
-	}()
-	h.Run.Config = map[string]any{
-		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": shownPath(e.setup.Config().Path),
-	}
-	if p, err = e.prior(h.Dir, kept.prints); err != nil {
-		return nil, p, err
-	}
-	h.Run.LeftOut = p.leftOutKeys()
-	if e.regraded != nil {
-		if h.Run.LeftOut, err = e.match(); err != nil {
-			return nil, p, err
-		}
-	}
-	if err := e.writeRun(h); err != nil {
-		return nil, p, err
-	}
-	if err = e.clear(h.Dir, p); err == nil {
-		kept.log, err = runlog.Open(h.Dir)
-	}
-	if err != nil {
-		return nil, p, e.notBegun(h, p, err)
-	}
-	kept.log.Redact = e.setup.Secrets().Bytes
-	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
-	return h, p, nil
-}
-
-// notBegun closes the record of a run that says that it is under way, and that an error keeps from holding anything.
-func (e *Evaluation) notBegun(h *Held, p prior, err error) error {
-	h.stop, h.message = result.ReasonAborted, e.setup.Secrets().Text(err.Error())
-	records := &result.Tallies{}
-	if e.Resume {
-		var counting error
-		records, counting = recount(h.Dir, func(whole result.Key) bool { return p.planned(whole) && !p.again[whole] })
-		err = errors.Join(err, counting)
-	}
-	e.end(h, records, func(key result.Key) bool {
-		_, before := p.outcomes[e.logged(key)]
-		return before
-	})
-	h.Run.Warnings = e.warnings()
-	return errors.Join(err, e.writeRun(h))
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.
@@ -387,9 +210,4 @@ func (e *Evaluation) notRun(held func(result.Key) bool) []result.Key {
 		}
 	}
 	return keys
-}
-
-// RunID names a run by its time, to the microsecond.
-func RunID(now time.Time) string {
-	return now.UTC().Format("20060102-150405") + fmt.Sprintf("-%05x", now.Nanosecond()/1000)
 }

@@ -1,0 +1,98 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/setup"
+)
+
+// openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.
+func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prior, err error) {
+	now := e.setup.Now()
+	h = &Held{Dir: e.Out, began: now, Run: result.Run{
+		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command, StartedAt: now.UTC(),
+		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
+	}}
+	h.Run.Count(&result.Tallies{}, e.planned.byTarget)
+	for _, s := range e.suites {
+		h.Run.Suites = append(h.Run.Suites, shownPath(s.File))
+	}
+	h.Run.Addresses, h.Run.Prices = e.asked.addresses(), e.asked.priced()
+	if e.planned.judged > 0 {
+		h.Run.Judge = e.judgeName()
+	}
+	if e.Fleet != nil {
+		h.Run.ID = e.Fleet.RunID
+	}
+	if h.Dir == "" {
+		h.Dir = filepath.Join(setup.StateDir, "runs", h.Run.ID)
+	}
+	if e.regraded != nil {
+		h.Run.RegradedFrom = e.regraded.run.ID
+		if err := e.regraded.apart(h.Dir); err != nil {
+			return nil, p, err
+		}
+	}
+	if err := e.takeFolder(ctx, h); err != nil {
+		return nil, p, err
+	}
+	lock := h.lock
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	h.Run.Config = map[string]any{
+		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": shownPath(e.setup.Config().Path),
+	}
+	if p, err = e.prior(h.Dir, kept.prints); err != nil {
+		return nil, p, err
+	}
+	h.Run.LeftOut = p.leftOutKeys()
+	if e.regraded != nil {
+		if h.Run.LeftOut, err = e.match(); err != nil {
+			return nil, p, err
+		}
+	}
+	if err := e.writeRun(h); err != nil {
+		return nil, p, err
+	}
+	if err = e.clear(h.Dir, p); err == nil {
+		kept.log, err = runlog.Open(h.Dir)
+	}
+	if err != nil {
+		return nil, p, e.notBegun(h, p, err)
+	}
+	kept.log.Redact = e.setup.Secrets().Bytes
+	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
+	return h, p, nil
+}
+
+// notBegun closes the record of a run that says that it is under way, and that an error keeps from holding anything.
+func (e *Evaluation) notBegun(h *Held, p prior, err error) error {
+	h.stop, h.message = result.ReasonAborted, e.setup.Secrets().Text(err.Error())
+	records := &result.Tallies{}
+	if e.Resume {
+		var counting error
+		records, counting = recount(h.Dir, func(whole result.Key) bool { return p.planned(whole) && !p.again[whole] })
+		err = errors.Join(err, counting)
+	}
+	e.end(h, records, func(key result.Key) bool {
+		_, before := p.outcomes[e.logged(key)]
+		return before
+	})
+	h.Run.Warnings = e.warnings()
+	return errors.Join(err, e.writeRun(h))
+}
+
+// RunID names a run by its time, to the microsecond.
+func RunID(now time.Time) string {
+	return now.UTC().Format("20060102-150405") + fmt.Sprintf("-%05x", now.Nanosecond()/1000)
+}

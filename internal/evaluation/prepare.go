@@ -1,0 +1,104 @@
+package evaluation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rehearse/internal/judge"
+	"rehearse/internal/setup"
+	"rehearse/internal/suite"
+)
+
+// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
+func (e *Evaluation) prepare(ctx context.Context) error {
+	if err := e.ask(ctx); err != nil {
+		return err
+	}
+	switch {
+	case e.regraded != nil:
+		return e.prepareGradings()
+	case e.Fleet != nil && e.spec.AttributeFlakes:
+		return e.prepareGradings()
+	case e.Fleet != nil: // workers open what they need, with keys of their own
+		return nil
+	}
+	return e.open()
+}
+
+// prepareGradings makes the assertion engines of the tests.
+func (e *Evaluation) prepareGradings() error {
+	for key, judged := range e.planned.gradings {
+		if err := e.prepareGrading(key, judged); err != nil {
+			return err
+		}
+	}
+	if e.spec.AttributeFlakes {
+		return e.prepareRejudging()
+	}
+	return nil
+}
+
+// prepareGrading makes an assertion engine, with a judge where one is asked.
+func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
+	at := e.setups[key.suite]
+	if !judged {
+		graders, err := at.Graders(nil)
+		e.grading[key] = graders
+		return err
+	}
+	judging := e.judging(e.suiteNamed(key.suite))
+	judging.Call = key.call
+	if key.cached {
+		judging.Cache, judging.Warn = e.verdicts(), e.cacheFailing
+	}
+	j, err := at.Judge(judging)
+	if err != nil {
+		return err
+	}
+	graders, err := at.Graders(j)
+	e.grading[key] = graders
+	return err
+}
+
+// verdicts returns what remembers verdicts; nil without a store.
+func (e *Evaluation) verdicts() judge.Cache {
+	if e.Verdicts != nil {
+		return &maskedCache{e.Verdicts, e.setup.Secrets()}
+	}
+	if e.index == nil { // only a plan is shown
+		return nil
+	}
+	if s := e.index.wait(); s != nil {
+		return &maskedCache{s, e.setup.Secrets()}
+	}
+	return nil
+}
+
+func (e *Evaluation) suiteNamed(name string) *suite.Suite {
+	for _, s := range e.suites {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// judging says who judges a suite. Files that the suite names are those of its folder.
+func (e *Evaluation) judging(s *suite.Suite) setup.Judging {
+	j := setup.Judging{Name: e.spec.Judge, Suite: s.Judge}
+	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
+		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
+	}
+	j.Suite.Panel = slices.Clone(j.Suite.Panel)
+	for i, name := range j.Suite.Panel {
+		j.Suite.Panel[i] = e.local(s, name)
+	}
+	j.Suite.Model, j.Suite.Secondary = e.local(s, j.Suite.Model), e.local(s, j.Suite.Secondary)
+	return j
+}
+
+// judgeName returns who judges the first suite.
+func (e *Evaluation) judgeName() string {
+	return e.setup.JudgeName(e.judging(e.suites[0]))
+}
