@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
 )
 
 func newGrade(env *Env) *cobra.Command {
@@ -66,7 +67,7 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	if err != nil {
 		return err
 	}
-	if err := inherit(c.Flags(), run); err != nil {
+	if err := inherit(c.Flags(), env, run); err != nil {
 		return err
 	}
 	if name == "latest" {
@@ -83,22 +84,28 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	return f.run(c.Context(), env)
 }
 
-// inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of a run said.
-func inherit(flags *pflag.FlagSet, run result.Run) error {
+// inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of a run said. The
+// curl line of that command is read again, as far as it is there: records lack its credentials.
+func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 	if len(run.Command) == 0 {
 		return nil
 	}
 	then := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	(&runFlags{}).register(then)
+	before := &runFlags{}
+	before.register(then)
 	if err := then.Parse(run.Command[1:]); err != nil {
 		return usage("cannot grade run %s again: its command: %w", run.ID, err)
 	}
+	if line, err := env.curlLine("--target-curl", before.targetCurl, false); err == nil && line != "" {
+		_, _, _ = setup.CurlLine(line, env.secrets) // a reply that lacks a credential is refused when it is graded
+	}
+	names := []string{"judge", "config", "threshold", "filter", "tag"}
+	if lost := maskedFlags(then, flags, names...); lost != "" {
+		return usage("cannot grade run %s again: %s held a secret, which run.json does not keep: give it again beside the run", run.ID, lost)
+	}
 	var clash error
-	for _, name := range []string{"judge", "config", "threshold", "filter", "tag"} {
+	for _, name := range names {
 		if said := then.Lookup(name); said.Changed && !flags.Changed(name) {
-			if maskedFlag(said) {
-				return usage("cannot grade run %s again: --%s held a secret, which run.json does not keep: give it again", run.ID, name)
-			}
 			clash = errors.Join(clash, setFlag(flags, said))
 		}
 	}

@@ -288,11 +288,12 @@ var mask = regexp.MustCompile(`\[redacted [^\]]+\]`)
 
 func masked(text string) bool { return mask.MatchString(text) }
 
-// maskedFlags names the flags of the command of a run whose values run.json has without their secrets, and that were not given again.
-func maskedFlags(then, given *pflag.FlagSet) string {
+// maskedFlags names the flags of the command of a run whose values run.json has without their secrets, and that were not given again: those of
+// some names, or all.
+func maskedFlags(then, given *pflag.FlagSet, only ...string) string {
 	var names []string
 	then.Visit(func(flag *pflag.Flag) {
-		if !given.Changed(flag.Name) && maskedFlag(flag) {
+		if asked := only == nil || slices.Contains(only, flag.Name); asked && !given.Changed(flag.Name) && maskedFlag(flag) {
 			names = append(names, "--"+flag.Name)
 		}
 	})

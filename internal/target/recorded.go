@@ -123,7 +123,11 @@ func (s *recordedSession) whole() error {
 			return s.invalid(i+1, "the reply that run %s recorded cannot be read: %v", s.Run, err)
 		}
 		if found := mask.Find(said); found != nil {
-			return s.invalid(i+1, "run %s recorded the reply without a secret, %s, that is not known here: set it in the environment, or hold the test again", s.Run, found)
+			mend := "set it in the environment"
+			if bytes.HasPrefix(found, []byte("[redacted curl ")) {
+				mend = "put the curl line back where run.json names it"
+			}
+			return s.invalid(i+1, "run %s recorded the reply without a secret, %s, that is not known here: %s, or hold the test again", s.Run, found, mend)
 		}
 	}
 	return nil
