@@ -7,13 +7,18 @@ type Usage struct {
 	InputTokens, OutputTokens int
 	// CachedTokens are those input tokens that the provider said it had in its cache.
 	CachedTokens int
+	// ReasoningTokens are those output tokens that the provider said went into thoughts.
+	ReasoningTokens int
 	// Unknown is true when a call came without a count; the numbers are then the part that is known.
 	Unknown bool
 }
 
 // Add returns the sum of two usages. It is unknown when one of them is.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens, u.Unknown || v.Unknown}
+	return Usage{
+		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens, u.ReasoningTokens + v.ReasoningTokens,
+		u.Unknown || v.Unknown,
+	}
 }
 
 // Total returns input and output tokens together.
@@ -21,9 +26,10 @@ func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
 
 // tokens is the JSON form of a usage.
 type tokens struct {
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"`
-	CachedTokens int `json:"cached_tokens,omitempty"`
+	InputTokens     int `json:"input_tokens"`
+	OutputTokens    int `json:"output_tokens"`
+	CachedTokens    int `json:"cached_tokens,omitempty"`
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 }
 
 // MarshalJSON writes an object, or null.
@@ -31,7 +37,7 @@ func (u Usage) MarshalJSON() ([]byte, error) {
 	if u.Unknown {
 		return []byte("null"), nil
 	}
-	return json.Marshal(tokens{u.InputTokens, u.OutputTokens, u.CachedTokens})
+	return json.Marshal(tokens{u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens})
 }
 
 // UnmarshalJSON reads an object, or null.
@@ -44,7 +50,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		*u = Usage{Unknown: true}
 		return nil
 	}
-	*u = Usage{InputTokens: t.InputTokens, OutputTokens: t.OutputTokens, CachedTokens: t.CachedTokens}
+	*u = Usage{InputTokens: t.InputTokens, OutputTokens: t.OutputTokens, CachedTokens: t.CachedTokens, ReasoningTokens: t.ReasoningTokens}
 	return nil
 }
 

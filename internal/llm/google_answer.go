@@ -52,7 +52,7 @@ func (u *googleUsage) count() chat.Usage {
 	if u == nil || u.Prompt+u.ToolUse+u.Candidates+u.Thoughts == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	return chat.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CachedTokens: u.Cached}
+	return chat.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CachedTokens: u.Cached, ReasoningTokens: u.Thoughts}
 }
 
 func decodeGoogle(body []byte) (chat.Reply, error) {

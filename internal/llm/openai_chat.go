@@ -170,7 +170,7 @@ func (u *answerUsage) count() chat.Usage {
 	if u == nil || u.Input+u.Output == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached}
+	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached, ReasoningTokens: u.Details.Reasoning}
 	if u.Details.Reasoning > 0 && u.Total == u.Input+u.Output+u.Details.Reasoning { // xAI counts them beside the completion
 		usage.OutputTokens += u.Details.Reasoning
 	}

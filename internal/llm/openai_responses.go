@@ -116,11 +116,14 @@ type responsesAnswer struct {
 		Arguments string `json:"arguments"`
 	} `json:"output"`
 	Usage *struct {
-		Input   int `json:"input_tokens"`
-		Details struct {
+		Input        int `json:"input_tokens"`
+		InputDetails struct {
 			Cached int `json:"cached_tokens"`
 		} `json:"input_tokens_details"`
-		Output int `json:"output_tokens"`
+		Output        int `json:"output_tokens"`
+		OutputDetails struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
 	} `json:"usage"`
 }
 
@@ -141,7 +144,9 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 	}
 	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID}
 	if u := a.Usage; u != nil && u.Input+u.Output > 0 {
-		reply.Usage = chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.Details.Cached}
+		reply.Usage = chat.Usage{
+			InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached, ReasoningTokens: u.OutputDetails.Reasoning,
+		}
 	}
 	var refusal strings.Builder
 	said := false

@@ -119,8 +119,9 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Each protocol has its own place for the input tokens that were cached. They are part of the input.
-func TestCachedTokens(t *testing.T) {
+// Each protocol has its own place for the input tokens that were cached, which are part of the input, and for the tokens of thoughts, which are
+// part of the output. Anthropic does not tell the latter apart.
+func TestPartsOfTokens(t *testing.T) {
 	anthropic := func(body []byte) (chat.Reply, error) { return decodeAnthropic(Request{}, body) }
 	openai := func(body []byte) (chat.Reply, error) { return decodeChat(body, dialect{}) }
 	for name, tc := range map[string]struct {
@@ -129,17 +130,17 @@ func TestCachedTokens(t *testing.T) {
 		want   chat.Usage
 	}{
 		"chat": {
-			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}`,
-			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":2}}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8, ReasoningTokens: 2},
 		},
 		"chat, none": {
-			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":null}}`,
+			openai, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":null,"completion_tokens_details":null}}`,
 			chat.Usage{InputTokens: 12, OutputTokens: 3},
 		},
 		"responses": {
 			decodeResponses, `{"output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}],
-				"usage":{"input_tokens":12,"output_tokens":3,"input_tokens_details":{"cached_tokens":8}}}`,
-			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+				"usage":{"input_tokens":12,"output_tokens":3,"input_tokens_details":{"cached_tokens":8},"output_tokens_details":{"reasoning_tokens":2}}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8, ReasoningTokens: 2},
 		},
 		"anthropic": {
 			anthropic, `{"content":[{"type":"text","text":"a"}],
@@ -148,8 +149,8 @@ func TestCachedTokens(t *testing.T) {
 		},
 		"google": {
 			decodeGoogle, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}],
-				"usageMetadata":{"promptTokenCount":12,"cachedContentTokenCount":8,"candidatesTokenCount":3}}`,
-			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8},
+				"usageMetadata":{"promptTokenCount":12,"cachedContentTokenCount":8,"candidatesTokenCount":1,"thoughtsTokenCount":2}}`,
+			chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 8, ReasoningTokens: 2},
 		},
 	} {
 		if got, err := tc.decode([]byte(tc.body)); err != nil || got.Usage != tc.want {
