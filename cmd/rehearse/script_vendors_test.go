@@ -25,6 +25,7 @@ func vendors(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv(name, value)
 	}
 	ts.Setenv("RESPONSES", s.Base("responses"))
+	ts.Setenv("AZURE_RESPONSES", s.Base("azure-responses"))
 	servers.Store(vendorsKey{ts}, s)
 	ts.Defer(func() { servers.Delete(vendorsKey{ts}) })
 }

@@ -48,6 +48,7 @@ func TestKeyHeaders(t *testing.T) {
 		{config.Model{Provider: "azure"}, "Api-Key", "k-azure", "/openai/v1/chat/completions"},
 		{config.Model{Provider: "azure", TokenEnv: "TOKEN"}, "Authorization", "Bearer k-token", "/openai/v1/chat/completions"},
 		{config.Model{Provider: "azure", API: "responses"}, "Api-Key", "k-azure", "/openai/v1/responses"},
+		{config.Model{Provider: "azure", API: "responses", APIVersion: "2025-04-01-preview"}, "Api-Key", "k-azure", "/openai/responses?api-version=2025-04-01-preview"},
 		{config.Model{Provider: "azure", APIVersion: "2024-10-21"}, "Api-Key", "k-azure", "/openai/deployments/m%2F1/chat/completions?api-version=2024-10-21"},
 		{config.Model{Provider: "anthropic"}, "X-Api-Key", "k-anthropic", "/v1/messages"},
 		{config.Model{Provider: "google"}, "X-Goog-Api-Key", "k-google", "/v1beta/m/1:generateContent"},

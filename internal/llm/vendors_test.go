@@ -34,18 +34,27 @@ func eachVendor(t *testing.T, answer func(llmtest.Asked) llmtest.Answer, test fu
 		for _, streamed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/streamed=%t", name, streamed), func(t *testing.T) {
 				s := llmtest.New(t, answer)
-				v := vendor{name: name, model: config.Model{Provider: name, Name: "model-1"}}
-				switch name {
-				case "responses":
-					v.model.Provider, v.model.API, v.model.BaseURL = "openai", "responses", s.Base(name)
-				case "azure-dated":
-					v.model.Provider, v.model.APIVersion, v.model.BaseURL = "azure", "2024-10-21", s.Base(name)
+				v := vendor{name: name, model: modelAt(name, "model-1"), env: s.Environ()}
+				if v.model.Provider != name {
+					v.model.BaseURL = s.Base(name)
 				}
-				v.env = s.Environ()
 				test(t, s, v, &asking{t, client(t, v.model, v.env, nil), streamed})
 			})
 		}
 	}
+}
+
+// modelAt returns a model at a vendor of llmtest.
+func modelAt(vendor, name string) config.Model {
+	switch vendor {
+	case "responses":
+		return config.Model{Provider: "openai", Name: name, API: "responses"}
+	case "azure-dated":
+		return config.Model{Provider: "azure", Name: name, APIVersion: "2024-10-21"}
+	case "azure-responses":
+		return config.Model{Provider: "azure", Name: name, API: "responses"}
+	}
+	return config.Model{Provider: vendor, Name: name}
 }
 
 func client(t testing.TB, m config.Model, env map[string]string, warn func(string)) *llm.Client {
@@ -213,7 +222,7 @@ func TestVendorsToolChoice(t *testing.T) {
 			switch {
 			case !ok && choice != "get_time":
 				want = choice
-			case !ok && !strings.Contains(string(s.Asked()[i].Raw), `"name":"get_time"},"type":"function"`) && v.name != "responses":
+			case !ok && !strings.Contains(string(s.Asked()[i].Raw), `"name":"get_time"},"type":"function"`) && v.model.API != "responses":
 				t.Errorf("the tool is not chosen in %s", s.Asked()[i].Raw)
 			}
 			same(t, "choice "+choice, want, s.Asked()[i].ToolChoice)
@@ -286,7 +295,7 @@ func TestVendorsSeed(t *testing.T) {
 			r := user("hi")
 			r.Seed = new(7)
 			m.mustAsk(r)
-			if name == "anthropic" || name == "deepseek" || name == "responses" {
+			if name == "anthropic" || name == "deepseek" || v.model.API == "responses" {
 				same(t, "warnings", []string{v.model.String() + " has no seed: it is left out of the requests"}, warnings)
 				return
 			}
@@ -398,13 +407,8 @@ func TestVendorsAnsweredHistories(t *testing.T) {
 		}
 		messages = append(messages, chat.Say(chat.User, "and now?"))
 		for _, name := range llmtest.Vendors() {
-			m := config.Model{Provider: name, Name: "m", BaseURL: s.Base(name), APIKeyEnv: "KEY"}
-			switch name {
-			case "responses":
-				m.Provider, m.API = "openai", "responses"
-			case "azure-dated":
-				m.Provider, m.APIVersion = "azure", "2024-10-21"
-			}
+			m := modelAt(name, "m")
+			m.BaseURL, m.APIKeyEnv = s.Base(name), "KEY"
 			c, err := llm.NewClient(m, llm.Options{Getenv: func(string) string { return llmtest.Key }, Transport: http.DefaultTransport})
 			if err != nil {
 				t.Fatal(err)

@@ -99,14 +99,14 @@ func Start(answer func(Asked) Answer) *Server {
 // Vendors are the providers that the server speaks for. Each has its base address below the server's: see Base.
 func Vendors() []string {
 	return []string{
-		"openai", "responses", "azure", "azure-dated", "anthropic", "google", "ollama", "openrouter", "groq", "mistral", "deepseek", "together", "xai",
+		"openai", "responses", "azure", "azure-dated", "azure-responses", "anthropic", "google", "ollama", "openrouter", "groq", "mistral", "deepseek", "together", "xai",
 	}
 }
 
 // Base returns the base URL of a vendor.
 func (s *Server) Base(name string) string {
 	switch name {
-	case "azure", "azure-dated", "anthropic", "google":
+	case "azure", "azure-dated", "azure-responses", "anthropic", "google":
 		return s.URL + "/" + name
 	}
 	return s.URL + "/" + name + "/v1"
@@ -170,6 +170,7 @@ func vendors() map[string]vendor {
 			name: "azure-dated", path: "/openai/deployments/MODEL/chat/completions", query: "api-version=2024-10-21", keyHeader: "api-key",
 			format: chatFormat{seed: "seed", schemas: true, streamOptions: true},
 		},
+		{name: "azure-responses", path: "/openai/v1/responses", keyHeader: "api-key", format: responsesFormat{}},
 		{
 			name: "anthropic", path: "/v1/messages", keyHeader: "x-api-key", headers: map[string]string{"anthropic-version": "2023-06-01"},
 			format: anthropicFormat{},
@@ -208,7 +209,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 			return
 		}
 	}
-	if v.name == "responses" && r.URL.Path == "/v1/conversations" {
+	if above, ok := strings.CutSuffix(v.path, "responses"); ok && r.URL.Path == above+"conversations" {
 		s.n++
 		id := fmt.Sprintf("conv_%d", s.n)
 		s.responses[id] = true
