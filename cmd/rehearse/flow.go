@@ -72,7 +72,7 @@ type flowSummary struct {
 func validateFlows(env *Env, files []string, format string) error {
 	found := flowValidity{Errors: source.Problems{}, Warnings: source.Problems{}, Flows: []flowSummary{}}
 	for _, file := range files {
-		flows, err := flow.LoadFile(file)
+		flows, err := flow.LoadFile(source.Files{}, file)
 		var problems source.Problems
 		switch {
 		case errors.As(err, &problems):
@@ -164,5 +164,5 @@ func drawGraph(env *Env, g draw.Graph, format, out string) error {
 // flowNamed loads the flow of FILE or FILE#ID.
 func flowNamed(name string) (*flow.Flow, error) {
 	file, id, _ := strings.Cut(name, "#")
-	return setup.LoadFlow(target.FlowConfig{Path: file, ID: id})
+	return setup.LoadFlow(source.Files{}, target.FlowConfig{Path: file, ID: id})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/config"
+	"rehearse/internal/source"
 	"rehearse/internal/target"
 )
 
@@ -24,7 +25,7 @@ targets:
 		t.Fatal(err)
 	}
 	variables := map[string]string{"SET": "set", "EMPTY": "", "BRACES": "{{ message }} ${{ SET }}"}
-	f, err := config.Load(path, target.Kinds(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+	f, err := config.Load(source.Files{}, path, target.Kinds(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}

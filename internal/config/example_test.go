@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/config"
+	"rehearse/internal/source"
 	"rehearse/internal/target"
 )
 
@@ -29,7 +30,7 @@ judge: small
 		fmt.Println(err)
 		return
 	}
-	file, err := config.Load(path, target.Kinds(), os.LookupEnv)
+	file, err := config.Load(source.Files{}, path, target.Kinds(), os.LookupEnv)
 	if err != nil {
 		fmt.Println(err)
 		return

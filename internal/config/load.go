@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,14 +14,14 @@ import (
 const Name = "rehearse.yaml"
 
 // Find returns the path of the configuration file of a folder or of the nearest folder above it; empty when there is none.
-func Find(dir string) string {
-	dir, err := filepath.Abs(dir)
+func Find(files source.Files, dir string) string {
+	dir, err := files.Abs(dir)
 	if err != nil {
 		return ""
 	}
 	for {
 		path := filepath.Join(dir, Name)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		if info, err := files.Stat(path); err == nil && !info.IsDir() {
 			return path
 		}
 		parent := filepath.Dir(dir)
@@ -35,8 +34,8 @@ func Find(dir string) string {
 
 // Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts. For a faulty file, the
 // error is a source.Problems with every fault.
-func Load(path string, kinds Kinds, env Environment) (File, error) {
-	data, err := os.ReadFile(path)
+func Load(files source.Files, path string, kinds Kinds, env Environment) (File, error) {
+	data, err := files.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return File{}, fmt.Errorf("no configuration at %s: check --config", path)

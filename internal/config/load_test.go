@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/config"
+	"rehearse/internal/source"
 	"rehearse/internal/target"
 )
 
@@ -18,7 +19,7 @@ func load(t *testing.T, yaml string) (config.File, error) {
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := config.Load(path, target.Kinds(), os.LookupEnv)
+	f, err := config.Load(source.Files{}, path, target.Kinds(), os.LookupEnv)
 	f.Path, f.Dir = "", ""
 	for name, m := range f.Models {
 		m.Dir = ""
@@ -73,7 +74,7 @@ func TestLoadProblems(t *testing.T) {
 			t.Errorf("Load(%q) = %v, want %q", yaml, err, want)
 		}
 	}
-	if _, err := config.Load(filepath.Join(t.TempDir(), "no.yaml"), target.Kinds(), os.LookupEnv); err == nil || !strings.Contains(err.Error(), "check --config") {
+	if _, err := config.Load(source.Files{}, filepath.Join(t.TempDir(), "no.yaml"), target.Kinds(), os.LookupEnv); err == nil || !strings.Contains(err.Error(), "check --config") {
 		t.Errorf("Load of a missing file = %v", err)
 	}
 }
@@ -88,7 +89,7 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(want, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := config.Find(deep); got != want {
+	if got := config.Find(source.Files{}, deep); got != want {
 		t.Errorf("Find = %q, want %q", got, want)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // Limits of what is read for a fingerprint. Beyond them size and time of a file stand for its content.
@@ -28,11 +28,14 @@ type content struct{ Name, Sum string }
 
 // contents finds and hashes files that definitions name, each once.
 type contents struct {
-	sums         map[string]string // by absolute path
+	from         source.Files
+	sums         map[string]string // by path
 	files, bytes int64
 }
 
-func newContents() *contents { return &contents{sums: map[string]string{}} }
+func newContents(from source.Files) *contents {
+	return &contents{from: from, sums: map[string]string{}}
+}
 
 // named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
 func (c *contents) named(value any, dir string) []content {
@@ -88,7 +91,7 @@ func (c *contents) at(name, dir string, seen map[string]bool, depth int) []conte
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	info, err := os.Stat(path)
+	info, err := c.from.Stat(path)
 	if err != nil || seen[path] || depth > maxNested {
 		return nil
 	}
@@ -98,7 +101,7 @@ func (c *contents) at(name, dir string, seen map[string]bool, depth int) []conte
 	}
 	var found []content
 	// What cannot be read is missed by whoever opens it.
-	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+	_ = c.from.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return nil //nolint:nilerr // as above
@@ -140,7 +143,7 @@ func (c *contents) nested(path string, info fs.FileInfo, seen map[string]bool, d
 	if info.Size() > maxScanned {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := c.from.ReadFile(path)
 	if err != nil {
 		return nil
 	}
@@ -159,7 +162,7 @@ func (c *contents) sum(path string, info fs.FileInfo) string {
 	h := sha256.New()
 	c.files++
 	c.bytes += info.Size()
-	file, err := os.Open(path)
+	file, err := c.from.Open(path)
 	if err == nil && info.Mode().IsRegular() && c.bytes <= maxContentBytes {
 		_, err = io.Copy(h, io.LimitReader(file, maxContentBytes))
 	} else {

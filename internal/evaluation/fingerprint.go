@@ -29,7 +29,7 @@ type fingerprints struct {
 }
 
 func newFingerprints(e *Evaluation) *fingerprints {
-	return &fingerprints{e: e, files: newContents(), parts: map[string]string{}}
+	return &fingerprints{e: e, files: newContents(e.setup.Files), parts: map[string]string{}}
 }
 
 // settled is a test as far as it decides its record. Workers, budget and cache do not.

@@ -1,8 +1,6 @@
 package evaluation
 
 import (
-	"path/filepath"
-
 	"rehearse/internal/grader"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -14,13 +12,13 @@ func Load(names []string, o suite.Options) (suites []*suite.Suite, problems sour
 	o.Kinds = grader.New(grader.Config{})
 	called, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range names {
-		files, err := suite.Find(name)
+		files, err := suite.Find(o.Files, name)
 		if err != nil {
 			problems = append(problems, source.Problem{File: name, Message: err.Error(), Hint: "name a file, a folder or a glob"})
 			continue
 		}
 		for _, file := range files {
-			if path, err := filepath.Abs(file); err == nil {
+			if path, err := o.Files.Abs(file); err == nil {
 				if seen[path] { // named twice, or also by its folder
 					continue
 				}

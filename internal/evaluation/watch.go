@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rehearse/internal/setup"
+	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
 
@@ -68,7 +69,7 @@ func (w *Watch) sum() string {
 	h := sha256.New()
 	folders := map[string]bool{}
 	for _, name := range w.suites {
-		files, err := suite.Find(name)
+		files, err := suite.Find(source.Files{}, name)
 		if err != nil {
 			continue // a suite that is not there now may come back
 		}

@@ -33,15 +33,15 @@ func NewLibrary(flows ...*Flow) (*Library, error) {
 
 // OpenLibrary reads a file of flows, or every .yaml, .yml and .json file of a folder that contains a flow.
 // Other files of a folder are left out. For a broken flow, the error is a source.Problems.
-func OpenLibrary(path string) (*Library, error) {
-	files, single, err := flowFiles(path)
+func OpenLibrary(from source.Files, path string) (*Library, error) {
+	files, single, err := flowFiles(from, path)
 	if err != nil {
 		return nil, err
 	}
 	var flows []*Flow
 	var problems source.Problems
 	for _, file := range files {
-		loaded, err := LoadFile(file)
+		loaded, err := LoadFile(from, file)
 		var faults source.Problems
 		switch {
 		case err == nil:
@@ -65,8 +65,8 @@ func OpenLibrary(path string) (*Library, error) {
 // maxFlowFiles bounds how many files of a folder are read.
 const maxFlowFiles = 10_000
 
-func flowFiles(path string) (files []string, single bool, err error) {
-	err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+func flowFiles(from source.Files, path string) (files []string, single bool, err error) {
+	err = from.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

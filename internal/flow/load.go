@@ -3,7 +3,6 @@ package flow
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,15 +15,15 @@ const maxFlowBytes = 16 << 20
 
 // LoadFile reads every flow of a YAML or JSON file, which may hold several documents.
 // The error is a source.Problems with every fault of the file, or says why the file cannot be read.
-func LoadFile(path string) ([]*Flow, error) {
-	info, err := os.Stat(path)
+func LoadFile(files source.Files, path string) ([]*Flow, error) {
+	info, err := files.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
 	}
 	if info.Size() > maxFlowBytes {
 		return nil, source.Problems{{File: path, Message: fmt.Sprintf("the file is larger than %d MB", maxFlowBytes>>20), Hint: "split it by flow"}}
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
 	}

@@ -92,7 +92,7 @@ func TestOutsideFlows(t *testing.T) {
 		outside = filepath.Join("..", "..", "examples")
 	}
 	for _, path := range filepath.SplitList(outside) {
-		library, err := flow.OpenLibrary(path)
+		library, err := flow.OpenLibrary(source.Files{}, path)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

@@ -43,6 +43,7 @@ func newCommand(a *Args) runner.Grader {
 	if !filepath.IsAbs(dir) {
 		p.dir = filepath.Join(a.Assertion.Dir, dir)
 	}
+	p.dir = a.set.Files.OnDisk(p.dir)
 	if a.set.Environ != nil {
 		p.environ = a.set.Environ(a.node.Value)
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"rehearse/internal/source"
 )
 
 const maxPromptBytes = 256 << 10
@@ -32,7 +33,7 @@ func loadPrompt(a *Args, key, written string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(a.Assertion.Dir, path)
 	}
-	info, err := os.Stat(path)
+	info, err := a.set.Files.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		if isURL || looksLikePath(name) {
 			if err == nil {
@@ -42,7 +43,7 @@ func loadPrompt(a *Args, key, written string) string {
 		}
 		return written
 	}
-	content, err := readPrompt(path)
+	content, err := readPrompt(a.set.Files, path)
 	if err != nil {
 		a.Report(key, "a prompt is a text of at most 256 KB", "cannot read the prompt: %v", err)
 		return ""
@@ -65,8 +66,8 @@ func looksLikePath(text string) bool {
 	return slices.ContainsFunc([]string{"file://", "/", "./", "../"}, begins) || slices.ContainsFunc([]string{".md", ".txt", ".prompt"}, ends)
 }
 
-func readPrompt(path string) (string, error) {
-	data, err := os.ReadFile(path)
+func readPrompt(files source.Files, path string) (string, error) {
+	data, err := files.ReadFile(path)
 	switch data = bytes.TrimPrefix(data, []byte("\ufeff")); {
 	case err != nil:
 		return "", err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -62,14 +61,14 @@ func (a *Args) schemaDocument(n source.Node) (any, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(a.Assertion.Dir, path)
 		}
-		info, err := os.Stat(path)
+		info, err := a.set.Files.Stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("schema file: %w", err)
 		}
 		if !info.Mode().IsRegular() || info.Size() > source.MaxBytes {
 			return nil, fmt.Errorf("schema file %s: not a file of reasonable size", n.Scalar)
 		}
-		data, err := os.ReadFile(path)
+		data, err := a.set.Files.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("schema file: %w", err)
 		}

@@ -49,6 +49,8 @@ const (
 type Config struct {
 	Judge    Judge
 	Embedder Embedder
+	// Files are where schemas and prompts are read from.
+	Files source.Files
 	// HTTP is used by the http grader; nil means that of outbound.Client.
 	HTTP *http.Client
 	// Environ returns the environment of a program of the command grader, in the form of os.Environ: without secrets but those that its

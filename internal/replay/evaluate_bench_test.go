@@ -9,13 +9,14 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/replay"
+	"rehearse/internal/source"
 )
 
 // BenchmarkEvaluate replays the shipped part of STAR in both lanes with the lexical model.
 func BenchmarkEvaluate(b *testing.B) {
 	log := starLog(b)
 	agent := func(name string) replay.Agent {
-		flows, err := flow.LoadFile("../../examples/replay/flows/" + name + ".yaml")
+		flows, err := flow.LoadFile(source.Files{}, "../../examples/replay/flows/"+name+".yaml")
 		if err != nil {
 			b.Fatal(err)
 		}

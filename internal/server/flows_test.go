@@ -20,6 +20,7 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
+	"rehearse/internal/source"
 )
 
 const nodeFlow = `
@@ -64,7 +65,7 @@ func library(t testing.TB) *flow.Library {
 			t.Fatal(err)
 		}
 	}
-	l, err := flow.OpenLibrary(dir)
+	l, err := flow.OpenLibrary(source.Files{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

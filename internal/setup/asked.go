@@ -71,7 +71,7 @@ func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks,
 	}
 	var asks target.Asks
 	for _, one := range library.Sites() {
-		asks.Embeds = asks.Embeds || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(one.KnowledgeBase.Folder)
+		asks.Embeds = asks.Embeds || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(s.Files, one.KnowledgeBase.Folder)
 		if one.Name != name {
 			continue
 		}

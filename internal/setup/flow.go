@@ -23,7 +23,7 @@ func (s *Setup) Flow(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.F
 }
 
 func (s *Setup) flow(m config.Model, c target.FlowConfig, call Call) (*flow.Engine, *flow.Flow, error) {
-	f, err := LoadFlow(c)
+	f, err := LoadFlow(s.Files, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Setup) Engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 }
 
 func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error) {
-	library, err := s.library(knowledgeOf(c))
+	library, err := s.library(knowledgeOf(s.Files, c))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Setup) TargetOf(f *flow.Flow) (config.Model, target.FlowConfig) {
 	for _, name := range Names(s.config.Targets) {
 		t := s.config.Targets[name]
 		c, ok := t.Options.(target.FlowConfig)
-		if !ok || !names(c, f) {
+		if !ok || !s.names(c, f) {
 			continue
 		}
 		c.Path, c.ID = f.File, f.ID
@@ -69,8 +69,8 @@ func (s *Setup) TargetOf(f *flow.Flow) (config.Model, target.FlowConfig) {
 }
 
 // names reports whether the configuration of a target names this flow.
-func names(c target.FlowConfig, f *flow.Flow) bool {
-	library, err := flow.OpenLibrary(c.Path)
+func (s *Setup) names(c target.FlowConfig, f *flow.Flow) bool {
+	library, err := flow.OpenLibrary(s.Files, c.Path)
 	if err != nil {
 		return false
 	}
@@ -89,11 +89,11 @@ func sameFile(a, b string) bool {
 }
 
 // knowledgeOf returns the folder of a flow's knowledge bases: its own, or the one beside the file or folder of flows; empty if there is none.
-func knowledgeOf(c target.FlowConfig) string {
+func knowledgeOf(files source.Files, c target.FlowConfig) string {
 	if c.Knowledge != "" || c.Path == "" {
 		return c.Knowledge
 	}
-	if beside := filepath.Join(FolderOf(c.Path), "knowledge"); isFolder(beside) {
+	if beside := filepath.Join(folderOf(files, c.Path), "knowledge"); isFolder(files, beside) {
 		return beside
 	}
 	return ""
@@ -118,7 +118,10 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 			vectors = nil
 		}
 	}
-	k, err := knowledge.Open(context.Background(), folder, vectors...)
+	if _, err := s.Files.Stat(folder); err != nil { // before its place on the disk is taken
+		return nil, source.Invalid("knowledge: %w", err)
+	}
+	k, err := knowledge.Open(context.Background(), s.Files.OnDisk(folder), vectors...)
 	if err != nil {
 		return nil, source.Invalid("knowledge: %w", err)
 	}
@@ -127,17 +130,19 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 }
 
 // FolderOf returns a folder itself, or the folder of a file.
-func FolderOf(path string) string {
+func FolderOf(path string) string { return folderOf(source.Files{}, path) }
+
+func folderOf(files source.Files, path string) string {
 	if path == "" {
 		return "."
 	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	if info, err := files.Stat(path); err == nil && !info.IsDir() {
 		return filepath.Dir(path)
 	}
 	return path
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
+func isFolder(files source.Files, path string) bool {
+	info, err := files.Stat(path)
 	return err == nil && info.IsDir()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -191,15 +190,15 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	named := m
 	if m.Provider == "scripted" {
 		file, _, _ := strings.Cut(m.Name, "#")
-		key += " " + contentHash(filepath.Join(m.Dir, file))
+		key += " " + s.contentHash(filepath.Join(m.Dir, file))
 		named.Name = filepath.Base(m.Name)
 	}
 	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
 }
 
 // contentHash distinguishes versions of a script.
-func contentHash(path string) string {
-	data, err := os.ReadFile(path)
+func (s *Setup) contentHash(path string) string {
+	data, err := s.Files.ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -210,7 +209,7 @@ func contentHash(path string) string {
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
 	services := outbound.Client(s.services())
-	c := grader.Config{Judge: j, HTTP: services, Environ: s.secrets.Environ}
+	c := grader.Config{Judge: j, Files: s.Files, HTTP: services, Environ: s.secrets.Environ}
 	embedder, err := s.Embedder()
 	if err != nil {
 		return nil, err

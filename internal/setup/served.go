@@ -70,7 +70,7 @@ func (s *Setup) servedFlows(o ServedOptions) (*flow.Engine, error) {
 	}
 	var library *flow.Library
 	if o.Flows != "" {
-		if library, err = flow.OpenLibrary(o.Flows); err != nil {
+		if library, err = flow.OpenLibrary(source.Files{}, o.Flows); err != nil {
 			return nil, source.AsInvalid(err)
 		}
 		for _, f := range library.Flows() {

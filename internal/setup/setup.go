@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +42,8 @@ type Options struct {
 	Log *slog.Logger
 	// Warn gets a sentence about each problem that stops nothing; nil discards it. The sentences contain no secrets.
 	Warn func(text string)
+	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
+	Files source.Files
 	// Config is the configuration file for everything. If it is empty, each folder uses the nearest file above it (At).
 	Config string
 	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
@@ -124,7 +125,7 @@ func Open(o Options) (*Setup, error) {
 		s.secrets = newRedactor(o.Environ)
 	}
 	transport := outbound.Transport()
-	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: os.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text, Warn: s.warnOnce}
+	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: o.Files.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.client = outbound.Client(transport)
 	if err := s.pasted(); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (s *Setup) At(folder string) (*Setup, error) {
 	}
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	return s.configured(config.Find(folder))
+	return s.configured(config.Find(s.Files, folder))
 }
 
 // configured returns the setup of a configuration file; an empty path means no configuration.
@@ -155,7 +156,7 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		found.config, err = config.Load(path, target.Kinds(), s.lookupEnv)
+		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupEnv)
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
 		if err != nil {
@@ -218,7 +219,11 @@ func (s *shared) secret(variable string) string {
 }
 
 // Suites returns the options to load suites with. What they name is learned as secret.
-func (s *shared) Suites() suite.Options { return Suites(s.secrets, s.LookupEnv) }
+func (s *shared) Suites() suite.Options {
+	o := Suites(s.secrets, s.LookupEnv)
+	o.Files = s.Files
+	return o
+}
 
 // Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has to see it. Whoever
 // keeps or shows a reply then masks it. Recordings are masked in any case.

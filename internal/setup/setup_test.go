@@ -159,7 +159,7 @@ func TestTargetOf(t *testing.T) {
 	})
 	s := open(t, setup.Options{Config: filepath.Join(dir, "rehearse.yaml")}, nil)
 	bare := open(t, setup.Options{}, nil)
-	library, err := flow.OpenLibrary(filepath.Join(dir, "flows/tea.flow.yaml"))
+	library, err := flow.OpenLibrary(source.Files{}, filepath.Join(dir, "flows/tea.flow.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,14 +168,14 @@ func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	dir := s.options.Prompts
 	if dir == "" && !s.options.InDatabase() {
-		if beside := filepath.Join(FolderOf(s.options.Dir), "prompts"); isFolder(beside) {
+		if beside := filepath.Join(folderOf(s.Files, s.options.Dir), "prompts"); isFolder(s.Files, beside) {
 			dir = beside
 		}
 	}
 	set := &prompt.Set{}
 	from := []string{"built-in"}
 	if dir != "" {
-		set.Source = &prompt.Files{Dir: dir}
+		set.Source = &prompt.Files{Dir: s.Files.OnDisk(dir)}
 		from = append(from, dir)
 	}
 	if !s.LocalPrompt && !s.Dry {
@@ -228,7 +228,7 @@ func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retri
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 		return client, nil
-	case kb.Folder == "" || !isFolder(kb.Folder): // the library has warned of the missing folder
+	case kb.Folder == "" || !isFolder(s.Files, kb.Folder): // the library has warned of the missing folder
 		return nil, nil
 	}
 	library, err := s.Setup.library(filepath.Dir(kb.Folder))

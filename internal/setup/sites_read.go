@@ -32,7 +32,7 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 		if library, err = from.Load(ctx); err != nil {
 			return nil, "", err // a site's Problems are for the user to fix; an unreachable address is not
 		}
-	} else if library, err = site.OpenLibrary(dir); err != nil {
+	} else if library, err = site.OpenLibrary(s.Files, dir); err != nil {
 		return nil, "", source.AsInvalid(err)
 	}
 	s.read[dir] = readSites{library, place}

@@ -117,10 +117,11 @@ func (s *Setup) unaddressed(name string) error {
 func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
+		Files:      s.Files,
 		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
 		Flow:       func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
-		Definition: LoadFlow,
-		Knowledge:  knowledgeOf,
+		Definition: func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
+		Knowledge:  func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
 		SiteAsks:   s.siteAsks,
 		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
 			opened, err := s.sitesAt(c, call)
@@ -168,8 +169,8 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 }
 
 // LoadFlow loads the flow of a target.
-func LoadFlow(c target.FlowConfig) (*flow.Flow, error) {
-	library, err := flow.OpenLibrary(c.Path)
+func LoadFlow(files source.Files, c target.FlowConfig) (*flow.Flow, error) {
+	library, err := flow.OpenLibrary(files, c.Path)
 	if err != nil {
 		return nil, source.AsInvalid(err)
 	}
@@ -204,7 +205,7 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 		return nil, nil //nolint:nilerr // see above
 	}
 	if defined, ok := target.FlowOf(t); ok {
-		return LoadFlow(defined)
+		return LoadFlow(s.Files, defined)
 	}
 	return nil, nil
 }

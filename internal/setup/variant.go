@@ -93,7 +93,7 @@ func over(own, model llm.Request) llm.Request {
 func (v *Variants) flow(id string) (*flow.Flow, error) {
 	if v.library == nil {
 		var err error
-		if v.library, err = flow.OpenLibrary(v.Flows); err != nil {
+		if v.library, err = flow.OpenLibrary(source.Files{}, v.Flows); err != nil {
 			return nil, fmt.Errorf("%w (flows are read from %s; name another folder with --flows)", err, v.Flows)
 		}
 	}

@@ -96,7 +96,7 @@ func isURL(s string) bool {
 
 func (l *loader) attachment(n source.Node, name string, most int64) []byte {
 	path := l.resolve(name)
-	data, err := readBounded(path, most)
+	data, err := readBounded(l.options.Files, path, most)
 	if err != nil {
 		n.Report(fmt.Sprintf("paths start from the suite's folder; files may have up to %d MB", most>>20), "cannot read the attached file: %v", err)
 		return []byte(name)

@@ -17,10 +17,10 @@ import (
 
 // Find returns the suites that an argument of a command names: the file itself, the matches of a glob,
 // or the suites below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .json, .jsonl and .gz), in order of name.
-func Find(arg string) ([]string, error) {
-	info, err := os.Stat(arg)
+func Find(files source.Files, arg string) ([]string, error) {
+	info, err := files.Stat(arg)
 	if err != nil {
-		if matches, globErr := filepath.Glob(arg); globErr == nil && len(matches) > 0 {
+		if matches, globErr := files.Glob(arg); globErr == nil && len(matches) > 0 {
 			return matches, nil
 		}
 		return nil, fmt.Errorf("there is no suite at %s", arg)
@@ -29,7 +29,7 @@ func Find(arg string) ([]string, error) {
 		return []string{arg}, nil
 	}
 	var found []string
-	err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+	err = files.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && looksLikeSuite(d.Name()) {
 			found = append(found, path)
 		}
@@ -70,8 +70,8 @@ func baseName(path string) string {
 }
 
 // open returns the file's content, unpacked if it ends in .gz.
-func open(path string) (io.ReadCloser, error) {
-	f, err := os.Open(path)
+func open(files source.Files, path string) (io.ReadCloser, error) {
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, plainError(err)
 	}
@@ -93,8 +93,8 @@ type gzipFile struct {
 func (g *gzipFile) Close() error { return errors.Join(g.Reader.Close(), g.file.Close()) }
 
 // readBounded reads a whole file of at most that many bytes.
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := open(path)
+func readBounded(files source.Files, path string, most int64) ([]byte, error) {
+	f, err := open(files, path)
 	if err != nil {
 		return nil, err
 	}
@@ -155,13 +155,13 @@ func plainError(err error) error {
 }
 
 // listTests returns the files with tests that path names: itself, a folder's, or a glob's, in order of name.
-func listTests(path string) ([]string, error) {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+func listTests(files source.Files, path string) ([]string, error) {
+	if info, err := files.Stat(path); err == nil && !info.IsDir() {
 		return []string{path}, nil
 	} else if err == nil {
 		path = filepath.Join(path, "*")
 	}
-	matches, err := filepath.Glob(path)
+	matches, err := files.Glob(path)
 	if err != nil {
 		return nil, fmt.Errorf("bad pattern %s: %w", path, err)
 	}

@@ -62,6 +62,8 @@ type Kinds interface {
 // Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of assertion.
 type Options struct {
 	Kinds Kinds
+	// Files are where the suite and what it names are read from.
+	Files source.Files
 	// Getenv looks up the variables of ${{ NAME }}; nil means os.LookupEnv.
 	Getenv func(string) (string, bool)
 	// Seen gets each value that is read, before placeholders are filled: the suite, and one test after another. It may be nil.
@@ -164,13 +166,13 @@ func (l *loader) resolve(name string) string {
 func (l *loader) open(s *Suite) error {
 	switch format(s.File) {
 	case ".jsonl", ".csv":
-		l.external = []*testFile{{name: s.File}}
-		if _, err := os.Stat(s.File); err != nil {
+		l.external = []*testFile{{files: l.options.Files, name: s.File}}
+		if _, err := l.options.Files.Stat(s.File); err != nil {
 			return fileProblem(s.File, plainError(err))
 		}
 		return nil
 	}
-	data, err := readBounded(s.File, source.MaxBytes)
+	data, err := readBounded(l.options.Files, s.File, source.MaxBytes)
 	if err != nil {
 		return fileProblem(s.File, err)
 	}
@@ -264,9 +266,9 @@ const hintTestFiles = "name a .yaml, .jsonl or .csv file, a folder of them, or a
 
 // testFiles returns the files of tests that a path names, from the suite's folder.
 func (l *loader) testFiles(path string) (files []*testFile, err error) {
-	names, err := listTests(l.resolve(strings.TrimPrefix(path, "file://")))
+	names, err := listTests(l.options.Files, l.resolve(strings.TrimPrefix(path, "file://")))
 	for _, name := range names {
-		files = append(files, &testFile{name: name})
+		files = append(files, &testFile{files: l.options.Files, name: name})
 	}
 	return files, err
 }

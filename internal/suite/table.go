@@ -22,9 +22,9 @@ var tableColumns = []string{
 
 // readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;
 // empty cells are absent.
-func readTable(file string) iter.Seq2[source.Value, error] {
+func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
-		f, err := open(file)
+		f, err := open(files, file)
 		if err != nil {
 			yield(source.Value{}, fileProblem(file, err))
 			return

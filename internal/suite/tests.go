@@ -71,7 +71,8 @@ func (l *loader) named(v source.Value) ([]*testFile, error) {
 
 // testFile is a file that holds tests.
 type testFile struct {
-	name string
+	files source.Files
+	name  string
 	// list holds the tests of a YAML or JSON file that was parsed.
 	list   source.Packed
 	parsed bool
@@ -81,13 +82,13 @@ type testFile struct {
 func (f *testFile) read() iter.Seq2[source.Value, error] {
 	switch format(f.name) {
 	case ".jsonl":
-		return readLines(f.name)
+		return readLines(f.files, f.name)
 	case ".csv":
-		return readTable(f.name)
+		return readTable(f.files, f.name)
 	}
 	return func(yield func(source.Value, error) bool) {
 		if !f.parsed {
-			list, err := readList(f.name)
+			list, err := readList(f.files, f.name)
 			if err != nil {
 				yield(source.Value{}, err)
 				return
@@ -103,8 +104,8 @@ func (f *testFile) read() iter.Seq2[source.Value, error] {
 }
 
 // readList reads YAML or JSON: a list of tests, a mapping with tests, or a single test.
-func readList(file string) (source.Packed, error) {
-	data, err := readBounded(file, source.MaxBytes)
+func readList(files source.Files, file string) (source.Packed, error) {
+	data, err := readBounded(files, file, source.MaxBytes)
 	if err != nil {
 		return source.Packed{}, fileProblem(file, err)
 	}
@@ -132,9 +133,9 @@ func readList(file string) (source.Packed, error) {
 }
 
 // readLines reads JSON Lines; empty lines are skipped.
-func readLines(file string) iter.Seq2[source.Value, error] {
+func readLines(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
-		f, err := open(file)
+		f, err := open(files, file)
 		if err != nil {
 			yield(source.Value{}, fileProblem(file, err))
 			return

@@ -164,7 +164,7 @@ func (c CommandConfig) at() string { return text.OneLine(strings.Join(c.Words, "
 
 func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
-	program := Program{Words: c.words, Dir: c.Dir, Env: c.env}
+	program := Program{Words: c.words, Dir: p.Files.OnDisk(c.Dir), Env: c.env}
 	if p.Environ != nil {
 		program.Environ = p.Environ(c.document)
 	}

@@ -23,7 +23,7 @@ func load(t testing.TB, kinds Table, yaml string) (f config.File, file string, e
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err = config.Load(file, kinds, os.LookupEnv)
+	f, err = config.Load(source.Files{}, file, kinds, os.LookupEnv)
 	return f, file, err
 }
 

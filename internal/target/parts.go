@@ -23,6 +23,8 @@ type Parts struct {
 	Definition func(c FlowConfig) (*flow.Flow, error)
 	// Knowledge returns the folder of the knowledge bases that a flow has; empty for none.
 	Knowledge func(c FlowConfig) string
+	// Files say where on the disk programs find what a configuration names.
+	Files source.Files
 	// Site opens a chatbot and returns it with the name of its site.
 	Site func(c SiteConfig) (bot *sitebot.Bot, site string, err error)
 	// SiteAsks returns what a chatbot may ask, without opening it.

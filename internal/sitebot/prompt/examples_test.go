@@ -7,12 +7,13 @@ import (
 
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
 )
 
 // The example sites load, with their instructions, and nothing about them is strange.
 func TestExamples(t *testing.T) {
 	const dir = "../../../examples/sites"
-	l, err := site.OpenLibrary(dir)
+	l, err := site.OpenLibrary(source.Files{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

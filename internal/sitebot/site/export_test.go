@@ -1,11 +1,13 @@
 package site
 
+import "rehearse/internal/source"
+
 // YesWords are the ways to accept a proposal in all languages.
 func YesWords() []string { return inAll(yesWords) }
 
 // LoadFile reads the file of a site as a library reads those of its folder.
 func LoadFile(path string) (*Site, error) {
-	data, err := readFile(path)
+	data, err := readFile(source.Files{}, path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package site
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,15 +24,15 @@ const maxSites = 10_000
 
 // OpenLibrary reads every .yaml, .yml and .json file of a folder that holds a site, one site a file; other files may lie beside them.
 // A path to a file gives a library of one. Faults of all files are one source.Problems.
-func OpenLibrary(dir string) (*Library, error) {
-	files, err := siteFiles(dir)
+func OpenLibrary(from source.Files, dir string) (*Library, error) {
+	files, err := siteFiles(from, dir)
 	if err != nil {
 		return nil, err
 	}
 	var sites []*Site
 	var problems source.Problems
 	for _, file := range files {
-		s, err := loadFrom(file, file == dir)
+		s, err := loadFrom(from, file, file == dir)
 		var faults source.Problems
 		switch {
 		case errors.As(err, &faults):
@@ -54,15 +53,15 @@ func OpenLibrary(dir string) (*Library, error) {
 }
 
 // siteFiles returns the files of a folder that may hold sites, by name.
-func siteFiles(dir string) ([]string, error) {
-	info, err := os.Stat(dir)
+func siteFiles(from source.Files, dir string) ([]string, error) {
+	info, err := from.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sites: %w", err)
 	}
 	if !info.IsDir() {
 		return []string{dir}, nil
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := from.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sites: %w", err)
 	}
@@ -79,8 +78,8 @@ func siteFiles(dir string) ([]string, error) {
 }
 
 // loadFrom reads a file of a folder. It returns nothing for a file that is about something else, unless that one was asked for.
-func loadFrom(file string, asked bool) (*Site, error) {
-	data, err := readFile(file)
+func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
+	data, err := readFile(from, file)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func loadFrom(file string, asked bool) (*Site, error) {
 	if !asked && !aboutSite(root) {
 		return nil, nil // neither a site nor a mistake
 	}
-	return read(file, root)
+	return read(from, file, root)
 }
 
 // siteKeys are found in no other file of this program. A file with one of them is a site, even if its name was forgotten.

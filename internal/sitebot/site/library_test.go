@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
 )
 
 // folder writes files into a folder of their own.
@@ -27,7 +28,7 @@ func TestOpenLibrary(t *testing.T) {
 		"a.yaml": "site: acme.example\naliases: [www.acme.example]", "b.json": `{"site": "b"}`, "c.yml": "site: c",
 		"rehearse.yaml": "target: bot", "README.md": "read", ".hidden.yaml": "site: hidden", "suite.yaml": "tests: []",
 	})
-	l, err := site.OpenLibrary(dir)
+	l, err := site.OpenLibrary(source.Files{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestOpenLibrary(t *testing.T) {
 	if got := len(l.Sites()); got != 3 || len(l.Warnings()) != 0 {
 		t.Errorf("%d sites, warnings %v", got, l.Warnings())
 	}
-	one, err := site.OpenLibrary(filepath.Join(dir, "c.yml"))
+	one, err := site.OpenLibrary(source.Files{}, filepath.Join(dir, "c.yml"))
 	if err != nil || len(one.Sites()) != 1 {
 		t.Errorf("a library of one file: %v, %v", one, err)
 	}
@@ -78,14 +79,14 @@ func TestOpenLibraryProblems(t *testing.T) {
 			[]string{`a.yaml:1:7`, `b.yaml:1:1: sit: unknown key "sit" (did you mean "site"?)`, "b.yaml:1:1: a site needs a name"},
 		},
 	} {
-		_, err := site.OpenLibrary(folder(t, tc.files))
+		_, err := site.OpenLibrary(source.Files{}, folder(t, tc.files))
 		for _, want := range tc.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s:\n got %v\nwant %s", tc.name, err, want)
 			}
 		}
 	}
-	if _, err := site.OpenLibrary(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := site.OpenLibrary(source.Files{}, filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }

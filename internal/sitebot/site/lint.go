@@ -1,7 +1,6 @@
 package site
 
 import (
-	"os"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ func (r *reader) lint(n source.Node) {
 		r.warn(n.Field("content_gating"), "add `asset:` with what visitors get for their e-mail address", "nothing is offered for an e-mail address")
 	}
 	if folder := r.site.KnowledgeBase.Folder; folder != "" {
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		if info, err := r.from.Stat(folder); err != nil || !info.IsDir() {
 			r.warn(n.Field("knowledge_base"), "make the folder, or correct the path; it starts from this file",
 				"there is no folder %s, so answers know nothing", folder)
 		}

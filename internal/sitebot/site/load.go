@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +15,8 @@ import (
 const maxSiteBytes = 1 << 20
 
 // readFile reads a file of bounded size.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+func readFile(from source.Files, path string) ([]byte, error) {
+	info, err := from.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no site at %s: check --sites", path)
@@ -26,7 +25,7 @@ func readFile(path string) ([]byte, error) {
 	case info.Size() > maxSiteBytes:
 		return nil, tooLarge(path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := from.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read a site: %w", err)
 	}
@@ -49,12 +48,12 @@ func Load(file string, data []byte) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(file, root)
+	return read(source.Files{}, file, root)
 }
 
 // read reads a parsed file.
-func read(file string, root source.Value) (*Site, error) {
-	r := &reader{Reader: source.Reader{File: file}, site: fresh(file), fields: map[string]source.Node{}}
+func read(from source.Files, file string, root source.Value) (*Site, error) {
+	r := &reader{from: from, Reader: source.Reader{File: file}, site: fresh(file), fields: map[string]source.Node{}}
 	r.read(r.Node(root, ""))
 	if err := r.Problems.Err(); err != nil {
 		return nil, err
@@ -77,6 +76,7 @@ func fresh(file string) *Site {
 
 // reader reads one site.
 type reader struct {
+	from source.Files
 	source.Reader
 	site     *Site
 	warnings source.Problems
