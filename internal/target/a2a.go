@@ -18,6 +18,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // A2A is an agent of the A2A protocol as a target. It is safe for concurrent use.
@@ -44,7 +45,7 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 	if err != nil {
 		return nil, err
 	}
-	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(t.client, jar), trace: traceID(id)}}
+	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(t.client, jar), trace: trace.ID(id)}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
 		return nil, err

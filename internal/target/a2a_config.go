@@ -48,7 +48,7 @@ func readA2A(n source.Node, _ config.Place) config.Target {
 	pass := func(source.Node) {}
 	fields["kind"], fields["preset"], fields["with"] = pass, pass, readWith
 	fields["url"] = func(n source.Node) { c.URL = n.Text() }
-	fields["headers"] = func(n source.Node) { c.request.headers = r.headers(n) }
+	fields["headers"] = func(n source.Node) { c.request.headers = readHeaders(n, r.scope) }
 	fields["stream"] = func(n source.Node) { c.Stream = n.Bool() }
 	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
 	fields["retry_after_max"] = func(n source.Node) { c.MaxAfter = n.Duration() }

@@ -47,11 +47,6 @@ func (a *answered) fields() map[string]func(source.Node) {
 	return fields
 }
 
-// priced reports whether answers say what they cost, or how many tokens of a known price.
-func (a answered) priced(b Bounds) bool {
-	return a.Cost != nil || a.InputTokens != nil && a.OutputTokens != nil && b.Price.Input != nil && b.Price.Output != nil
-}
-
 // reading reads the events of one answer.
 type reading struct {
 	answered

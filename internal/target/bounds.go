@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"rehearse/internal/answer"
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/source"
@@ -71,4 +72,9 @@ func (b Bounds) cost(reply chat.Reply) chat.Cost {
 		return reply.Cost
 	}
 	return chat.Cost{USD: (*in*float64(reply.Usage.InputTokens) + *out*float64(reply.Usage.OutputTokens)) / 1e6}
+}
+
+// priced reports whether answers say what they cost, or how many tokens of a known price.
+func (b Bounds) priced(s *answer.Spec) bool {
+	return s.Cost != nil || s.InputTokens != nil && s.OutputTokens != nil && b.Price.Input != nil && b.Price.Output != nil
 }

@@ -226,7 +226,7 @@ func (c CommandConfig) message(v *template.Values) ([]byte, error) {
 }
 
 func (c CommandConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.at(), Priced: c.answer.priced(c.Bounds)}, nil
+	return Asks{Server: c.at(), Priced: c.priced(&c.answer.Spec)}, nil
 }
 
 func (CommandConfig) complete() bool { return true }

@@ -1,68 +1,107 @@
 package target
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
+	"net/textproto"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
 	"rehearse/internal/template"
 )
 
-// Headers are the headers of requests, by their names. One that is null takes a default header away.
-type Headers map[string]*template.Template
+// headers are those of a request, by their canonical names.
+type headers []header
 
-func readHeaders(n source.Node, scope template.Scope) Headers {
-	h := Headers{}
-	for name, value := range n.Entries() {
-		if name == "" || strings.Trim(name, tokens) != "" {
-			value.Report("write NAME: value", "%q is no name of a header", name)
-			continue
-		}
-		if value.Kind == source.Null {
-			h[name] = nil
-			continue
-		}
-		h[name] = template.ReadText(value, scope)
-	}
-	return h
+// header is one that a request has. One without a value takes a default header away.
+type header struct {
+	name  string
+	value *template.Template
 }
 
-// tokens are the characters of a header's name (RFC 9110, section 5.6.2).
-const tokens = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// render returns the headers of a request, with those that every request has.
-func (h Headers) render(v *template.Values) (http.Header, error) {
-	rendered := http.Header{}
-	rendered.Set("X-Conversation-Id", headerSafe(v.ConversationID))
-	rendered.Set("traceparent", traceParent(v.ConversationID))
-	for name, value := range h {
-		rendered.Del(name)
-		if value == nil {
+func readHeaders(n source.Node, scope template.Scope) (all headers) {
+	for name, value := range n.Entries() {
+		if !isToken(name) {
+			value.Report("write letters, digits and hyphens", "%q is no name of a header", name)
 			continue
 		}
-		filled, ok, err := value.Text(v, template.Header)
+		h := header{name: textproto.CanonicalMIMEHeaderKey(name)}
+		if value.Kind != source.Null {
+			h.value = template.ReadText(value, scope)
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// isToken reports whether a text can be the name of a header (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	})
+}
+
+// named returns the value of a header. ok is true also of one that is taken away.
+func (h headers) named(name string) (value *template.Template, ok bool) {
+	i := slices.IndexFunc(h, func(h header) bool { return h.name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return h[i].value, true
+}
+
+func (h headers) templates() (all []*template.Template) {
+	for _, one := range h {
+		all = append(all, one.value)
+	}
+	return all
+}
+
+// filledHeaders are headers with the values of a conversation.
+type filledHeaders struct {
+	header http.Header
+	// away are the default headers that are taken away.
+	away map[string]bool
+	// said are the headers that hold values of the conversation.
+	said map[string]string
+}
+
+func (h headers) filled(v *template.Values) (filledHeaders, error) {
+	f := filledHeaders{header: http.Header{}, away: map[string]bool{}, said: map[string]string{}}
+	for _, one := range h {
+		if one.value == nil {
+			f.away[one.name] = true
+			continue
+		}
+		value, ok, err := one.value.Text(v, template.Header)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		if ok {
-			rendered.Set(name, filled)
+			f.header.Set(one.name, value)
+		}
+		if ok && len(one.value.Names()) > 0 {
+			f.said[one.name] = value
 		}
 	}
-	return rendered, nil
+	return f, nil
 }
 
-// traceID returns the trace id of a conversation. It follows from the conversation's own, so that a playback has that of the recording.
-func traceID(conversation string) string {
-	sum := sha256.Sum256([]byte(conversation))
-	return hex.EncodeToString(sum[:16])
-}
-
-// traceParent returns the header by which a request belongs to a conversation's trace (W3C Trace Context, section 3.2).
-func traceParent(conversation string) string {
-	span := make([]byte, 8)
-	_, _ = rand.Read(span) // it never fails
-	return "00-" + traceID(conversation) + "-" + hex.EncodeToString(span) + "-01"
+// on sets the headers of a request: the default ones, pairs of a name and a value, then those that are configured. It returns the host that is
+// configured, empty for none.
+func (f filledHeaders) on(request http.Header, defaults ...[2]string) (host string) {
+	for _, h := range append(defaults, [2]string{"User-Agent", "rehearse"}) {
+		if h[1] != "" && !f.away[http.CanonicalHeaderKey(h[0])] {
+			request.Set(h[0], h[1])
+		}
+	}
+	if f.away["User-Agent"] {
+		request.Set("User-Agent", "") // which sends none
+	}
+	for name, values := range f.header {
+		request[name] = values
+	}
+	host = request.Get("Host")
+	request.Del("Host")
+	return host
 }

@@ -141,7 +141,7 @@ func (s *httpSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 	if reply.TraceID == "" {
 		reply.TraceID = s.trace
 	}
-	s.price(&reply)
+	reply.Cost = s.bounds.cost(reply)
 	s.calls = found.Calls
 	s.heard(message, reply)
 	s.values.History = s.history
@@ -179,16 +179,6 @@ func (s *httpSession) identify(by *agentSession, got httpAnswer, inBody string) 
 	}
 	s.sessionID, s.values.SessionID = id, id
 	return nil
-}
-
-// price adds what the agent's tokens cost where it does not say so itself.
-func (s *httpSession) price(reply *chat.Reply) {
-	in, out := s.bounds.Price.Input, s.bounds.Price.Output
-	if !reply.Cost.Unknown || reply.Usage.Unknown || in == nil || out == nil {
-		return
-	}
-	usd := (float64(reply.Usage.InputTokens)**in + float64(reply.Usage.OutputTokens)**out) / 1e6
-	reply.Cost = chat.Cost{USD: usd}
 }
 
 // SessionID returns the id by which the agent knows the conversation.

@@ -18,7 +18,6 @@ import (
 	"rehearse/internal/answer"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/text"
 	"rehearse/internal/trace"
@@ -165,22 +164,9 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 			accept = "text/event-stream, application/json;q=0.9, */*;q=0.8"
 		}
 	}
-	for _, h := range [][2]string{
-		{"Accept", accept}, {"Content-Type", a.call.media}, {"User-Agent", "rehearse"}, {trace.ConversationHeader, a.values.ConversationID}, {trace.ParentHeader, trace.Parent(a.trace)},
-	} {
-		if h[1] != "" && !a.call.away[http.CanonicalHeaderKey(h[0])] {
-			request.Header.Set(h[0], h[1])
-		}
-	}
-	if a.call.away["User-Agent"] {
-		request.Header.Set("User-Agent", "") // which sends none
-	}
-	for name, values := range a.call.header {
-		request.Header[name] = values
-	}
-	if host := request.Header.Get("Host"); host != "" {
+	if host := a.call.on(request.Header, [2]string{"Accept", accept}, [2]string{"Content-Type", a.call.media},
+		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{trace.ParentHeader, trace.Parent(a.trace)}); host != "" {
 		request.Host = host
-		request.Header.Del("Host")
 	}
 	return request, nil
 }
@@ -191,24 +177,16 @@ const maxReason = 64 << 10
 // refused is the fault of an answer outside 2xx.
 func (a httpAttempt) refused(response *http.Response) *httpFault {
 	f := &httpFault{fault: llm.Refused, status: response.StatusCode}
-	status := fmt.Sprintf(" answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
-	if redirect := outbound.Redirect(response); redirect != "" {
-		f.message = strings.TrimRight(status, " ") + ": " + redirect + ", and a redirect is not followed"
-		return f
-	}
-	switch response.StatusCode {
-	case http.StatusTooManyRequests:
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
 		f.fault, f.again = llm.RateLimited, true
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable:
+	case untaken(response.StatusCode):
 		f.fault, f.again = llm.Unavailable, true
-	case http.StatusGatewayTimeout:
+	case response.StatusCode == http.StatusGatewayTimeout:
 		f.fault, f.again = llm.TimedOut, a.config.Idempotent
 	}
 	f.after = retry.After(response.Header, time.Now())
 	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // the status says enough without a reason that breaks off
-	f.message = strings.TrimRight(status, " ")
-	if said := answer.Reason(reason); said != "" {
-		f.message += ": " + said
-	}
+	f.message = " " + refusal(response, reason)
 	return f
 }

@@ -194,8 +194,7 @@ func (c HTTPConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 }
 
 func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	tokens := c.answer.InputTokens != nil && c.answer.OutputTokens != nil && c.Price.Input != nil && c.Price.Output != nil
-	return Asks{Server: c.URL, Priced: c.answer.Cost != nil || tokens}, nil
+	return Asks{Server: c.URL, Priced: c.priced(c.answer)}, nil
 }
 
 func (HTTPConfig) complete() bool { return true }

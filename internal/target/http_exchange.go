@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -21,13 +20,10 @@ import (
 // httpCall is one request with its values filled in.
 type httpCall struct {
 	method, url string
-	header      http.Header
 	body        string
-	// media is the type of the body, away are the default headers that are taken away.
+	// media is the type of the body.
 	media string
-	away  map[string]bool
-	// said are the headers that hold values of the conversation.
-	said map[string]string
+	filledHeaders
 }
 
 // recordedCall is what a recording knows a request by: neither the host nor headers that are always the same, which hold keys.
@@ -63,7 +59,7 @@ type httpAnswer struct {
 
 // call fills in the values of a request.
 func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
-	c := &httpCall{method: r.method, header: http.Header{}, away: map[string]bool{}, said: map[string]string{}}
+	c := &httpCall{method: r.method}
 	var err error
 	if c.url, _, err = r.url.Text(v, template.Address); err != nil {
 		return nil, err
@@ -75,21 +71,8 @@ func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
 		}
 		c.url = withQuery(c.url, query)
 	}
-	for _, h := range r.headers {
-		if h.value == nil {
-			c.away[h.name] = true
-			continue
-		}
-		value, ok, err := h.value.Text(v, template.Header)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			c.header.Set(h.name, value)
-		}
-		if ok && len(h.value.Names()) > 0 {
-			c.said[h.name] = value
-		}
+	if c.filledHeaders, err = r.headers.filled(v); err != nil {
+		return nil, err
 	}
 	if r.sessionHeader != "" && v.SessionID != "" {
 		c.header.Set(r.sessionHeader, v.SessionID)

@@ -2,7 +2,6 @@ package target
 
 import (
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,9 +16,8 @@ type httpRequest struct {
 	method string
 	url    *template.Template
 	// query is a mapping of parameters, or nil.
-	query *template.Template
-	// headers are by their canonical names; one without a value takes a default header away.
-	headers []httpHeader
+	query   *template.Template
+	headers headers
 	// body is nil for none. A form is a body of parameters.
 	body *template.Template
 	form bool
@@ -27,17 +25,8 @@ type httpRequest struct {
 	sessionHeader string
 }
 
-type httpHeader struct {
-	name  string
-	value *template.Template
-}
-
 func (r *httpRequest) templates() []*template.Template {
-	all := []*template.Template{r.url, r.query, r.body}
-	for _, h := range r.headers {
-		all = append(all, h.value)
-	}
-	return all
+	return append([]*template.Template{r.url, r.query, r.body}, r.headers.templates()...)
 }
 
 func (r *httpRequest) holds(names ...string) bool {
@@ -49,15 +38,6 @@ func (r *httpRequest) names() (names []string) {
 		names = append(names, t.Names()...)
 	}
 	return names
-}
-
-func (r *httpRequest) header(name string) (*template.Template, bool) {
-	for _, h := range r.headers {
-		if h.name == name {
-			return h.value, true
-		}
-	}
-	return nil, false
 }
 
 // requestReader reads the requests of one target.
@@ -86,7 +66,7 @@ func (r *requestReader) fields(q *httpRequest, fields map[string]func(source.Nod
 		q.query = template.Read(n, r.scope)
 	}
 	fields["method"] = func(n source.Node) { q.method = readMethod(n) }
-	fields["headers"] = func(n source.Node) { q.headers = r.headers(n) }
+	fields["headers"] = func(n source.Node) { q.headers = readHeaders(n, r.scope) }
 	fields["body"] = func(n source.Node) { q.body = template.ReadBody(n, r.scope) }
 }
 
@@ -96,29 +76,6 @@ func readMethod(n source.Node) string {
 		n.Report("write GET, POST, PUT, PATCH or DELETE", "%q is no method", n.Scalar)
 	}
 	return method
-}
-
-func (r *requestReader) headers(n source.Node) []httpHeader {
-	var headers []httpHeader
-	for name, value := range n.Entries() {
-		if !isToken(name) {
-			value.Report("write letters, digits and hyphens", "%q is no name of a header", name)
-			continue
-		}
-		h := httpHeader{name: textproto.CanonicalMIMEHeaderKey(name)}
-		if value.Kind != source.Null {
-			h.value = template.ReadText(value, r.scope)
-		}
-		headers = append(headers, h)
-	}
-	return headers
-}
-
-// isToken reports whether a text can be the name of a header (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
 }
 
 // finish joins the address of a request with its path, and settles what depends on its headers.
@@ -132,7 +89,7 @@ func (r *requestReader) settle(q *httpRequest) {
 	if plain, _, err := q.url.Text(&template.Values{}, template.Address); err == nil && !strings.HasPrefix(plain, "[redacted ") && r.written != "" {
 		r.checkAddress(plain)
 	}
-	if kind, ok := q.header("Content-Type"); ok && kind != nil {
+	if kind, ok := q.headers.named("Content-Type"); ok && kind != nil {
 		media, _, _ := kind.Text(&template.Values{}, template.Header)
 		q.form = strings.HasPrefix(strings.ToLower(media), "application/x-www-form-urlencoded")
 	}
@@ -182,7 +139,7 @@ func (r *requestReader) other(n source.Node, more map[string]func(source.Node)) 
 		own := q.headers
 		q.headers = nil
 		for _, h := range r.inherited() {
-			if !slices.ContainsFunc(own, func(o httpHeader) bool { return o.name == h.name }) {
+			if _, has := own.named(h.name); !has {
 				q.headers = append(q.headers, h)
 			}
 		}
@@ -193,10 +150,9 @@ func (r *requestReader) other(n source.Node, more map[string]func(source.Node)) 
 }
 
 // inherited returns the target's own headers but the type of its body. Their faults are reported where they stand.
-func (r *requestReader) inherited() []httpHeader {
-	silent := requestReader{scope: r.scope}
-	if headers := r.base.Field("headers"); headers.Kind == source.Map {
-		return slices.DeleteFunc(silent.headers(headers.To(&source.Reader{})), func(h httpHeader) bool { return h.name == "Content-Type" })
+func (r *requestReader) inherited() headers {
+	if written := r.base.Field("headers"); written.Kind == source.Map {
+		return slices.DeleteFunc(readHeaders(written.To(&source.Reader{}), r.scope), func(h header) bool { return h.name == "Content-Type" })
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ type socket struct {
 
 // dial opens a WebSocket. ctx bounds the handshake only. The answer to a handshake that failed is returned where there is one, with the beginning
 // of its body. Most bounds a message, and all messages that were not taken, in bytes.
-func dial(ctx context.Context, client *http.Client, url string, header http.Header, subprotocols []string, most int) (*socket, *http.Response, error) {
-	conn, answer, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client, HTTPHeader: header, Subprotocols: subprotocols})
+func dial(ctx context.Context, url string, o *websocket.DialOptions, most int) (*socket, *http.Response, error) {
+	conn, answer, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		return nil, answer, err
 	}

@@ -15,6 +15,7 @@ import (
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // spoken is an agent that is spoken with over a wire: what a command and a WebSocket have in common.
@@ -133,7 +134,7 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 	reply.Latency, reply.FirstText, reply.Attempts = took, spokeAfter, 1
 	reply.Cost = s.cost(reply)
 	if s.trace && reply.TraceID == "" {
-		reply.TraceID = traceID(s.values.ConversationID)
+		reply.TraceID = trace.ID(s.values.ConversationID)
 	}
 	s.calls = found.Calls
 	s.heard(message, reply)

@@ -1,9 +1,7 @@
 package target
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,19 +9,20 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"rehearse/internal/answer"
 	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/template"
-	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // handshake says how a WebSocket is opened.
 type handshake struct {
 	client       *http.Client
 	url          *template.Template
-	headers      Headers
+	headers      headers
 	subprotocols []string
 	breaker      *llm.Breaker
 	Bounds
@@ -40,11 +39,14 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 	}
 	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: askedToWait}
 	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (*socket, error) {
-		header, err := h.headers.render(now())
+		v := now()
+		filled, err := h.headers.filled(v)
 		if err != nil {
 			return nil, err
 		}
-		s, answered, err := dial(ctx, h.client, address, header, h.subprotocols, h.MaxBytes)
+		o := websocket.DialOptions{HTTPClient: h.client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
+		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(trace.ID(v.ConversationID))})
+		s, answered, err := dial(ctx, address, &o, h.MaxBytes)
 		if err != nil {
 			return nil, refused(ctx, answered, err)
 		}
@@ -67,9 +69,7 @@ type statusError struct {
 	after  time.Duration
 }
 
-func (e *statusError) Error() string {
-	return fmt.Sprintf("answered %d %s%s", e.status, http.StatusText(e.status), e.says)
-}
+func (e *statusError) Error() string { return e.says }
 
 // Unwrap makes a 504 a time-out.
 func (e *statusError) Unwrap() error {
@@ -95,7 +95,7 @@ func refused(ctx context.Context, answered *http.Response, err error) error {
 	}
 	body, _ := io.ReadAll(answered.Body) // the first kilobyte, which has come
 	if answered.StatusCode/100 != 2 {
-		return statusOf(answered, body)
+		return &statusError{answered.StatusCode, refusal(answered, body), retry.After(answered.Header, time.Now())}
 	}
 	if err := answer.Page(body, answered.Header.Get("Content-Type")); err != nil {
 		return fmt.Errorf("answered %s: %w", answered.Status, err)
@@ -103,45 +103,10 @@ func refused(ctx context.Context, answered *http.Response, err error) error {
 	return fmt.Errorf("answered %s, which opens no WebSocket", answered.Status)
 }
 
-// statusOf returns the error of an answer by its status, with the beginning of what its body says.
-func statusOf(answered *http.Response, body []byte) error {
-	if redirect := outbound.Redirect(answered); redirect != "" {
-		return &statusError{status: answered.StatusCode, says: ": " + redirect + ", which is not followed"}
-	}
-	e := &statusError{status: answered.StatusCode, after: retry.After(answered.Header, time.Now())}
-	if said := messageOf(body); said != "" {
-		e.says = ": " + said
-	}
-	return e
-}
-
-// messageOf returns the message of an error's body, or its beginning.
-func messageOf(body []byte) string {
-	said := string(bytes.ToValidUTF8(body, []byte("\ufffd")))
-	var members map[string]any
-	if json.Unmarshal(body, &members) == nil {
-		if inner, ok := members["error"].(map[string]any); ok {
-			members = inner
-		}
-		for _, name := range []string{"message", "detail", "error", "title"} {
-			if s, ok := members[name].(string); ok && s != "" {
-				said = s
-				break
-			}
-		}
-	}
-	return text.OneLine(said, 200)
-}
-
 // passing reports whether a request that failed cannot have been taken, and may be at another attempt.
 func passing(err error) bool {
 	if answered, ok := errors.AsType[*statusError](err); ok {
-		switch answered.status {
-		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-			http.StatusServiceUnavailable:
-			return true
-		}
-		return false
+		return untaken(answered.status)
 	}
 	return errors.Is(err, errUnreachable)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"rehearse/internal/answer"
@@ -27,7 +26,7 @@ type WebsocketConfig struct {
 
 	// What is compiled of the above does not belong to the definition.
 	url           *template.Template
-	headers       Headers
+	headers       headers
 	body, closing *template.Template
 	greeting      *greeting
 	answer        answered
@@ -113,18 +112,18 @@ func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 }
 
 func (c WebsocketConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL, Priced: c.answer.priced(c.Bounds)}, nil
+	return Asks{Server: c.URL, Priced: c.priced(&c.answer.Spec)}, nil
 }
 
 func (WebsocketConfig) complete() bool { return true }
 
 // placeholders returns all placeholders of what is sent.
 func (c WebsocketConfig) placeholders() []string {
-	all := []*template.Template{c.url, c.body, c.closing}
+	all := append([]*template.Template{c.url, c.body, c.closing}, c.headers.templates()...)
 	if c.greeting != nil {
 		all = append(all, c.greeting.body)
 	}
-	return namesOf(append(all, slices.Collect(maps.Values(c.headers))...))
+	return namesOf(all)
 }
 
 // namesOf returns the placeholders of templates.

@@ -20,6 +20,7 @@ import (
 	"rehearse/internal/outbound"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
+	"rehearse/internal/trace"
 )
 
 // wireParts are parts without a recording.
@@ -138,7 +139,7 @@ func TestWebsocketShort(t *testing.T) {
 	if err != nil || replies[0].Text != "you said one" || replies[1].Text != `you said "two"` {
 		t.Errorf("%+v, %v", replies, err)
 	}
-	if !replies[0].Usage.Unknown || !replies[0].Cost.Unknown || replies[0].TraceID != traceID("c1") {
+	if !replies[0].Usage.Unknown || !replies[0].Cost.Unknown || replies[0].TraceID != trace.ID("c1") {
 		t.Errorf("what is not known: %+v", replies[0])
 	}
 	for range 500 {
@@ -155,7 +156,7 @@ func TestWebsocketHandshake(t *testing.T) {
 	said := make(chan string, 10)
 	address, _ := socketAgent(t, func(ctx context.Context, c *websocket.Conn, r *http.Request) {
 		said <- fmt.Sprint(r.URL.RequestURI(), " ", r.Header.Get("X-Conversation-Id"), " ", r.Header.Get("X-Who"), " ", c.Subprotocol(), " ",
-			strings.HasPrefix(r.Header.Get("traceparent"), "00-"+traceID("c 1")+"-"), " ", r.Header.Get("X-Gone"))
+			strings.HasPrefix(r.Header.Get("traceparent"), "00-"+trace.ID("c 1")+"-"), " ", r.Header.Get("X-Gone"))
 		write(ctx, c, `{"type": "hello"}`)
 		for {
 			_, data, err := c.Read(ctx)
@@ -322,7 +323,7 @@ func TestWebsocketBreaks(t *testing.T) {
 
 func TestWebsocketRefused(t *testing.T) {
 	for says, serve := range map[string]http.HandlerFunc{
-		"answered 302 Found: it redirects to elsewhere.example, which is not followed": func(w http.ResponseWriter, r *http.Request) {
+		"answered 302 Found: it redirects to elsewhere.example, and a redirect is not followed": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.example/x?key=hush", http.StatusFound)
 		},
 		"answered 403 Forbidden: not you": func(w http.ResponseWriter, _ *http.Request) {
