@@ -173,6 +173,9 @@ func (p *Pick) sum(e event) (sum float64, ok bool) {
 // Replied reports whether a reply has been found.
 func (r *Reading) Replied() bool { return r.whole != nil || r.spoke }
 
+// Called reports whether any new tool call has been found.
+func (r *Reading) Called() bool { return len(r.newCalls()) > 0 }
+
 // Spoken reports whether any text of a reply has been found.
 func (r *Reading) Spoken() bool { return r.pieces.Len() > 0 || r.whole != nil && *r.whole != "" }
 

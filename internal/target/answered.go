@@ -13,9 +13,9 @@ import (
 // answered says how the events of an answer are read.
 type answered struct {
 	answer.Spec
-	// everySession is true where each answer may name another session.
-	everySession bool
-	form         form
+	// session is where the agent gives its id of the conversation; nil where it gives none.
+	session *agentSession
+	form    form
 }
 
 // form is what one event is.
@@ -36,10 +36,14 @@ const (
 func (a *answered) fields() map[string]func(source.Node) {
 	fields := a.Fields()
 	fields["session"] = func(n source.Node) {
+		every := false
 		n.Read(map[string]func(source.Node){
 			"path":   func(n source.Node) { a.Session = answer.ReadPick(n) },
-			"update": func(n source.Node) { a.everySession = n.OneOf("first", "every") == "every" },
+			"update": func(n source.Node) { every = n.OneOf("first", "every") == "every" },
 		})
+		if a.Session != nil {
+			a.session = &agentSession{path: a.Session, every: every}
+		}
 		if n.Kind == source.Map && !n.Has("path") {
 			n.Report("add `path:`, such as $.session_id", "the session has no path")
 		}

@@ -21,6 +21,8 @@ type event struct {
 // exchanged is what is recorded of an exchange with an agent that answers with events.
 type exchanged struct {
 	Events []event `json:"events"`
+	// Session is the agent's id of the conversation from the handshake of a WebSocket.
+	Session string `json:"session,omitempty"`
 }
 
 // agent is an agent as a model: the last message of a request is what it is sent, and the text of the reply are the events that it answers with.
@@ -30,13 +32,13 @@ type agent struct {
 	name, at string
 	// wrap wraps a model in the recording, if there is one.
 	wrap func(name string, m llm.Model) llm.Model
-	ask  func(ctx context.Context, request string) ([]event, error)
+	ask  func(ctx context.Context, request string) (exchanged, error)
 }
 
 // Generate asks the agent. Its failure is an *llm.Error, unless ctx ended it.
 func (a agent) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	started := time.Now()
-	events, err := a.ask(ctx, r.Messages[len(r.Messages)-1].Content.Text)
+	x, err := a.ask(ctx, r.Messages[len(r.Messages)-1].Content.Text)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return chat.Reply{}, ctx.Err()
@@ -45,24 +47,23 @@ func (a agent) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) 
 	case err != nil:
 		return chat.Reply{}, &llm.Error{Fault: llm.Malformed, Model: a.at, Message: err.Error(), Attempts: 1, Err: err}
 	}
-	text, err := json.Marshal(exchanged{events})
+	text, err := json.Marshal(x)
 	return chat.Reply{Text: string(text), Latency: time.Since(started), Attempts: 1}, err
 }
 
-// exchange sends a request and returns the events of the answer. A failure names the agent, and is the same live and from a recording.
-func (a agent) exchange(ctx context.Context, request string) (events []event, took time.Duration, err error) {
+// exchange sends a request and returns the answer. A failure names the agent, and is the same live and from a recording.
+func (a agent) exchange(ctx context.Context, request string) (x exchanged, took time.Duration, err error) {
 	reply, err := a.wrap(a.name, a).Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, request)}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
-		return nil, 0, &agentFailure{a.at, failed}
+		return x, 0, &agentFailure{a.at, failed}
 	}
 	if err != nil {
-		return nil, 0, err
+		return x, 0, err
 	}
-	var x exchanged
 	if err := json.Unmarshal([]byte(reply.Text), &x); err != nil {
-		return nil, 0, fmt.Errorf("read the recorded answer of %s: %w", a.at, err)
+		return x, 0, fmt.Errorf("read the recorded answer of %s: %w", a.at, err)
 	}
-	return x.Events, reply.Latency, nil
+	return x, reply.Latency, nil
 }
 
 // agentFailure is a failed exchange with the agent's address and what went wrong.

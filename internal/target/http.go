@@ -165,17 +165,15 @@ func (s *httpSession) keepID(got httpAnswer, found answer.Found) error {
 }
 
 func (s *httpSession) identify(by *agentSession, got httpAnswer, inBody string) error {
-	id, where := inBody, ""
+	id := inBody
 	switch {
 	case by.header != "":
-		id, where = got.Header, "in the header "+by.header
+		id = got.Header
 	case by.cookie != "":
-		id, where = got.Cookie, "in the cookie "+by.cookie
-	default:
-		where = "at " + by.path.Path
+		id = got.Cookie
 	}
 	if id == "" {
-		return fmt.Errorf("no session id %s", where)
+		return fmt.Errorf("no session id %s", by.where())
 	}
 	s.sessionID, s.values.SessionID = id, id
 	return nil

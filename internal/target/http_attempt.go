@@ -106,17 +106,8 @@ func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, er
 
 // takeID keeps what bears the session's id.
 func (a httpAttempt) takeID(response *http.Response, got *httpAnswer) {
-	by := a.config.givenBy()
-	if by == nil {
-		return
-	}
-	if by.header != "" {
-		got.Header = response.Header.Get(by.header)
-	}
-	for _, cookie := range response.Cookies() {
-		if cookie.Name == by.cookie {
-			got.Cookie = cookie.Value
-		}
+	if by := a.config.givenBy(); by != nil {
+		got.Header, got.Cookie = by.borne(response)
 	}
 }
 

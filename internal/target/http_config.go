@@ -46,14 +46,6 @@ type httpOpen struct {
 	text *answer.Pick
 }
 
-// agentSession says where the agent gives its id of the conversation.
-type agentSession struct {
-	path           *answer.Pick
-	header, cookie string
-	// every is true where each answer gives one anew.
-	every bool
-}
-
 func httpKind() Kind {
 	return Kind{Name: "http", Doc: "any agent behind HTTP", Short: "http://… or https://…", read: readHTTP, stands: func(text string) (map[string]any, bool) {
 		return map[string]any{"url": text}, strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
@@ -126,26 +118,6 @@ func scopeOf(n source.Node) template.Scope {
 	var s template.Scope
 	if with := n.Field("with"); with.Kind == source.Map {
 		s.With = with.Value
-	}
-	return s
-}
-
-func readSession(n source.Node) *agentSession {
-	s := &agentSession{}
-	n.Read(map[string]func(source.Node){
-		"path":   func(n source.Node) { s.path = answer.ReadPick(n) },
-		"header": func(n source.Node) { s.header = n.Text() },
-		"cookie": func(n source.Node) { s.cookie = n.Text() },
-		"update": func(n source.Node) { s.every = n.OneOf("first", "every") == "every" },
-	})
-	given := 0
-	for _, has := range []bool{s.path != nil, s.header != "", s.cookie != ""} {
-		if has {
-			given++
-		}
-	}
-	if n.Kind == source.Map && given != 1 {
-		n.Report("write {path: PATH}, {header: NAME} or {cookie: NAME}", "a session id comes from one place")
 	}
 	return s
 }

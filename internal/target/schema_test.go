@@ -28,7 +28,7 @@ func probes() map[string]string {
 		"answer_keys": in(http, "answer: {"+key+"}"), "pick_when": in(http, "answer: {text: {"+key+"}}"), "tool_calls": in(http, "answer: {tool_calls: {"+key+"}}"),
 		"usage": in(http, "answer: {usage: {"+key+"}}"), "stream_keys": in(http, "stream: {"+key+"}"), "stream_end": in(http, "stream: {end: {"+key+"}}"),
 		"session": in(http, "session: {"+key+"}"), "open": in(http, "open: {"+key+"}"), "close": in(http, "close: {"+key+"}"),
-		"completion_judge": in(http, "complete_when: {"+key+"}"), "websocket_session": in(socket, "session: {"+key+"}"),
+		"completion_judge": in(http, "complete_when: {"+key+"}"), "command_session": "targets: {a: {kind: command, session: {" + key + "}}}",
 		"websocket_open": in(socket, "open: {"+key+"}"), "websocket_close": in(socket, "close: {"+key+"}"),
 		"memory": "targets: {a: {kind: flow, memory: {" + key + "}}}", "limits": "targets: {a: {kind: flow, limits: {" + key + "}}}",
 	}

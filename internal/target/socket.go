@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"rehearse/internal/inbox"
+	"rehearse/internal/text"
 )
 
 // socketGrace is how long the other side may take to answer the end of a conversation.
@@ -19,6 +21,10 @@ const socketGrace = 2 * time.Second
 type socket struct {
 	conn *websocket.Conn
 	box  *inbox.Box
+	// session is the agent's id of the conversation from the handshake; empty where it gives none there.
+	session string
+	// silent is true of another side that has left a ping unanswered.
+	silent bool
 	// hangUp closes the connection at once; ended is closed when nobody reads any more.
 	hangUp context.CancelFunc
 	ended  chan struct{}
@@ -52,14 +58,17 @@ func (s *socket) listen(ctx context.Context, most int) error {
 		case errors.Is(err, websocket.ErrMessageTooBig):
 			return fmt.Errorf("%w %d bytes", inbox.ErrTooLong, most)
 		case orderly && closed.Reason != "":
-			return fmt.Errorf("the WebSocket broke off: closed with %d, %s", closed.Code, closed.Reason)
+			return fmt.Errorf("the WebSocket broke off: closed with %d, %s", closed.Code, shown(closed.Reason))
 		case orderly:
 			return fmt.Errorf("the WebSocket broke off: closed with %d", closed.Code)
 		default:
-			return fmt.Errorf("the WebSocket broke off: %w", err)
+			return fmt.Errorf("the WebSocket broke off: %s", shown(err.Error()))
 		}
 	}
 }
+
+// shown returns what the other side, or an error about it, says: in one line, without what a terminal would obey.
+func shown(said string) string { return text.OneLine(strings.ToValidUTF8(said, "\ufffd"), 200) }
 
 // send sends a text message. That the connection has ended is no error: whoever waits for an answer is told.
 func (s *socket) send(ctx context.Context, data []byte) error {
@@ -74,10 +83,24 @@ func (s *socket) write(ctx context.Context, data []byte) error {
 	return s.conn.Write(ctx, websocket.MessageText, data)
 }
 
+// settleTime bounds the wait for the answer to a ping.
+const settleTime = time.Second
+
+// settle waits until all messages have been read that the other side sent before it answered a ping. A side that answers none is not asked again.
+func (s *socket) settle(ctx context.Context) {
+	if s.silent {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	_ = s.conn.Ping(limited) // a connection that has ended is found when a message is awaited
+	s.silent = limited.Err() != nil
+}
+
 // next returns the next message.
 func (s *socket) next(ctx context.Context) ([]byte, error) { return s.box.Next(ctx) }
 
-// unread returns the messages that were not taken, after close also those that came before the other side's goodbye.
+// unread returns the messages that were not taken.
 func (s *socket) unread() [][]byte { return s.box.Waiting() }
 
 // close says goodbye and closes the connection. It returns when nothing of it is left.

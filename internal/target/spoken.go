@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/template"
-	"rehearse/internal/text"
 	"rehearse/internal/trace"
 )
 
@@ -24,12 +22,16 @@ type spoken struct {
 	kind, at string
 	// begin opens the wire of a conversation; now returns the values of the turn under way. A conversation that is played from a recording has none.
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
+	// opening returns what a recording knows the opening of a conversation by; nil for a constant.
+	opening func(v *template.Values) (string, error)
 	// message returns what is sent for a turn.
 	message func(v *template.Values) ([]byte, error)
 	answer  answered
 	// greeting comes before the first turn, closing is sent after the last one; nil for none.
 	greeting *greeting
 	closing  *template.Template
+	// apart is true where each turn has a wire of its own, so that a late answer cannot be taken for another turn's.
+	apart bool
 	// trace is true of an agent that is told the conversation's trace.
 	trace bool
 	warn  func(text string)
@@ -52,13 +54,21 @@ func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 	if err != nil {
 		return nil, err
 	}
-	if t.answer.Session == nil {
+	if t.answer.session == nil {
 		talk.values.SessionID = id
 	}
 	s := &spokenSession{spoken: t, talk: talk, now: &talk.values}
-	events, _, err := s.agent(s.open).exchange(ctx, "open")
+	request := "open"
+	if t.opening != nil {
+		if request, err = t.opening(s.now); err != nil {
+			return nil, err
+		}
+	}
+	x, _, err := s.agent(s.open).exchange(ctx, request)
 	if err == nil {
-		s.opened(events)
+		err = s.opened(x)
+	}
+	if err == nil {
 		return s, nil
 	}
 	if s.wire != nil {
@@ -68,16 +78,26 @@ func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 }
 
 // opened takes the session's id from what came before the first turn.
-func (s *spokenSession) opened(events []event) {
+func (s *spokenSession) opened(x exchanged) error {
+	by := s.answer.session
+	if by == nil {
+		return nil
+	}
+	if by.path == nil {
+		if x.Session == "" {
+			return fmt.Errorf("%s: no session id %s", s.at, by.where())
+		}
+		s.values.SessionID = x.Session
+		return nil
+	}
 	r := s.answer.Read(0)
-	for _, e := range events {
+	for _, e := range x.Events {
 		if _, err := r.Add("", []byte(e.Data)); err != nil {
-			return // what is no answer has no id
+			return fmt.Errorf("%s: %w", s.at, err)
 		}
 	}
-	if id := r.Session(); id != "" {
-		s.values.SessionID = id
-	}
+	s.values.SessionID = r.Session()
+	return nil
 }
 
 type spokenSession struct {
@@ -88,42 +108,59 @@ type spokenSession struct {
 	wire wire
 	// calls is the number of tool calls that the next answer may repeat.
 	calls int
+	// late is true once the rest of an answer may still come, so that nobody can say what the next message answers.
+	late bool
 }
 
 // agent returns the agent as one that is asked in its time.
-func (s *spokenSession) agent(ask func(ctx context.Context, request string) ([]event, error)) agent {
-	return agent{name: s.kind, at: s.at, wrap: s.wrap, ask: func(ctx context.Context, request string) ([]event, error) {
+func (s *spokenSession) agent(ask func(ctx context.Context, request string) (exchanged, error)) agent {
+	return agent{name: s.kind, at: s.at, wrap: s.wrap, ask: func(ctx context.Context, request string) (exchanged, error) {
 		limited, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
-		events, err := ask(limited, request)
+		x, err := ask(limited, request)
 		if err != nil && ctx.Err() == nil && limited.Err() != nil {
 			err = &noAnswer{s.Timeout, err}
 		}
-		return events, err
+		return x, err
 	}}
 }
 
-func (s *spokenSession) open(ctx context.Context, _ string) (events []event, err error) {
+func (s *spokenSession) open(ctx context.Context, _ string) (x exchanged, err error) {
 	s.wire, err = s.begin(ctx, func() *template.Values { return s.now })
-	if err != nil || s.greeting == nil {
-		return nil, err
+	if err != nil {
+		return x, err
 	}
-	return s.greet(ctx, s.greeting)
+	if opened, ok := s.wire.(*socket); ok {
+		x.Session = opened.session
+		if x.Session != "" {
+			s.values.SessionID = x.Session // the greeting may hold it
+		}
+	}
+	if s.greeting != nil {
+		x.Events, err = s.greet(ctx, s.greeting)
+	}
+	return x, err
 }
 
 // Send says the message and reads the answer to its end.
 func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}, Attempts: 1}
+	if s.late {
+		return unknown, fmt.Errorf("%s: an earlier message was not answered to its end, and what comes now may belong to it: begin a new conversation", s.at)
+	}
 	s.now = s.ask(message)
 	request, err := s.message(s.now)
 	if err != nil {
 		return unknown, err
 	}
-	events, took, err := s.agent(s.talkOver).exchange(ctx, string(request))
+	s.settle(ctx)
+	x, took, err := s.agent(s.talkOver).exchange(ctx, string(request))
 	if err != nil {
+		s.late = !s.apart
 		return unknown, err
 	}
-	found, spokeAfter, err := s.answer.read(events, s.calls)
+	found, spokeAfter, err := s.answer.read(x.Events, s.calls)
+	s.late = err != nil && s.answer.ends() && !errors.Is(err, answer.ErrNoReply)
 	if err == nil {
 		err = s.known(found.Session)
 	}
@@ -143,50 +180,28 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 
 // known keeps the agent's id of the conversation.
 func (s *spokenSession) known(id string) error {
-	switch {
-	case s.answer.Session == nil:
-	case id != "" && (s.values.SessionID == "" || s.answer.everySession):
-		s.values.SessionID = id
-	case s.values.SessionID == "":
-		return fmt.Errorf("no session id at %s", s.answer.Session.Path)
+	by := s.answer.session
+	if by == nil || by.path == nil || s.values.SessionID != "" && !by.every {
+		return nil
 	}
+	if id == "" {
+		return fmt.Errorf("no session id %s", by.where())
+	}
+	s.values.SessionID = id
 	return nil
 }
 
 // talkOver sends a message over the wire and returns the events that answer it.
-func (s *spokenSession) talkOver(ctx context.Context, request string) ([]event, error) {
+func (s *spokenSession) talkOver(ctx context.Context, request string) (x exchanged, err error) {
 	if err := s.unasked(); err != nil {
-		return nil, err
+		return x, err
 	}
 	started := time.Now()
 	if err := s.wire.send(ctx, []byte(request)); err != nil {
-		return nil, s.bounded(err)
+		return x, s.bounded(err)
 	}
-	return s.listen(ctx, started, s.answer.begin(s.calls))
-}
-
-// unasked returns an error if the agent has spoken since its last answer: it would be taken for the answer to the message that is sent next.
-func (s *spokenSession) unasked() error {
-	said := s.more()
-	switch {
-	case said == "":
-		return nil
-	case s.values.Turn == 0:
-		return fmt.Errorf("it spoke before the first message: %s: wait for that with `open: {wait: …}` or `prompt:`", said)
-	}
-	return fmt.Errorf("it spoke on after its answer: %s: say where an answer ends, with `stream: {end: …}` or `until:`", said)
-}
-
-// more returns the first reply that nobody has asked for; empty when there is none. Messages in which nothing is found are passed over.
-func (s *spokenSession) more() string {
-	for _, data := range s.wire.unread() {
-		r := s.answer.begin(s.calls)
-		_, _ = r.take(event{Data: string(data)}) // what cannot be read is no reply
-		if r.first != nil || r.Replied() || r.Spoken() {
-			return text.OneLine(string(bytes.ToValidUTF8(data, []byte("\ufffd"))), 200)
-		}
-	}
-	return ""
+	x.Events, err = s.listen(ctx, started, s.answer.begin(s.calls))
+	return x, err
 }
 
 // listen returns the events up to the one with which a reading is done.
@@ -230,40 +245,3 @@ func (s *spokenSession) bounded(err error) error {
 
 // SessionID returns the agent's id of the conversation.
 func (s *spokenSession) SessionID() string { return s.values.SessionID }
-
-// closingTime bounds the message after the last turn.
-const closingTime = 5 * time.Second
-
-// Close ends the conversation and waits until nothing of it is left.
-func (s *spokenSession) Close() error {
-	if s.wire == nil {
-		return nil
-	}
-	if s.closing != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closingTime)
-		defer cancel()
-		message, err := rendered(s.closing, s.now)
-		if w, ok := s.wire.(*socket); ok && err == nil {
-			err = w.write(ctx, message)
-		}
-		if err != nil {
-			s.tell(fmt.Sprintf("could not be closed: %v", err))
-		}
-	}
-	said := s.more()
-	s.wire.close()
-	if _, ok := s.wire.(*socket); ok && said == "" && s.closing == nil {
-		said = s.more() // what came before the other side's goodbye
-	}
-	if said != "" && s.values.Turn > 0 {
-		s.tell("has a message after its last answer, so that answers may belong to other messages: " + said)
-	}
-	return nil
-}
-
-// tell warns of something about the conversation.
-func (s *spokenSession) tell(what string) {
-	if s.warn != nil {
-		s.warn(fmt.Sprintf("%s: the conversation %s %s", s.at, s.values.ConversationID, what))
-	}
-}

@@ -1,11 +1,14 @@
 package target
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"rehearse/internal/answer"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/template"
 	"rehearse/internal/trace"
@@ -24,7 +28,10 @@ type handshake struct {
 	url          *template.Template
 	headers      headers
 	subprotocols []string
-	breaker      *llm.Breaker
+	// session is where the agent gives its id of the conversation; nil where it gives none.
+	session    *agentSession
+	withoutJar bool
+	breaker    *llm.Breaker
 	Bounds
 }
 
@@ -37,6 +44,14 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 	if err := h.breaker.Begin(); err != nil {
 		return nil, fmt.Errorf("it %w", err)
 	}
+	client := h.client
+	if !h.withoutJar {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			return nil, err
+		}
+		client = outbound.WithCookies(h.client, jar)
+	}
 	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: askedToWait}
 	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (*socket, error) {
 		v := now()
@@ -44,11 +59,15 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		if err != nil {
 			return nil, err
 		}
-		o := websocket.DialOptions{HTTPClient: h.client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
+		o := websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
 		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(trace.ID(v.ConversationID))})
 		s, answered, err := dial(ctx, address, &o, h.MaxBytes)
 		if err != nil {
 			return nil, refused(ctx, answered, err)
+		}
+		if h.session != nil {
+			header, cookie := h.session.borne(answered)
+			s.session = cmp.Or(header, cookie)
 		}
 		return s, nil
 	})
@@ -57,6 +76,28 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		return nil, err
 	}
 	return s, nil
+}
+
+// opening returns what a recording knows the opening of a conversation by: as for a request of HTTP, neither the host nor headers that are always the
+// same.
+func (h *handshake) opening(g *greeting, v *template.Values) (string, error) {
+	c := httpCall{method: http.MethodGet}
+	var err error
+	if c.url, _, err = h.url.Text(v, template.Address); err != nil {
+		return "", err
+	}
+	if c.filledHeaders, err = h.headers.filled(v); err != nil {
+		return "", err
+	}
+	if g != nil && g.body != nil {
+		said, err := rendered(g.body, v)
+		if err != nil {
+			return "", err
+		}
+		c.body = string(said)
+	}
+	known, err := json.Marshal(c.recorded())
+	return string(known), err
 }
 
 // errUnreachable is an agent to which there is no connection.
@@ -88,10 +129,10 @@ func refused(ctx context.Context, answered *http.Response, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: %w", errUnreachable, err)
+		return fmt.Errorf("%w: %s", errUnreachable, shown(err.Error()))
 	}
 	if answered.StatusCode == http.StatusSwitchingProtocols {
-		return fmt.Errorf("the WebSocket's handshake failed: %w", err)
+		return fmt.Errorf("the WebSocket's handshake failed: %s", shown(err.Error()))
 	}
 	body, _ := io.ReadAll(answered.Body) // the first kilobyte, which has come
 	if answered.StatusCode/100 != 2 {
@@ -130,12 +171,16 @@ func (s *spokenSession) greet(ctx context.Context, g *greeting) ([]event, error)
 	}
 	started := time.Now()
 	var events []event
+	r := s.answer.Read(0)
 	for size := 0; g.wait != nil; {
 		e, err := s.hear(ctx, started, &size)
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, e)
+		if _, err := r.Add("", []byte(e.Data)); err != nil {
+			return nil, err
+		}
 		if g.wait.Finds([]byte(e.Data)) {
 			break
 		}

@@ -17,14 +17,13 @@ import (
 
 // WebsocketConfig is an agent behind a WebSocket as a target.
 type WebsocketConfig struct {
-	URL          string
-	Subprotocols []string
-	Bounds
-	// The rest is as it is written; nil means the default.
-	Headers, Body, Opening, Closing any
-	Answer, Stream, Session         any
+	// Definition is the mapping that decides what is sent and how the answer is read.
+	Definition any
+	URL        string
+	Bounds     `json:"-"`
 
-	// What is compiled of the above does not belong to the definition.
+	subprotocols  []string
+	withoutJar    bool
 	url           *template.Template
 	headers       headers
 	body, closing *template.Template
@@ -45,38 +44,65 @@ func isWebsocket(address string) bool {
 }
 
 func readWebsocket(n source.Node, _ config.Place) config.Target {
-	c := WebsocketConfig{}
+	c := WebsocketConfig{Definition: definition(n.Value)}
 	scope := scopeOf(n)
 	fields := c.attempts()
 	maps.Copy(fields, c.answer.fields())
 	fields["kind"], fields["with"] = func(source.Node) {}, readWith
 	fields["url"] = func(n source.Node) { c.URL, c.url = n.Text(), readAddress(n, scope, "ws", "wss") }
-	fields["headers"] = func(n source.Node) { c.Headers, c.headers = n.Any(), readHeaders(n, scope) }
-	fields["subprotocols"] = func(n source.Node) { c.Subprotocols = n.Texts() }
-	fields["body"] = func(n source.Node) { c.Body, c.body = n.Any(), template.ReadBody(n, scope) }
+	fields["headers"] = func(n source.Node) { c.headers = readHandshake(n, scope) }
+	fields["subprotocols"] = func(n source.Node) { c.subprotocols = readSubprotocols(n) }
+	fields["body"] = func(n source.Node) { c.body = template.ReadBody(n, scope) }
+	fields["session"] = func(n source.Node) { c.answer.session = readSession(n) }
+	fields["cookies"] = func(n source.Node) { c.withoutJar = !n.Bool() }
 	fields["open"] = func(n source.Node) {
-		c.Opening, c.greeting = n.Any(), &greeting{}
+		c.greeting = &greeting{}
 		n.Read(map[string]func(source.Node){
 			"body": func(n source.Node) { c.greeting.body = template.ReadBody(n, scope) },
 			"wait": func(n source.Node) { c.greeting.wait = answer.ReadPick(n) },
 		})
 	}
 	fields["close"] = func(n source.Node) {
-		c.Closing = n.Any()
 		n.Read(map[string]func(source.Node){"body": func(n source.Node) { c.closing = template.ReadBody(n, scope) }})
 	}
 	n.Read(fields)
-	c.Answer, c.Stream, c.Session = n.Field("answer").Any(), n.Field("stream").Any(), n.Field("session").Any()
 	if !n.Has("url") {
 		n.Report("add `url:`, such as ws://127.0.0.1:8080/chat", "a websocket target needs an address")
 	}
 	if c.body == nil {
-		c.body, _ = template.Of(map[string]any{"message": "{{message}}", "session_id": "{{session_id}}"}, scope)
+		c.body = defaultBody()
 	}
-	if n.Has("session") && !c.body.Holds("session_id") {
-		n.Field("session").Report("add \"{{session_id}}\" to `body`", "the session id is sent back nowhere")
+	if by := c.answer.session; by != nil && by.path != nil {
+		c.answer.Session = by.path
+		if !c.body.Holds("session_id") && !c.closing.Holds("session_id") {
+			n.Field("session").Report("add \"{{session_id}}\" to `body`", "the session id is sent back nowhere")
+		}
 	}
 	return config.Target{Kind: "websocket", Options: c}
+}
+
+// readHandshake reads the headers of a handshake, but for those that make it one.
+func readHandshake(n source.Node, scope template.Scope) headers {
+	all := readHeaders(n, scope)
+	for _, h := range all {
+		switch {
+		case h.name == "Sec-Websocket-Protocol":
+			n.Report("write `subprotocols: [NAME]`", "the subprotocols of a WebSocket have a key of their own")
+		case strings.HasPrefix(h.name, "Sec-Websocket-"), h.name == "Connection", h.name == "Upgrade":
+			n.Report("leave it out", "%s is part of every handshake", h.name)
+		}
+	}
+	return all
+}
+
+func readSubprotocols(n source.Node) []string {
+	names := n.Texts()
+	for _, name := range names {
+		if !isToken(name) {
+			n.Report("write [NAME, …] without spaces and commas", "%q is no name of a subprotocol", name)
+		}
+	}
+	return names
 }
 
 // readWith checks that the values of a target's templates are a mapping.
@@ -103,9 +129,10 @@ func readAddress(n source.Node, scope template.Scope, schemes ...string) *templa
 func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
 	at := text.Address(c.URL)
-	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.Subprotocols, breaker: llm.NewBreaker(), Bounds: bounds}
+	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.subprotocols, session: c.answer.session, withoutJar: c.withoutJar, breaker: llm.NewBreaker(), Bounds: bounds}
 	return &spoken{
 		kind: "websocket", at: at, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
+		opening:  func(v *template.Values) (string, error) { return h.opening(c.greeting, v) },
 		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },
 		greeting: c.greeting, closing: c.closing, trace: true, warn: p.Warn,
 	}, nil
