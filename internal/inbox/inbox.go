@@ -11,6 +11,12 @@ import (
 // ErrTooLong says that more has come than may.
 var ErrTooLong = errors.New("larger than")
 
+// Most is how many lines or messages wait at most: each takes room, also an empty one.
+const Most = 1 << 16
+
+// ErrTooMany says that more than Most have come.
+var ErrTooMany = fmt.Errorf("larger than %d messages", Most)
+
 // Box holds lines or messages in the order in which they came. Any goroutine may put; one takes. Make it with New.
 type Box struct {
 	most int
@@ -26,17 +32,23 @@ type Box struct {
 // New returns a box for at most so many bytes.
 func New(most int) *Box { return &Box{most: most, news: make(chan struct{}, 1)} }
 
-// Put adds a line or message, which the box then owns. One that does not fit is dropped, and fails the box with ErrTooLong.
-func (b *Box) Put(data []byte) {
+// Put adds a line or message, which the box then owns. One that does not fit is dropped, and fails the box with ErrTooLong or ErrTooMany. Nothing fits
+// after a failure: what followed a gap would be taken for what belongs there.
+func (b *Box) Put(data []byte) (fits bool) {
 	b.mu.Lock()
-	if b.bytes+len(data) > b.most {
-		b.mu.Unlock()
-		b.Fail(fmt.Errorf("%w %d bytes", ErrTooLong, b.most))
-		return
+	switch {
+	case b.failed != nil:
+	case b.bytes+len(data) > b.most:
+		b.failed = fmt.Errorf("%w %d bytes", ErrTooLong, b.most)
+	case len(b.held) == Most:
+		b.failed = ErrTooMany
+	default:
+		b.held, b.bytes = append(b.held, data), b.bytes+len(data)
+		fits = true
 	}
-	b.held, b.bytes = append(b.held, data), b.bytes+len(data)
 	b.mu.Unlock()
 	b.tell()
+	return fits
 }
 
 // Fail makes Next return an error once everything that came before it is taken. The first error counts.

@@ -50,3 +50,27 @@ func TestBounds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Nothing is taken from behind a gap, and messages are bounded in their number, too.
+func TestBoxAfterGap(t *testing.T) {
+	b := New(5)
+	if !b.Put([]byte("abcde")) || b.Put([]byte("f")) {
+		t.Error("the bound is not that of the box")
+	}
+	if got, err := b.Next(t.Context()); string(got) != "abcde" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if b.Put([]byte("g")) {
+		t.Error("what came behind the gap fits")
+	}
+	if got, err := b.Next(t.Context()); !errors.Is(err, ErrTooLong) {
+		t.Errorf("%q, %v", got, err)
+	}
+	b = New(5)
+	for range Most {
+		b.Put(nil)
+	}
+	if b.Put(nil) || b.Holds() != Most {
+		t.Errorf("%d empty messages wait", b.Holds())
+	}
+}

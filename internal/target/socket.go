@@ -53,8 +53,9 @@ func (s *socket) listen(ctx context.Context, most int) error {
 		_, data, err := s.conn.Read(ctx)
 		closed, orderly := errors.AsType[websocket.CloseError](err)
 		switch {
+		case err == nil && s.box.Put(data):
 		case err == nil:
-			s.box.Put(data)
+			return nil // the box has failed
 		case errors.Is(err, websocket.ErrMessageTooBig):
 			return fmt.Errorf("%w %d bytes", inbox.ErrTooLong, most)
 		case orderly && closed.Reason != "":
@@ -88,13 +89,18 @@ const settleTime = time.Second
 
 // settle waits until all messages have been read that the other side sent before it answered a ping. A side that answers none is not asked again.
 func (s *socket) settle(ctx context.Context) {
+	select {
+	case <-s.ended:
+		return
+	default:
+	}
 	if s.silent {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	_ = s.conn.Ping(limited) // a connection that has ended is found when a message is awaited
-	s.silent = limited.Err() != nil
+	s.silent = errors.Is(limited.Err(), context.DeadlineExceeded)
 }
 
 // next returns the next message.
@@ -107,7 +113,12 @@ func (s *socket) unread() [][]byte { return s.box.Waiting() }
 func (s *socket) close() {
 	late := time.AfterFunc(socketGrace, s.hangUp)
 	defer late.Stop()
-	_ = s.conn.Close(websocket.StatusNormalClosure, "") // the other side may have gone
+	select {
+	case <-s.ended: // nobody would read the other side's goodbye
+		_ = s.conn.CloseNow()
+	default:
+		_ = s.conn.Close(websocket.StatusNormalClosure, "") // the other side may have gone
+	}
 	s.hangUp()
 	<-s.ended
 }

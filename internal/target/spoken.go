@@ -208,7 +208,7 @@ func (s *spokenSession) talkOver(ctx context.Context, request string) (x exchang
 func (s *spokenSession) listen(ctx context.Context, started time.Time, r reading) ([]event, error) {
 	var events []event
 	for size := 0; ; {
-		e, err := s.hear(ctx, started, &size)
+		e, err := s.hear(ctx, started, &size, len(events))
 		if err != nil {
 			return nil, err
 		}
@@ -220,8 +220,8 @@ func (s *spokenSession) listen(ctx context.Context, started time.Time, r reading
 	}
 }
 
-// hear returns the next event. Size is that of the answer so far.
-func (s *spokenSession) hear(ctx context.Context, started time.Time, size *int) (event, error) {
+// hear returns the next event. Size is that of the answer so far, and before is the number of its events.
+func (s *spokenSession) hear(ctx context.Context, started time.Time, size *int, before int) (event, error) {
 	data, err := s.wire.next(ctx)
 	*size += len(data)
 	switch {
@@ -229,6 +229,8 @@ func (s *spokenSession) hear(ctx context.Context, started time.Time, size *int) 
 		return event{}, s.bounded(err)
 	case *size > s.MaxBytes:
 		return event{}, answer.Large(s.MaxBytes)
+	case before == inbox.Most:
+		return event{}, s.bounded(inbox.ErrTooMany)
 	case !utf8.Valid(data):
 		return event{}, answer.ErrUTF8
 	}
@@ -237,8 +239,11 @@ func (s *spokenSession) hear(ctx context.Context, started time.Time, size *int) 
 
 // bounded names the bound of an answer that is too long.
 func (s *spokenSession) bounded(err error) error {
-	if errors.Is(err, inbox.ErrTooLong) {
+	switch {
+	case errors.Is(err, inbox.ErrTooLong):
 		return answer.Large(s.MaxBytes)
+	case errors.Is(err, inbox.ErrTooMany):
+		return fmt.Errorf("the answer is %w", err)
 	}
 	return err
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -61,9 +63,11 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		}
 		o := websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
 		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(trace.ID(v.ConversationID))})
-		s, answered, err := dial(ctx, address, &o, h.MaxBytes)
+		var reached atomic.Bool // a connection may be made while nobody waits for it any more
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+		s, answered, err := dial(traced, address, &o, h.MaxBytes)
 		if err != nil {
-			return nil, refused(ctx, answered, err)
+			return nil, refused(ctx, answered, reached.Load(), err)
 		}
 		if h.session != nil {
 			header, cookie := h.session.borne(answered)
@@ -120,14 +124,20 @@ func (e *statusError) Unwrap() error {
 	return nil
 }
 
-// refused says why a handshake failed. answered is nil where nothing was answered.
-func refused(ctx context.Context, answered *http.Response, err error) error {
+// errHungUp is an agent that did not answer a handshake to its end.
+var errHungUp = errors.New("the handshake broke off")
+
+// refused says why a handshake failed. Answered is nil where nothing was answered, and reached is false where there was no connection.
+func refused(ctx context.Context, answered *http.Response, reached bool, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the address, whose query may be secret
 	}
 	if answered == nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if reached {
+			return fmt.Errorf("%w: %s", errHungUp, shown(err.Error()))
 		}
 		return fmt.Errorf("%w: %s", errUnreachable, shown(err.Error()))
 	}
@@ -144,12 +154,12 @@ func refused(ctx context.Context, answered *http.Response, err error) error {
 	return fmt.Errorf("answered %s, which opens no WebSocket", answered.Status)
 }
 
-// passing reports whether a request that failed cannot have been taken, and may be at another attempt.
+// passing reports whether a handshake that failed cannot have been taken, and may be at another attempt. No message was said before it.
 func passing(err error) bool {
 	if answered, ok := errors.AsType[*statusError](err); ok {
 		return untaken(answered.status)
 	}
-	return errors.Is(err, errUnreachable)
+	return errors.Is(err, errUnreachable) || errors.Is(err, errHungUp)
 }
 
 // greeting is what is said and awaited before the first turn.
@@ -173,7 +183,7 @@ func (s *spokenSession) greet(ctx context.Context, g *greeting) ([]event, error)
 	var events []event
 	r := s.answer.Read(0)
 	for size := 0; g.wait != nil; {
-		e, err := s.hear(ctx, started, &size)
+		e, err := s.hear(ctx, started, &size, len(events))
 		if err != nil {
 			return nil, err
 		}
