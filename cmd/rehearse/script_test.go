@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rehearse": main})
+	testscript.Main(m, map[string]func(){"rehearse": main, "toolagent": toolAgent})
 }
 
 // TestScripts runs the whole program as testdata/script/*.txtar tell. Besides the usual commands there are
@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
 //	little                  starts little chat agents, each at a path of its own below $AGENTS; see littleAgents
 //	agent                   starts a little agent behind HTTP; sets $AGENT
+//	toolagents              starts agents that call tools over MCP, $TOOLS and $TOOLS_WS
+//	toolagent               is such an agent as a program
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
 func TestScripts(t *testing.T) {
@@ -62,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
+			"toolagents": startToolAgents,
 		},
 	})
 }

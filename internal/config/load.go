@@ -52,7 +52,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment) (File, 
 		fill := filling{env: env}
 		root = fill.value(reader.Node(root, ""))
 		f.unset = fill.unset
-		f.read(reader.Node(root, ""), kinds)
+		f.read(files, reader.Node(root, ""), kinds)
 	}
 	problems := f.decided(reader.Problems)
 	for _, name := range f.Unset("store") {
@@ -63,7 +63,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment) (File, 
 	return f, problems.Err()
 }
 
-func (f *File) read(n source.Node, kinds Kinds) {
+func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 	if n.Has("models") { // first, so that targets and the judge may name them
 		for name, model := range n.Field("models").Entries() {
 			f.Models[name] = f.model(model)
@@ -73,7 +73,7 @@ func (f *File) read(n source.Node, kinds Kinds) {
 		"models": func(source.Node) {},
 		"targets": func(n source.Node) {
 			for name, target := range n.Entries() {
-				f.Targets[name] = kinds.Read(target, Place{f})
+				f.Targets[name] = kinds.Read(target, Place{file: f, Files: files})
 			}
 		},
 		"target":     func(n source.Node) { f.Target = n.Text() },

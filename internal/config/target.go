@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/source"
+	"rehearse/internal/tool"
 )
 
 // Target is a named system under test.
@@ -14,6 +15,8 @@ type Target struct {
 	Model Model
 	// Options are the other settings. Their type is the kind's.
 	Options any
+	// Tools are what the agent is offered over MCP; none for an agent that has its tools elsewhere.
+	Tools tool.Set `json:",omitempty"`
 	Completion
 }
 
@@ -32,7 +35,13 @@ type Kinds interface {
 
 // Place is the configuration in which a target stands. It reads what targets of several kinds have. The zero value is that of a target that no
 // configuration describes: paths begin at the working folder, and there are no models.
-type Place struct{ file *File }
+type Place struct {
+	file *File
+	// Files are where its paths are read from.
+	Files source.Files
+	// MCP is true of a target with tools over MCP: its texts may hold {{mcp_url}}.
+	MCP bool
+}
 
 // Model reads {provider, model, …}, PROVIDER:MODEL or the name of a model.
 func (p Place) Model(n source.Node) Model { return p.file.model(n) }

@@ -70,21 +70,33 @@ type unclosed struct{ io.Writer }
 func (unclosed) Close() error { return nil }
 
 // session returns the tools for one session.
-func (s *Server) session() *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "rehearse", Version: s.version}, &mcp.ServerOptions{HasTools: true})
-	answers := s.set.Begin()
-	for _, t := range s.set {
+func (s *Server) session() *mcp.Server { return offering(s.set, s.version, &session{s, s.set.Begin()}) }
+
+// answerer answers the calls that a server takes.
+type answerer interface {
+	// call answers a call of a tool that is offered. Its error is one of the protocol.
+	call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error)
+	// unknown is told of a call of another tool, before it is refused. Its error refuses it in other words.
+	unknown(name string, args json.RawMessage) error
+}
+
+// offering returns a server of the protocol that offers tools.
+func offering(set tool.Set, version string, a answerer) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "rehearse", Version: version}, &mcp.ServerOptions{HasTools: true})
+	known := map[string]bool{}
+	for _, t := range set {
+		known[t.Name] = true
 		server.AddTool(&mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: inputSchema(t.Parameters)},
 			func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				return s.call(ctx, answers, t.Name, r.Params.Arguments)
+				return a.call(ctx, t.Name, object(r.Params.Arguments))
 			})
 	}
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-			if call, ok := r.(*mcp.CallToolRequest); ok && !s.offers(call.Params.Name) { // which next refuses
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.taken(Call{Tool: call.Params.Name, Args: object(call.Params.Arguments), Error: (&tool.UnknownError{Name: call.Params.Name}).Error()})
+			if call, ok := r.(*mcp.CallToolRequest); ok && !known[call.Params.Name] { // which next refuses
+				if err := a.unknown(call.Params.Name, object(call.Params.Arguments)); err != nil {
+					return nil, err
+				}
 			}
 			return next(ctx, method, r)
 		}
@@ -92,24 +104,28 @@ func (s *Server) session() *mcp.Server {
 	return server
 }
 
-func (s *Server) offers(name string) bool {
-	for _, t := range s.set {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
+// session answers the calls of one session.
+type session struct {
+	*Server
+	answers *tool.Session
+}
+
+func (s *session) unknown(name string, args json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken(Call{Tool: name, Args: args, Error: (&tool.UnknownError{Name: name}).Error()})
+	return nil
 }
 
 // call answers a call. One without a result is an error that the caller's model can read.
-func (s *Server) call(ctx context.Context, answers *tool.Session, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *session) call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer, err := answers.Call(ctx, name, object(args))
+	answer, err := s.answers.Call(ctx, name, args)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	call := Call{Tool: name, Args: object(args), Result: answer.Value}
+	call := Call{Tool: name, Args: args, Result: answer.Value}
 	text := answer.Text()
 	switch {
 	case err != nil:

@@ -14,11 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"rehearse/internal/mcp"
 	"rehearse/internal/source"
 	"rehearse/internal/tool"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func toolSet(t *testing.T, text string) tool.Set {
 	t.Helper()

@@ -21,6 +21,8 @@ type Opening struct {
 	Trial int
 	// ConversationID is new for every conversation and trial: at most 64 letters, digits, - and _.
 	ConversationID string
+	// MCPURL is where the agent finds the tools of the conversation; empty for none. It is the target's to set.
+	MCPURL string
 }
 
 // Session is one live conversation with a target, used by one goroutine at a time.

@@ -103,6 +103,9 @@ type shared struct {
 	// read are the sites of places, which may not be opened yet.
 	read map[string]readSites
 
+	// tools serves tools over MCP to the agents of targets that have some.
+	tools toolHost
+
 	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with the rest.
 	storing sync.Mutex
 	stores  map[string]*store.Store
@@ -273,7 +276,7 @@ func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt
 func (s *Setup) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	var faults []error
+	faults := []error{s.tools.close()}
 	for _, closeIt := range s.last {
 		faults = append(faults, closeIt())
 	}

@@ -136,6 +136,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Limited:  s.models.Limits.Limit,
 		Environ:  s.secrets.Environ,
 		Closing:  s.closing,
+		Tools:    s.tools.get,
 		Playing:  s.tape.playing != nil,
 		Warn:     s.warnOnce,
 		Client:   s.client,

@@ -187,6 +187,7 @@ func (s *a2aSession) answered(ctx context.Context, v *template.Values, turn *a2a
 	if took, err = s.take(ctx, r, v, stream, turn); err != nil {
 		return took, err
 	}
+	ctx = taken(ctx)
 	for polled := 1; ; polled++ {
 		rest, err := turn.AtRest()
 		if rest || err != nil {

@@ -41,9 +41,9 @@ func a2aKind() Kind {
 	}}
 }
 
-func readA2A(n source.Node, _ config.Place) config.Target {
+func readA2A(n source.Node, at config.Place) config.Target {
 	c := A2AConfig{Definition: definition(n.Value)}
-	r := requestReader{scope: scopeOf(n), base: n}
+	r := requestReader{scope: scopeOf(n, at), base: n}
 	fields := c.fields()
 	pass := func(source.Node) {}
 	fields["kind"], fields["preset"], fields["with"] = pass, pass, readWith

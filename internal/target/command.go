@@ -232,6 +232,9 @@ type Program struct {
 // command fills in what a conversation is about.
 func (p Program) command(v *template.Values) (process.Command, error) {
 	c := process.Command{Dir: p.Dir, Env: append([]string{}, p.Environ...)}
+	if v.MCPURL != "" {
+		c.Env = append(c.Env, mcpVariable+"="+v.MCPURL)
+	}
 	for _, word := range p.Words {
 		filled, _, err := word.Text(v, template.Plain)
 		if err != nil {

@@ -51,7 +51,7 @@ func commandKind() Kind {
 
 func readCommand(n source.Node, at config.Place) config.Target {
 	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value}
-	scope := scopeOf(n)
+	scope := scopeOf(n, at)
 	fields := c.fields()
 	maps.Copy(fields, c.answer.fields())
 	fields["kind"], fields["with"] = func(source.Node) {}, readWith
@@ -141,7 +141,7 @@ func (c *CommandConfig) check(n source.Node) {
 	unplaced := []string{"message", "messages", "messages_parts", "turn", "history", "session_id"}
 	hint := "put it into `body`, or add `process: turn`"
 	if c.Process == forAll {
-		unplaced = append(unplaced, "conversation_id", "test_id", "trial", "system")
+		unplaced = append(unplaced, "conversation_id", "test_id", "trial", "system", "mcp_url")
 		hint = "put it into `body`, or choose another `process`"
 	}
 	stray := func(key string, t *template.Template) {

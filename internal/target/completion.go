@@ -1,6 +1,7 @@
 package target
 
 import (
+	"maps"
 	"slices"
 
 	"rehearse/internal/config"
@@ -20,18 +21,23 @@ func readCompletion(n source.Node) (c config.Completion, rest source.Node) {
 		"state_of": func(n source.Node) { c.StateOf = n.Text() },
 		"data_of":  func(n source.Node) { c.DataOf = n.Text() },
 	}
-	own, others := n.Value, n.Value
-	own.Fields, others.Fields = nil, slices.Clone(n.Fields)
-	others.Fields = slices.DeleteFunc(others.Fields, func(f source.Field) bool {
-		_, known := fields[f.Name]
-		if known {
-			own.Fields = append(own.Fields, f)
-		}
-		return known
-	})
-	if len(own.Fields) == 0 {
-		return c, n
+	own, rest := lifted(n, slices.Collect(maps.Keys(fields))...)
+	if len(own.Fields) > 0 {
+		own.Read(fields)
 	}
-	n.With(own).Read(fields)
-	return c, n.With(others)
+	return c, rest
+}
+
+// lifted returns the mapping with the entries of some names, and the one with all others.
+func lifted(n source.Node, names ...string) (own, rest source.Node) {
+	some, others := n.Value, n.Value
+	some.Fields, others.Fields = nil, nil
+	for _, f := range n.Fields {
+		if slices.Contains(names, f.Name) {
+			some.Fields = append(some.Fields, f)
+		} else {
+			others.Fields = append(others.Fields, f)
+		}
+	}
+	return n.With(some), n.With(others)
 }

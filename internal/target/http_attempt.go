@@ -33,6 +33,7 @@ type httpAttempt struct {
 
 // Generate sends the request and returns what is kept of the answer. The error is an *llm.Error, or that of ctx.
 func (a httpAttempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, error) {
+	attempting(ctx)
 	started := time.Now()
 	limited, cancel := context.WithTimeout(ctx, a.bounds.Timeout)
 	defer cancel()

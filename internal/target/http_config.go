@@ -61,7 +61,7 @@ func readHTTP(n source.Node, at config.Place) config.Target {
 	n = overPreset(n)
 	c := HTTPConfig{answer: &answer.Spec{}}
 	c.Definition = definition(n.Value)
-	r := requestReader{scope: scopeOf(n), base: n, trim: trim}
+	r := requestReader{scope: scopeOf(n, at), base: n, trim: trim}
 	fields := c.fields()
 	for name, read := range c.answer.Fields() {
 		fields[name] = read
@@ -114,8 +114,8 @@ func definition(v source.Value) any {
 }
 
 // scopeOf returns what placeholders of a target's texts may name.
-func scopeOf(n source.Node) template.Scope {
-	var s template.Scope
+func scopeOf(n source.Node, at config.Place) template.Scope {
+	s := template.Scope{MCP: at.MCP}
 	if with := n.Field("with"); with.Kind == source.Map {
 		s.With = with.Value
 	}

@@ -53,7 +53,11 @@ func Open(t config.Target, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.open(t.Model, p)
+	opened, err := o.open(t.Model, p)
+	if err != nil || len(t.Tools) == 0 {
+		return opened, err
+	}
+	return &tooled{opened, t.Tools, p}, nil
 }
 
 // AsksOf returns what a target may ask, without opening it.
@@ -107,12 +111,18 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 		return OfModel(at.Addressed(n))
 	}
 	completion, n := readCompletion(n)
+	mcp, n := lifted(n, "mcp")
+	at.MCP = mcp.Has("mcp")
 	kind := kinds.kindOf(n)
 	if n.Has("preset") && presetKind(n.Field("preset").Scalar) != "http" { // it says the kind and no more
 		n = n.With(without(n.Value, "preset"))
 	}
 	t := kind.read(n, at)
 	t.Completion = completion
+	if at.MCP {
+		t.Tools = readTools(mcp.Field("mcp"), at)
+		checkTold(mcp.Field("mcp"), t)
+	}
 	return t
 }
 

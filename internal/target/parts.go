@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
+	"rehearse/internal/mcp"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/source"
 )
@@ -39,6 +40,8 @@ type Parts struct {
 	Environ func(configuration source.Value) []string
 	// Closing keeps what is to be closed in the end.
 	Closing func(func() error)
+	// Tools returns the host of tools over MCP, which it starts on first use.
+	Tools func() (*mcp.Host, error)
 	// Playing is true while a recording is played: nothing is sent.
 	Playing bool
 	// Warn is told of what stops nothing; nil tells nobody.

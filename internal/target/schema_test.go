@@ -28,6 +28,7 @@ func probes() map[string]string {
 		"answer_keys": in(http, "answer: {"+key+"}"), "pick_when": in(http, "answer: {text: {"+key+"}}"), "tool_calls": in(http, "answer: {tool_calls: {"+key+"}}"),
 		"usage": in(http, "answer: {usage: {"+key+"}}"), "stream_keys": in(http, "stream: {"+key+"}"), "stream_end": in(http, "stream: {end: {"+key+"}}"),
 		"session": in(http, "session: {"+key+"}"), "open": in(http, "open: {"+key+"}"), "close": in(http, "close: {"+key+"}"),
+		"mcp":              "targets: {a: {kind: command, command: a, mcp: {" + key + "}}}",
 		"completion_judge": in(http, "complete_when: {"+key+"}"), "command_session": "targets: {a: {kind: command, session: {" + key + "}}}",
 		"websocket_open": in(socket, "open: {"+key+"}"), "websocket_close": in(socket, "close: {"+key+"}"),
 		"memory": "targets: {a: {kind: flow, memory: {" + key + "}}}", "limits": "targets: {a: {kind: flow, limits: {" + key + "}}}",
@@ -70,7 +71,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 		}
 		var keys []string
 		for key := range def.Properties {
-			if _, every := map[string]bool{"complete_when": true, "state_of": true, "data_of": true}[key]; !every {
+			if _, every := map[string]bool{"complete_when": true, "state_of": true, "data_of": true, "mcp": true}[key]; !every {
 				keys = append(keys, key)
 			}
 		}
@@ -104,7 +105,11 @@ func TestSchemaTakesConfigurations(t *testing.T) {
 		`{target: a, targets: {a: {url: "https://x", headers: {A: b, Accept: null}, body: {m: "{{message}}"}, answer: {text: $.a, tool_calls: {path: $.c}}, session: {cookie: id}, stream: {format: sse, end: {data: x}}}}, workers: 3}`: true,
 		`{targets: {a: openai:x, b: {model: openai:y, temperature: 0}, c: {kind: command, command: [a, b]}, d: {url: "http://x", flow_id: f}, e: {url: "ws://x"}}}`:                                                                      true,
 		`{targets: {a: {url: "http://x", preset: openai, with: {model: m}, timeout: 3s}}, judge: {model: openai:x}, models: {m: {model: openai:x}}}`:                                                                                     true,
+		`{targets: {a: {kind: command, command: a, mcp: {tools: [{name: t}]}}, b: {url: "ws://x", headers: {T: "{{mcp_url}}"}, mcp: {tools: [{name: t}]}}}}`:                                                                             true,
 		`{targets: {a: {url: "http://x", bdy: 1}}}`:                         false,
+		`{targets: {a: {kind: flow, flow: f, mcp: {tools: [{name: t}]}}}}`:  false,
+		`{targets: {a: {kind: command, command: a, mcp: {tools: []}}}}`:     false,
+		`{targets: {a: {kind: command, command: a, mcp: {}}}}`:              false,
 		`{targets: {a: {kind: http, url: "http://x", answer: {txt: $.a}}}}`: false,
 		`{workers: 0}`:                    false,
 		`{models: {m: {temperature: 0}}}`: false,

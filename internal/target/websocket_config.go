@@ -43,9 +43,9 @@ func isWebsocket(address string) bool {
 	return ok && (scheme == "ws" || scheme == "wss")
 }
 
-func readWebsocket(n source.Node, _ config.Place) config.Target {
+func readWebsocket(n source.Node, at config.Place) config.Target {
 	c := WebsocketConfig{Definition: definition(n.Value)}
-	scope := scopeOf(n)
+	scope := scopeOf(n, at)
 	fields := c.attempts()
 	maps.Copy(fields, c.answer.fields())
 	fields["kind"], fields["with"] = func(source.Node) {}, readWith

@@ -45,7 +45,9 @@ type Answer struct {
 type UnknownError struct{ Name string }
 
 // Error names the tool.
-func (e *UnknownError) Error() string { return fmt.Sprintf("unknown tool %q", e.Name) }
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("unknown tool %q", text.OneLine(e.Name, 100))
+}
 
 // UnfitError is a call for which no result fits.
 type UnfitError struct {
@@ -69,9 +71,18 @@ func Failure(message string) Answer {
 
 // Call answers a call, after the delay that the result has. The error is an *UnknownError, an *UnfitError, or the context's.
 func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (Answer, error) {
+	r, err := s.Choose(name, args)
+	if err != nil {
+		return Answer{}, err
+	}
+	return r.Give(ctx)
+}
+
+// Choose returns the result that fits a call, and counts it. The error is an *UnknownError or an *UnfitError.
+func (s *Session) Choose(name string, args json.RawMessage) (Result, error) {
 	at := slices.IndexFunc(s.set, func(t Tool) bool { return t.Name == name })
 	if at < 0 {
-		return Answer{}, &UnknownError{name}
+		return Result{}, &UnknownError{name}
 	}
 	given := decoded(args)
 	for i, r := range s.set[at].Results {
@@ -80,15 +91,20 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 			continue
 		}
 		s.used[key]++
-		if err := wait(ctx, r.Delay); err != nil {
-			return Answer{}, err
-		}
-		if r.Error != "" {
-			return Failure(r.Error), nil
-		}
-		return Answer{Value: r.Value}, nil
+		return r, nil
 	}
-	return Answer{}, &UnfitError{name, args}
+	return Result{}, &UnfitError{name, args}
+}
+
+// Give answers with the result, after its delay. The error is the context's.
+func (r Result) Give(ctx context.Context) (Answer, error) {
+	if err := wait(ctx, r.Delay); err != nil {
+		return Answer{}, err
+	}
+	if r.Error != "" {
+		return Failure(r.Error), nil
+	}
+	return Answer{Value: r.Value}, nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {
