@@ -24,6 +24,7 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	web := httptest.NewServer(a)
 	ts.Defer(web.Close)
 	ts.Setenv("AGENT", web.URL)
+	ts.Setenv("THREADS", strings.Replace(web.URL, "127.0.0.1", "localhost", 1))
 }
 
 type littleAgent struct {

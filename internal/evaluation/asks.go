@@ -83,7 +83,9 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 			a.targets[target] = a.add(a.targets[target], "the target "+target, m)
 		}
 		if found.Server != "" {
-			a.targets[target] = with(a.targets[target], found.Server)
+			for _, address := range append([]string{found.Server}, found.Others...) {
+				a.targets[target] = with(a.targets[target], address)
+			}
 			if !found.Priced {
 				a.unpriced = with(a.unpriced, fmt.Sprintf("the target %s: the server at %s does not say what its answers cost", target, found.Server))
 			}

@@ -87,6 +87,9 @@ func (c *contents) at(name, dir string, seen map[string]bool, depth int) []conte
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, '/') {
 		return nil // a word, such as the name of a model
 	}
+	if strings.Trim(name, "./") == "" {
+		return nil // a point or a slash of a text, and not the folder around the suite or all files of the machine
+	}
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

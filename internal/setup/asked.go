@@ -33,6 +33,8 @@ type Asks struct {
 	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a program; empty for other
 	// targets. Priced is true when it says what it costs.
 	Server string
+	// Others are further addresses of that agent, at other hosts.
+	Others []string
 	Priced bool
 }
 
@@ -55,7 +57,11 @@ func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
 	for _, m := range asks.Models {
 		models = append(models, s.asked(m))
 	}
-	return Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}, nil
+	found := Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}
+	for _, address := range asks.Others {
+		found.Others = append(found.Others, text.Address(address))
+	}
+	return found, nil
 }
 
 // siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.

@@ -20,7 +20,7 @@ import (
 // A2AConfig is an agent of the A2A protocol as a target.
 type A2AConfig struct {
 	// Definition is the mapping that decides what is sent.
-	Definition any
+	Definition string
 	// URL is the agent's base, its card or an endpoint without one; a template.
 	URL string
 	// Stream asks for answers as streams, where the agent can.

@@ -3,7 +3,9 @@ package target
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +16,13 @@ import (
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 	"rehearse/internal/template"
+	"rehearse/internal/text"
 )
 
 // HTTPConfig is an agent behind HTTP, as data.
 type HTTPConfig struct {
 	// Definition is the mapping that decides what is sent and how the answer is read.
-	Definition any
+	Definition string
 	// URL is the address of a turn, a template.
 	URL    string
 	Bounds `json:"-"`
@@ -104,13 +107,21 @@ func defaultBody() *template.Template {
 	return t
 }
 
-// definition returns what decides the replies: everything but limits and prices.
-func definition(v source.Value) any {
+// definition returns what decides the replies: everything but limits and prices. It is JSON of several lines, so that fingerprints take none of its
+// texts, such as the path of an address, for the name of a file.
+func definition(v source.Value) string {
 	whole, _ := v.Any().(map[string]any)
 	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} {
 		delete(whole, name)
 	}
-	return whole
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // secrets are found as they are written
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(whole); err != nil { // what a document holds can be encoded
+		panic(err)
+	}
+	return b.String()
 }
 
 // scopeOf returns what placeholders of a target's texts may name.
@@ -166,7 +177,31 @@ func (c HTTPConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 }
 
 func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL, Priced: c.priced(c.answer)}, nil
+	return Asks{Server: c.URL, Others: c.others(), Priced: c.priced(c.answer)}, nil
+}
+
+// others returns the addresses of the requests that open and close a conversation, where they go to another host than the turns.
+func (c HTTPConfig) others() (addresses []string) {
+	hosts := []string{hostOf(c.URL)}
+	add := func(q *httpRequest) {
+		if host := hostOf(q.written); !slices.Contains(hosts, host) {
+			hosts, addresses = append(hosts, host), append(addresses, q.written)
+		}
+	}
+	if c.opening != nil {
+		add(&c.opening.httpRequest)
+	}
+	if c.closing != nil {
+		add(c.closing)
+	}
+	return addresses
+}
+
+// hostOf returns what stands before the path of an address.
+func hostOf(address string) string {
+	scheme, rest, _ := strings.Cut(text.Address(address), "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return strings.ToLower(scheme + "://" + host)
 }
 
 func (HTTPConfig) complete() bool { return true }

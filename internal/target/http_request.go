@@ -15,6 +15,8 @@ import (
 type httpRequest struct {
 	method string
 	url    *template.Template
+	// written is the address as it is written, with its placeholders.
+	written string
 	// query is a mapping of parameters, or nil.
 	query   *template.Template
 	headers headers
@@ -85,6 +87,7 @@ func (r *requestReader) finish(q *httpRequest) {
 }
 
 func (r *requestReader) settle(q *httpRequest) {
+	q.written = r.written
 	q.url = template.Read(r.at.With(source.Value{Kind: source.String, Line: r.at.Line, Column: r.at.Column, Scalar: r.written}), r.scope)
 	if plain, _, err := q.url.Text(&template.Values{}, template.Address); err == nil && !strings.HasPrefix(plain, "[redacted ") && r.written != "" {
 		r.checkAddress(plain)

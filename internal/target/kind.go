@@ -44,6 +44,8 @@ type Asks struct {
 	// Server is the address of an agent that is no model, or its command; empty for other targets. It may hold a password. Priced is true when it says what it
 	// costs, or how many tokens of a known price.
 	Server string
+	// Others are addresses at other hosts than that of Server which are asked as well. They may hold passwords, too.
+	Others []string
 	Priced bool
 }
 

@@ -188,7 +188,13 @@ func TestDefinitionOfHTTP(t *testing.T) {
 	}
 	for _, other := range []string{
 		`{url: "http://y", body: {m: "{{message}}"}}`, `{url: "http://x", body: {n: "{{message}}"}}`, `{url: "http://x", body: {m: "{{message}}"}, answer: $.a}`,
-		`{url: "http://x", body: {m: "{{message}}"}, timeout: 3s}`,
+		`{url: "http://x", body: {m: "{{message}}"}, timeout: 3s}`, `{url: "http://x", body: {m: "{{message}}"}, path: /a}`,
+		`{url: "http://x", body: {m: "{{message}}"}, query: {a: b}}`, `{url: "http://x", body: {m: "{{message}}"}, method: PUT}`,
+		`{url: "http://x", body: {m: "{{message}}"}, headers: {A: b}}`, `{url: "http://x", body: {m: "{{message}}"}, headers: {Accept: null}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, stream: sse}`, `{url: "http://x", body: {m: "{{message}}"}, cookies: false}`,
+		`{url: "http://x", body: {m: "{{message}}"}, open: {path: /a}}`, `{url: "http://x", body: {m: "{{message}}"}, close: {path: /a}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, session: {cookie: a}}`, `{url: "http://x", body: {m: "{{message}}"}, idempotent: true}`,
+		`{url: "http://x", body: {m: "{{message}}"}, max_bytes: 5}`, `{url: "http://x", body: {m: "{{message}}"}, with: {a: 1}}`,
 	} {
 		if define(other) == plain {
 			t.Errorf("%s is defined as without its difference", other)
