@@ -3,8 +3,10 @@ package outbound
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"rehearse/internal/text"
@@ -46,6 +48,36 @@ func WithCookies(client *http.Client, jar http.CookieJar) *http.Client {
 	own := *client
 	own.Jar = jar
 	return &own
+}
+
+// Apart returns a copy of a client with connections of its own, and what closes them. A client whose transport is not one of Transport is returned
+// as it is.
+func Apart(client *http.Client) (own *http.Client, hangUp func()) {
+	transport, ok := client.Transport.(*http.Transport)
+	if !ok {
+		return client, func() {}
+	}
+	transport = transport.Clone()
+	own = &http.Client{}
+	*own = *client
+	own.Transport = transport
+	return own, transport.CloseIdleConnections
+}
+
+// Once keeps the transport from sending a request again that the other side may have taken. Without it, a GET, or a request with an
+// Idempotency-Key, is sent again when a connection that served before breaks off.
+func Once(request *http.Request) {
+	replayable := request.Header.Get("Idempotency-Key") != "" || request.Header.Get("X-Idempotency-Key") != ""
+	switch request.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		replayable = true
+	}
+	if !replayable {
+		return
+	}
+	if request.GetBody = nil; request.Body == nil { // the transport sends no body again but one that it can read again
+		request.Body = io.NopCloser(strings.NewReader(""))
+	}
 }
 
 // Redirect says of an answer that it redirects and to which host, empty of an answer that is no redirect. What else the address holds may be

@@ -45,9 +45,11 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 	if err != nil {
 		return nil, err
 	}
-	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(t.client, jar), trace: trace.ID(id)}}
+	client, hangUp := outbound.Apart(t.client)
+	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(client, jar), hangUp: hangUp, trace: trace.ID(id)}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
+		hangUp()
 		return nil, err
 	}
 	return s, nil
@@ -254,5 +256,8 @@ func (s *a2aSession) take(ctx context.Context, r a2a.Request, v *template.Values
 // SessionID returns the agent's id of the conversation.
 func (s *a2aSession) SessionID() string { return s.contextID }
 
-// Close does nothing: the protocol has no end of a conversation.
-func (s *a2aSession) Close() error { return nil }
+// Close closes the connections. The protocol has no end of a conversation.
+func (s *a2aSession) Close() error {
+	s.hangUp()
+	return nil
+}

@@ -46,13 +46,14 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{HTTP: h, talk: talk, client: h.client, trace: trace.ID(id)}
+	s := &httpSession{HTTP: h, talk: talk, trace: trace.ID(id)}
+	s.client, s.hangUp = outbound.Apart(h.client)
 	if !h.config.withoutJar {
 		jar, err := cookiejar.New(nil)
 		if err != nil {
 			return nil, err
 		}
-		s.client = outbound.WithCookies(h.client, jar)
+		s.client = outbound.WithCookies(s.client, jar)
 	}
 	if h.config.givenBy() == nil {
 		s.values.SessionID = id
@@ -70,7 +71,9 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 type httpSession struct {
 	*HTTP
 	*talk
+	// client has cookies and connections of its own: some servers keep what belongs to a conversation with its connection. hangUp closes these.
 	client *http.Client
+	hangUp func()
 	// trace is the W3C trace id of the conversation.
 	trace string
 	// sessionID is the id that the agent has given; empty until it does.
@@ -187,6 +190,7 @@ const closeTime = 5*time.Second - 200*time.Millisecond
 
 // Close sends the request that closes the conversation at the agent. It is sent once, whatever happened, and its failure is only a warning.
 func (s *httpSession) Close() error {
+	defer s.hangUp()
 	if s.config.closing == nil || s.closed {
 		return nil
 	}

@@ -160,6 +160,7 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{trace.ParentHeader, trace.Parent(a.trace)}); host != "" {
 		request.Host = host
 	}
+	outbound.Once(request)
 	return request, nil
 }
 
