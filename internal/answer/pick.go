@@ -119,6 +119,9 @@ func (p *Pick) applies(e event) bool {
 	return true
 }
 
+// conditional reports whether the pick looks at some events only.
+func (p *Pick) conditional() bool { return p.events != nil || len(p.when) > 0 }
+
 // hits returns the values that the pick finds, without nulls. A nil pick finds none.
 func (p *Pick) hits(e event) (found []any) {
 	if p == nil || !p.applies(e) {

@@ -34,13 +34,18 @@ type Reading struct {
 	spoke         bool
 	input, output *float64
 	keys          keysOf
-	// strange is the first data that is no JSON.
-	strange []byte
+	// strange is the first data that is no JSON. broken is the first that begins like an object and is none; objects is true when others are some.
+	strange, broken []byte
+	objects         bool
+	// streamed is true where the events are those of a stream of HTTP.
+	streamed bool
+	// hit are the picks that found something.
+	hit map[*Pick]bool
 }
 
 // Read begins to read an answer that comes in events. Earlier is Found.Calls of the turn before.
 func (s *Spec) Read(earlier int) *Reading {
-	r := &Reading{spec: s, earlier: earlier}
+	r := &Reading{spec: s, earlier: earlier, hit: map[*Pick]bool{}}
 	r.found.Reply.Usage.Unknown, r.found.Reply.Cost.Unknown = true, true
 	return r
 }
@@ -58,8 +63,8 @@ func (r *Reading) Add(name string, data []byte) (last bool, err error) {
 	if string(bytes.TrimSpace(data)) == doneData || end.data != nil && string(data) == *end.data {
 		return true, nil
 	}
-	if len(data) == 0 {
-		return false, nil
+	if len(data) == 0 { // it says nothing but its name
+		return end.pick != nil && end.pick.applies(event{name, ""}), nil
 	}
 	doc, err := decode(data)
 	if err != nil {
@@ -67,6 +72,12 @@ func (r *Reading) Add(name string, data []byte) (last bool, err error) {
 		if r.strange == nil {
 			r.strange = bytes.Clone(data)
 		}
+		if r.broken == nil && bytes.HasPrefix(data, []byte(`{"`)) {
+			r.broken = bytes.Clone(data)
+		}
+	}
+	if _, is := doc.(map[string]any); is {
+		r.objects = true
 	}
 	e := event{name, doc}
 	if err := r.look(e); err != nil {
@@ -74,6 +85,11 @@ func (r *Reading) Add(name string, data []byte) (last bool, err error) {
 	}
 	if err := r.spec.admits(e); err != nil {
 		return false, err
+	}
+	if r.streamed {
+		if err := r.undeclared(e); err != nil {
+			return false, err
+		}
 	}
 	r.listen(e)
 	if end.pick != nil {
@@ -115,12 +131,11 @@ func (r *Reading) listen(e event) {
 // look takes everything but the reply from an event.
 func (r *Reading) look(e event) error {
 	r.keys.add(e.doc)
-	errs := []*Pick{r.spec.Error}
-	if r.spec.Stream != nil {
-		errs = append(errs, r.spec.Stream.Error)
-	}
-	for _, p := range errs {
+	for _, p := range r.errorPicks() {
 		hits := p.hits(e)
+		if v, ok := p.instead(); ok && len(hits) == 0 && p.conditional() && p.applies(e) {
+			hits = []any{v}
+		}
 		for _, v := range hits {
 			if err := agentError(v); err != nil {
 				return err
@@ -133,7 +148,7 @@ func (r *Reading) look(e event) error {
 		to   *string
 	}{{r.spec.Node, &reply.Node}, {r.spec.FinishReason, &reply.FinishReason}, {r.spec.TraceID, &reply.TraceID}, {r.spec.Session, &r.found.Session}} {
 		if text, ok := t.pick.text(e); ok {
-			*t.to = text
+			*t.to, r.hit[t.pick] = text, true
 		}
 	}
 	if hits := r.spec.State.hits(e); len(hits) == 1 {
@@ -152,9 +167,82 @@ func (r *Reading) look(e event) error {
 	}
 	hits := r.spec.End.hits(e)
 	for _, v := range hits {
-		reply.Ended = v == true || v == "true" || r.spec.End.pathless
+		reply.Ended, r.hit[r.spec.End] = v == true || v == "true" || r.spec.End.pathless, true
 	}
 	return r.addCalls(e)
+}
+
+func (r *Reading) errorPicks() (picks []*Pick) {
+	if r.spec.Error != nil {
+		picks = append(picks, r.spec.Error)
+	}
+	if s := r.spec.Stream; s != nil && s.Error != nil {
+		picks = append(picks, s.Error)
+	}
+	return picks
+}
+
+// undeclared returns the error that an event of a stream stands for although no pick says where errors are: its name or its type is error, or it
+// holds nothing else. What was said before such an event is no whole reply.
+func (r *Reading) undeclared(e event) error {
+	if len(r.errorPicks()) > 0 {
+		return nil
+	}
+	pieces := []*Pick{r.spec.Text}
+	if r.spec.Stream != nil {
+		pieces = append(pieces, r.spec.Stream.Text)
+	}
+	for _, p := range pieces {
+		if _, ok := p.text(e); ok {
+			return nil // the author takes it for text
+		}
+	}
+	object, _ := e.doc.(map[string]any)
+	switch {
+	case e.name == "error", object["type"] == "error":
+		return agentError(e.doc)
+	case len(object) == 1:
+		return agentError(object["error"])
+	}
+	return nil
+}
+
+// fill takes the values that picks have for when they find nothing.
+func (r *Reading) fill(f *Found) {
+	reply := &f.Reply
+	for _, t := range []struct {
+		pick *Pick
+		to   *string
+	}{{r.spec.Node, &reply.Node}, {r.spec.FinishReason, &reply.FinishReason}, {r.spec.TraceID, &reply.TraceID}, {r.spec.Session, &f.Session}} {
+		if v, ok := t.pick.instead(); ok && !r.hit[t.pick] {
+			*t.to, _ = words(v)
+		}
+	}
+	if v, ok := r.spec.State.instead(); ok && reply.State == nil {
+		reply.State = encode(v)
+	}
+	if v, ok := r.spec.End.instead(); ok && !r.hit[r.spec.End] {
+		reply.Ended = v == true
+	}
+	if v, ok := r.spec.Cost.instead(); ok && reply.Cost.Unknown {
+		if usd, is := number(v); is && usd >= 0 {
+			reply.Cost = chat.Cost{USD: usd}
+		}
+	}
+	input, output := r.spec.InputTokens.counted(r.input), r.spec.OutputTokens.counted(r.output)
+	if input != nil && output != nil && *input+*output < math.MaxInt32 {
+		reply.Usage = chat.Usage{InputTokens: int(*input), OutputTokens: int(*output)}
+	}
+}
+
+// counted returns a number that was found, else the one that the pick has for when there is none.
+func (p *Pick) counted(found *float64) *float64 {
+	if v, ok := p.instead(); ok && found == nil {
+		if n, is := number(v); is && n >= 0 {
+			return &n
+		}
+	}
+	return found
 }
 
 // sum returns the sum of the numbers at a path. ok is false where there is none, or one that counts nothing.
@@ -181,15 +269,16 @@ func (r *Reading) Spoken() bool { return r.pieces.Len() > 0 || r.whole != nil &&
 
 // Found returns what was found. The error is ErrNoReply or ErrNotJSON where there was no reply.
 func (r *Reading) Found() (Found, error) {
+	if r.streamed && r.objects && r.broken != nil && !r.spec.readsText() {
+		return Found{}, notJSON(r.broken, nil)
+	}
 	text, err := r.text()
 	if err != nil {
 		return Found{}, err
 	}
 	f := r.found
 	f.Reply.Text, f.Reply.ToolCalls, f.Calls = text, r.newCalls(), max(r.earlier, len(r.calls))
-	if r.input != nil && r.output != nil && *r.input+*r.output < math.MaxInt32 {
-		f.Reply.Usage = chat.Usage{InputTokens: int(*r.input), OutputTokens: int(*r.output)}
-	}
+	r.fill(&f)
 	return f, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"mime"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -77,9 +78,11 @@ func mediaType(contentType string) string {
 
 // isHTML reports whether a body begins like a page.
 func isHTML(body []byte) bool {
-	begin := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(body[:min(len(body), 512)], []byte("\ufeff"))))
-	return bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html"))
+	return page.Match(bytes.TrimPrefix(body[:min(len(body), 2048)], []byte("\ufeff")))
 }
+
+// page matches the beginning of a page, behind comments and what announces XML.
+var page = regexp.MustCompile(`(?is)^(\s|<!--.*?-->|<\?xml.*?\?>)*<(!doctype\s+html|(html|head|body)[\s>])`)
 
 // FormatOf returns the format of a stream that a Content-Type announces; empty for any other.
 func FormatOf(contentType string) Format {
@@ -103,7 +106,7 @@ type Event struct {
 // Found.
 func (s *Spec) Events(r io.Reader, f Format, limit int, spoke func()) ([]Event, error) {
 	bounded := &bounded{r: r, left: limit}
-	reading, last := s.Read(0), false
+	reading, last := s.stream(0), false
 	var kept []Event
 	for e, err := range s.events(bounded, f, limit) {
 		if err != nil {
@@ -163,7 +166,7 @@ func (s *Spec) events(r io.Reader, f Format, limit int) iter.Seq2[stream.Event, 
 
 // Found reads the events of a stream. Earlier is Found.Calls of the turn before.
 func (s *Spec) Found(events []Event, earlier int) (Found, error) {
-	r := s.Read(earlier)
+	r := s.stream(earlier)
 	for _, e := range events {
 		if last, err := r.Add(e.Name, []byte(e.Data)); err != nil {
 			return Found{}, err
@@ -174,10 +177,21 @@ func (s *Spec) Found(events []Event, earlier int) (Found, error) {
 	return r.Found()
 }
 
+// stream begins to read a stream of HTTP.
+func (s *Spec) stream(earlier int) *Reading {
+	r := s.Read(earlier)
+	r.streamed = true
+	return r
+}
+
+// readsText reports whether the reply is taken from data as it is, be it JSON or not.
+func (s *Spec) readsText() bool {
+	return s.Stream != nil && s.Stream.Text != nil && s.Stream.Text.Path == "$" || s.Text != nil && s.Text.Path == "$"
+}
+
 // whole returns an error for an event that the end of the stream has cut, and for a line that is not JSON although paths need it.
 func (s *Spec) whole(e stream.Event, f Format) error {
-	text := s.Stream != nil && s.Stream.Text != nil && s.Stream.Text.Path == "$" || s.Text != nil && s.Text.Path == "$"
-	lines := f == JSONL && !text && string(e.Data) != doneData
+	lines := f == JSONL && !s.readsText() && string(e.Data) != doneData
 	begun := e.Unended && bytes.IndexAny(bytes.TrimSpace(e.Data), `{["`) == 0 && string(e.Data) != doneData
 	if !lines && !begun {
 		return nil

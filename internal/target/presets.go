@@ -31,6 +31,7 @@ stream:
 answer:
   tool_calls: {path: $, if: {$.type: tool-input-available}, name: $.toolName, args: $.input, id: $.toolCallId}
   finish_reason: {path: $.finishReason, if: {$.type: finish}}
+  error: {path: $.type, if: {$.type: abort}}
 `},
 		{"langgraph", `kind: http
 with:
@@ -66,6 +67,7 @@ body:
   message: "{{message}}"
 answer:
   text: {path: "$[*].text", join: "\n", or: ""}
+  error: "$['message', 'error', 'reason', 'status']"
 `},
 		{"responses", `kind: http
 path: /responses

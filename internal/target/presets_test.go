@@ -63,6 +63,17 @@ func TestPresets(t *testing.T) {
 		"ai-sdk that breaks off": {
 			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\n"}, "text/event-stream", nil, []string{"error: broke off"},
 		},
+		"an error of ai-sdk without a text": {
+			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"error\"}\n\ndata: [DONE]\n\n"}, "text/event-stream",
+			nil, []string{"error: the stream says that it failed"},
+		},
+		"ai-sdk given up": {
+			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n"}, "text/event-stream",
+			nil, []string{"error: abort"},
+		},
+		"an error of rasa": {
+			"{url: URL, preset: rasa}", []string{`{"version":"3","status":"failure","message":"no model"}`}, "application/json", nil, []string{"error: no model"},
+		},
 		"langgraph": {
 			"{url: URL, preset: langgraph}",
 			[]string{
