@@ -185,6 +185,9 @@ func (s *httpSession) identify(by *agentSession, got httpAnswer, inBody string) 
 // SessionID returns the id by which the agent knows the conversation.
 func (s *httpSession) SessionID() string { return s.values.SessionID }
 
+// errNoSession is why a request that names a session in its address is not sent.
+var errNoSession = errors.New("it gave no session id")
+
 // closeTime is how long the agent may take to close a conversation. It is a little less than the runner waits.
 const closeTime = 5*time.Second - 200*time.Millisecond
 
@@ -199,7 +202,11 @@ func (s *httpSession) Close() error {
 	defer cancel()
 	v := s.values
 	v.Silent = true
-	if err := s.sendOnce(ctx, s.config.closing, &v); err != nil && s.parts.Warn != nil {
+	err := errNoSession // DELETE /threads/ would be another request than DELETE /threads/ID
+	if v.SessionID != "" || !s.config.closing.url.Holds("session_id") {
+		err = s.sendOnce(ctx, s.config.closing, &v)
+	}
+	if err != nil && s.parts.Warn != nil {
 		s.parts.Warn(fmt.Sprintf("a conversation with %s could not be closed: %v", text.Address(s.config.URL), err))
 	}
 	return nil

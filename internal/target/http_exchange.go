@@ -160,6 +160,9 @@ func (s *httpSession) sendOnce(ctx context.Context, r *httpRequest, v *template.
 		return err
 	}
 	_, err = httpAttempt{s, c, false}.Generate(ctx, llm.Request{})
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		return errors.New(text.Address(c.url) + failed.Message)
+	}
 	return err
 }
 

@@ -121,7 +121,7 @@ func (r *requestReader) join(path source.Node) {
 		address += added
 	}
 	if r.written = address; has {
-		r.written += "?" + query
+		r.written = withQuery(address, query)
 	}
 }
 

@@ -106,3 +106,38 @@ func TestHTTPConversationsHaveConnectionsOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// A request that would close a session whose id never came is not sent: without the id, its address is that of all sessions. Another one is sent.
+func TestHTTPClosesNothingElse(t *testing.T) {
+	for address, sent := range map[string]bool{`"threads/{{session_id}}"`: false, `threads, query: {id: "{{session_id}}"}`: true} {
+		var mu sync.Mutex
+		var seen, warned []string
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			seen = append(seen, r.Method+" "+r.RequestURI)
+			mu.Unlock()
+			w.WriteHeader(http.StatusForbidden)
+		})
+		p := httpParts()
+		p.Warn = func(s string) { warned = append(warned, s) }
+		yaml := `{url: URL, body: {s: "{{session_id}}"}, open: {path: threads, session: {path: id}}, close: {method: DELETE, path: ` + address + `}}`
+		if _, _, err := converse(t, openHTTP(t, yaml, url, p), runner.Opening{}, "hi"); err == nil {
+			t.Error("it is no error")
+		}
+		if got := strings.Join(seen, ", "); strings.Contains(got, "DELETE") != sent || len(warned) != 1 {
+			t.Errorf("%s: asked %s, warned %q", address, got, warned)
+		}
+	}
+}
+
+// An address and a path may each have a query.
+func TestHTTPJoinsQueries(t *testing.T) {
+	var seen string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		seen = r.RequestURI
+		_, _ = io.WriteString(w, "yes")
+	})
+	if _, _, err := converse(t, openHTTP(t, `{url: "URL/api?k=1", path: "chat?x=2", query: {y: 3}}`, url, httpParts()), runner.Opening{}, "hi"); err != nil || seen != "/api/chat?x=2&k=1&y=3" {
+		t.Errorf("asked %s, error %v", seen, err)
+	}
+}
