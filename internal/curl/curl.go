@@ -79,6 +79,8 @@ func (l *parsed) read() error {
 			err = l.short(word)
 		case word == "|" || word == ";" || word == "&" || word == "&&" || word == "||" || strings.HasPrefix(word, ">") || strings.HasPrefix(word, "<"):
 			err = fmt.Errorf("%s is for a shell: leave it and what follows out of the curl line", word)
+		case strings.HasPrefix(word, "^"):
+			err = errors.New("the curl line is quoted for cmd of Windows: copy it as cURL for bash")
 		case word != "--":
 			err = l.target(word)
 		}
@@ -107,6 +109,9 @@ func (l *parsed) header(text string) error {
 		return errors.New("a header of the curl line has no name")
 	}
 	value = strings.TrimSpace(value)
+	if strings.EqualFold(name, "Accept-Encoding") {
+		return nil // as --compressed: answers are read as they come
+	}
 	if !colon {
 		name = strings.TrimSuffix(name, ";")
 	} else if value == "" {
@@ -148,6 +153,9 @@ func (l *parsed) request() (Request, error) {
 	}
 	r.Body = body
 	if l.user != "" {
+		if !strings.Contains(l.user, ":") {
+			l.user += ":" // curl would ask for a password
+		}
 		r.Headers = append(r.Headers, Pair{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user))})
 	}
 	l.describe(&r)

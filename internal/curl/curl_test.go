@@ -45,6 +45,12 @@ func TestTarget(t *testing.T) {
 		{"a query", `curl -G 'h/ask?lang=en' --data-urlencode 'query=what is it?' -d sessionId=1 -b 'a=1; b=2' -A me -e from`,
 			`{"kind":"http","url":"http://h/ask","query":{"lang":"en","query":"{{message}}","sessionId":"{{conversation_id}}"},"method":"GET","headers":{"Cookie":"a=1; b=2","User-Agent":"me","Referer":"from"}}`},
 		{"a name twice", `curl 'h/ask?tag=a&tag=b+c&query=x'`, `{"kind":"http","url":"http://h/ask?tag=a&tag=b+c&query={{message}}","method":"GET"}`},
+		{"a form with a name twice", `curl h -d 'tag=a&message=x&tag=b&tag=c'`,
+			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"tag":["a","b","c"],"message":"{{message}}"}}`},
+		{"no body", `curl -X POST 'h/ask?message=x' -H 'Accept-Encoding: gzip, br'`, `{"kind":"http","url":"http://h/ask","query":{"message":"{{message}}"},"body":""}`},
+		{"an empty body", `curl 'h/ask?message=x' -d ''`, `{"kind":"http","url":"http://h/ask","query":{"message":"{{message}}"},"headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":""}`},
+		{"a user without a password", `curl h -u me -d message=x`,
+			`{"kind":"http","url":"http://h","headers":{"Authorization":"Basic bWU6","Content-Type":"application/x-www-form-urlencoded"},"body":{"message":"{{message}}"}}`},
 		{"placeholders as written", `curl 'h/{{conversation_id}}/say' -XPUT -H'Content-Type: text/plain' --data-binary 'say {{message}} session=1'`,
 			`{"kind":"http","url":"http://h/{{conversation_id}}/say","method":"PUT","headers":{"Content-Type":"text/plain"},"body":"say {{message}} session=1"}`},
 		{"numbers stay exact", `curl h --json '{"text":"a","n":12345678901234567890}'`,
@@ -86,6 +92,8 @@ func TestRefused(t *testing.T) {
 		"curl h -d message=x | jq .":          "| is for a shell",
 		"curl ftp://h -d message=x":           "not http or https",
 		"curl http:///x -d message=x":         "no host",
+		"curl \"h\" ^\n -d message=x":         "for cmd of Windows",
+		"curl ^\"h^\" ^\n -d message=x":       "for cmd of Windows",
 		"curl h -d 'hello'":                   "no place for the user's message",
 		"curl h":                              "no place for the user's message",
 		`curl h --json '{"message":{"a":1}}'`: "no place for the user's message",
@@ -111,6 +119,12 @@ func TestSecrets(t *testing.T) {
 	want := []string{"PASSWORD", "BEARER", "XKEY", "COOKIE", "bWU6UEFTU1dPUkQ=", "QUERYKEY", "DEEP"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	// A key that takes the place of the user is a secret; a name is none, because it stands in many texts.
+	for user, secrets := range map[string]int{"sk_live_0123:": 2, "sk_live_0123": 2, "admin:": 1, "me": 1} {
+		if r, err := curl.Parse("curl h -d message=x -u " + user); err != nil || len(r.Secrets) != secrets {
+			t.Errorf("%s: %v %v", user, r.Secrets, err)
+		}
 	}
 }
 

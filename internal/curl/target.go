@@ -65,11 +65,11 @@ func document(text string) (source.Value, bool) {
 // A request without a place for the message is an error.
 func (r Request) Target() (source.Value, error) {
 	query, body := asMapping(r.Query), source.Text(r.Body)
-	switch fields := fields(r.Body); {
+	switch {
 	case r.JSON:
 		body, _ = document(r.Body)
-	case r.Form && !repeats(fields):
-		body = asMapping(fields)
+	case r.Form && r.Body != "":
+		body = asForm(fields(r.Body))
 	}
 	if !r.placed() {
 		var found bool
@@ -84,7 +84,7 @@ func (r Request) Target() (source.Value, error) {
 	target := []source.Field{{Name: "kind", Value: source.Text("http")}}
 	add := func(name string, v source.Value) { target = append(target, source.Field{Name: name, Value: v}) }
 	switch {
-	case repeats(r.Query): // which a mapping cannot hold
+	case repeats(r.Query): // whose order a mapping cannot hold
 		var pairs []string
 		for i, p := range r.Query {
 			pairs = append(pairs, escaped(p.Name)+"="+escaped(query.Fields[i].Value.Scalar))
@@ -102,7 +102,7 @@ func (r Request) Target() (source.Value, error) {
 	if headers := joined(r.Headers); len(headers) > 0 {
 		add("headers", asMapping(headers))
 	}
-	if r.Body != "" {
+	if r.Body != "" || r.Method != http.MethodGet { // where none is written, a target sends one of its own
 		add("body", body)
 	}
 	return source.Value{Kind: source.Map, Fields: target}, nil
@@ -118,6 +118,23 @@ func asMapping(pairs []Pair) source.Value {
 	v := source.Value{Kind: source.Map}
 	for _, p := range pairs {
 		v.Fields = append(v.Fields, source.Field{Name: p.Name, Value: source.Text(p.Value)})
+	}
+	return v
+}
+
+// asForm returns the fields of a form as a mapping, in which a name that stands more than once has a list.
+func asForm(pairs []Pair) source.Value {
+	v := source.Value{Kind: source.Map}
+	for _, p := range pairs {
+		i := slices.IndexFunc(v.Fields, func(f source.Field) bool { return f.Name == p.Name })
+		switch {
+		case i < 0:
+			v.Fields = append(v.Fields, source.Field{Name: p.Name, Value: source.Text(p.Value)})
+		case v.Fields[i].Value.Kind == source.List:
+			v.Fields[i].Value.Items = append(v.Fields[i].Value.Items, source.Text(p.Value))
+		default:
+			v.Fields[i].Value = source.Value{Kind: source.List, Items: []source.Value{v.Fields[i].Value, source.Text(p.Value)}}
+		}
 	}
 	return v
 }
@@ -154,6 +171,9 @@ func joined(headers []Pair) []Pair {
 // credential matches names of headers, parameters and fields whose values are credentials.
 var credential = regexp.MustCompile(`(?i)auth|token|secret|passw|credential|cookie|session|(^|[-_])(key|pat|pass)$|api[-_]?key`)
 
+// leastKey is how long a user without a password is that may be a key, in bytes. A shorter one is a name, which stands in many texts.
+const leastKey = 8
+
 // secrets returns the credentials of a request: its user's password, cookies, and values whose names say that they are some.
 func (l *parsed) secrets(r Request) []Pair {
 	var found []Pair
@@ -162,9 +182,9 @@ func (l *parsed) secrets(r Request) []Pair {
 			found = append(found, Pair{name, value})
 		}
 	}
-	if user, password, ok := strings.Cut(l.user, ":"); ok {
+	if user, password, _ := strings.Cut(l.user, ":"); password != "" {
 		add("curl password", password)
-	} else {
+	} else if len(user) >= leastKey { // some services take their key for the user
 		add("curl user", user)
 	}
 	for _, h := range r.Headers {

@@ -102,8 +102,9 @@ func (r *httpRequest) fill(c *httpCall, v *template.Values) (err error) {
 		c.body, err = r.body.Form(v)
 		c.media = "application/x-www-form-urlencoded"
 	case r.body.IsText():
-		c.body, _, err = r.body.Text(v, template.Plain)
-		c.media = "text/plain; charset=utf-8"
+		if c.body, _, err = r.body.Text(v, template.Plain); c.body != "" {
+			c.media = "text/plain; charset=utf-8"
+		}
 		if r.body.Only("messages") || r.body.Only("history") || r.body.Only("messages_parts") {
 			data, _, err := r.body.JSON(v)
 			c.body, c.media = string(data), "application/json"

@@ -141,3 +141,15 @@ func TestHTTPJoinsQueries(t *testing.T) {
 		t.Errorf("asked %s, error %v", seen, err)
 	}
 }
+
+// An empty body is none, and has no type.
+func TestHTTPEmptyBody(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %q %q", r.Method, data, r.Header["Content-Type"])
+	})
+	replies, _, err := converse(t, openHTTP(t, `{url: URL, query: {m: "{{message}}"}, body: ""}`, url, httpParts()), runner.Opening{}, "hi")
+	if err != nil || replies[0].Text != `POST "" []` {
+		t.Errorf("%v, error %v", replies, err)
+	}
+}
