@@ -18,6 +18,7 @@ import (
 	"rehearse/internal/answer"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/text"
 	"rehearse/internal/trace"
