@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// idempotencyKept is how long a run is found by the key with which it was submitted.
+const idempotencyKept = 24 * time.Hour
+
+// NewRun is what is asked of CreateRun.
+type NewRun struct {
+	// Run has ID, Schema, Kind, Name, Labels, Schedule, Fingerprint, and Suites and Targets as far as they are known. Its status becomes RunQueued
+	// and CreatedAt the time by the store's clock.
+	Run Run
+	// Spec is the RunSpec as JSON.
+	Spec []byte
+	// Key is the submission's idempotency key; empty for none. It counts for 24 hours.
+	Key string
+	// Blobs are the hashes of the files that the spec names by hash.
+	Blobs []string
+	// MaxWaiting is how many runs may wait, this one among them; 0 means any number.
+	MaxWaiting int
+}
+
+// CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the key was used within 24 hours or the id
+// is there already: then the run is that one, unchanged. It refuses with ErrQueueFull, and with a *MissingBlobsError which blobs are missing.
+func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool, err error) {
+	row := runRow{Run: n.Run}
+	check := rowCheck{what: "run", id: n.Run.ID}
+	check.key("id", n.Run.ID)
+	check.text("idempotency key", n.Key, maxIdempotencyKey)
+	if check.err != nil {
+		return Run{}, false, check.err
+	}
+	row.ID, row.Status = plainText(n.Run.ID), RunQueued
+	row.StartedAt, row.EndedAt, row.CancelAt, row.Progress.Done, row.Progress.Running = nil, nil, nil, 0, 0
+	packed := f.packers.pack(n.Spec)
+	err = f.write(ctx, "write a run to", func(tx fleetTx) error {
+		// One submission at a time, so that numbers are in the order in which runs can be seen.
+		if err := tx.lock(ctx, "submission"); err != nil {
+			return err
+		}
+		now, err := tx.now(ctx)
+		if err != nil {
+			return err
+		}
+		row.CreatedAt = now
+		known, err := findSubmission(ctx, tx, row.ID, plainText(n.Key), now)
+		if err != nil {
+			return err
+		}
+		if created = known.number == 0; !created {
+			row = known
+			return nil
+		}
+		if err := f.checkWaiting(ctx, tx, n.MaxWaiting); err != nil {
+			return err
+		}
+		if err := insertRun(ctx, tx, &row, plainText(n.Key), packed); err != nil {
+			return err
+		}
+		return f.useBlobs(ctx, tx, "run "+row.ID, n.Blobs)
+	})
+	if err != nil {
+		return Run{}, false, err
+	}
+	return row.Run, created, nil
+}
+
+// maxIdempotencyKey bounds the key of a submission, in bytes.
+const maxIdempotencyKey = 1_000
+
+// findSubmission returns the run with the id, or the one that was submitted with the key; its number is 0 if there is none.
+func findSubmission(ctx context.Context, tx fleetTx, id, key string, now time.Time) (found runRow, err error) {
+	err = tx.read(ctx, `SELECT `+runColumns+` FROM exp.fleet_runs
+		WHERE id = $1 OR $2 <> '' AND submitted_as = $2 AND created_at > $3 ORDER BY number DESC LIMIT 1`,
+		[]any{id, key, micros(now.Add(-idempotencyKept))}, found.scan)
+	return found, err
+}
+
+func (f *Fleet) checkWaiting(ctx context.Context, tx fleetTx, most int) error {
+	if most <= 0 {
+		return nil
+	}
+	var waiting int64
+	err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_runs WHERE status = $1`, []any{string(RunQueued)},
+		func(row fleetRow) error { return row.Scan(&waiting) })
+	if err == nil && waiting >= int64(most) {
+		err = f.fault("write a run to", fmt.Sprintf("%d runs wait already", waiting), "submit it again when some have begun", ErrQueueFull)
+	}
+	return err
+}
+
+func insertRun(ctx context.Context, tx fleetTx, row *runRow, key string, packed []byte) error {
+	body, err := row.encode()
+	if err != nil {
+		return err
+	}
+	schedule := ""
+	if row.Schedule != nil {
+		schedule = *row.Schedule
+	}
+	row.lastEvent = 0
+	err = tx.read(ctx, `INSERT INTO exp.fleet_runs (id, status, name, schedule, created_at, submitted_as, body, last_seq, last_event,
+			done, passed, failed, errors, skipped)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 1, 0, 0, 0, 0, 0) RETURNING number`,
+		[]any{row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), orNull(key), body},
+		func(r fleetRow) error { return r.Scan(&row.number) })
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_specs (run, spec) VALUES ($1, $2)`, row.number, packed); err != nil {
+		return err
+	}
+	if err := addWords(ctx, tx, row); err != nil {
+		return err
+	}
+	return addEvents(ctx, tx, row, body, false)
+}
+
+// The kinds of words by which runs are found.
+const (
+	wordSuite  = "suite"
+	wordTarget = "target"
+	wordLabel  = "label"
+)
+
+// labelWord is a label as runs are found by it.
+func labelWord(key, value string) string { return word(key + ":" + value) }
+
+// addWords writes what a run is found by.
+func addWords(ctx context.Context, tx fleetTx, row *runRow) error {
+	seen := map[[2]string]bool{}
+	var rows [][]any
+	add := func(kind, value string) {
+		if at := [2]string{kind, value}; !seen[at] {
+			seen[at] = true
+			rows = append(rows, []any{kind, value, row.number})
+		}
+	}
+	for _, name := range row.Suites {
+		add(wordSuite, word(name))
+	}
+	for _, name := range row.Targets {
+		add(wordTarget, word(name))
+	}
+	for _, key := range slices.Sorted(maps.Keys(row.Labels)) {
+		add(wordLabel, labelWord(key, row.Labels[key]))
+	}
+	return tx.insert(ctx, "fleet_words", []string{"kind", "value", "run"}, rows)
+}
