@@ -38,6 +38,8 @@ var (
 	ErrQueueFull = errors.New("too many runs wait")
 	// ErrHash means that bytes do not have the hash that was named.
 	ErrHash = errors.New("the hash does not match")
+	// ErrInvalid means that the request makes no sense.
+	ErrInvalid = errors.New("invalid")
 	// ErrTooLarge means that something has more bytes than can be kept.
 	ErrTooLarge = errors.New("too large")
 	// ErrChanged means that somebody else was faster.

@@ -63,7 +63,7 @@ func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool,
 		if err := insertRun(ctx, tx, &row, plainText(n.Key), packed); err != nil {
 			return err
 		}
-		return f.useBlobs(ctx, tx, "run "+row.ID, n.Blobs)
+		return f.useBlobs(ctx, tx, runOwner(row.ID), n.Blobs)
 	})
 	if err != nil {
 		return Run{}, false, err

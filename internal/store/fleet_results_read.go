@@ -202,6 +202,10 @@ func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[resul
 
 // countDurations adds how long the conversations of a run took to what is known, or takes it away again with the sign -1.
 func countDurations(ctx context.Context, tx fleetTx, run, sign int64) error {
+	// Two transactions that write the same rows in different orders would wait for each other.
+	if err := tx.lock(ctx, "durations"); err != nil {
+		return err
+	}
 	_, err := tx.exec(ctx, `INSERT INTO exp.fleet_durations AS known (unit, n, total)
 		SELECT unit, $3 * count(duration), $3 * CAST(sum(duration) AS bigint) FROM exp.fleet_results
 		WHERE place > $1 AND place <= $2 AND duration IS NOT NULL GROUP BY unit

@@ -36,6 +36,8 @@ func RunFleet(t *testing.T, open func(t *testing.T) Fleets) {
 		{"results", resultTests},
 		{"events", eventTests},
 		{"leases", leaseTests},
+		{"deletion", deleteTests},
+		{"the rest", otherTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, tc := range group.tests {
