@@ -21,6 +21,9 @@ func Away(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
+	if e, ok := errors.AsType[*Error](err); ok && e.away {
+		return true
+	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return slices.ContainsFunc(awayCodes[:], func(code string) bool { return len(refused.Code) >= len(code) && refused.Code[:len(code)] == code })
 	}

@@ -25,6 +25,9 @@ type Error struct {
 	Store         string
 	Problem, Hint string
 	Err           error
+
+	// away is what Away said of the cause before a password was taken out of it.
+	away bool
 }
 
 // Error returns the sentence.

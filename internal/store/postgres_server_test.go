@@ -27,7 +27,7 @@ func realPostgres(t testing.TB) postgresServer {
 // durablePostgres starts a server that writes to the disk, for benchmarks.
 func durablePostgres(b *testing.B) postgresServer {
 	b.Helper()
-	return postgresServer{servertest.NewPostgres(b, "-c", "fsync=on")}
+	return postgresServer{servertest.NewPostgres(b, "-c", "fsync=on").URL()}
 }
 
 // emptied makes a database and returns what opens it without any rows, again and again: making one each time takes ten times as long.

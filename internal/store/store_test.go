@@ -18,8 +18,11 @@ import (
 	"rehearse/internal/store/storetest"
 )
 
-// childEnv makes the test program a second process on the file that it names.
-const childEnv = "STORETEST_CHILD"
+// childEnv makes the test program a second process on the file that it names, fleetEnv one that stores results of a run there.
+const (
+	childEnv = "STORETEST_CHILD"
+	fleetEnv = "STORETEST_FLEET"
+)
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
@@ -28,6 +31,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if path := os.Getenv(fleetEnv); path != "" {
+		fmt.Fprintln(os.Stderr, fleetChild(path, os.Args[1]))
+		os.Exit(1) // as it goes on until it is killed
 	}
 	servertest.Main(m)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -22,17 +23,32 @@ const PostgresPassword = "s3cr3t@p/w:d %41'\"#?"
 // PostgresServer is a PostgreSQL server that listens on this machine only, with its data in a folder of its own.
 type PostgresServer struct {
 	dir     string
+	command []string
 	process *exec.Cmd
 	url     *url.URL
 }
 
 // NewPostgres starts a server of a test's own, with settings such as "-c", "fsync=on", and ends it with the test.
-func NewPostgres(t testing.TB, settings ...string) *url.URL {
+func NewPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	s, err := startPostgres(settings...)
 	require(t, err)
 	t.Cleanup(s.end)
-	return s.URL()
+	return s
+}
+
+// Crash ends the server and all its connections at once, as a crash does.
+func (s *PostgresServer) Crash() {
+	_ = s.process.Process.Signal(syscall.SIGQUIT)
+	_ = s.process.Wait()
+}
+
+// Start starts a server again that has crashed, with the data that it had, and waits until it answers.
+func (s *PostgresServer) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // URL returns the address of the server's first database, with its user. The caller owns it.
@@ -64,7 +80,7 @@ func startPostgres(settings ...string) (s *PostgresServer, err error) {
 	if err := os.WriteFile(secret, []byte(PostgresPassword), 0o644); err != nil {
 		return nil, err
 	}
-	initdb := s.command(as, filepath.Join(programs, "initdb"), "-D", data, "-U", "rehearse", "--pwfile", secret,
+	initdb := s.program(as, filepath.Join(programs, "initdb"), "-D", data, "-U", "rehearse", "--pwfile", secret,
 		"--auth", "scram-sha-256", "--encoding", "UTF8", "--no-locale", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
@@ -73,23 +89,28 @@ func startPostgres(settings ...string) (s *PostgresServer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(s.dir, "log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
 	args := []string{filepath.Join(programs, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", s.dir, "-c", "fsync=off", "-c", "max_connections=60"}
-	server := s.command(as, slices.Concat(args, settings)...)
-	server.Stdout, server.Stderr = log, log
-	if err := server.Start(); err != nil {
-		return nil, err
-	}
-	s.process = server
+	s.command = slices.Concat(as, args, settings)
 	// The time to connect is for a busy machine.
 	s.url = &url.URL{
 		Scheme: "postgres", User: url.UserPassword("rehearse", PostgresPassword), Host: "127.0.0.1:" + port, Path: "/postgres", RawQuery: "connect_timeout=60",
 	}
-	return s, await("postgres", log.Name(), func() error {
+	return s, s.start()
+}
+
+func (s *PostgresServer) start() error {
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	server := s.program(nil, s.command...)
+	server.Stdout, server.Stderr = log, log
+	if err := server.Start(); err != nil {
+		return err
+	}
+	s.process = server
+	return await("postgres", log.Name(), func() error {
 		conn, err := pgx.Connect(context.Background(), s.url.String())
 		if err != nil {
 			return err
@@ -98,8 +119,8 @@ func startPostgres(settings ...string) (s *PostgresServer, err error) {
 	})
 }
 
-// command runs a program of the server in its folder.
-func (s *PostgresServer) command(as []string, args ...string) *exec.Cmd {
+// program is a program of the server in its folder.
+func (s *PostgresServer) program(as []string, args ...string) *exec.Cmd {
 	args = slices.Concat(as, args)
 	c := exec.Command(args[0], args[1:]...)
 	c.Dir = s.dir
