@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/result"
 )
@@ -124,16 +128,48 @@ func (f *Fleet) runNumber(ctx context.Context, run string) (number int64, err er
 
 // resultsAfter hands over at most limit results behind a seq, until take returns false.
 func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter, after int64, limit int, take func(Result) bool) error {
+	from, to := beforeRun(run)+min(after, maxResults), endOfRun(run)
 	var q fleetQuery
-	from := "exp.fleet_results r"
-	column := "r.place"
+	var chosen string
+	if filter.Text == "" {
+		chosen = f.choose(&q, filter, from, to, limit)
+	} else {
+		places, err := f.search(ctx, filter, from, to, limit)
+		if err != nil || len(places) == 0 {
+			return err
+		}
+		names := make([]string, len(places))
+		for i, place := range places {
+			names[i] = q.arg(place)
+		}
+		chosen = strings.Join(names, ", ")
+	}
+	// The records are read for what was chosen only.
+	err := f.read(ctx, "read results from", `SELECT r.place, r.suite, r.test_id, r.target, r.trial, r.worker, d.record
+		FROM exp.fleet_results r JOIN exp.fleet_records d ON d.place = r.place WHERE r.place IN (`+chosen+`) ORDER BY r.place`, q.args,
+		func(row fleetRow) error {
+			r, err := scanResult(row, run)
+			if err == nil && !take(r) {
+				err = errEnough
+			}
+			return err
+		})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+// choose returns the query of the places of the first results in a range that a filter chooses.
+func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit int) string {
+	tables, column := "exp.fleet_results r", "r.place"
 	if filter.Text != "" {
 		// The texts are read in order; CROSS JOIN keeps SQLite from beginning with the other table.
-		from, column = "exp.fleet_texts t CROSS JOIN exp.fleet_results r", "t.place"
+		tables, column = "exp.fleet_texts t CROSS JOIN exp.fleet_results r", "t.place"
 		q.conditions = append(q.conditions, "r.place = t.place", f.db.contains("t.text", q.arg(foldCase(plainText(filter.Text)))))
 	}
-	q.where(column+" > %s", beforeRun(run)+min(after, maxResults))
-	q.where(column+" <= %s", endOfRun(run))
+	q.where(column+" > %s", from)
+	q.where(column+" <= %s", to)
 	for _, equal := range []struct{ column, value string }{
 		{"r.verdict", string(filter.Verdict)}, {"r.suite", filter.Suite}, {"r.test_id", filter.TestID}, {"r.target", filter.Target},
 	} {
@@ -147,22 +183,45 @@ func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter
 	if filter.Trial != nil {
 		q.where("r.trial = %s", int64(*filter.Trial))
 	}
-	// The records are read for what was chosen only.
-	query := `SELECT c.place, c.suite, c.test_id, c.target, c.trial, c.worker, d.record
-		FROM (SELECT r.place, r.suite, r.test_id, r.target, r.trial, r.worker FROM ` + from + ` WHERE ` + q.String() + `
-			ORDER BY ` + column + ` LIMIT ` + q.arg(int64(limit)) + `) c
-		JOIN exp.fleet_records d ON d.place = c.place ORDER BY c.place`
-	err := f.read(ctx, "read results from", query, q.args, func(row fleetRow) error {
-		r, err := scanResult(row, run)
-		if err == nil && !take(r) {
-			err = errEnough
-		}
-		return err
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	return `SELECT ` + column + ` FROM ` + tables + ` WHERE ` + q.String() + ` ORDER BY ` + column + ` LIMIT ` + q.arg(int64(limit))
+}
+
+const (
+	// searchers is how many parts of a run are searched for text at once: a file has one connection more.
+	searchers = connections - 1
+	// searchedAlone is the number of results that are not worth a division.
+	searchedAlone = 30
+)
+
+// search finds the places of results with a text. It looks into every transcript until it has found enough, so several look at once.
+func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64, limit int) ([]int64, error) {
+	var last *int64
+	err := f.read(ctx, "search results in", `SELECT max(place) FROM exp.fleet_texts WHERE place > $1 AND place <= $2`, []any{from, to},
+		func(row fleetRow) error { return row.Scan(&last) })
+	if err != nil || last == nil {
+		return nil, err
 	}
-	return err
+	parts := int64(1)
+	if *last-from > searchedAlone {
+		parts = searchers
+	}
+	size := (*last - from + parts - 1) / parts
+	found := make([][]int64, parts)
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range parts {
+		group.Go(func() (err error) {
+			var q fleetQuery
+			query := f.choose(&q, filter, from+i*size, min(from+(i+1)*size, *last), limit)
+			found[i], err = list(ctx, f, "search results in", query, q.args, func(row fleetRow) (place int64, err error) {
+				err = row.Scan(&place)
+				return place, err
+			})
+			return err
+		})
+	}
+	err = group.Wait()
+	places := slices.Concat(found...)
+	return places[:min(limit, len(places))], err
 }
 
 func scanResult(row fleetRow, run int64) (r Result, err error) {

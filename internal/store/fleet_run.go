@@ -184,7 +184,8 @@ func (f *Fleet) Spec(ctx context.Context, id string) (spec []byte, err error) {
 }
 
 // UpdateRun changes a run: it hands the run to change, and writes what change has made of it. change decides by the run's status, as nobody else
-// can change the run meanwhile; its error undoes everything and is returned as it is. change must not use the store.
+// can change the run meanwhile; its error undoes everything and is returned as it is. change must not use the store, nor take
+// seconds.
 //
 // A change of the status is an event; a final status is the last one, with the event end. What does not follow from the status, such as from
 // running to queued, is refused with ErrChanged, everything about a run that has ended with ErrRunEnded, and everything with ErrLeaseLost
@@ -232,9 +233,9 @@ func (f *Fleet) lockRun(ctx context.Context, tx fleetTx, id string, fence Fence)
 	return row, err
 }
 
-// copyRun returns a run whose lists are its own, so that nobody changes them by mistake.
+// copyRun returns a run whose words are its own, so that it can be told what has changed.
 func copyRun(r Run) Run {
-	r.Suites, r.Targets = slices.Clone(r.Suites), slices.Clone(r.Targets)
+	r.Labels, r.Suites, r.Targets = maps.Clone(r.Labels), slices.Clone(r.Suites), slices.Clone(r.Targets)
 	return r
 }
 

@@ -1,8 +1,8 @@
 // Package store keeps what outlives a run: the index of the runs of suites, the judge's cached verdicts, knowledge bases, sessions, logs,
-// their replays, and datasets.
-// Results are in the folder of their run. A lost store costs the list of runs and some calls of judges, but no result.
+// their replays, datasets, and the runs of servers (Fleet). It has many files, as each thing has a few of its own.
+// Results of a one-process run are in its folder. A lost store costs its place in the list of runs and some calls of judges, but no result.
 // Knowledge bases can be filled again from their files. Sessions are in the file too, or on a Redis server that several processes share; logs,
-// variants, replays and datasets are in the file or in PostgreSQL.
+// variants, replays, datasets and the runs of servers are in the file or in PostgreSQL.
 package store
 
 import (

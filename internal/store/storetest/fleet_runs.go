@@ -185,12 +185,12 @@ func runsFiltered(t *testing.T, f Fleets) {
 		}
 	}
 	if _, err := f.UpdateRun(t.Context(), "a", store.Fence{}, func(r *store.Run) error {
-		r.Suites, r.Targets = []string{"late"}, []string{"one"}
+		r.Suites[0], r.Targets, r.Labels["branch"] = "late", []string{"one"}, "next"
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := allRuns(t, f, store.RunFilter{Suite: "late", Target: "one"}, 1); !slices.Equal(got, []string{"a"}) {
+	if got := allRuns(t, f, store.RunFilter{Suite: "late", Target: "one", Labels: map[string]string{"branch": "next"}}, 1); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("found by what was planned later: %v", got)
 	}
 	if got := allRuns(t, f, store.RunFilter{Suite: "shop"}, 1); !slices.Equal(got, []string{"c", "b"}) {
