@@ -1,6 +1,10 @@
 package store
 
-import "rehearse/internal/replay"
+import (
+	"context"
+
+	"rehearse/internal/replay"
+)
 
 // Newest is the number of the schema of a kind of database.
 func Newest(kind string) int { return newest(kind) }
@@ -24,4 +28,17 @@ func PostgresPage(f replay.Filter) (query string, args []any) {
 // OutcomePage is the query of a page of sessions in PostgreSQL.
 func OutcomePage(run, after string) (query string, args []any) {
 	return outcomePage, []any{run, after, rowsPerPage}
+}
+
+// AfterReading returns a fleet on the same data that calls after behind each of its queries.
+func (f *Fleet) AfterReading(after func()) *Fleet { return &Fleet{db: hookedDB{f.db, after}} }
+
+type hookedDB struct {
+	fleetDB
+	after func()
+}
+
+func (d hookedDB) read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error {
+	defer d.after()
+	return d.fleetDB.read(ctx, query, args, scan)
 }

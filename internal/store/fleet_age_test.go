@@ -56,3 +56,39 @@ func TestFleetForgets(t *testing.T) {
 	older("25")
 	put(true)
 }
+
+// Events that are written while others are read are left to the next call rather than told without those before them.
+func TestFleetEventsBetweenQueries(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	defer s.Close()
+	f, reads := s.Fleet(), 0
+	if _, _, err := f.CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: "r"}}); err != nil {
+		t.Fatal(err)
+	}
+	between := f.AfterReading(func() {
+		if reads++; reads != 2 { // the run is read, then the events of its status
+			return
+		}
+		_, err := f.UpdateRun(t.Context(), "r", store.Fence{}, func(r *store.Run) error {
+			r.Status = store.RunRunning
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := f.PutResults(t.Context(), "r", store.Fence{}, sizedResults(0, 3)); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, want := range []int{1, 5} {
+		events, err := between.RunEvents(t.Context(), "r", 0, 0)
+		if err != nil || len(events) != want {
+			t.Errorf("%d events, %v; want %d", len(events), err, want)
+		}
+	}
+	for after := range int64(5) {
+		if events, err := f.RunEvents(t.Context(), "r", after, 1); err != nil || len(events) != 1 || events[0].ID != after+1 {
+			t.Errorf("after %d: %+v, %v", after, events, err)
+		}
+	}
+}
