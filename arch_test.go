@@ -25,7 +25,7 @@ var floors = [][]string{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
-		"orchestrator", "queue", "runlog", "compare", "store/servertest", "store", "store/storetest",
+		"orchestrator", "fleet", "fleet/fleettest", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest",
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},

@@ -3,23 +3,56 @@ package queue
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
 )
 
 // Memory is a queue within one process, whose workers end with it: a job that is pulled is delivered again only when it is given back. It is safe
 // for concurrent use.
-type Memory struct{ jobs chan delivery }
+type Memory struct {
+	jobs  chan delivery
+	mu    sync.Mutex
+	known map[name]bool // queued or held
+}
 
 var _ orchestrator.Queue = (*Memory)(nil)
 
+// name is what a queue knows a job by.
+type name struct {
+	run, kind string
+	key       result.Key
+}
+
+func nameOf(j orchestrator.Job) name { return name{j.Run, j.Kind, j.Key} }
+
 // NewMemory returns a queue that holds at most room jobs.
-func NewMemory(room int) *Memory { return &Memory{make(chan delivery, room)} }
+func NewMemory(room int) *Memory {
+	return &Memory{jobs: make(chan delivery, room), known: map[name]bool{}}
+}
 
 // Push waits for room and adds a job.
 func (m *Memory) Push(ctx context.Context, j orchestrator.Job) error {
-	return m.push(ctx, delivery{job: j, attempt: 1, from: m})
+	m.mu.Lock()
+	known := m.known[nameOf(j)]
+	m.known[nameOf(j)] = true
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := m.push(ctx, delivery{job: j, attempt: 1, from: m})
+	if err != nil {
+		m.forget(j)
+	}
+	return err
+}
+
+func (m *Memory) forget(j orchestrator.Job) {
+	m.mu.Lock()
+	delete(m.known, nameOf(j))
+	m.mu.Unlock()
 }
 
 func (m *Memory) push(ctx context.Context, d delivery) error {
@@ -47,11 +80,19 @@ type delivery struct {
 	from    *Memory
 }
 
-func (d delivery) Job() orchestrator.Job                { return d.job }
-func (d delivery) Attempt() int                         { return d.attempt }
-func (d delivery) Ack(context.Context) error            { return nil }
-func (d delivery) Extend(context.Context) error         { return nil }
-func (d delivery) Reject(context.Context, string) error { return nil }
+func (d delivery) Job() orchestrator.Job        { return d.job }
+func (d delivery) Attempt() int                 { return d.attempt }
+func (d delivery) Extend(context.Context) error { return nil }
+
+func (d delivery) Ack(context.Context) error {
+	d.from.forget(d.job)
+	return nil
+}
+
+func (d delivery) Reject(context.Context, string) error {
+	d.from.forget(d.job)
+	return nil
+}
 
 func (d delivery) Retry(ctx context.Context, after time.Duration) error {
 	again := delivery{d.job, d.attempt + 1, d.from}

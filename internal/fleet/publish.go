@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// confirmTime bounds the wait for one confirmation, retryPause is between two tries.
+	confirmTime = 5 * time.Second
+	retryPause  = 100 * time.Millisecond
+)
+
+// Full is the error code of a stream that does not take a message: with DiscardNew, there is one for its subject already, or no room.
+const full jetstream.ErrorCode = 10077
+
+// perSubject is what a server says when a stream has as many messages of the subject as it may.
+const perSubject = "maximum messages per subject exceeded"
+
+// ErrFull says that NATS has no room.
+var ErrFull = errors.New("NATS has no room for the message")
+
+// Publish sends a message and waits until a stream has stored it. It tries again for as long as NATS cannot be reached and ctx lasts; ensure
+// makes the stream when it has gone. added is false when the stream has a message of the subject and takes no second one.
+func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure func(context.Context) error) (added bool, err error) {
+	for {
+		err := c.publishOnce(ctx, subject, data)
+		var refused *jetstream.APIError
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.As(err, &refused) && refused.ErrorCode == full && refused.Description == perSubject:
+			return false, nil
+		case errors.As(err, &refused) && refused.ErrorCode == full:
+			return false, fmt.Errorf("%w: %s", ErrFull, refused.Description)
+		case !passing(err):
+			return false, err
+		}
+		if err := Pause(ctx, retryPause); err != nil {
+			return false, err
+		}
+		if unstored(err) {
+			if err := ensure(ctx); err != nil && !passing(err) {
+				return false, err
+			}
+		}
+	}
+}
+
+func (c *Conn) publishOnce(ctx context.Context, subject string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
+	_, err := c.js.Publish(ctx, subject, data, jetstream.WithRetryAttempts(0))
+	return err
+}
+
+// unstored is true of the error of a message that no stream wanted.
+func unstored(err error) bool {
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)
+}
+
+// passing is true of errors that a NATS which comes back would not give.
+func passing(err error) bool {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		return refused.Code == 503 && refused.ErrorCode != full
+	}
+	for _, gone := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrNoServers, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+// Again calls f until it succeeds, fails for good, or ctx ends. Errors of a NATS that cannot be reached are not for good.
+func Again(ctx context.Context, f func(ctx context.Context) error) error {
+	for {
+		err := f(ctx)
+		if err == nil || !passing(err) || ctx.Err() != nil {
+			return err
+		}
+		if err := Pause(ctx, retryPause); err != nil {
+			return err
+		}
+	}
+}
+
+// Pause waits, or returns the error of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

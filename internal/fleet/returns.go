@@ -1,0 +1,279 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+const (
+	resultBucket = "rehearse-results"
+	// resultAge bounds how long a result waits for the leader of its run.
+	resultAge = 7 * 24 * time.Hour
+	// inline is the largest record that goes in a message, if NATS takes such messages; the envelope has slack besides.
+	inline, slack = 4 << 20, 64 << 10
+	// outcomeWait is how long a leader may take to store an outcome before it gets it again.
+	outcomeWait = time.Minute
+	// ahead and aheadBytes bound what a leader has received and not yet asked for.
+	ahead, aheadBytes = 512, 32 << 20
+	// notUnique is the error code for a second consumer of the same messages of a work queue.
+	notUnique jetstream.ErrorCode = 10100
+	// maxReason bounds a fault, in bytes.
+	maxReason = 16 << 10
+)
+
+func outcomeSubject(o Outcome) string {
+	return "rehearse.outcome." + Token(o.Run) + "." + JobToken(o.Kind, o.Key)
+}
+
+// Send sends an outcome to the leader of its run and returns when NATS has it on disk. While one of the same job waits for the leader, the
+// second is dropped. A record of more than MaxResult bytes is ErrTooLarge; nothing is sent then.
+func (c *Conn) Send(ctx context.Context, o Outcome) error {
+	if len(o.Record) > MaxResult {
+		return fmt.Errorf("send a result of %d bytes: %w", len(o.Record), ErrTooLarge)
+	}
+	o.Fault = o.Fault[:min(len(o.Fault), maxReason)]
+	if limit := min(int(c.nats.MaxPayload()), inline) - slack; len(o.Record) > limit {
+		name, err := c.putResult(ctx, o.Record)
+		if err != nil {
+			return fmt.Errorf("send a result: %w", err)
+		}
+		o.Object, o.Record = name, nil
+	}
+	data, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("write an outcome: %w", err)
+	}
+	added, err := c.Publish(ctx, outcomeSubject(o), data, c.ensureOutcomes)
+	if o.Object != "" && !added {
+		c.dropResult(context.WithoutCancel(ctx), o.Object)
+	}
+	if err != nil {
+		return fmt.Errorf("send an outcome: %w", err)
+	}
+	return nil
+}
+
+func (c *Conn) results(ctx context.Context) (jetstream.ObjectStore, error) {
+	return c.objects(ctx, jetstream.ObjectStoreConfig{Bucket: resultBucket, TTL: resultAge})
+}
+
+// objects returns a bucket of objects, and makes it when it is missing.
+func (c *Conn) objects(ctx context.Context, config jetstream.ObjectStoreConfig) (store jetstream.ObjectStore, err error) {
+	err = Again(ctx, func(ctx context.Context) error {
+		store, err = c.js.ObjectStore(ctx, config.Bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			store, err = c.js.CreateOrUpdateObjectStore(ctx, config)
+		}
+		return err
+	})
+	return store, err
+}
+
+func (c *Conn) putResult(ctx context.Context, record []byte) (name string, err error) {
+	store, err := c.results(ctx)
+	if err != nil {
+		return "", err
+	}
+	name = nuid.Next()
+	return name, Again(ctx, func(ctx context.Context) error {
+		_, err := store.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(record))
+		return err
+	})
+}
+
+func (c *Conn) getResult(ctx context.Context, name string) (record []byte, err error) {
+	store, err := c.results(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := store.GetInfo(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size > MaxResult {
+		return nil, ErrTooLarge
+	}
+	return store.GetBytes(ctx, name)
+}
+
+// dropResult deletes a large result. What is left behind ends with resultAge.
+func (c *Conn) dropResult(ctx context.Context, name string) {
+	if store, err := c.js.ObjectStore(ctx, resultBucket); err == nil {
+		_ = store.Delete(ctx, name)
+	}
+}
+
+// OutcomesOf lists the subjects of the outcomes of a run that its leader has not settled. Each ends with the job's token.
+func (c *Conn) OutcomesOf(ctx context.Context, run string) ([]string, error) {
+	subjects, err := c.Subjects(ctx, outcomeStream, "rehearse.outcome."+Token(run)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("list the outcomes of a run: %w", err)
+	}
+	return subjects, nil
+}
+
+// Outcomes are what the leader of a run receives. Use Conn.Lead, and Close it. Next is for one goroutine.
+type Outcomes struct {
+	conn     *Conn
+	run      string
+	consumer string
+	messages jetstream.MessagesContext
+}
+
+// ErrDisplaced says that another server has begun to receive the outcomes of the run.
+var ErrDisplaced = errors.New("another server leads the run")
+
+// Received is an outcome in the hands of the leader.
+type Received struct {
+	Outcome
+	conn    *Conn
+	message jetstream.Msg
+}
+
+// Lead begins to receive the outcomes of a run: all that were not settled, also those that an earlier leader received. Who led the run before
+// receives no more.
+func (c *Conn) Lead(ctx context.Context, run string) (*Outcomes, error) {
+	o := &Outcomes{conn: c, run: run, consumer: leaderPrefix(run) + nuid.Next()}
+	err := Again(ctx, func(ctx context.Context) error {
+		if err := c.displace(ctx, run); err != nil {
+			return err
+		}
+		return o.open(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lead a run: %w", err)
+	}
+	return o, nil
+}
+
+func leaderPrefix(run string) string { return "run-" + Token(run) + "-" }
+
+// displace ends the receiving of leaders of the run. Outcomes that they have not settled are delivered again.
+func (c *Conn) displace(ctx context.Context, run string) error {
+	stream, err := c.js.Stream(ctx, outcomeStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	names := stream.ConsumerNames(ctx)
+	for name := range names.Name() {
+		if !strings.HasPrefix(name, leaderPrefix(run)) {
+			continue
+		}
+		if err := stream.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+	}
+	return names.Err()
+}
+
+func (o *Outcomes) open(ctx context.Context) error {
+	if err := o.conn.ensureOutcomes(ctx); err != nil {
+		return err
+	}
+	consumer, err := o.conn.js.CreateOrUpdateConsumer(ctx, outcomeStream, jetstream.ConsumerConfig{
+		Durable: o.consumer, FilterSubject: "rehearse.outcome." + Token(o.run) + ".*",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: outcomeWait, MaxDeliver: -1, MaxAckPending: 4 * ahead,
+		InactiveThreshold: resultAge,
+	})
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) && refused.ErrorCode == notUnique {
+		return ErrDisplaced
+	}
+	if err != nil {
+		return err
+	}
+	o.messages, err = consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes))
+	return err
+}
+
+// Next waits for an outcome, through failures of NATS. One that cannot be read is a fault: it is never passed over.
+func (o *Outcomes) Next(ctx context.Context) (*Received, error) {
+	for {
+		m, err := o.messages.Next(jetstream.NextContext(ctx))
+		switch {
+		case err == nil:
+			return o.receive(ctx, m)
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed) && o.conn.nats.IsClosed():
+			return nil, fmt.Errorf("receive an outcome: %w", err)
+		case errors.Is(err, jetstream.ErrNoHeartbeat):
+		default:
+			if err := o.reopen(ctx); err != nil {
+				return nil, fmt.Errorf("receive an outcome: %w", err)
+			}
+		}
+	}
+}
+
+func (o *Outcomes) reopen(ctx context.Context) error {
+	o.messages.Stop()
+	if err := Pause(ctx, retryPause); err != nil {
+		return err
+	}
+	return Again(ctx, o.open)
+}
+
+func (o *Outcomes) receive(ctx context.Context, m jetstream.Msg) (*Received, error) {
+	r := &Received{conn: o.conn, message: m}
+	if err := json.Unmarshal(m.Data(), &r.Outcome); err != nil || outcomeSubject(r.Outcome) != m.Subject() {
+		r.Outcome = Outcome{Run: o.run, Fault: "what a worker sent cannot be read"}
+		return r, nil
+	}
+	if r.Object == "" {
+		return r, nil
+	}
+	record, err := o.conn.getResult(ctx, r.Object)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		r.Fault = "the large result of a worker cannot be read"
+		return r, nil
+	}
+	r.Record = record
+	return r, nil
+}
+
+// Settle says that the outcome is stored: no leader gets it again.
+func (r *Received) Settle(ctx context.Context) error {
+	if err := r.message.Ack(); err != nil {
+		return fmt.Errorf("settle an outcome: %w", err)
+	}
+	if r.Object != "" {
+		r.conn.dropResult(ctx, r.Object)
+	}
+	return nil
+}
+
+// Close ends receiving. What was received and not settled goes to the next leader.
+func (o *Outcomes) Close() { o.messages.Stop() }
+
+// Forget drops what NATS keeps of a run that has ended: outcomes that nobody needs any more, and the place of its leader.
+func (c *Conn) Forget(ctx context.Context, run string) error {
+	stream, err := c.js.Stream(ctx, outcomeStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("rehearse.outcome."+Token(run)+".*"))
+	}
+	if err == nil {
+		err = c.displace(ctx, run)
+	}
+	if err != nil {
+		return fmt.Errorf("forget a run: %w", err)
+	}
+	return nil
+}

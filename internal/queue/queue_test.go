@@ -1,0 +1,211 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/fleet/fleettest"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/queue"
+	"rehearse/internal/queue/queuetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }
+
+func TestMemory(t *testing.T) {
+	queuetest.Run(t, func(*testing.T) orchestrator.Queue { return queue.NewMemory(100) })
+}
+
+func TestEmbedded(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) orchestrator.Queue {
+		return open(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)}, queue.Options{})
+	})
+}
+
+// TestOutside holds the queue to the suite on a NATS server in a process of its own.
+func TestOutside(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) orchestrator.Queue {
+		return open(t, fleet.ConnConfig{URL: fleettest.StartProcess(t).URL}, queue.Options{})
+	})
+}
+
+func open(t testing.TB, c fleet.ConnConfig, o queue.Options) *queue.JetStream {
+	t.Helper()
+	q, err := queue.NewJetStream(t.Context(), fleettest.Connect(t, c), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+// TestSilentWorkerLosesItsJob: another worker gets the job, and the first one changes nothing when it wakes up.
+func TestSilentWorkerLosesItsJob(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	silent := open(t, fleet.ConnConfig{Server: server}, queue.Options{AckWait: time.Second, Worker: "silent"})
+	other := open(t, fleet.ConnConfig{Server: server}, queue.Options{Worker: "other"})
+	if other.AckWait() != time.Second {
+		t.Errorf("a worker waits for %s, want what the server set", other.AckWait())
+	}
+	queuetest.Push(t, silent, queuetest.Job("run", 1))
+	lost := queuetest.Pull(t, silent)
+	d := queuetest.Pull(t, other).(*queue.Delivery)
+	if d.Attempt() != 2 || len(d.Tries()) != 1 || !d.Tries()[0].Lost {
+		t.Errorf("attempt %d after %+v, want the second, after a lost one", d.Attempt(), d.Tries())
+	}
+	for what, err := range map[string]error{
+		"Extend": lost.Extend(t.Context()), "Retry": lost.Retry(t.Context(), 0), "Reject": lost.Reject(t.Context(), "late"),
+	} {
+		if !errors.Is(err, queue.ErrLapsed) {
+			t.Errorf("%s of a lost job: %v, want ErrLapsed", what, err)
+		}
+	}
+	if letters, err := other.Dead(t.Context()); err != nil || len(letters) > 0 {
+		t.Errorf("dead letters: %v, %v", letters, err)
+	}
+}
+
+// TestExtendKeepsTheJob for longer than a silent worker has.
+func TestExtendKeepsTheJob(t *testing.T) {
+	q := open(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)}, queue.Options{AckWait: time.Second})
+	queuetest.Push(t, q, queuetest.Job("run", 1))
+	d := queuetest.Pull(t, q)
+	for range 8 {
+		queuetest.Empty(t, q)
+		if err := d.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGivenUp: after five deliveries the leader of the run gets the job back, with what became of each.
+func TestGivenUp(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	conn := fleettest.Connect(t, fleet.ConnConfig{Server: server})
+	leader, err := conn.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Close()
+	q := open(t, fleet.ConnConfig{Server: server}, queue.Options{AckWait: 300 * time.Millisecond, Worker: "w1"})
+	queuetest.Push(t, q, queuetest.Job("run", 1))
+	for n := 1; n <= queue.MaxDeliveries; n++ {
+		d := queuetest.Pull(t, q)
+		if n%2 == 0 {
+			if err := d.Retry(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	go func() { _, _ = q.Pull(t.Context()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), fleettest.Patience)
+	defer cancel()
+	got, err := leader.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Fault != "given up after 5 deliveries" || got.Key != queuetest.Job("run", 1).Key || len(got.Tries) != 5 {
+		t.Fatalf("the leader got %+v", got.Outcome)
+	}
+	want := "delivery 1: its worker was lost; delivery 2: given back by w1; delivery 3: w1 was lost; delivery 4: given back by w1; delivery 5: w1 was lost"
+	if words := queue.Reasons(got.Tries); words != want {
+		t.Errorf("reasons: %s\nwant:    %s", words, want)
+	}
+	letters, err := q.Dead(t.Context())
+	if err != nil || len(letters) != 1 || len(letters[0].Tries) != 5 {
+		t.Errorf("dead letters: %+v, %v", letters, err)
+	}
+}
+
+// TestReject: the reason reaches the leader and is kept.
+func TestReject(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	conn := fleettest.Connect(t, fleet.ConnConfig{Server: server})
+	q := open(t, fleet.ConnConfig{Server: server}, queue.Options{})
+	queuetest.Push(t, q, queuetest.Job("run", 1))
+	if err := queuetest.Pull(t, q).Reject(t.Context(), "the bundle is gone"); err != nil {
+		t.Fatal(err)
+	}
+	leader, err := conn.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Close()
+	got, err := leader.Next(t.Context())
+	if err != nil || got.Fault != "the bundle is gone" || got.Key != queuetest.Job("run", 1).Key {
+		t.Errorf("the leader got %+v, %v", got, err)
+	}
+	letters, err := q.Dead(t.Context())
+	if err != nil || len(letters) != 1 || letters[0].Why != "the bundle is gone" || !strings.Contains(string(letters[0].Job), "test 1") {
+		t.Errorf("dead letters: %+v, %v", letters, err)
+	}
+}
+
+// TestWhoTakesWhat: commands go to workers that allow them, jobs of another version to none, and are counted.
+func TestWhoTakesWhat(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	strict := open(t, fleet.ConnConfig{Server: server}, queue.Options{})
+	willing := open(t, fleet.ConnConfig{Server: server}, queue.Options{Commands: true})
+	command, foreign := queuetest.Job("run", 1), queuetest.Job("run", 2)
+	command.Commands, foreign.Schema = true, orchestrator.JobSchema+1
+	queuetest.Push(t, strict, command)
+	queuetest.Push(t, strict, foreign)
+	queuetest.Empty(t, strict)
+	n, err := strict.Count(t.Context())
+	if err != nil || n != (queue.Counts{Waiting: 1, Foreign: 1}) {
+		t.Errorf("counted %+v, %v; want 1 waiting and 1 foreign", n, err)
+	}
+	queuetest.Push(t, strict, queuetest.Job("run", 3))
+	for range 2 {
+		d := queuetest.Pull(t, willing)
+		if d.Job().Key == foreign.Key {
+			t.Error("a job of another version was taken")
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queuetest.Empty(t, willing)
+}
+
+// TestMissing: jobs that are queued, held, or on their way back are not missing.
+func TestMissing(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	conn := fleettest.Connect(t, fleet.ConnConfig{Server: server})
+	q := open(t, fleet.ConnConfig{Server: server}, queue.Options{})
+	jobs := []orchestrator.Job{}
+	for n := range 4 {
+		jobs = append(jobs, queuetest.Job("run", n))
+		if n < 3 {
+			queuetest.Push(t, q, jobs[n])
+		}
+	}
+	queuetest.Push(t, q, queuetest.Job("other run", 3))
+	back := queuetest.Pull(t, q)
+	if err := conn.Send(t.Context(), fleet.Outcome{Run: "run", Kind: jobs[0].Kind, Key: jobs[0].Key, Record: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := back.Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	queuetest.Pull(t, q)
+	missing, err := q.Missing(t.Context(), "run", jobs)
+	if err != nil || len(missing) != 1 || missing[0].Key != jobs[3].Key {
+		t.Errorf("missing: %v, %v; want %v", missing, err, jobs[3].Key)
+	}
+	if err := q.Purge(t.Context(), "run"); err != nil {
+		t.Fatal(err)
+	}
+	missing, err = q.Missing(t.Context(), "run", jobs)
+	if err != nil || len(missing) != 3 {
+		t.Errorf("missing after a purge: %v, %v; want all but the first", missing, err)
+	}
+	if d := queuetest.Pull(t, q); d.Job().Run != "other run" {
+		t.Errorf("got %v; want the job of the other run", d.Job())
+	}
+}
