@@ -137,7 +137,7 @@ func hasCredentials(urls string) (known bool, err error) {
 			s = "nats://" + s
 		}
 		u, err := url.Parse(s)
-		if err != nil || u.Hostname() == "" {
+		if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "[") {
 			return false, errors.New("the address of NATS is no URL of the form nats://HOST:PORT")
 		}
 		switch u.Scheme {

@@ -129,7 +129,7 @@ func (c *Conn) bucket(ctx context.Context, config jetstream.KeyValueConfig) (kv 
 }
 
 func (c *Conn) triesKV(ctx context.Context) (jetstream.KeyValue, error) {
-	return c.bucket(ctx, jetstream.KeyValueConfig{Bucket: triesBucket, TTL: triesAge, MaxBytes: 256 << 20})
+	return c.bucket(ctx, jetstream.KeyValueConfig{Bucket: triesBucket, TTL: triesAge})
 }
 
 func triesKey(run string, seq uint64) string { return Token(run) + "." + strconv.FormatUint(seq, 10) }

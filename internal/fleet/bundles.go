@@ -1,0 +1,134 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const bundleBucket = "rehearse-bundles"
+
+// MaxBundle bounds one bundle, in bytes.
+const MaxBundle = 256 << 20
+
+var (
+	// ErrNoBundle says that NATS does not have a bundle.
+	ErrNoBundle = errors.New("the bundle is not there")
+	// ErrDamaged says that the bytes of a bundle are not those of its hash.
+	ErrDamaged = errors.New("the bundle does not have its hash")
+	// ErrBundleSize says that a bundle has more than MaxBundle bytes.
+	ErrBundleSize = errors.New("the bundle is larger than 256 MB")
+)
+
+var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (c *Conn) bundles(ctx context.Context) (jetstream.ObjectStore, error) {
+	return c.objects(ctx, jetstream.ObjectStoreConfig{Bucket: bundleBucket})
+}
+
+// PutBundle keeps bytes under their SHA-256, in lower-case hexadecimal. It returns ErrDamaged, and keeps nothing, when they have another one.
+// Bytes that are kept already are not read.
+func (c *Conn) PutBundle(ctx context.Context, sha string, r io.Reader) error {
+	if !hash.MatchString(sha) {
+		return fmt.Errorf("keep a bundle: %w", ErrDamaged)
+	}
+	store, err := c.bundles(ctx)
+	if err != nil {
+		return fmt.Errorf("keep bundle %s: %w", sha, err)
+	}
+	if _, err := store.GetInfo(ctx, sha); err == nil {
+		return nil
+	}
+	// An error of the reader makes NATS drop what it has got, so a wrong bundle is never to be seen.
+	_, err = store.Put(ctx, jetstream.ObjectMeta{Name: sha}, &checked{from: r, sha: sha})
+	if err != nil {
+		return fmt.Errorf("keep bundle %s: %w", sha, err)
+	}
+	return nil
+}
+
+// GetBundle writes a bundle to w. It returns ErrNoBundle when there is none, ErrDamaged when what it has written must not be used.
+func (c *Conn) GetBundle(ctx context.Context, sha string, w io.Writer) error {
+	store, err := c.bundles(ctx)
+	if err != nil {
+		return fmt.Errorf("read bundle %s: %w", sha, err)
+	}
+	object, err := store.Get(ctx, sha)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("read bundle %s: %w", sha, ErrNoBundle)
+	}
+	if err != nil {
+		return fmt.Errorf("read bundle %s: %w", sha, err)
+	}
+	defer func() { _ = object.Close() }()
+	_, err = io.Copy(w, &checked{from: object, sha: sha})
+	if errors.Is(err, jetstream.ErrDigestMismatch) {
+		err = ErrDamaged
+	}
+	if err != nil {
+		return fmt.Errorf("read bundle %s: %w", sha, err)
+	}
+	return nil
+}
+
+// DeleteBundle deletes a bundle that no run needs. One that is not there is no error.
+func (c *Conn) DeleteBundle(ctx context.Context, sha string) error {
+	store, err := c.bundles(ctx)
+	if err == nil {
+		err = store.Delete(ctx, sha)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("delete bundle %s: %w", sha, err)
+	}
+	return nil
+}
+
+// Bundles lists the hashes of the bundles that are kept.
+func (c *Conn) Bundles(ctx context.Context) ([]string, error) {
+	store, err := c.bundles(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bundles: %w", err)
+	}
+	objects, err := store.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, fmt.Errorf("list bundles: %w", err)
+	}
+	names := make([]string, 0, len(objects))
+	for _, o := range objects {
+		names = append(names, o.Name)
+	}
+	return names, nil
+}
+
+// checked passes bytes on and ends with an error when they do not have the hash, or are too many.
+type checked struct {
+	from io.Reader
+	sha  string
+	n    int64
+	hash interface {
+		io.Writer
+		Sum([]byte) []byte
+	}
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	if c.hash == nil {
+		c.hash = sha256.New()
+	}
+	n, err := c.from.Read(p)
+	_, _ = c.hash.Write(p[:n])
+	c.n += int64(n)
+	if c.n > MaxBundle {
+		return 0, ErrBundleSize
+	}
+	if err == io.EOF && hex.EncodeToString(c.hash.Sum(nil)) != c.sha {
+		return n, ErrDamaged
+	}
+	return n, err
+}

@@ -1,0 +1,460 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/fleet/fleettest"
+	"rehearse/internal/judge"
+	"rehearse/internal/result"
+)
+
+func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }
+
+var _ judge.Cache = fleet.Verdicts{}
+
+func embedded(t *testing.T) *fleet.Conn {
+	t.Helper()
+	return fleettest.Connect(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)})
+}
+
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), fleettest.Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestNothingIsLeftRunning after the server, the connection and all that listens on it are closed.
+func TestNothingIsLeftRunning(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	server, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := fleet.Connect(t.Context(), fleet.ConnConfig{Server: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancels, err := conn.Cancels(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes, err := conn.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := fleet.NewLimits(conn, time.Second)
+	done, err := limits.Begin(soon(t), "p", fleet.Limit{Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done(0)
+	limits.Close()
+	outcomes.Close()
+	cancels.Close()
+	conn.Close()
+	server.Close()
+	goleak.VerifyNone(t, before,
+		// nats-server keeps one clock for the process.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"),
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
+}
+
+func TestOneServerForAFolder(t *testing.T) {
+	dir := t.TempDir()
+	first, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir}); !errors.Is(err, fleet.ErrServed) {
+		t.Errorf("a second server: %v, want ErrServed", err)
+	}
+	if addr := first.Addr(); addr != "" {
+		t.Errorf("it listens at %s, and was not asked to", addr)
+	}
+	first.Close()
+	second, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+}
+
+func TestListener(t *testing.T) {
+	for listen, allowed := range map[string]bool{
+		"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false, "example.com:0": false,
+	} {
+		s, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: t.TempDir(), Listen: listen})
+		if refused := errors.Is(err, fleet.ErrOpenListener); refused == allowed {
+			t.Errorf("%s without a password: %v", listen, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+	for _, listen := range []string{"127.0.0.1", "127.0.0.1:http", "127.0.0.1:99999"} {
+		if _, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: t.TempDir(), Listen: listen}); err == nil {
+			t.Errorf("it listens at %s", listen)
+		}
+	}
+}
+
+// TestPassword: who joins needs the password, which no error shows.
+func TestPassword(t *testing.T) {
+	const secret = "s3cret-word"
+	s, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	fleettest.Connect(t, fleet.ConnConfig{Server: s})
+	fleettest.Connect(t, fleet.ConnConfig{URL: s.Addr(), Token: secret})
+	fleettest.Connect(t, fleet.ConnConfig{URL: "nats://" + secret + "@" + s.Addr(), Token: "not this one"})
+	for _, c := range []fleet.ConnConfig{
+		{URL: s.Addr()}, {URL: s.Addr(), Token: "wrong-" + secret}, {URL: "nats://user:" + secret + "@" + s.Addr()},
+	} {
+		_, err := fleet.Connect(soon(t), c)
+		if !errors.Is(err, fleet.ErrRefused) {
+			t.Errorf("wrong credentials: %v, want ErrRefused", err)
+		}
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("the error shows the password: %v", err)
+		}
+	}
+	for _, url := range []string{"nats://user:" + secret + "@host:port:1", "http://" + secret + "@host", "", "nats://" + secret + "@"} {
+		if _, err := fleet.Connect(soon(t), fleet.ConnConfig{URL: url}); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// TestConnectWaits for a server that starts later, says so, and is there again after the server was killed.
+func TestConnectWaits(t *testing.T) {
+	p := fleettest.StartProcess(t)
+	p.Kill()
+	links := make(chan fleet.Link, 100)
+	conns := make(chan *fleet.Conn)
+	go func() {
+		conn, err := fleet.Connect(t.Context(), fleet.ConnConfig{URL: p.URL, Tell: func(l fleet.Link) { links <- l }})
+		if err != nil {
+			t.Error(err)
+		}
+		conns <- conn
+	}()
+	next := func(up bool) {
+		t.Helper()
+		select {
+		case l := <-links:
+			if l.Up != up {
+				t.Fatalf("told %+v, want up: %v", l, up)
+			}
+		case <-time.After(fleettest.Patience):
+			t.Fatalf("not told, want up: %v", up)
+		}
+	}
+	next(false)
+	p.Start()
+	next(true)
+	conn := <-conns
+	defer conn.Close()
+	if err := conn.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.Kill()
+	next(false)
+	p.Start()
+	next(true)
+	if err := conn.Send(soon(t), fleet.Outcome{Run: "run", Fault: "none"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBundles(t *testing.T) {
+	c := embedded(t)
+	data := bytes.Repeat([]byte("bundle "), 100_000)
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	var got bytes.Buffer
+	if err := c.GetBundle(t.Context(), sha, &got); !errors.Is(err, fleet.ErrNoBundle) {
+		t.Errorf("a missing bundle: %v, want ErrNoBundle", err)
+	}
+	if err := c.PutBundle(t.Context(), sha, strings.NewReader("other bytes")); !errors.Is(err, fleet.ErrDamaged) {
+		t.Errorf("a bundle with other bytes: %v, want ErrDamaged", err)
+	}
+	if err := c.GetBundle(t.Context(), sha, &got); !errors.Is(err, fleet.ErrNoBundle) {
+		t.Errorf("after a bundle with other bytes: %v, want ErrNoBundle", err)
+	}
+	for range 2 {
+		if err := c.PutBundle(t.Context(), sha, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.GetBundle(t.Context(), sha, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("got %d bytes of %d, %v", got.Len(), len(data), err)
+	}
+	if all, err := c.Bundles(t.Context()); err != nil || len(all) != 1 || all[0] != sha {
+		t.Errorf("bundles: %v, %v", all, err)
+	}
+	for range 2 {
+		if err := c.DeleteBundle(t.Context(), sha); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.GetBundle(t.Context(), sha, &got); !errors.Is(err, fleet.ErrNoBundle) {
+		t.Errorf("a deleted bundle: %v, want ErrNoBundle", err)
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	c := embedded(t)
+	ctx, leave := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for _, name := range []string{"host b 7", "host a 9"} {
+		group.Go(func() {
+			c.Heartbeat(ctx, func() fleet.Worker { return fleet.Worker{Name: name, Version: "v1", Workers: 8, Busy: 2, Done: 5} })
+		})
+	}
+	wait(t, func() bool {
+		all, err := c.Workers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 2 {
+			return false
+		}
+		if all[0].Name != "host a 9" || all[0].Busy != 2 || time.Since(all[0].LastSeen) > fleettest.Patience {
+			t.Errorf("workers: %+v", all)
+		}
+		return true
+	})
+	leave()
+	group.Wait()
+	if all, err := c.Workers(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("workers that left: %+v, %v", all, err)
+	}
+}
+
+// TestSilentWorkerIsGone after three missed heartbeats.
+func TestSilentWorkerIsGone(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	c, lost := fleettest.Connect(t, fleet.ConnConfig{Server: server}), fleettest.Connect(t, fleet.ConnConfig{Server: server})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		lost.Heartbeat(ctx, func() fleet.Worker { return fleet.Worker{Name: "w"} })
+		close(done)
+	}()
+	count := func() int {
+		all, err := c.Workers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	wait(t, func() bool { return count() == 1 })
+	lost.NATS().Close()
+	wait(t, func() bool { return count() == 0 })
+	stop()
+	<-done
+}
+
+func wait(t *testing.T, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(fleettest.Patience); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen")
+		}
+	}
+}
+
+// TestCancel reaches workers that listen, those that connect later, and those that NATS had lost meanwhile.
+func TestCancel(t *testing.T) {
+	p := fleettest.StartProcess(t)
+	leader := fleettest.Connect(t, fleet.ConnConfig{URL: p.URL})
+	listen := func() *fleet.Cancels {
+		c, err := fleettest.Connect(t, fleet.ConnConfig{URL: p.URL}).Cancels(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	ended := func(c *fleet.Cancels, run string, cancel func()) {
+		t.Helper()
+		ctx, done := c.Context(t.Context(), run)
+		defer done()
+		cancel()
+		select {
+		case <-ctx.Done():
+			if context.Cause(ctx) != fleet.ErrCancelled {
+				t.Errorf("the cause is %v", context.Cause(ctx))
+			}
+		case <-time.After(fleettest.Patience):
+			t.Fatal("the cancel was not heard")
+		}
+	}
+	send := func(run string) func() {
+		return func() {
+			if err := leader.Cancel(soon(t), run); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	early := listen()
+	other, done := early.Context(t.Context(), "run 2")
+	defer done()
+	ended(early, "run 1", send("run 1"))
+	ended(listen(), "run 1", func() {})
+	if other.Err() != nil {
+		t.Error("another run was cancelled, too")
+	}
+	p.Kill()
+	p.Wipe()
+	p.Start()
+	ended(early, "run 3", send("run 3"))
+}
+
+func TestVerdicts(t *testing.T) {
+	v := embedded(t).Verdicts()
+	if _, found, err := v.Verdict(t.Context(), "key *"); found || err != nil {
+		t.Errorf("found %v, %v before any was kept", found, err)
+	}
+	for _, verdict := range []string{"first", "second"} {
+		if err := v.PutVerdict(t.Context(), "key *", []byte(verdict)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, found, err := v.Verdict(t.Context(), "key *"); string(got) != "second" || !found || err != nil {
+		t.Errorf("got %q, %v, %v", got, found, err)
+	}
+	if _, found, _ := v.Verdict(t.Context(), "other"); found {
+		t.Error("a verdict under a key that has none")
+	}
+}
+
+func outcome(n int, record string) fleet.Outcome {
+	return fleet.Outcome{
+		Run: "run", Kind: "suite", Key: result.Key{Suite: "s", TestID: fmt.Sprint(n), Target: "t"}, Attempt: 1, Worker: "w", Record: []byte(record),
+	}
+}
+
+// TestOutcomes: large ones come whole, a second one of a job changes nothing, and a new leader gets what the old one had not stored.
+func TestOutcomes(t *testing.T) {
+	c := embedded(t)
+	old, err := c.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	large := `{"text":"` + strings.Repeat("x", 9<<20) + `"}`
+	for n, record := range []string{`{"n":0}`, large, `{"n":2}`} {
+		if err := c.Send(t.Context(), outcome(n, record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Send(t.Context(), outcome(2, `{"n":"second"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(t.Context(), outcome(3, strings.Repeat("1", fleet.MaxResult+1))); !errors.Is(err, fleet.ErrTooLarge) {
+		t.Errorf("a result that is too large: %v, want ErrTooLarge", err)
+	}
+	first, err := old.Next(soon(t))
+	if err != nil || string(first.Record) != `{"n":0}` || first.Worker != "w" {
+		t.Fatalf("got %+v, %v", first, err)
+	}
+	if err := first.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Next(soon(t)); err != nil { // received, and never stored
+		t.Fatal(err)
+	}
+	leader, err := c.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Close()
+	got := map[string]string{}
+	for range 2 {
+		r, err := leader.Next(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[r.Key.TestID] = string(r.Record)
+		if err := r.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 2 || got["1"] != large || got["2"] != `{"n":2}` {
+		t.Errorf("the new leader got %d outcomes", len(got))
+	}
+	for {
+		if _, err := old.Next(soon(t)); errors.Is(err, fleet.ErrDisplaced) {
+			break
+		} else if err != nil {
+			t.Fatalf("the old leader: %v, want ErrDisplaced", err)
+		}
+	}
+	if err := c.Forget(t.Context(), "run"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUnreadableOutcome is a fault, and not passed over.
+func TestUnreadableOutcome(t *testing.T) {
+	c := embedded(t)
+	leader, err := c.Lead(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Close()
+	for _, data := range []string{"{", `{"run":"run","kind":"suite","key":{"test_id":"another"},"record":{}}`} {
+		if _, err := c.JetStream().Publish(t.Context(), "rehearse.outcome.run.abc", []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		r, err := leader.Next(soon(t))
+		if err != nil || r.Fault == "" || r.Record != nil {
+			t.Fatalf("got %+v, %v; want a fault", r, err)
+		}
+		if err := r.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, func() bool { left, err := c.OutcomesOf(t.Context(), "run"); return err == nil && len(left) == 0 })
+	}
+}
+
+func TestNotices(t *testing.T) {
+	c := embedded(t)
+	got := make(chan fleet.Notice, 10)
+	stop, err := c.Notices("run", func(n fleet.Notice) { got <- n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	want := fleet.Notice{Run: "run", Kind: "suite", Key: result.Key{TestID: "a"}, Attempt: 1, Worker: "w", Turn: 2, Of: 3}
+	for _, n := range []fleet.Notice{{Run: "other"}, want} {
+		if err := c.Notify(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case n := <-got:
+		if n != want {
+			t.Errorf("got %+v", n)
+		}
+	case <-time.After(fleettest.Patience):
+		t.Fatal("no notice came")
+	}
+}
