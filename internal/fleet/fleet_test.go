@@ -112,6 +112,20 @@ func TestListener(t *testing.T) {
 	}
 }
 
+// TestTakenPort is said at once, and the folder is free again.
+func TestTakenPort(t *testing.T) {
+	dir, p := t.TempDir(), fleettest.StartProcess(t)
+	_, err := fleet.StartServer(soon(t), fleet.ServerConfig{Dir: dir, Listen: strings.TrimPrefix(p.URL, "nats://")})
+	if err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("on a port that is taken: %v", err)
+	}
+	s, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 // TestPassword: who joins needs the password, which no error shows.
 func TestPassword(t *testing.T) {
 	const secret = "s3cret-word"

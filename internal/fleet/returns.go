@@ -21,6 +21,8 @@ const (
 	inline, slack = 4 << 20, 64 << 10
 	// outcomeWait is how long a leader may take to store an outcome before it gets it again.
 	outcomeWait = time.Minute
+	// heartbeat is how often NATS says that it is there; two that are missed are one too many.
+	heartbeat = time.Second
 	// ahead and aheadBytes bound what a leader has received and not yet asked for.
 	ahead, aheadBytes = 512, 32 << 20
 	// notUnique is the error code for a second consumer of the same messages of a work queue.
@@ -193,7 +195,8 @@ func (o *Outcomes) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.messages, err = consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes))
+	o.messages, err = consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes),
+		jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(heartbeat))
 	return err
 }
 
@@ -208,8 +211,7 @@ func (o *Outcomes) Next(ctx context.Context) (*Received, error) {
 			return nil, ctx.Err()
 		case errors.Is(err, jetstream.ErrMsgIteratorClosed) && o.conn.nats.IsClosed():
 			return nil, fmt.Errorf("receive an outcome: %w", err)
-		case errors.Is(err, jetstream.ErrNoHeartbeat):
-		default:
+		default: // also without heartbeats: NATS may have lost who receives
 			if err := o.reopen(ctx); err != nil {
 				return nil, fmt.Errorf("receive an outcome: %w", err)
 			}

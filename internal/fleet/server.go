@@ -118,18 +118,22 @@ func (s *Server) start(ctx context.Context, options *server.Options, log *slog.L
 		return err
 	}
 	s.nats = ns
-	if log != nil {
-		ns.SetLoggerV2(serverLog{log}, false, false, false)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
+	failed := make(chan error, 1)
+	ns.SetLoggerV2(serverLog{log, failed}, false, false, false)
 	ns.Start()
 	deadline := time.Now().Add(startTime)
 	for !ns.ReadyForConnections(100*time.Millisecond) || !ns.JetStreamEnabled() {
-		switch {
-		case ctx.Err() != nil:
+		select {
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
 			return ctx.Err()
-		case !ns.Running():
-			return errors.New("it cannot serve; the port may be taken, or the folder not writable")
-		case time.Now().After(deadline):
+		default:
+		}
+		if time.Now().After(deadline) {
 			return fmt.Errorf("it is not ready after %s", startTime)
 		}
 	}
@@ -153,12 +157,21 @@ func (s *Server) Close() {
 	_ = s.lock.Unlock()
 }
 
-// serverLog writes the warnings and errors of a NATS server to a slog.Logger.
-type serverLog struct{ log *slog.Logger }
+// serverLog writes the warnings and errors of a NATS server to a slog.Logger. What keeps it from serving goes to failed.
+type serverLog struct {
+	log    *slog.Logger
+	failed chan<- error
+}
 
-func (l serverLog) Noticef(format string, v ...any) {}
-func (l serverLog) Debugf(format string, v ...any)  {}
-func (l serverLog) Tracef(format string, v ...any)  {}
-func (l serverLog) Warnf(format string, v ...any)   { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any)  { l.log.Error("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Fatalf(format string, v ...any)  { l.log.Error("nats: " + fmt.Sprintf(format, v...)) }
+func (l serverLog) Noticef(string, ...any)         {}
+func (l serverLog) Debugf(string, ...any)          {}
+func (l serverLog) Tracef(string, ...any)          {}
+func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any) { l.log.Error("nats: " + fmt.Sprintf(format, v...)) }
+
+func (l serverLog) Fatalf(format string, v ...any) {
+	select {
+	case l.failed <- fmt.Errorf(format, v...):
+	default:
+	}
+}

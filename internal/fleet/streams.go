@@ -136,31 +136,38 @@ func triesKey(run string, seq uint64) string { return Token(run) + "." + strconv
 
 // Tries reads the history of the job with the sequence number in its queue. There is none before a second delivery.
 func (c *Conn) Tries(ctx context.Context, run string, seq uint64) ([]Try, error) {
-	kv, err := c.triesKV(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the history of a job: %w", err)
-	}
-	entry, err := kv.Get(ctx, triesKey(run, seq))
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the history of a job: %w", err)
-	}
 	var tries []Try
-	_ = json.Unmarshal(entry.Value(), &tries) // what cannot be read is not known
+	err := Again(ctx, func(ctx context.Context) error {
+		kv, err := c.triesKV(ctx)
+		if err != nil {
+			return err
+		}
+		entry, err := kv.Get(ctx, triesKey(run, seq))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err == nil {
+			_ = json.Unmarshal(entry.Value(), &tries) // what cannot be read is not known
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of a job: %w", err)
+	}
 	return tries, nil
 }
 
 // PutTries keeps the history of a job.
 func (c *Conn) PutTries(ctx context.Context, run string, seq uint64, tries []Try) error {
 	data, err := json.Marshal(tries)
-	if err != nil {
-		return fmt.Errorf("write the history of a job: %w", err)
-	}
-	kv, err := c.triesKV(ctx)
 	if err == nil {
-		_, err = kv.Put(ctx, triesKey(run, seq), data)
+		err = Again(ctx, func(ctx context.Context) error {
+			kv, err := c.triesKV(ctx)
+			if err == nil {
+				_, err = kv.Put(ctx, triesKey(run, seq), data)
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("write the history of a job: %w", err)

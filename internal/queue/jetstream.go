@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
@@ -280,4 +281,17 @@ func (q *JetStream) Count(ctx context.Context) (Counts, error) {
 // Dead lists the jobs that were given up, of all runs, the oldest first.
 func (q *JetStream) Dead(ctx context.Context) ([]fleet.DeadLetter, error) {
 	return q.conn.Dead(ctx, maxListed)
+}
+
+// pushers is how many jobs PushAll has on their way at once.
+const pushers = 32
+
+// PushAll adds jobs, nearly in their order, and returns when NATS has all of them on disk. It is much faster than one Push after the other.
+func (q *JetStream) PushAll(ctx context.Context, jobs []orchestrator.Job) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(pushers)
+	for _, j := range jobs {
+		group.Go(func() error { return q.Push(ctx, j) })
+	}
+	return group.Wait()
 }

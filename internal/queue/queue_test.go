@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"rehearse/internal/fleet"
 	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/orchestrator"
@@ -207,5 +209,44 @@ func TestMissing(t *testing.T) {
 	}
 	if d := queuetest.Pull(t, q); d.Job().Run != "other run" {
 		t.Errorf("got %v; want the job of the other run", d.Job())
+	}
+}
+
+// TestNothingIsLeftRunning after a queue is closed, also of pulls that were given up.
+func TestNothingIsLeftRunning(t *testing.T) {
+	conn := fleettest.Connect(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)})
+	if _, err := queue.NewJetStream(t.Context(), conn, queue.Options{}); err != nil { // what the server runs for its streams
+		t.Fatal(err)
+	}
+	before := goleak.IgnoreCurrent()
+	q, err := queue.NewJetStream(t.Context(), conn, queue.Options{Commands: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queuetest.Empty(t, q)
+	queuetest.Push(t, q, queuetest.Job("run", 1))
+	if err := queuetest.Pull(t, q).Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q.Close()
+	goleak.VerifyNone(t, before)
+}
+
+// TestUnreadableJob is buried, and does not stop the others.
+func TestUnreadableJob(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	conn := fleettest.Connect(t, fleet.ConnConfig{Server: server})
+	q := open(t, fleet.ConnConfig{Server: server}, queue.Options{})
+	for subject, data := range map[string]string{"rehearse.job.1.plain.run.a": "{", "rehearse.job.1.plain.run.b": `{"schema":1,"run":"other"}`} {
+		if _, err := conn.JetStream().Publish(t.Context(), subject, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queuetest.Push(t, q, queuetest.Job("run", 1))
+	if d := queuetest.Pull(t, q); d.Job().Key != queuetest.Job("run", 1).Key {
+		t.Errorf("got %+v", d.Job())
+	}
+	if letters, err := q.Dead(t.Context()); err != nil || len(letters) != 2 {
+		t.Errorf("dead letters: %+v, %v", letters, err)
 	}
 }
