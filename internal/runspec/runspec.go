@@ -29,6 +29,8 @@ type Spec struct {
 	Kind   string            `json:"kind,omitempty"`
 	Name   string            `json:"name,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
+	// Files are what the run reads, by their paths in the bundle; nil where a run reads the disk.
+	Files map[string]File `json:"files,omitempty"`
 	// Suites are files, folders or globs; Config is the configuration of all of them, empty for the nearest to each.
 	Suites []string `json:"suites"`
 	Config string   `json:"config,omitempty"`
@@ -85,6 +87,9 @@ func Read(data []byte) (Spec, error) {
 
 // Check refuses what cannot be meant. Names in its errors are those of the flags.
 func (s *Spec) Check() error {
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
 	for _, pattern := range s.Filter {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return source.Invalid("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)

@@ -1,0 +1,87 @@
+package runspec
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"rehearse/internal/source"
+)
+
+// MostFiles is the largest number of files of one run.
+const MostFiles = 10_000
+
+// File is a file of a bundle: its content, or the hash of one that was sent before. Its JSON form is a text, {"base64": …} or {"sha256": …}.
+type File struct {
+	Content []byte
+	// SHA256 is the hash of the content in hexadecimal digits, where the content is elsewhere; else empty.
+	SHA256 string
+}
+
+// Hash returns the SHA-256 of the content in hexadecimal digits.
+func (f File) Hash() string {
+	if f.SHA256 != "" {
+		return f.SHA256
+	}
+	sum := sha256.Sum256(f.Content)
+	return hex.EncodeToString(sum[:])
+}
+
+// MarshalJSON writes text as it is and anything else in base64.
+func (f File) MarshalJSON() ([]byte, error) {
+	switch {
+	case f.SHA256 != "":
+		return json.Marshal(map[string]string{"sha256": f.SHA256})
+	case utf8.Valid(f.Content):
+		return json.Marshal(string(f.Content))
+	}
+	return json.Marshal(map[string][]byte{"base64": f.Content})
+}
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// UnmarshalJSON reads one of the three forms.
+func (f *File) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		f.Content = []byte(text)
+		return nil
+	}
+	var form struct {
+		Base64 *[]byte `json:"base64"`
+		SHA256 *string `json:"sha256"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&form); err != nil || (form.Base64 == nil) == (form.SHA256 == nil) {
+		return errors.New(`a file is a text, {"base64": …} or {"sha256": …}`)
+	}
+	if form.SHA256 != nil {
+		if !digest.MatchString(*form.SHA256) {
+			return errors.New("a sha256 has 64 hexadecimal digits in lower case")
+		}
+		f.SHA256 = *form.SHA256
+		return nil
+	}
+	f.Content = *form.Base64
+	return nil
+}
+
+// checkFiles refuses paths that are not those of a bundle: relative to its root, with slashes and without .. in them.
+func (s *Spec) checkFiles() error {
+	if len(s.Files) > MostFiles {
+		return source.Invalid("run spec: %d files: a run has at most %d", len(s.Files), MostFiles)
+	}
+	for name := range s.Files {
+		if name == "" || name == "." || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\\x00") {
+			return source.Invalid("run spec: files: %q is no path of a bundle: write it from the bundle's root, with slashes and without `..`", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package runspec_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"rehearse/internal/runspec"
+	"rehearse/internal/source"
+)
+
+// The three forms of a file are read and written again as they were.
+func TestFiles(t *testing.T) {
+	digest := strings.Repeat("0a", 32)
+	text := `{"schema":1,"files":{"a/b.yaml":"name: x\n","c.png":{"base64":"/w=="},"d":{"sha256":"` + digest + `"}},"suites":["a/b.yaml"]}`
+	s, err := runspec.Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(s.Files["a/b.yaml"].Content) != "name: x\n" || string(s.Files["c.png"].Content) != "\xff" || s.Files["d"].Hash() != digest {
+		t.Errorf("%+v", s.Files)
+	}
+	if data, err := json.Marshal(s); err != nil || string(data) != text {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+func TestRefusesFiles(t *testing.T) {
+	for _, file := range []string{`"/etc/x": ""`, `"../x": ""`, `"a/../../x": ""`, `"a//b": ""`, `"": ""`, `".": ""`, `"a\\b": ""`, `"x": 1`, `"x": {}`, `"x": {"sha256": "0A"}`,
+		`"x": {"base64": "", "sha256": ""}`, `"x": {"base64": "", "y": 1}`} {
+		if _, err := runspec.Read([]byte(`{"schema": 1, "suites": ["x"], "files": {` + file + `}}`)); err == nil || !source.IsInvalid(err) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
