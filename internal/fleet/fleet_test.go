@@ -52,7 +52,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcomes, err := conn.Lead(t.Context(), "run")
+	returns, err := conn.Lead(t.Context(), "run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	}
 	done(0)
 	limits.Close()
-	outcomes.Close()
+	returns.Close()
 	cancels.Close()
 	conn.Close()
 	server.Close()
@@ -191,7 +191,7 @@ func TestConnectWaits(t *testing.T) {
 	next(false)
 	p.Start()
 	next(true)
-	if err := conn.Send(soon(t), fleet.Outcome{Run: "run", Fault: "none"}); err != nil {
+	if err := conn.Send(soon(t), fleet.Return{Run: "run", Fault: "none"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -359,14 +359,14 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func outcome(n int, record string) fleet.Outcome {
-	return fleet.Outcome{
+func returned(n int, record string) fleet.Return {
+	return fleet.Return{
 		Run: "run", Kind: "suite", Key: result.Key{Suite: "s", TestID: fmt.Sprint(n), Target: "t"}, Attempt: 1, Worker: "w", Record: []byte(record),
 	}
 }
 
-// TestOutcomes: large ones come whole, a second one of a job changes nothing, and a new leader gets what the old one had not stored.
-func TestOutcomes(t *testing.T) {
+// TestReturns: large ones come whole, a second one of a job changes nothing, and a new leader gets what the old one had not stored.
+func TestReturns(t *testing.T) {
 	c := embedded(t)
 	old, err := c.Lead(t.Context(), "run")
 	if err != nil {
@@ -375,14 +375,14 @@ func TestOutcomes(t *testing.T) {
 	defer old.Close()
 	large := `{"text":"` + strings.Repeat("x", 9<<20) + `"}`
 	for n, record := range []string{`{"n":0}`, large, `{"n":2}`} {
-		if err := c.Send(t.Context(), outcome(n, record)); err != nil {
+		if err := c.Send(t.Context(), returned(n, record)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Send(t.Context(), outcome(2, `{"n":"second"}`)); err != nil {
+	if err := c.Send(t.Context(), returned(2, `{"n":"second"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Send(t.Context(), outcome(3, strings.Repeat("1", fleet.MaxResult+1))); !errors.Is(err, fleet.ErrTooLarge) {
+	if err := c.Send(t.Context(), returned(3, strings.Repeat("1", fleet.MaxResult+1))); !errors.Is(err, fleet.ErrTooLarge) {
 		t.Errorf("a result that is too large: %v, want ErrTooLarge", err)
 	}
 	first, err := old.Next(soon(t))
@@ -412,7 +412,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	if len(got) != 2 || got["1"] != large || got["2"] != `{"n":2}` {
-		t.Errorf("the new leader got %d outcomes", len(got))
+		t.Errorf("the new leader got %d returns", len(got))
 	}
 	for {
 		if _, err := old.Next(soon(t)); errors.Is(err, fleet.ErrDisplaced) {
@@ -426,8 +426,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUnreadableOutcome is a fault, and not passed over.
-func TestUnreadableOutcome(t *testing.T) {
+// TestUnreadableReturn is a fault, and not passed over.
+func TestUnreadableReturn(t *testing.T) {
 	c := embedded(t)
 	leader, err := c.Lead(t.Context(), "run")
 	if err != nil {
@@ -435,7 +435,7 @@ func TestUnreadableOutcome(t *testing.T) {
 	}
 	defer leader.Close()
 	for _, data := range []string{"{", `{"run":"run","kind":"suite","key":{"test_id":"another"},"record":{}}`} {
-		if _, err := c.JetStream().Publish(t.Context(), "rehearse.outcome.run.abc", []byte(data)); err != nil {
+		if _, err := c.JetStream().Publish(t.Context(), "rehearse.return.run.abc", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 		r, err := leader.Next(soon(t))
@@ -445,7 +445,7 @@ func TestUnreadableOutcome(t *testing.T) {
 		if err := r.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wait(t, func() bool { left, err := c.OutcomesOf(t.Context(), "run"); return err == nil && len(left) == 0 })
+		wait(t, func() bool { left, err := c.ReturnsOf(t.Context(), "run"); return err == nil && len(left) == 0 })
 	}
 }
 

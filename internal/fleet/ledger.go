@@ -190,6 +190,9 @@ func (s *lease) measure(now time.Time) {
 // want is what this process could use. The lock is held.
 func (s *lease) want() share {
 	all := share{Requests: float64(s.limit.RequestsPerMinute), Tokens: float64(s.limit.TokensPerMinute), Slots: s.used + s.waiting}
+	if s.limit.Concurrency == 0 {
+		all.Slots = 0
+	}
 	if s.turning+s.waiting > 0 {
 		return all
 	}

@@ -19,8 +19,8 @@ const (
 	resultAge = 7 * 24 * time.Hour
 	// inline is the largest record that goes in a message, if NATS takes such messages; the envelope has slack besides.
 	inline, slack = 4 << 20, 64 << 10
-	// outcomeWait is how long a leader may take to store an outcome before it gets it again.
-	outcomeWait = time.Minute
+	// returnWait is how long a leader may take to store a return before it gets it again.
+	returnWait = time.Minute
 	// heartbeat is how often NATS says that it is there; two that are missed are one too many.
 	heartbeat = time.Second
 	// ahead and aheadBytes bound what a leader has received and not yet asked for.
@@ -31,13 +31,13 @@ const (
 	maxReason = 16 << 10
 )
 
-func outcomeSubject(o Outcome) string {
-	return "rehearse.outcome." + Token(o.Run) + "." + JobToken(o.Kind, o.Key)
+func returnSubject(o Return) string {
+	return "rehearse.return." + Token(o.Run) + "." + JobToken(o.Kind, o.Key)
 }
 
-// Send sends an outcome to the leader of its run and returns when NATS has it on disk. While one of the same job waits for the leader, the
+// Send sends a return to the leader of its run and returns when NATS has it on disk. While one of the same job waits for the leader, the
 // second is dropped. A record of more than MaxResult bytes is ErrTooLarge; nothing is sent then.
-func (c *Conn) Send(ctx context.Context, o Outcome) error {
+func (c *Conn) Send(ctx context.Context, o Return) error {
 	if len(o.Record) > MaxResult {
 		return fmt.Errorf("send a result of %d bytes: %w", len(o.Record), ErrTooLarge)
 	}
@@ -51,14 +51,14 @@ func (c *Conn) Send(ctx context.Context, o Outcome) error {
 	}
 	data, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("write an outcome: %w", err)
+		return fmt.Errorf("write a return: %w", err)
 	}
-	added, err := c.Publish(ctx, outcomeSubject(o), data, c.ensureOutcomes)
+	added, err := c.Publish(ctx, returnSubject(o), data, c.ensureReturns)
 	if o.Object != "" && !added {
 		c.dropResult(context.WithoutCancel(ctx), o.Object)
 	}
 	if err != nil {
-		return fmt.Errorf("send an outcome: %w", err)
+		return fmt.Errorf("send a return: %w", err)
 	}
 	return nil
 }
@@ -113,37 +113,37 @@ func (c *Conn) dropResult(ctx context.Context, name string) {
 	}
 }
 
-// OutcomesOf lists the subjects of the outcomes of a run that its leader has not settled. Each ends with the job's token.
-func (c *Conn) OutcomesOf(ctx context.Context, run string) ([]string, error) {
-	subjects, err := c.Subjects(ctx, outcomeStream, "rehearse.outcome."+Token(run)+".*")
+// ReturnsOf lists the subjects of the returns of a run that its leader has not settled. Each ends with the job's token.
+func (c *Conn) ReturnsOf(ctx context.Context, run string) ([]string, error) {
+	subjects, err := c.Subjects(ctx, returnStream, "rehearse.return."+Token(run)+".*")
 	if err != nil {
-		return nil, fmt.Errorf("list the outcomes of a run: %w", err)
+		return nil, fmt.Errorf("list the returns of a run: %w", err)
 	}
 	return subjects, nil
 }
 
-// Outcomes are what the leader of a run receives. Use Conn.Lead, and Close it. Next is for one goroutine.
-type Outcomes struct {
+// Returns are what the leader of a run receives. Use Conn.Lead, and Close it. Next is for one goroutine.
+type Returns struct {
 	conn     *Conn
 	run      string
 	consumer string
 	messages jetstream.MessagesContext
 }
 
-// ErrDisplaced says that another server has begun to receive the outcomes of the run.
+// ErrDisplaced says that another server has begun to receive the returns of the run.
 var ErrDisplaced = errors.New("another server leads the run")
 
-// Received is an outcome in the hands of the leader.
+// Received is a return in the hands of the leader.
 type Received struct {
-	Outcome
+	Return
 	conn    *Conn
 	message jetstream.Msg
 }
 
-// Lead begins to receive the outcomes of a run: all that were not settled, also those that an earlier leader received. Who led the run before
+// Lead begins to receive the returns of a run: all that were not settled, also those that an earlier leader received. Who led the run before
 // receives no more.
-func (c *Conn) Lead(ctx context.Context, run string) (*Outcomes, error) {
-	o := &Outcomes{conn: c, run: run, consumer: leaderPrefix(run) + nuid.Next()}
+func (c *Conn) Lead(ctx context.Context, run string) (*Returns, error) {
+	o := &Returns{conn: c, run: run, consumer: leaderPrefix(run) + nuid.Next()}
 	err := Again(ctx, func(ctx context.Context) error {
 		if err := c.displace(ctx, run); err != nil {
 			return err
@@ -158,9 +158,9 @@ func (c *Conn) Lead(ctx context.Context, run string) (*Outcomes, error) {
 
 func leaderPrefix(run string) string { return "run-" + Token(run) + "-" }
 
-// displace ends the receiving of leaders of the run. Outcomes that they have not settled are delivered again.
+// displace ends the receiving of leaders of the run. Returns that they have not settled are delivered again.
 func (c *Conn) displace(ctx context.Context, run string) error {
-	stream, err := c.js.Stream(ctx, outcomeStream)
+	stream, err := c.js.Stream(ctx, returnStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
@@ -179,13 +179,13 @@ func (c *Conn) displace(ctx context.Context, run string) error {
 	return names.Err()
 }
 
-func (o *Outcomes) open(ctx context.Context) error {
-	if err := o.conn.ensureOutcomes(ctx); err != nil {
+func (o *Returns) open(ctx context.Context) error {
+	if err := o.conn.ensureReturns(ctx); err != nil {
 		return err
 	}
-	consumer, err := o.conn.js.CreateOrUpdateConsumer(ctx, outcomeStream, jetstream.ConsumerConfig{
-		Durable: o.consumer, FilterSubject: "rehearse.outcome." + Token(o.run) + ".*",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: outcomeWait, MaxDeliver: -1, MaxAckPending: 4 * ahead,
+	consumer, err := o.conn.js.CreateOrUpdateConsumer(ctx, returnStream, jetstream.ConsumerConfig{
+		Durable: o.consumer, FilterSubject: "rehearse.return." + Token(o.run) + ".*",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: returnWait, MaxDeliver: -1, MaxAckPending: 4 * ahead,
 		InactiveThreshold: resultAge,
 	})
 	var refused *jetstream.APIError
@@ -200,8 +200,8 @@ func (o *Outcomes) open(ctx context.Context) error {
 	return err
 }
 
-// Next waits for an outcome, through failures of NATS. One that cannot be read is a fault: it is never passed over.
-func (o *Outcomes) Next(ctx context.Context) (*Received, error) {
+// Next waits for a return, through failures of NATS. One that cannot be read is a fault: it is never passed over.
+func (o *Returns) Next(ctx context.Context) (*Received, error) {
 	for {
 		m, err := o.messages.Next(jetstream.NextContext(ctx))
 		switch {
@@ -210,16 +210,16 @@ func (o *Outcomes) Next(ctx context.Context) (*Received, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, jetstream.ErrMsgIteratorClosed) && o.conn.nats.IsClosed():
-			return nil, fmt.Errorf("receive an outcome: %w", err)
+			return nil, fmt.Errorf("receive a return: %w", err)
 		default: // also without heartbeats: NATS may have lost who receives
 			if err := o.reopen(ctx); err != nil {
-				return nil, fmt.Errorf("receive an outcome: %w", err)
+				return nil, fmt.Errorf("receive a return: %w", err)
 			}
 		}
 	}
 }
 
-func (o *Outcomes) reopen(ctx context.Context) error {
+func (o *Returns) reopen(ctx context.Context) error {
 	o.messages.Stop()
 	if err := Pause(ctx, retryPause); err != nil {
 		return err
@@ -227,10 +227,10 @@ func (o *Outcomes) reopen(ctx context.Context) error {
 	return Again(ctx, o.open)
 }
 
-func (o *Outcomes) receive(ctx context.Context, m jetstream.Msg) (*Received, error) {
+func (o *Returns) receive(ctx context.Context, m jetstream.Msg) (*Received, error) {
 	r := &Received{conn: o.conn, message: m}
-	if err := json.Unmarshal(m.Data(), &r.Outcome); err != nil || outcomeSubject(r.Outcome) != m.Subject() {
-		r.Outcome = Outcome{Run: o.run, Fault: "what a worker sent cannot be read"}
+	if err := json.Unmarshal(m.Data(), &r.Return); err != nil || returnSubject(r.Return) != m.Subject() {
+		r.Return = Return{Run: o.run, Fault: "what a worker sent cannot be read"}
 		return r, nil
 	}
 	if r.Object == "" {
@@ -248,10 +248,10 @@ func (o *Outcomes) receive(ctx context.Context, m jetstream.Msg) (*Received, err
 	return r, nil
 }
 
-// Settle says that the outcome is stored: no leader gets it again.
+// Settle says that the return is stored: no leader gets it again.
 func (r *Received) Settle(ctx context.Context) error {
 	if err := r.message.Ack(); err != nil {
-		return fmt.Errorf("settle an outcome: %w", err)
+		return fmt.Errorf("settle a return: %w", err)
 	}
 	if r.Object != "" {
 		r.conn.dropResult(ctx, r.Object)
@@ -260,16 +260,16 @@ func (r *Received) Settle(ctx context.Context) error {
 }
 
 // Close ends receiving. What was received and not settled goes to the next leader.
-func (o *Outcomes) Close() { o.messages.Stop() }
+func (o *Returns) Close() { o.messages.Stop() }
 
-// Forget drops what NATS keeps of a run that has ended: outcomes that nobody needs any more, and the place of its leader.
+// Forget drops what NATS keeps of a run that has ended: returns that nobody needs any more, and the place of its leader.
 func (c *Conn) Forget(ctx context.Context, run string) error {
-	stream, err := c.js.Stream(ctx, outcomeStream)
+	stream, err := c.js.Stream(ctx, returnStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject("rehearse.outcome."+Token(run)+".*"))
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("rehearse.return."+Token(run)+".*"))
 	}
 	if err == nil {
 		err = c.displace(ctx, run)

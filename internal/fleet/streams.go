@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	outcomeStream = "rehearse-outcomes"
-	deadStream    = "rehearse-dead"
-	triesBucket   = "rehearse-tries"
+	returnStream = "rehearse-returns"
+	deadStream   = "rehearse-dead"
+	triesBucket  = "rehearse-tries"
 	// deadAge and deadCount bound the dead letters that are kept, triesAge how long the history of a job is.
 	deadAge   = 30 * 24 * time.Hour
 	deadCount = 100_000
@@ -33,18 +33,18 @@ type DeadLetter struct {
 	At    time.Time `json:"at"`
 }
 
-// EnsureDead makes the streams of outcomes and of dead letters.
+// EnsureDead makes the streams of returns and of dead letters.
 func EnsureDead(ctx context.Context, c *Conn) error {
-	if err := c.ensureOutcomes(ctx); err != nil {
+	if err := c.ensureReturns(ctx); err != nil {
 		return err
 	}
 	return c.ensureDead(ctx)
 }
 
-func (c *Conn) ensureOutcomes(ctx context.Context) error {
+func (c *Conn) ensureReturns(ctx context.Context) error {
 	_, err := c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: outcomeStream, Subjects: []string{"rehearse.outcome.>"}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
-		// The first outcome of a job stands until the leader has stored it.
+		Name: returnStream, Subjects: []string{"rehearse.return.>"}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		// The first return of a job stands until the leader has stored it.
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true, MaxAge: resultAge,
 	})
 	return err

@@ -84,7 +84,7 @@ func (d *Delivery) recall(ctx context.Context) error {
 	return d.note(ctx, "")
 }
 
-// note keeps the history of the job; why is empty while the outcome of this delivery is open.
+// note keeps the history of the job; why is empty for as long as this one is held.
 func (d *Delivery) note(ctx context.Context, why string) error {
 	now := fleet.Try{Delivery: d.attempt, Worker: d.queue.Worker, At: time.Now().UTC(), Why: why}
 	return d.queue.conn.PutTries(ctx, d.job.Run, d.seq, append(d.tries[:len(d.tries):len(d.tries)], now))
@@ -142,7 +142,7 @@ func (d *Delivery) reject(ctx context.Context, why string) error {
 	if _, err := d.queue.conn.Bury(ctx, letter); err != nil {
 		return err
 	}
-	err := d.queue.conn.Send(ctx, fleet.Outcome{
+	err := d.queue.conn.Send(ctx, fleet.Return{
 		Run: d.job.Run, Kind: d.job.Kind, Key: d.job.Key, Attempt: min(d.attempt, MaxDeliveries), Worker: d.queue.Worker, Fault: why, Tries: d.tries,
 	})
 	if err != nil {

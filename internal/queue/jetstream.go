@@ -203,14 +203,14 @@ func (q *JetStream) refresh(ctx context.Context) {
 }
 
 // Missing returns the jobs that NATS does not have: neither queued nor held, nor is what became of them on its way to the leader. A job that
-// ends meanwhile may be missing once its outcome was settled: the caller must compare with what it has stored.
+// ends meanwhile may be missing once its return was settled: the caller must compare with what it has stored.
 func (q *JetStream) Missing(ctx context.Context, run string, jobs []orchestrator.Job) ([]orchestrator.Job, error) {
-	// The queue is read first: a worker sends the outcome before the job leaves the queue.
+	// The queue is read first: a worker sends the return before the job leaves the queue.
 	known, err := q.conn.Subjects(ctx, jobStream, "rehearse.job.*.*."+fleet.Token(run)+".*")
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of a run: %w", err)
 	}
-	returned, err := q.conn.OutcomesOf(ctx, run)
+	returned, err := q.conn.ReturnsOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}

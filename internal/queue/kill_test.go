@@ -28,7 +28,7 @@ func work(ctx context.Context, conn *fleet.Conn, q orchestrator.Queue, places in
 				j := d.Job()
 				record, err := json.Marshal(map[string]any{"test_id": j.Key.TestID})
 				if err == nil {
-					err = conn.Send(ctx, fleet.Outcome{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: "w", Record: record})
+					err = conn.Send(ctx, fleet.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: "w", Record: record})
 				}
 				if err == nil {
 					_ = d.Ack(ctx)

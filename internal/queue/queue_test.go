@@ -112,7 +112,7 @@ func TestGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Fault != "given up after 5 deliveries" || got.Key != queuetest.Job("run", 1).Key || len(got.Tries) != 5 {
-		t.Fatalf("the leader got %+v", got.Outcome)
+		t.Fatalf("the leader got %+v", got.Return)
 	}
 	want := "delivery 1: its worker was lost; delivery 2: given back by w1; delivery 3: w1 was lost; delivery 4: given back by w1; delivery 5: w1 was lost"
 	if words := queue.Reasons(got.Tries); words != want {
@@ -189,7 +189,7 @@ func TestMissing(t *testing.T) {
 	}
 	queuetest.Push(t, q, queuetest.Job("other run", 3))
 	back := queuetest.Pull(t, q)
-	if err := conn.Send(t.Context(), fleet.Outcome{Run: "run", Kind: jobs[0].Kind, Key: jobs[0].Key, Record: []byte(`{}`)}); err != nil {
+	if err := conn.Send(t.Context(), fleet.Return{Run: "run", Kind: jobs[0].Kind, Key: jobs[0].Key, Record: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := back.Ack(t.Context()); err != nil {

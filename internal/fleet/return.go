@@ -14,8 +14,8 @@ const MaxResult = 64 << 20
 // ErrTooLarge says that a result has more than MaxResult bytes.
 var ErrTooLarge = errors.New("the result is larger than 64 MB")
 
-// Outcome is what became of a job, as the leader of its run gets it.
-type Outcome struct {
+// Return is what became of a job, as the leader of its run gets it.
+type Return struct {
 	Run  string     `json:"run"`
 	Kind string     `json:"kind"`
 	Key  result.Key `json:"key"`
