@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"rehearse/internal/answer"
@@ -24,6 +25,12 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 		f := &Found{Asked: asked, Target: way, Reply: asked.Reply}
 		if asked.SessionID != "" && t.Kind == "a2a" {
 			f.Session = &Session{Path: "$.contextId"}
+		}
+		if f.goesOn(err) {
+			if err = p.inPieces(ctx, f); err == nil {
+				return f, nil
+			}
+			return nil, &NothingError{Asked: target.Asked{Events: slices.Concat(asked.Events, asked.More)}, Why: err}
 		}
 		if err == nil && strings.TrimSpace(asked.Reply) != "" {
 			f.inEvents()

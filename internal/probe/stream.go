@@ -71,6 +71,11 @@ func longestPiece(body []byte, format answer.Format) (found, []answer.Text, bool
 	if err != nil {
 		return found{}, nil, false
 	}
+	return longestOf(events)
+}
+
+// longestOf is longestPiece for events.
+func longestOf(events []answer.Event) (found, []answer.Text, bool) {
 	all := piecesOf(events)
 	slices.SortStableFunc(all, func(a, b *piece) int {
 		return cmp.Or(cmp.Compare(len(b.text()), len(a.text())), cmp.Compare(len(b.texts), len(a.texts)))

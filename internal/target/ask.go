@@ -26,8 +26,8 @@ type Asked struct {
 	Status int
 	Header http.Header
 	Answer []byte
-	// Events are the messages of an agent that does not answer by HTTP.
-	Events []string
+	// Events are the messages of an agent that does not answer by HTTP. More are those that came over a WebSocket after the reply.
+	Events, More []string
 	// ConversationID is the id of the conversation that the agent was told; empty for a kind without HTTP. SessionID is the agent's.
 	ConversationID, SessionID string
 	// Reply is what the target finds in the answer; for HTTP, see ReadAsked.
@@ -61,6 +61,9 @@ func Ask(ctx context.Context, t config.Target, p Parts, message string) (Asked, 
 	reply, err := session.Send(ctx, chat.Content{Text: message})
 	if s, ok := session.(runner.Identified); ok {
 		asked.SessionID = s.SessionID()
+	}
+	if s, ok := session.(*spokenSession); ok && (err == nil || len(asked.Events) > 0) {
+		asked.More = s.listenOn(ctx)
 	}
 	asked.Reply = reply.Text
 	return asked, errors.Join(err, session.Close())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rehearse/internal/answer"
+	"rehearse/internal/inbox"
 )
 
 // settle waits until everything is there that the agent had sent before it could know of the next message.
@@ -32,13 +33,18 @@ func (s *spokenSession) unasked() error {
 // over.
 func (s *spokenSession) more() string {
 	for _, data := range s.wire.unread() {
-		r := s.answer.begin(s.calls)
-		_, err := r.take(event{Data: string(data)}) // what else cannot be read is no reply
-		if r.first != nil || r.Replied() || r.Called() || errors.Is(err, answer.ErrAgent) {
+		if s.counts(string(data)) {
 			return shown(string(data))
 		}
 	}
 	return ""
+}
+
+// counts reports whether a message has a reply, a tool call or the agent's error in it.
+func (s *spokenSession) counts(data string) bool {
+	r := s.answer.begin(s.calls)
+	_, err := r.take(event{Data: data}) // what else cannot be read is no reply
+	return r.first != nil || r.Replied() || r.Called() || errors.Is(err, answer.ErrAgent)
 }
 
 // closingTime bounds the message after the last turn.
@@ -76,4 +82,32 @@ func (s *spokenSession) tell(what string) {
 	if s.warn != nil {
 		s.warn(fmt.Sprintf("%s: the conversation %s %s", s.at, s.values.ConversationID, what))
 	}
+}
+
+// quiet is how long an agent that may say more is listened to.
+const quiet = 2 * time.Second
+
+// listenOn returns what comes over a WebSocket after an answer, until nothing comes any more. It is empty where a conversation passes all of that over.
+func (s *spokenSession) listenOn(ctx context.Context) (more []string) {
+	w, ok := s.wire.(*socket)
+	if !ok {
+		return nil
+	}
+	whole, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	goesOn := s.answer.ends()
+	for size := 0; size < s.MaxBytes && len(more) < inbox.Most; {
+		limited, cancel := context.WithTimeout(whole, quiet)
+		data, err := w.next(limited)
+		cancel()
+		if err != nil {
+			break
+		}
+		more, size = append(more, string(data)), size+len(data)
+		goesOn = goesOn || s.counts(string(data))
+	}
+	if !goesOn {
+		return nil
+	}
+	return more
 }
