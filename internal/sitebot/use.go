@@ -1,7 +1,6 @@
 package sitebot
 
 import (
-	"context"
 	"errors"
 	"sync"
 
@@ -37,7 +36,7 @@ func (m *meter) count(reply chat.Reply, err error) {
 	m.use.Attempts += max(1, attempts)
 	m.use.Usage = m.use.Usage.Add(reply.Usage)
 	m.use.Cost = m.use.Cost.Add(reply.Cost)
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the model may have worked for nobody
+	if llm.Worked(err) {
 		m.use.Usage.Unknown, m.use.Cost.Unknown = true, true
 	}
 	m.replied = m.replied || err == nil

@@ -1,6 +1,7 @@
 package sitebot
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -27,5 +28,19 @@ func TestMeter(t *testing.T) {
 	m.count(chat.Reply{Text: "hi", Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}, nil)
 	if want := (Use{9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}}); m.total() != want {
 		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
+	}
+}
+
+// What a failed call cost is unknown where the model may have worked for it, and nothing where it has not.
+func TestMeterOfFailures(t *testing.T) {
+	for err, unknown := range map[error]bool{
+		&llm.Error{Fault: llm.TimedOut}: true, &llm.Error{Fault: llm.Malformed}: true, context.Canceled: true, context.DeadlineExceeded: true,
+		&llm.Error{Fault: llm.Unreachable}: false, &llm.Error{Fault: llm.RateLimited}: false, errors.New("elsewhere"): false,
+	} {
+		m := meter{}
+		m.count(chat.Reply{}, err)
+		if got := m.total(); got.Usage.Unknown != unknown || got.Cost.Unknown != unknown {
+			t.Errorf("%v: %+v", err, got)
+		}
 	}
 }
