@@ -28,13 +28,12 @@ type CommandConfig struct {
 	Text          bool
 	Until, Prompt string
 	Quiet         time.Duration
-	// Body is what is sent for each turn, as it is written; nil means the default.
-	Body any
-	Bounds
-	// Answer, Stream and Session say how answers are read, as they are written.
-	Answer, Stream, Session any
+	// Definition is the mapping that decides what is sent and how the answer is read.
+	Definition any
+	Bounds     `json:"-"`
 
-	// What is compiled of the above does not belong to the definition.
+	// picks is true where it is said what is where in an answer.
+	picks    bool
 	words    []*template.Template
 	env      map[string]*template.Template
 	body     *template.Template
@@ -50,7 +49,7 @@ func commandKind() Kind {
 }
 
 func readCommand(n source.Node, at config.Place) config.Target {
-	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value}
+	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value, Definition: definition(n.Value), picks: n.Has("answer")}
 	scope := scopeOf(n, at)
 	fields := c.fields()
 	maps.Copy(fields, c.answer.fields())
@@ -68,13 +67,12 @@ func readCommand(n source.Node, at config.Place) config.Target {
 	fields["until"] = func(n source.Node) { c.Until = ending(n) }
 	fields["prompt"] = func(n source.Node) { c.Prompt = ending(n) }
 	fields["quiet"] = func(n source.Node) { c.Quiet = n.Duration() }
-	fields["body"] = func(n source.Node) { c.Body, c.body = n.Any(), template.ReadBody(n, scope) }
+	fields["body"] = func(n source.Node) { c.body = template.ReadBody(n, scope) }
 	n.Read(fields)
 	if !n.Has("command") {
 		n.Report("add `command:`, such as python3 agent.py", "a command target needs a program")
 	}
 	c.check(n)
-	c.Answer, c.Stream, c.Session = n.Field("answer").Any(), n.Field("stream").Any(), n.Field("session").Any()
 	if c.body == nil && !c.Text && c.Process != perTurn {
 		c.body, _ = template.Of(map[string]any{"message": "{{message}}", "conversation_id": "{{conversation_id}}", "turn": "{{turn}}"}, scope)
 	}
@@ -203,7 +201,7 @@ func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 // form returns what an event of the program is.
 func (c CommandConfig) form() form {
 	switch {
-	case c.Process == perTurn && c.Answer != nil:
+	case c.Process == perTurn && c.picks:
 		return wholeJSON
 	case c.Process == perTurn || c.Text:
 		return plainText

@@ -11,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,14 +83,15 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 	return s, nil
 }
 
-// opening returns what a recording knows the opening of a conversation by: as for a request of HTTP, neither the host nor headers that are always the
-// same.
+// opening returns what a recording knows the opening of a conversation by: neither the host nor the query nor headers that are always the same, which
+// hold keys.
 func (h *handshake) opening(g *greeting, v *template.Values) (string, error) {
 	c := httpCall{method: http.MethodGet}
 	var err error
 	if c.url, _, err = h.url.Text(v, template.Address); err != nil {
 		return "", err
 	}
+	c.url, _, _ = strings.Cut(c.url, "?")
 	if c.filledHeaders, err = h.headers.filled(v); err != nil {
 		return "", err
 	}

@@ -162,7 +162,7 @@ func TestWebsocketSessionPlayed(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if want := `{"method":"GET","path":"/t?k=v","headers":{"A":"c"},"body":"{\"hi\":1}"}`; asked[len(asked)-1] != want {
+	if want := `{"method":"GET","path":"/t","headers":{"A":"c"},"body":"{\"hi\":1}"}`; asked[len(asked)-1] != want {
 		t.Errorf("the recording knows it by %s, want %s", asked[len(asked)-1], want)
 	}
 	if got := answered[len(answered)-1]; !strings.Contains(got, `"session":"s-1"`) {
@@ -181,4 +181,37 @@ func (n noting) Generate(ctx context.Context, r llm.Request) (chat.Reply, error)
 	reply, err := n.Model.Generate(ctx, r)
 	*n.asked, *n.answered = append(*n.asked, r.Messages[len(r.Messages)-1].Content.Text), append(*n.answered, reply.Text)
 	return reply, err
+}
+
+// What decides the replies of a WebSocket or a program is its definition; limits and prices are not.
+func TestDefinitionsOfWires(t *testing.T) {
+	define := func(yaml string) string {
+		f, _, err := load(t, Kinds(), "targets: {a: "+yaml+"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(f.Targets["a"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, kind := range []string{`url: "ws://x"`, `kind: command, command: a, cwd: /x`} {
+		plain := define(`{` + kind + `, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`)
+		if same := define(`{` + kind + `, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}, concurrency: 2, requests_per_minute: 9, input_price: 1, output_price: 2}`); same != plain {
+			t.Errorf("limits are part of %s", same)
+		}
+		differences := []string{`answer: $.a`, `stream: {end: {data: x}}`, `session: {path: $.id}`, `timeout: 3s`, `max_bytes: 9`}
+		if strings.Contains(kind, "url") {
+			differences = append(differences, `headers: {A: b}`, `subprotocols: [a]`, `cookies: false`, `open: {body: hi}`, `open: {wait: $.a}`, `close: {body: x}`, `session: {header: A}`)
+		}
+		for _, one := range differences {
+			if define(`{`+kind+`, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}, `+one+`}`) == plain {
+				t.Errorf("%s: %s makes no difference", kind, one)
+			}
+		}
+		if define(`{`+kind+`, with: {m: two}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`) == plain {
+			t.Errorf("%s: a value of with makes no difference", kind)
+		}
+	}
 }
