@@ -40,6 +40,9 @@ var (
 	httpAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>?]*\?([^\s"'<>#]+)`)
 )
 
+// placeholder matches what is no value yet: a placeholder, or a variable, whose value is learned with its name.
+var placeholder = regexp.MustCompile(`^\$?\{\{[^{}]*\}\}$`)
+
 // looksSecret reports whether the name of a variable looks like that of a secret.
 func looksSecret(name string) bool { return secretName.MatchString(name) }
 
@@ -119,7 +122,7 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		return false
 	}
 	learn := func(value, fallback string, least int) {
-		if _, known := l.parts[value]; !known && len(value) >= least {
+		if _, known := l.parts[value]; !known && len(value) >= least && !placeholder.MatchString(value) {
 			l.parts[value], changed = cmp.Or(name, fallback), true
 		}
 	}
@@ -233,7 +236,7 @@ func (l *learned) read(v source.Value, key string) (changed bool) {
 	for i := range v.Fields {
 		changed = l.read(v.Fields[i].Value, v.Fields[i].Name) || changed
 	}
-	return changed
+	return l.literal(key, v.Fields) || changed
 }
 
 // isAddressKey reports whether addresses stand under a key. What people say stands under others, and may have links in it.
