@@ -45,7 +45,7 @@ func agentError(v any) error {
 }
 
 // admits returns the error that an answer admits where nothing says how answers are read, so that the words of an error are not taken for a reply:
-// an event named error, a value of the name error, or a status that is no success.
+// an event whose name or type is error, a value of the name error, or a status that is no success.
 func (s *Spec) admits(e event) error {
 	if s.Text != nil || s.Error != nil || s.Stream != nil && (s.Stream.Text != nil || s.Stream.Error != nil) {
 		return nil
@@ -58,7 +58,7 @@ func (s *Spec) admits(e event) error {
 		return err
 	}
 	status, _ := members["status"].(string)
-	if members["success"] == false || members["ok"] == false || slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
+	if members["type"] == "error" || members["success"] == false || members["ok"] == false || slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
 		return agentError(e.doc)
 	}
 	return nil

@@ -27,6 +27,8 @@ func (p *probing) located(mapping source.Value, asked target.Asked) (*Found, err
 	_, reads := mapping.Get("preset")
 	switch format := formOf(asked.Answer, media); {
 	case reads:
+	case format == "" && complains(asked.Answer) || format != "" && breaks(asked.Answer, format):
+		return nil, nothing
 	case format != "":
 		piece, candidates, ok := longestPiece(asked.Answer, format)
 		if !ok {
@@ -101,9 +103,6 @@ func replyIn(body []byte, media string) (reply answer.Text, others []answer.Text
 		return answer.Text{Path: "$", Text: string(body)}, nil, utf8Text(body, media)
 	}
 	if reply, ok = answer.Named(body); !ok || strings.TrimSpace(reply.Text) == "" {
-		if complains(body) {
-			return reply, nil, false
-		}
 		reply, ok = longest(texts)
 	}
 	return reply, candidates(texts, reply.Path), ok
@@ -116,24 +115,30 @@ func utf8Text(body []byte, media string) bool {
 
 // complains reports whether an answer says that something went wrong.
 func complains(body []byte) bool {
+	if answer.Admitted("", body) != nil {
+		return true
+	}
 	var fields map[string]any
 	if json.Unmarshal(body, &fields) != nil {
 		return false
 	}
-	for _, name := range []string{"error", "errors"} {
-		switch v := fields[name].(type) {
-		case nil:
-		case bool:
-			return v
-		case string:
-			return v != ""
-		case []any:
-			return len(v) > 0
-		default:
-			return true
-		}
+	switch v := fields["errors"].(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
 	}
-	return false
+	return true
+}
+
+// breaks reports whether an event of a stream says that something went wrong.
+func breaks(body []byte, format answer.Format) bool {
+	events, err := (&answer.Spec{}).Events(bytes.NewReader(body), format, len(body), nil)
+	return err == nil && slices.ContainsFunc(events, func(e answer.Event) bool { return answer.Admitted(e.Name, []byte(e.Data)) != nil })
 }
 
 // longest returns the longest text with a space in it, else the longest.

@@ -215,5 +215,5 @@ func (s *httpSession) Close() error {
 // failed is an error of an answer, which names the address.
 func (s *httpSession) failed(r *httpRequest, v *template.Values, err error) error {
 	address, _, _ := r.url.Text(v, template.Address)
-	return fmt.Errorf("%s: %w", text.Address(address), err)
+	return fmt.Errorf("%s: %w", shownAddress(address), err)
 }

@@ -47,7 +47,7 @@ func (a httpAttempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, e
 	case ctx.Err() != nil:
 		return chat.Reply{}, ctx.Err()
 	}
-	return chat.Reply{}, a.faultOf(limited, err).error(text.Address(a.call.url))
+	return chat.Reply{}, a.faultOf(limited, err).error(shownAddress(a.call.url))
 }
 
 // faultOf says what an error of send means.

@@ -80,6 +80,12 @@ func (r *httpRequest) call(v *template.Values) (*httpCall, error) {
 	return c, r.fill(c, v)
 }
 
+// maxShown bounds how much of an address is shown, in characters: the user's message may stand in it.
+const maxShown = 300
+
+// shownAddress returns an address as errors have it: without credentials, and of bounded length.
+func shownAddress(address string) string { return text.OneLine(text.Address(address), maxShown) }
+
 func withQuery(address, query string) string {
 	address, fragment, _ := strings.Cut(address, "#")
 	switch {
@@ -133,7 +139,7 @@ func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got ht
 	if err != nil {
 		return got, taken, err
 	}
-	at := text.Address(c.url)
+	at := shownAddress(c.url)
 	m := llm.Model(httpAttempt{s, c, turn})
 	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}
 	if s.parts.Limited != nil {
@@ -162,7 +168,7 @@ func (s *httpSession) sendOnce(ctx context.Context, r *httpRequest, v *template.
 	}
 	_, err = httpAttempt{s, c, false}.Generate(ctx, llm.Request{})
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
-		return errors.New(text.Address(c.url) + failed.Message)
+		return errors.New(shownAddress(c.url) + failed.Message)
 	}
 	return err
 }

@@ -153,3 +153,12 @@ func TestHTTPEmptyBody(t *testing.T) {
 		t.Errorf("%v, error %v", replies, err)
 	}
 }
+
+// An address that holds the user's message is cut in errors.
+func TestHTTPShowsALongAddressInShort(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	_, _, err := converse(t, openHTTP(t, `{url: "URL/{{message}}", method: GET}`, url, httpParts()), runner.Opening{}, strings.Repeat("x", 10_000))
+	if err == nil || len(err.Error()) > 600 || !strings.Contains(err.Error(), "400") {
+		t.Errorf("%.1000v", err)
+	}
+}
