@@ -8,6 +8,7 @@ import (
 	"iter"
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,10 +18,13 @@ import (
 // Whole reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.
 // Where a stream is configured, the answer is read like its only event.
 func (s *Spec) Whole(body []byte, media string, earlier int) (Found, error) {
+	foreign := foreignCharset(media)
 	media = mediaType(media)
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
 		return Found{}, ErrEmpty
+	case foreign:
+		return Found{}, ErrUTF8
 	case media == "text/html" || isHTML(body):
 		return Found{}, ErrHTML
 	case !utf8.Valid(body):
@@ -66,6 +70,15 @@ func (s *Spec) mayBeText(body []byte, media string) bool {
 		return !strings.ContainsRune("{[", rune(bytes.TrimSpace(body)[0]))
 	}
 	return strings.HasPrefix(media, "text/")
+}
+
+// foreignCharset reports whether a Content-Type names a charset in which text is written with the bytes of other text of UTF-8.
+func foreignCharset(contentType string) bool {
+	_, params, err := mime.ParseMediaType(contentType)
+	charset := strings.ToLower(params["charset"])
+	return err == nil && slices.ContainsFunc([]string{"utf-16", "utf-32", "utf-7", "ucs-2", "iso-2022-", "hz-gb-"}, func(prefix string) bool {
+		return strings.HasPrefix(charset, prefix)
+	})
 }
 
 func mediaType(contentType string) string {
