@@ -22,8 +22,6 @@ type spoken struct {
 	kind, at string
 	// begin opens the wire of a conversation; now returns the values of the turn under way. A conversation that is played from a recording has none.
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
-	// opening returns what a recording knows the opening of a conversation by; nil for a constant.
-	opening func(v *template.Values) (string, error)
 	// message returns what is sent for a turn.
 	message func(v *template.Values) ([]byte, error)
 	answer  answered
@@ -58,13 +56,7 @@ func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 		talk.values.SessionID = id
 	}
 	s := &spokenSession{spoken: t, talk: talk, now: &talk.values}
-	request := "open"
-	if t.opening != nil {
-		if request, err = t.opening(s.now); err != nil {
-			return nil, err
-		}
-	}
-	x, _, err := s.agent(s.open).exchange(ctx, request)
+	x, _, err := s.agent(s.open).exchange(ctx, "open")
 	if err == nil {
 		err = s.opened(x)
 	}

@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -81,29 +79,6 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		return nil, err
 	}
 	return s, nil
-}
-
-// opening returns what a recording knows the opening of a conversation by: neither the host nor the query nor headers that are always the same, which
-// hold keys.
-func (h *handshake) opening(g *greeting, v *template.Values) (string, error) {
-	c := httpCall{method: http.MethodGet}
-	var err error
-	if c.url, _, err = h.url.Text(v, template.Address); err != nil {
-		return "", err
-	}
-	c.url, _, _ = strings.Cut(c.url, "?")
-	if c.filledHeaders, err = h.headers.filled(v); err != nil {
-		return "", err
-	}
-	if g != nil && g.body != nil {
-		said, err := rendered(g.body, v)
-		if err != nil {
-			return "", err
-		}
-		c.body = string(said)
-	}
-	known, err := json.Marshal(c.recorded())
-	return string(known), err
 }
 
 // errUnreachable is an agent to which there is no connection.

@@ -132,7 +132,6 @@ func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.subprotocols, session: c.answer.session, withoutJar: c.withoutJar, breaker: llm.NewBreaker(), Bounds: bounds}
 	return &spoken{
 		kind: "websocket", at: at, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
-		opening:  func(v *template.Values) (string, error) { return h.opening(c.greeting, v) },
 		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },
 		greeting: c.greeting, closing: c.closing, trace: true, warn: p.Warn,
 	}, nil

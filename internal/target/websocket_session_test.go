@@ -148,12 +148,12 @@ func TestWebsocketHeaders(t *testing.T) {
 	}
 }
 
-// A playback has the id that the agent gave in the handshake, and plays nothing for another handshake.
+// A recording has the id that the agent gave in the handshake, and no headers.
 func TestWebsocketSessionPlayed(t *testing.T) {
 	address := handshakes(t, func(*http.Request) http.Header { return http.Header{"X-Session": {"s-1"}} })
-	var asked, answered []string
+	var answered []string
 	p := wireParts(t)
-	p.Recorded = func(_ string, m llm.Model) llm.Model { return noting{m, &asked, &answered} }
+	p.Recorded = func(_ string, m llm.Model) llm.Model { return noting{m, &answered} }
 	x := opened(t, p, `{url: "`+address+`/{{test_id}}?k=v", headers: {A: "{{conversation_id}}", K: secret}, session: {header: X-Session}, open: {body: {hi: "{{trial}}"}}}`)
 	s, err := x.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "t"}, ConversationID: "c"})
 	if err != nil {
@@ -162,24 +162,21 @@ func TestWebsocketSessionPlayed(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if want := `{"method":"GET","path":"/t","headers":{"A":"c"},"body":"{\"hi\":1}"}`; asked[len(asked)-1] != want {
-		t.Errorf("the recording knows it by %s, want %s", asked[len(asked)-1], want)
-	}
-	if got := answered[len(answered)-1]; !strings.Contains(got, `"session":"s-1"`) {
+	if got := answered[len(answered)-1]; !strings.Contains(got, `"session":"s-1"`) || strings.Contains(got, "secret") {
 		t.Errorf("the recording has %s", got)
 	}
 }
 
-// noting keeps what a model is asked and answers.
+// noting keeps what a model answers.
 type noting struct {
 	llm.Model
-	asked, answered *[]string
+	answered *[]string
 }
 
 // Generate asks the model.
 func (n noting) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	reply, err := n.Model.Generate(ctx, r)
-	*n.asked, *n.answered = append(*n.asked, r.Messages[len(r.Messages)-1].Content.Text), append(*n.answered, reply.Text)
+	*n.answered = append(*n.answered, reply.Text)
 	return reply, err
 }
 
