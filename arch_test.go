@@ -15,7 +15,7 @@ import (
 // floors lists the rooms from the ground up; a room inside another is a room of its own. A room imports from lower floors, or from those to
 // its left on its own floor.
 var floors = [][]string{
-	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec"},
+	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
 	{"text", "shell", "curl", "retry", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "tool", "answer", "config"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
@@ -29,7 +29,7 @@ var floors = [][]string{
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
-	{"evaluation", "classify", "probe"},
+	{"evaluation", "classify", "probe", "worker", "service"},
 	{"server"},
 	{"cmd/rehearse"},
 }

@@ -184,6 +184,22 @@ func (e *Evaluation) Describe(ctx context.Context, w io.Writer) error {
 // Tests returns how many tests the run holds; a test with several targets counts once for each.
 func (e *Evaluation) Tests() int { return e.planned.tests }
 
+// Planned says what a run will do.
+type Planned struct {
+	// Suites are the names of the suites, Targets those of the targets that their tests run with.
+	Suites, Targets []string
+	Conversations   int
+}
+
+// Planned returns what the run will do.
+func (e *Evaluation) Planned() Planned {
+	p := Planned{Targets: e.planned.targets, Conversations: e.planned.conversations}
+	for _, s := range e.suites {
+		p.Suites = append(p.Suites, s.Name)
+	}
+	return p
+}
+
 // unheard is the sink that does nothing.
 type unheard struct{}
 

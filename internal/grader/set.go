@@ -49,6 +49,8 @@ const (
 type Config struct {
 	Judge    Judge
 	Embedder Embedder
+	// NoCommands refuses to start programs.
+	NoCommands bool
 	// Files are where schemas and prompts are read from.
 	Files source.Files
 	// HTTP is used by the http grader; nil means that of outbound.Client.

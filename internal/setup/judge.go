@@ -209,7 +209,7 @@ func (s *Setup) contentHash(path string) string {
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
 	services := outbound.Client(s.services())
-	c := grader.Config{Judge: j, Files: s.Files, HTTP: services, Environ: s.secrets.Environ}
+	c := grader.Config{Judge: j, Files: s.Files, NoCommands: s.NoCommands, HTTP: services, Environ: s.secrets.Environ}
 	embedder, err := s.Embedder()
 	if err != nil {
 		return nil, err

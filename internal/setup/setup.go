@@ -44,6 +44,8 @@ type Options struct {
 	Warn func(text string)
 	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
 	Files source.Files
+	// NoCommands refuses to start programs that configurations and suites name.
+	NoCommands bool
 	// Config is the configuration file for everything. If it is empty, each folder uses the nearest file above it (At).
 	Config string
 	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.

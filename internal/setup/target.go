@@ -118,6 +118,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
 		Files:      s.Files,
+		NoCommands: s.NoCommands,
 		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
 		Flow:       func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
 		Definition: func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },

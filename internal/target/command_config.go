@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -162,6 +163,9 @@ func (c CommandConfig) at() string { return text.OneLine(strings.Join(c.Words, "
 
 func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
+	if p.NoCommands {
+		return nil, ErrNoCommands
+	}
 	program := Program{Words: c.words, Dir: p.Files.OnDisk(c.Dir), Env: c.env}
 	if p.Environ != nil {
 		program.Environ = p.Environ(c.document)
@@ -237,3 +241,6 @@ func (c CommandConfig) placeholders() []string {
 	}
 	return names
 }
+
+// ErrNoCommands says that a program would have to be started where none may be.
+var ErrNoCommands = errors.New("it starts a program, which is refused here: start the server and its workers with --allow-commands")

@@ -24,6 +24,8 @@ type Parts struct {
 	Definition func(c FlowConfig) (*flow.Flow, error)
 	// Knowledge returns the folder of the knowledge bases that a flow has; empty for none.
 	Knowledge func(c FlowConfig) string
+	// NoCommands refuses to start programs.
+	NoCommands bool
 	// Files say where on the disk programs find what a configuration names.
 	Files source.Files
 	// Site opens a chatbot and returns it with the name of its site.

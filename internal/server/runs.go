@@ -1,0 +1,383 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/fleet"
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// Leader takes, checks and cancels runs (service.Service).
+type Leader interface {
+	Submit(ctx context.Context, spec runspec.Spec, key string) (run store.Run, created bool, err error)
+	Check(ctx context.Context, spec runspec.Spec) (evaluation.Planned, error)
+	Cancel(ctx context.Context, id string) (store.Run, error)
+	RunDir(id string) string
+}
+
+// Crew knows the workers (fleet.Conn).
+type Crew interface {
+	Workers(ctx context.Context) ([]fleet.Worker, error)
+}
+
+// RunsConfig is what a server of runs uses. Leader, Store and Crew are required.
+type RunsConfig struct {
+	Leader Leader
+	Store  *store.Fleet
+	Crew   Crew
+	// Log gets what goes wrong; nil discards it.
+	Log *slog.Logger
+}
+
+// Runs serves the API of runs (service.md 3.2 and 3.3). It is safe for concurrent use. Put it behind Front, which checks access.
+type Runs struct {
+	RunsConfig
+	routes http.Handler
+}
+
+// The limits of bodies, in megabytes.
+const (
+	maxSpecMB = 32
+	maxBlobMB = 64
+)
+
+const runsPath = "/api/v1/runs"
+
+// NewRuns returns a server of runs.
+func NewRuns(c RunsConfig) *Runs {
+	c.Log = logOrDiscard(c.Log)
+	s := &Runs{RunsConfig: c}
+	one := runsPath + "/{run}"
+	s.routes = table{
+		runsPath:                  {http.MethodPost: s.answer(s.submit), http.MethodGet: s.answer(s.list)},
+		runsPath + "/prune":       {http.MethodPost: s.answer(s.prune)},
+		one:                       {http.MethodGet: s.answer(s.show), http.MethodDelete: s.answer(s.remove)},
+		one + "/spec":             {http.MethodGet: s.answer(s.spec)},
+		one + "/cancel":           {http.MethodPost: s.answer(s.cancel)},
+		one + "/results":          {http.MethodGet: s.answer(s.results)},
+		one + "/results/{result}": {http.MethodGet: s.answer(s.result)},
+		one + "/events":           {http.MethodGet: s.answer(s.events)},
+		one + "/{file}":           {http.MethodGet: s.answer(s.file)},
+		"/api/v1/blobs/{sha256}":  {http.MethodPut: s.answer(s.putBlob), http.MethodHead: s.answer(s.hasBlob)},
+		"/api/v1/suites/validate": {http.MethodPost: s.answer(s.validate)},
+		"/api/v1/workers":         {http.MethodGet: s.answer(s.workers)},
+	}.handler()
+	return s
+}
+
+// Beside serves the paths of runs and passes all others to next.
+func (s *Runs) Beside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, prefix := range []string{runsPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers"} {
+			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+				s.routes.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// The codes of problems with runs.
+const (
+	codeSpec        = "invalid_spec"
+	codeQuery       = "invalid_request"
+	codeCursor      = "invalid_cursor"
+	codeFinished    = "run_finished"
+	codeUnfinished  = "run_unfinished"
+	codeMissing     = "missing_blobs"
+	codeHash        = "hash_mismatch"
+	codeQueueFull   = "queue_full"
+	codeUnavailable = "unavailable"
+)
+
+func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := handle(w, r); err != nil && r.Context().Err() == nil {
+			s.refuse(w, r, err)
+		}
+	}
+}
+
+// runsProblem is a problem with what is wrong in a spec, or which blobs are missing.
+type runsProblem struct {
+	*Problem
+	Errors  source.Problems `json:"errors,omitempty"`
+	Missing []string        `json:"missing,omitempty"`
+}
+
+// refuse answers with the problem of an error.
+func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p := runsProblem{}
+	missing, lacks := errors.AsType[*store.MissingBlobsError](err)
+	invalid, faulty := errors.AsType[*service.InvalidError](err)
+	known, is := errors.AsType[*Problem](err)
+	switch {
+	case is:
+		p.Problem = known
+	case faulty:
+		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same"), invalid.Problems
+	case lacks:
+		p.Problem = newProblem(http.StatusConflict, codeMissing, "files are named by hashes that are not here", "send each with PUT /api/v1/blobs/SHA256 first")
+		p.Missing = missing.SHA256
+	case errors.Is(err, store.ErrUnknown):
+		p.Problem = newProblem(http.StatusNotFound, codeNotFound, "there is no such run or result", "GET "+runsPath+" lists the runs")
+	case errors.Is(err, store.ErrRunEnded):
+		p.Problem = newProblem(http.StatusConflict, codeFinished, "the run has ended", "")
+	case errors.Is(err, store.ErrRunUnfinished):
+		p.Problem = newProblem(http.StatusConflict, codeUnfinished, "the run has not ended", "cancel it first")
+	case errors.Is(err, store.ErrQueueFull):
+		p.Problem = newProblem(http.StatusTooManyRequests, codeQueueFull, "too many runs wait", "try again when some have ended").after(10 * time.Second)
+	case errors.Is(err, store.ErrCursor):
+		p.Problem = newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
+	case errors.Is(err, store.ErrHash):
+		p.Problem = newProblem(http.StatusUnprocessableEntity, codeHash, "the bytes do not have the hash in the path", "send the SHA-256 of the bytes, in lower case")
+	case errors.Is(err, store.ErrInvalid):
+		p.Problem = newProblem(http.StatusBadRequest, codeQuery, "the request names what cannot be", "")
+	case store.Away(err):
+		s.Log.ErrorContext(r.Context(), "the store of runs is away", "error", err)
+		p.Problem = newProblem(http.StatusServiceUnavailable, codeUnavailable, "the store or the queue cannot be reached", "try again").after(5 * time.Second)
+	default:
+		s.Log.ErrorContext(r.Context(), "a request failed", "at", r.Method+" "+r.URL.Path, "error", err)
+		p.Problem = problemOf(nil)
+	}
+	if p.retryAfter > 0 {
+		setRetryAfter(w.Header(), p.retryAfter)
+	}
+	writeBody(w, p.Status, "application/problem+json", p)
+}
+
+// readSpec reads the RunSpec of a body.
+func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err error) {
+	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
+	if err != nil {
+		return spec, err
+	}
+	if !json.Valid(body) {
+		return spec, newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
+	}
+	if spec, err = runspec.Read(body); err != nil {
+		return spec, &service.InvalidError{Message: err.Error()}
+	}
+	return spec, nil
+}
+
+func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
+	spec, err := readSpec(w, r)
+	if err != nil {
+		return err
+	}
+	run, created, err := s.Leader.Submit(r.Context(), spec, r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
+	writeBody(w, status, "application/json", run)
+	return nil
+}
+
+func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
+	spec, err := readSpec(w, r)
+	if err != nil {
+		return err
+	}
+	_, err = s.Leader.Check(r.Context(), spec)
+	invalid, faulty := errors.AsType[*service.InvalidError](err)
+	if err != nil && !faulty {
+		return err
+	}
+	found := source.Problems{}
+	if faulty {
+		if found = invalid.Problems; len(found) == 0 {
+			found = source.Problems{{Message: invalid.Message}}
+		}
+	}
+	writeBody(w, http.StatusOK, "application/json", map[string]any{"valid": !faulty, "errors": found})
+	return nil
+}
+
+func (s *Runs) list(w http.ResponseWriter, r *http.Request) error {
+	q := query{r.URL.Query(), nil}
+	filter := store.RunFilter{
+		Status: store.RunStatus(q.text("status")), Name: q.text("name"), Schedule: q.text("schedule"), Suite: q.text("suite"), Target: q.text("target"),
+		Since: q.time("since"), Until: q.time("until"),
+	}
+	for _, label := range q.values["label"] {
+		key, value, ok := strings.Cut(label, ":")
+		if !ok {
+			q.refuse("label", "write k:v")
+		}
+		if filter.Labels == nil {
+			filter.Labels = map[string]string{}
+		}
+		filter.Labels[key] = value
+	}
+	page, err := q.page("status", "name", "schedule", "suite", "target", "since", "until", "label")
+	if err != nil {
+		return err
+	}
+	runs, err := s.Store.Runs(r.Context(), filter, page)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", runs)
+	return nil
+}
+
+func (s *Runs) show(w http.ResponseWriter, r *http.Request) error {
+	run, err := s.Store.Run(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", run)
+	return nil
+}
+
+// spec answers with the RunSpec, its files by their hashes.
+func (s *Runs) spec(w http.ResponseWriter, r *http.Request) error {
+	data, err := s.Store.Spec(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	spec, err := runspec.Read(data)
+	if err != nil {
+		return err
+	}
+	for name, f := range spec.Files {
+		spec.Files[name] = runspec.File{SHA256: f.Hash()}
+	}
+	writeBody(w, http.StatusOK, "application/json", spec)
+	return nil
+}
+
+func (s *Runs) cancel(w http.ResponseWriter, r *http.Request) error {
+	run, err := s.Leader.Cancel(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusAccepted, "application/json", run)
+	return nil
+}
+
+func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Store.DeleteRun(r.Context(), r.PathValue("run")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// prune deletes finished runs that neither limit keeps.
+func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
+	body, err := readJSONUpTo(w, r, 1, "send one JSON object")
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		OlderThan *runspec.Duration `json:"older_than"`
+		Keep      *int              `json:"keep"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil || asked.OlderThan == nil && asked.Keep == nil || asked.Keep != nil && *asked.Keep < 0 {
+		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "720h"}, {"keep": 100}, or both`).at("")
+	}
+	p := store.Pruning{}
+	if asked.OlderThan != nil {
+		p.OlderThan = time.Duration(*asked.OlderThan)
+	}
+	if asked.Keep != nil {
+		p.Newest = *asked.Keep
+	}
+	pruned, err := s.Store.Prune(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", map[string]int{"pruned": len(pruned)})
+	return nil
+}
+
+// workers lists the processes that hold conversations.
+func (s *Runs) workers(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Crew.Workers(r.Context())
+	if err != nil {
+		return err
+	}
+	if all == nil {
+		all = []fleet.Worker{}
+	}
+	writeBody(w, http.StatusOK, "application/json", store.Page[fleet.Worker]{Items: all})
+	return nil
+}
+
+// query reads the parameters of a list.
+type query struct {
+	values url.Values
+	err    error
+}
+
+func (q *query) text(name string) string { return q.values.Get(name) }
+
+func (q *query) refuse(name, hint string) {
+	if q.err == nil {
+		q.err = newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the parameter %s cannot be read", name), hint)
+	}
+}
+
+func (q *query) time(name string) (at time.Time) {
+	if written := q.text(name); written != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339Nano, written); err != nil {
+			q.refuse(name, "write a time as in 2026-01-31T12:00:00Z")
+		}
+	}
+	return at
+}
+
+func (q *query) number(name string) *int {
+	written := q.text(name)
+	if written == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(written)
+	if err != nil || n < 0 {
+		q.refuse(name, "write a whole number")
+	}
+	return &n
+}
+
+// maxPage is the most that a page has.
+const maxPage = 1000
+
+// page reads which page is asked for. It refuses parameters that are not among the known ones.
+func (q *query) page(known ...string) (store.PageOf, error) {
+	page := store.PageOf{Cursor: q.text("cursor")}
+	if n := q.number("limit"); n != nil {
+		if page.Limit = *n; page.Limit < 1 || page.Limit > maxPage {
+			q.refuse("limit", fmt.Sprintf("use 1 to %d", maxPage))
+		}
+	}
+	for name := range q.values {
+		if name != "limit" && name != "cursor" && !strings.Contains(" "+strings.Join(known, " ")+" ", " "+name+" ") {
+			q.refuse(clip(name, 100), "known are "+strings.Join(known, ", "))
+		}
+	}
+	return page, q.err
+}

@@ -1,0 +1,254 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"rehearse/internal/result"
+	"rehearse/internal/store"
+)
+
+// resultView is a result as the API shows it: the record, and where it stands.
+type resultView struct{ store.Result }
+
+// MarshalJSON puts id, seq and worker before the fields of the record.
+func (v resultView) MarshalJSON() ([]byte, error) {
+	head, err := json.Marshal(struct {
+		ID     string `json:"id"`
+		Seq    int64  `json:"seq"`
+		Worker string `json:"worker"`
+	}{v.ID, v.Seq, v.Worker})
+	record := bytes.TrimSpace(v.Record)
+	if err != nil || len(record) < 2 || record[0] != '{' {
+		return head, err
+	}
+	if rest := bytes.TrimSpace(record[1:]); rest[0] != '}' {
+		head = append(head[:len(head)-1], ',')
+		return append(head, rest...), nil
+	}
+	return head, nil
+}
+
+func resultFilter(r *http.Request) (filter store.ResultFilter, page store.PageOf, err error) {
+	q := query{r.URL.Query(), nil}
+	filter = store.ResultFilter{
+		Verdict: result.Verdict(q.text("verdict")), Code: result.Code(q.text("code")), Suite: q.text("suite"), TestID: q.text("test_id"),
+		Target: q.text("target"), Trial: q.number("trial"), Text: q.text("q"),
+	}
+	page, err = q.page("verdict", "code", "suite", "test_id", "target", "trial", "q")
+	return filter, page, err
+}
+
+// results answers with a page of results, or with all of them as JSON Lines.
+func (s *Runs) results(w http.ResponseWriter, r *http.Request) error {
+	filter, page, err := resultFilter(r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("run")
+	if accepts(r, "application/x-ndjson") {
+		return s.lines(w, r, id, filter)
+	}
+	found, err := s.Store.Results(r.Context(), id, filter, page)
+	if err != nil {
+		return err
+	}
+	shown := store.Page[resultView]{Items: make([]resultView, len(found.Items)), Next: found.Next}
+	for i, one := range found.Items {
+		shown.Items[i] = resultView{one}
+	}
+	writeBody(w, http.StatusOK, "application/json", shown)
+	return nil
+}
+
+// lines answers with all results as they stand in results.jsonl. An answer that breaks off has no end: its connection is cut.
+func (s *Runs) lines(w http.ResponseWriter, r *http.Request, id string, filter store.ResultFilter) error {
+	begun := false
+	for one, err := range s.Store.AllResults(r.Context(), id, filter) {
+		if err != nil && !begun {
+			return err
+		}
+		if err == nil {
+			if !begun {
+				w.Header().Set("Content-Type", "application/x-ndjson")
+				begun = true
+			}
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
+			_, err = w.Write(append(bytes.TrimSpace(one.Record), '\n'))                      //nolint:gosec // JSON, said to be JSON
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if !begun {
+		if _, err := s.Store.Run(r.Context(), id); err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	return nil
+}
+
+func (s *Runs) result(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.Store.Result(r.Context(), r.PathValue("run"), r.PathValue("result"))
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", resultView{found})
+	return nil
+}
+
+// runFiles are the files of a run that has ended, with their media types.
+var runFiles = map[string]string{
+	"results.jsonl": "application/x-ndjson", "run.json": "application/json", "report.html": "text/html; charset=utf-8",
+	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml",
+}
+
+// file answers with a file of a run that has ended.
+func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
+	id, name := r.PathValue("run"), r.PathValue("file")
+	media, known := runFiles[name]
+	run, err := s.Store.Run(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if !known || !run.Status.Ended() {
+		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file, or has not ended", "its files are there when it has ended")
+	}
+	if name == "results.jsonl" {
+		return s.lines(w, r, id, store.ResultFilter{})
+	}
+	file, err := os.Open(filepath.Join(s.Leader.RunDir(run.ID), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return newProblem(http.StatusNotFound, codeNotFound, "another server has led the run and has its reports", "ask the server that led it")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+	http.ServeContent(w, r, "", info.ModTime(), file)
+	return nil
+}
+
+func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
+	body, err := readUpTo(w, r, maxBlobMB, "a file of a run has at most 64 MB")
+	if err != nil {
+		return err
+	}
+	created, err := s.Store.PutBlob(r.Context(), r.PathValue("sha256"), body)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	writeBody(w, status, "application/json", map[string]any{"sha256": r.PathValue("sha256"), "bytes": len(body)})
+	return nil
+}
+
+func (s *Runs) hasBlob(w http.ResponseWriter, r *http.Request) error {
+	missing, err := s.Store.MissingBlobs(r.Context(), []string{r.PathValue("sha256")})
+	if err != nil || len(missing) > 0 {
+		w.WriteHeader(http.StatusNotFound) // the answer to HEAD has no body
+	}
+	return nil
+}
+
+const (
+	// eventsPoll is the time between two looks for events, eventsBeat that between two comments.
+	eventsPoll, eventsBeat = 250 * time.Millisecond, 15 * time.Second
+	// eventsAtOnce is how many events are read at once.
+	eventsAtOnce = 500
+)
+
+// events plays the events of a run from the store, and goes on until its end.
+func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("run")
+	after, err := lastEvent(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Store.Run(r.Context(), id); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	out, beat, told := http.NewResponseController(w), time.Now(), time.Time{}
+	write := func(text string) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
+		_, err := w.Write([]byte(text))
+		return err == nil && out.Flush() == nil
+	}
+	for {
+		found, err := s.Store.RunEvents(r.Context(), id, after, eventsAtOnce)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client comes back with the last id
+		}
+		for _, e := range found {
+			if !write(fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Kind, e.Data)) {
+				return nil
+			}
+			if after = e.ID; e.Kind == store.EventEnd {
+				return nil
+			}
+		}
+		if len(found) == eventsAtOnce {
+			continue
+		}
+		if time.Since(told) >= time.Second {
+			told = time.Now()
+			if run, err := s.Store.Run(r.Context(), id); err == nil && run.Status == store.RunRunning {
+				data, err := json.Marshal(map[string]any{
+					"conversations": run.Progress.Conversations, "done": run.Progress.Done, "running": run.Progress.Running, "totals": run.Totals,
+				})
+				if err == nil && !write("event: progress\ndata: "+string(data)+"\n\n") {
+					return nil
+				}
+			}
+		}
+		if time.Since(beat) >= eventsBeat {
+			beat = time.Now()
+			if !write(": still here\n\n") {
+				return nil
+			}
+		}
+		select {
+		case <-time.After(eventsPoll):
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// lastEvent reads after which event a stream begins.
+func lastEvent(r *http.Request) (int64, error) {
+	written := strings.TrimSpace(r.Header.Get("Last-Event-ID"))
+	if written == "" {
+		written = r.URL.Query().Get("last_event_id")
+	}
+	if written == "" {
+		return 0, nil
+	}
+	after, err := strconv.ParseInt(written, 10, 64)
+	if err != nil || after < 0 {
+		return 0, newProblem(http.StatusBadRequest, codeQuery, "the id of the last event cannot be read", "send the id as it came")
+	}
+	return after, nil
+}

@@ -1,0 +1,237 @@
+// Package service leads runs that were submitted to a server: it keeps them in the store, has their conversations held by workers over NATS, and
+// goes on with those that another server, or an earlier start of this one, has left.
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/fleet"
+	"rehearse/internal/queue"
+	"rehearse/internal/runspec"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+	"rehearse/internal/worker"
+)
+
+// Config is what a service works with. Store, Conn, Queue, Dir and Owner are required.
+type Config struct {
+	Store *store.Fleet
+	Conn  *fleet.Conn
+	Queue *queue.JetStream
+	// Setup are the options with which runs are opened here: what they may see of the process.
+	Setup setup.Options
+	// Dir keeps what a leader needs of a run while it leads it. It may be lost.
+	Dir string
+	// Owner names this server among all that lead runs.
+	Owner string
+	// Lease is how long a server leads without a sign of life (15s), MaxRuns how many runs it leads at once (4), Window how many conversations of a
+	// run are queued or held at once (512).
+	Lease   time.Duration
+	MaxRuns int
+	Window  int
+	// Version is the program's.
+	Version string
+	// Now is the clock; nil means time.Now. Log gets what goes wrong; nil discards it.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// The defaults and limits of a service.
+const (
+	defaultLease   = 15 * time.Second
+	defaultMaxRuns = 4
+	defaultWindow  = 512
+	// maxWaiting is how many runs may wait, maxConversations how many one may have.
+	maxWaiting       = 1000
+	maxConversations = 100_000
+	// poll is the time between two looks for runs to lead.
+	poll = 500 * time.Millisecond
+)
+
+// Service leads runs. It is safe for concurrent use. Use New, and Run it once.
+type Service struct {
+	Config
+	// news has room for one signal: a run was submitted.
+	news chan struct{}
+
+	mu      sync.Mutex
+	leading map[string]bool
+}
+
+// New returns a service.
+func New(c Config) *Service {
+	if c.Lease == 0 {
+		c.Lease = defaultLease
+	}
+	if c.MaxRuns == 0 {
+		c.MaxRuns = defaultMaxRuns
+	}
+	if c.Window == 0 {
+		c.Window = defaultWindow
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}}
+}
+
+// InvalidError says why a spec cannot be run.
+type InvalidError struct {
+	Message string
+	// Problems are those of its suites and configurations, with paths of the bundle.
+	Problems source.Problems
+}
+
+func (e *InvalidError) Error() string { return e.Message }
+
+// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError.
+func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p evaluation.Planned, err error) {
+	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
+		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
+	}
+	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
+	if err != nil {
+		return p, invalid(err)
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	spec.Files = nil
+	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
+	if err != nil {
+		return p, invalid(err)
+	}
+	if p = e.Planned(); p.Conversations > maxConversations {
+		return p, &InvalidError{Message: fmt.Sprintf("the run has %d conversations: one run has at most %d", p.Conversations, maxConversations)}
+	}
+	return p, nil
+}
+
+// invalid turns a mistake of whoever submitted a spec into an *InvalidError.
+func invalid(err error) error {
+	if problems, ok := errors.AsType[source.Problems](err); ok {
+		return &InvalidError{Message: "the suites cannot be run", Problems: problems}
+	}
+	if source.IsInvalid(err) || errors.Is(err, source.ErrOutside) {
+		return &InvalidError{Message: err.Error()}
+	}
+	return err
+}
+
+// Submit keeps a run, which is begun when it is its turn. A key that was used within a day gives the run that it was used for; created is false
+// then.
+func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string) (run store.Run, created bool, err error) {
+	planned, err := s.Check(ctx, spec)
+	if err != nil {
+		return run, false, err
+	}
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return run, false, err
+	}
+	kind := spec.Kind
+	if kind == "" {
+		kind = "suite"
+	}
+	n := store.NewRun{
+		Run: store.Run{
+			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: kind, Name: spec.Name, Labels: spec.Labels, Fingerprint: spec.Fingerprint(),
+			Suites: planned.Suites, Targets: planned.Targets, Progress: store.RunProgress{Conversations: new(planned.Conversations)},
+		},
+		Spec: data, Key: key, MaxWaiting: maxWaiting,
+	}
+	for _, f := range spec.Files {
+		if f.SHA256 != "" {
+			n.Blobs = append(n.Blobs, f.SHA256)
+		}
+	}
+	if run, created, err = s.Store.CreateRun(ctx, n); err != nil {
+		return run, false, err
+	}
+	select {
+	case s.news <- struct{}{}:
+	default: // there is a signal already
+	}
+	return run, created, nil
+}
+
+// Cancel ends a run. Conversations under way are cut off within a second; what was finished stays.
+func (s *Service) Cancel(ctx context.Context, id string) (store.Run, error) {
+	run, err := s.Store.CancelRun(ctx, id)
+	if err == nil && !run.Status.Ended() {
+		err = s.Conn.Cancel(ctx, id)
+	}
+	return run, err
+}
+
+// Run leads runs until stop is closed or ctx ends, in the order of their submission. Runs under way are then given up, and go on elsewhere or after
+// the next start.
+func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
+	leading, leave := context.WithCancel(ctx)
+	cancels, err := s.Conn.Cancels(leading)
+	if err != nil {
+		leave()
+		return err
+	}
+	defer cancels.Close()
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	defer leave()
+	for {
+		s.begin(leading, cancels, &runs)
+		select {
+		case <-s.news:
+		case <-time.After(poll):
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// begin leads waiting runs, as many as there are places for.
+func (s *Service) begin(ctx context.Context, cancels *fleet.Cancels, runs *sync.WaitGroup) {
+	waiting, err := s.Store.Unfinished(ctx, maxWaiting)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Warn("the store of runs cannot be read", "error", err)
+		}
+		return
+	}
+	for _, run := range waiting {
+		s.mu.Lock()
+		free := len(s.leading) < s.MaxRuns && !s.leading[run.ID]
+		if free {
+			s.leading[run.ID] = true
+		}
+		s.mu.Unlock()
+		if !free {
+			continue
+		}
+		lease, ok, err := s.Store.TakeLease(ctx, store.RunLease(run.ID), s.Owner, s.Lease)
+		if err != nil || !ok {
+			s.left(run.ID)
+			continue
+		}
+		runs.Go(func() {
+			defer s.left(run.ID)
+			s.lead(ctx, cancels, run.ID, lease)
+		})
+	}
+}
+
+func (s *Service) left(id string) {
+	s.mu.Lock()
+	delete(s.leading, id)
+	s.mu.Unlock()
+}

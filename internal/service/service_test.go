@@ -1,0 +1,276 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/fleet/fleettest"
+	"rehearse/internal/queue"
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/setup"
+	"rehearse/internal/store"
+	"rehearse/internal/worker"
+)
+
+// house is a store with NATS, in which servers and workers come and go.
+type house struct {
+	t     *testing.T
+	dir   string
+	conn  *fleet.Conn
+	queue *queue.JetStream
+	store *store.Fleet
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, dir: t.TempDir()}
+	server := fleettest.StartEmbedded(t)
+	h.conn = fleettest.Connect(t, fleet.ConnConfig{Server: server, Name: "test"})
+	var err error
+	if h.queue, err = queue.NewJetStream(t.Context(), h.conn, queue.Options{AckWait: 3 * time.Second, Worker: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.queue.Close)
+	s, err := store.Open(t.Context(), filepath.Join(h.dir, "rehearse.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	h.store = s.Fleet()
+	return h
+}
+
+// lead starts a server that leads runs. stop ends it as a crash does not: it gives up its leases.
+func (h *house) lead(name string) (s *service.Service, stop func()) {
+	h.t.Helper()
+	s = service.New(service.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second,
+		Setup: setup.Options{NoCommands: true}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
+}
+
+// work starts a worker.
+func (h *house) work(name string, places int) (stop func()) {
+	w := worker.New(worker.Config{
+		Conn: h.conn, Queue: h.queue, Name: name, Workers: places, Version: "test",
+		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), setup.Options{NoCommands: true}),
+	})
+	return h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
+}
+
+func (h *house) run(do func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := do(ctx); err != nil {
+			h.t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); group.Wait() })
+	h.t.Cleanup(stop)
+	return stop
+}
+
+// ended waits for the end of a run.
+func (h *house) ended(id string) store.Run {
+	h.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		run, err := h.store.Run(h.t.Context(), id)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if run.Status.Ended() {
+			return run
+		}
+	}
+	h.t.Fatal("the run does not end")
+	return store.Run{}
+}
+
+// results returns the verdict and the number of results of each test.
+func (h *house) results(id string) map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	for r, err := range h.store.AllResults(h.t.Context(), id, store.ResultFilter{}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		test, err := r.Test()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		name := fmt.Sprintf("%s/%s/%s/%d", test.Suite, test.TestID, test.Target, test.Trial)
+		if _, twice := all[name]; twice {
+			h.t.Errorf("%s has two results", name)
+		}
+		all[name] = string(test.Verdict)
+	}
+	return all
+}
+
+// shop is a spec of so many tests, one of which fails, with an agent at an address.
+func shop(tests int, agent string) runspec.Spec {
+	var suite strings.Builder
+	suite.WriteString("name: shop\ntests:\n")
+	for i := range tests {
+		want := "echo"
+		if i == 1 {
+			want = "nothing of the kind"
+		}
+		fmt.Fprintf(&suite, "  - {id: t%d, input: say %d, assertions: [{type: contains, value: %s}]}\n", i, i, want)
+	}
+	return runspec.Spec{
+		Schema: 1, Name: "nightly", Labels: map[string]string{"branch": "main"}, Suites: []string{"evals/shop.suite.yaml"},
+		Files: map[string]runspec.File{
+			"evals/shop.suite.yaml": {Content: []byte(suite.String())},
+			"evals/rehearse.yaml":   {Content: []byte("targets:\n  shop: {url: '" + agent + "'}\n")},
+		},
+	}
+}
+
+// agent answers with an echo, after a pause, and counts what it was asked.
+func agent(t *testing.T, pause time.Duration) (address string, asked *atomic.Int64) {
+	asked = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var said struct{ Message string }
+		if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-r.Context().Done():
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"reply": "echo " + said.Message})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// A run is led by a server, held by workers that have none of its files, and kept in the store.
+func TestRun(t *testing.T) {
+	h := newHouse(t)
+	address, asked := agent(t, 0)
+	s, _ := h.lead("one")
+	h.work("w1", 4)
+	h.work("w2", 4)
+	run, created, err := s.Submit(t.Context(), shop(40, address), "key")
+	if err != nil || !created || run.Status != store.RunQueued {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	if again, created, err := s.Submit(t.Context(), shop(40, address), "key"); err != nil || created || again.ID != run.ID {
+		t.Errorf("the same key gives %s, %v, %v", again.ID, created, err)
+	}
+	run = h.ended(run.ID)
+	if run.Status != store.RunCompleted || *run.ExitCode != 1 || *run.ExitReason != "failed" || run.Totals.Passed != 39 || run.Progress.Done != 40 {
+		t.Errorf("%+v, totals %+v", run, run.Totals)
+	}
+	if all := h.results(run.ID); len(all) != 40 || all["shop/t1/shop/0"] != "fail" || asked.Load() != 40 {
+		t.Errorf("%d results after %d requests: %v", len(all), asked.Load(), all)
+	}
+	for _, file := range []string{"run.json", "results.jsonl", "report.html"} {
+		if found, err := filepath.Glob(filepath.Join(s.RunDir(run.ID), file)); err != nil || len(found) != 1 {
+			t.Errorf("%s is not there: %v", file, err)
+		}
+	}
+}
+
+// A run whose server goes away goes on with another one, from the stored results.
+func TestTakeOver(t *testing.T) {
+	h := newHouse(t)
+	address, asked := agent(t, 20*time.Millisecond)
+	s, stop := h.lead("one")
+	h.work("w1", 2)
+	run, _, err := s.Submit(t.Context(), shop(60, address), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if now, err := h.store.Run(t.Context(), run.ID); err != nil || now.Progress.Done >= 10 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	if now, err := h.store.Run(t.Context(), run.ID); err != nil || now.Status != store.RunRunning {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	h.lead("two")
+	run = h.ended(run.ID)
+	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Tests != 60 || run.Totals.Passed != 59 {
+		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
+	}
+	t.Logf("%d requests for 60 conversations", asked.Load())
+}
+
+// Cancelling cuts conversations off and keeps what was finished.
+func TestCancel(t *testing.T) {
+	h := newHouse(t)
+	address, _ := agent(t, time.Hour)
+	s, _ := h.lead("one")
+	h.work("w1", 2)
+	run, _, err := s.Submit(t.Context(), shop(5, address), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if now, err := h.store.Run(t.Context(), run.ID); err != nil || now.Status == store.RunRunning {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if run = h.ended(run.ID); run.Status != store.RunCancelled || *run.ExitCode != 130 || *run.ExitReason != "interrupted" || len(h.results(run.ID)) != 0 {
+		t.Errorf("%+v", run)
+	}
+}
+
+// What cannot be run is refused before it is kept; what may not be started fails that conversation only.
+func TestRefused(t *testing.T) {
+	h := newHouse(t)
+	s, _ := h.lead("one")
+	h.work("w1", 1)
+	for name, change := range map[string]func(*runspec.Spec){
+		"no files":      func(p *runspec.Spec) { p.Files = nil },
+		"no such suite": func(p *runspec.Spec) { p.Suites = []string{"other.yaml"} },
+		"outside":       func(p *runspec.Spec) { p.Suites = []string{"../../etc/passwd"} },
+		"faulty": func(p *runspec.Spec) {
+			p.Files["evals/shop.suite.yaml"] = runspec.File{Content: []byte("name: x\ntests: 1\n")}
+		},
+		"outside, named": func(p *runspec.Spec) {
+			p.Files["evals/shop.suite.yaml"] = runspec.File{Content: []byte("name: x\ntests: /etc/hosts\n")}
+		},
+	} {
+		p := shop(1, "http://127.0.0.1:1")
+		change(&p)
+		if _, _, err := s.Submit(t.Context(), p, ""); !errors.As(err, new(*service.InvalidError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p := shop(1, "http://127.0.0.1:1")
+	p.Files["evals/rehearse.yaml"] = runspec.File{Content: []byte("targets:\n  shop: {kind: command, command: [touch, /tmp/pwned]}\n")}
+	run, _, err := s.Submit(t.Context(), p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run = h.ended(run.ID); *run.ExitCode != 3 || run.Totals.Errors != 1 {
+		t.Errorf("%+v, totals %+v", run, run.Totals)
+	}
+}

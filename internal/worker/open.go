@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/fleet"
+	"rehearse/internal/judge"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
+	"rehearse/internal/runspec"
+	"rehearse/internal/runspec/bundle"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// Payload is what the jobs of a run carry: where its spec is, with the content of all of its files.
+type Payload struct {
+	// Bundle is the SHA-256 of the spec's JSON, under which NATS has it.
+	Bundle string `json:"bundle"`
+}
+
+// Opened is a run whose files are in a folder of their own. Close it.
+type Opened struct {
+	Spec  runspec.Spec
+	Setup *setup.Setup
+	root  *os.Root
+	dir   string
+}
+
+// Unpack puts the files of a spec into a new folder below dir, and opens a setup that reads nothing else. options are those of the process; what
+// the spec says goes before.
+func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs, options setup.Options) (o *Opened, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("unpack a run: %w", err)
+	}
+	o = &Opened{Spec: spec}
+	if o.dir, err = os.MkdirTemp(dir, "files-"); err != nil {
+		return nil, fmt.Errorf("unpack a run: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
+	if err := bundle.Unpack(ctx, o.dir, spec, blobs); err != nil {
+		return nil, err
+	}
+	if o.root, err = os.OpenRoot(o.dir); err != nil {
+		return nil, fmt.Errorf("unpack a run: %w", err)
+	}
+	options.Files, options.Config, options.Model = source.Within(o.root), spec.Config, spec.Model
+	o.Setup, err = setup.Open(options)
+	return o, err
+}
+
+// Close closes what was opened and removes the folder.
+func (o *Opened) Close() error {
+	var faults []error
+	if o.Setup != nil {
+		faults = append(faults, o.Setup.Close())
+	}
+	if o.root != nil {
+		faults = append(faults, o.root.Close())
+	}
+	return errors.Join(append(faults, os.RemoveAll(o.dir))...)
+}
+
+// FromNATS returns a Config.Open that gets the bundles of runs from NATS and unpacks them below dir.
+func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.Context, string, json.RawMessage) (Holder, error) {
+	return func(ctx context.Context, run string, payload json.RawMessage) (Holder, error) {
+		var p Payload
+		if err := json.Unmarshal(payload, &p); err != nil {
+			return nil, fmt.Errorf("the job of run %s says not where its files are: %w", run, err)
+		}
+		var data bytes.Buffer
+		if err := conn.GetBundle(ctx, p.Bundle, &data); err != nil {
+			return nil, fmt.Errorf("get the files of run %s: %w", run, err)
+		}
+		spec, err := runspec.Read(data.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		return hold(ctx, conn.Verdicts(), dir, spec, options)
+	}
+}
+
+func hold(ctx context.Context, verdicts judge.Cache, dir string, spec runspec.Spec, options setup.Options) (h *heldRun, err error) {
+	o, err := Unpack(ctx, dir, spec, nil, options)
+	if err != nil {
+		return nil, err
+	}
+	h = &heldRun{opened: o}
+	h.holder, err = evaluation.NewHolder(ctx, evaluation.Config{Setup: o.Setup, Spec: withoutFiles(spec), Verdicts: verdicts})
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return h, nil
+}
+
+// withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too.
+func withoutFiles(s runspec.Spec) runspec.Spec {
+	s.Files = nil
+	return s
+}
+
+// heldRun is a run of which conversations are held here.
+type heldRun struct {
+	opened *Opened
+	holder *evaluation.Holder
+}
+
+func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	return h.holder.Hold(ctx, j)
+}
+
+func (h *heldRun) Close() error { return h.opened.Close() }

@@ -1,0 +1,174 @@
+// Package worker holds conversations of runs that servers lead: it pulls jobs, has them held, and sends back what came of them. It keeps nothing.
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/queue"
+	"rehearse/internal/result"
+)
+
+// Holder holds single conversations of one run. It is safe for concurrent use.
+type Holder interface {
+	Hold(ctx context.Context, j orchestrator.Job) (*result.Test, error)
+	Close() error
+}
+
+// Config is what a worker works with. Conn, Queue, Open and Name are required.
+type Config struct {
+	Conn  *fleet.Conn
+	Queue *queue.JetStream
+	// Open opens the run of a job, by what the job carries. Its error says why no conversation of the run can be held here.
+	Open func(ctx context.Context, run string, payload json.RawMessage) (Holder, error)
+	// Name and Version are told to servers, Workers is how many conversations are held at once.
+	Name, Version string
+	Workers       int
+	// Now is the clock; nil means time.Now. Log gets what goes wrong; nil discards it.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Worker holds conversations. Use New, and Run it once.
+type Worker struct {
+	Config
+	cancels    *fleet.Cancels
+	runs       *runs
+	busy, done atomic.Int64
+}
+
+// New returns a worker.
+func New(c Config) *Worker {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Worker{Config: c, runs: newRuns(c.Open)}
+}
+
+// Run holds conversations until stop is closed, and then those under way to their end, or until ctx ends. What is cut off goes back to the queue.
+func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
+	var err error
+	if w.cancels, err = w.Conn.Cancels(ctx); err != nil {
+		return err
+	}
+	defer w.cancels.Close()
+	defer w.runs.close()
+	pulling, leave := context.WithCancel(ctx)
+	defer leave()
+	beating, silence := context.WithCancel(context.WithoutCancel(ctx))
+	var beat, places sync.WaitGroup
+	beat.Go(func() { w.Conn.Heartbeat(beating, w.state) })
+	for range w.Workers {
+		places.Go(func() { w.work(ctx, pulling) })
+	}
+	select {
+	case <-stop:
+	case <-ctx.Done():
+	}
+	leave()
+	places.Wait()
+	silence()
+	beat.Wait()
+	return nil
+}
+
+func (w *Worker) state() fleet.Worker {
+	return fleet.Worker{Name: w.Name, Version: w.Version, Workers: w.Workers, Busy: int(w.busy.Load()), Done: int(w.done.Load())}
+}
+
+// work holds conversations, one after the other.
+func (w *Worker) work(ctx, pulling context.Context) {
+	for pulling.Err() == nil {
+		d, err := w.Queue.Next(pulling)
+		if err != nil {
+			if pulling.Err() == nil {
+				w.Log.Warn("the queue cannot be read", "error", err)
+				_ = fleet.Pause(pulling, time.Second)
+			}
+			continue
+		}
+		w.busy.Add(1)
+		w.take(ctx, d)
+		w.busy.Add(-1)
+		w.done.Add(1)
+	}
+}
+
+// take holds the conversation of one delivery and ends the delivery.
+func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
+	j := d.Job()
+	log := w.Log.With("run_id", j.Run, "test_case_id", j.Key.TestID)
+	ending := context.WithoutCancel(ctx)
+	held, stop := w.cancels.Context(ctx, j.Run)
+	defer stop()
+	o := fleet.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(), Tries: d.Tries()}
+	_ = w.Conn.Notify(fleet.Notice{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, At: o.StartedAt}) // nobody may listen
+	beating, silence := context.WithCancel(held)
+	var extending sync.WaitGroup
+	extending.Go(func() { w.extend(beating, d) })
+	err := w.hold(held, j, &o)
+	silence()
+	extending.Wait()
+	switch {
+	case errors.Is(context.Cause(held), fleet.ErrCancelled): // the run is over
+		err = d.Ack(ending)
+	case ctx.Err() != nil && o.Record == nil && o.Fault == "":
+		err = d.Retry(ending, 0)
+	case err != nil:
+		o.Fault = err.Error()
+		err = w.send(ending, d, o)
+	default:
+		err = w.send(ending, d, o)
+	}
+	if err != nil && !errors.Is(err, queue.ErrLapsed) {
+		log.Warn("a job was held in vain and is delivered again", "error", err)
+	}
+}
+
+// hold has the conversation held. An error says why it cannot be, here or anywhere.
+func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) error {
+	holder, done, err := w.runs.get(ctx, j)
+	if err != nil {
+		return fmt.Errorf("worker %s: %w", w.Name, err)
+	}
+	defer done()
+	record, err := holder.Hold(ctx, j)
+	o.EndedAt = w.Now().UTC()
+	if err != nil || record == nil {
+		return err
+	}
+	o.Record, err = json.Marshal(record)
+	return err
+}
+
+func (w *Worker) send(ctx context.Context, d *queue.Delivery, o fleet.Return) error {
+	err := w.Conn.Send(ctx, o)
+	if errors.Is(err, fleet.ErrTooLarge) {
+		o.Record, o.Fault = nil, err.Error()
+		err = w.Conn.Send(ctx, o)
+	}
+	if err != nil {
+		return err
+	}
+	return d.Ack(ctx)
+}
+
+// extend says again and again that the job is worked on.
+func (w *Worker) extend(ctx context.Context, d *queue.Delivery) {
+	for fleet.Pause(ctx, w.Queue.AckWait()/3) == nil {
+		if err := d.Extend(ctx); err != nil && ctx.Err() == nil {
+			w.Log.Warn("a job under way cannot be kept", "error", err)
+		}
+	}
+}
