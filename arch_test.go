@@ -190,7 +190,7 @@ var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progr
 
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{
-	"setup": "", "evaluation": "", "report": "", "result": "", "runspec": "", "source": "",
+	"setup": "", "evaluation": "", "service": "", "report": "", "result": "", "runspec": "", "source": "",
 	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",

@@ -19,7 +19,8 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	for range 6000 { // a minute
 		said, err := os.ReadFile(ts.MkAbs(args[0]))
 		if address, ok := strings.CutPrefix(string(said), "listening on "); err == nil && ok && strings.HasSuffix(address, "\n") {
-			ts.Setenv("SERVER", strings.TrimSpace(address))
+			address, _, _ = strings.Cut(address, "\n")
+			ts.Setenv("SERVER", address)
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -27,7 +28,7 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no server wrote its address to %s", args[0])
 }
 
-// call sends a request and prints the body of the answer.
+// call sends a request and prints the body of the answer. $LOCATION becomes where its answer says that something is.
 func call(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: http STATUS METHOD URL [FILE] [NAME:VALUE…]")
@@ -49,6 +50,9 @@ func call(ts *testscript.TestScript, neg bool, args []string) {
 	response, err := client.Do(request)
 	ts.Check(err)
 	defer func() { _ = response.Body.Close() }()
+	if at := response.Header.Get("Location"); at != "" {
+		ts.Setenv("LOCATION", at)
+	}
 	answer, err := io.ReadAll(response.Body)
 	ts.Check(err)
 	_, err = ts.Stdout().Write(answer)

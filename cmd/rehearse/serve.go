@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/result"
 	"rehearse/internal/server"
+	"rehearse/internal/service"
 	"rehearse/internal/setup"
 )
 
@@ -26,6 +27,7 @@ type serveFlags struct {
 	maxTurns               int
 	public, localPrompt    bool
 	origins, proxies       []string
+	runs                   runsFlags
 	// hasModel is true when --model was given: then it answers for every site, too.
 	hasModel bool
 }
@@ -34,10 +36,12 @@ func newServe(env *Env) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve flows and site chatbots over HTTP",
+		Short: "Serve runs, flows and site chatbots over HTTP",
 		Long: `Serve flows as agents: POST /execute takes one turn of a conversation whose state the caller keeps, POST /internal/agent/test the same
 with sampling parameters and tracing (JSON, SSE, or a WebSocket by GET), /api/v1/conversations keeps the state, /api/v1/flows lists the flows.
 With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visitor by SSE, /chat/SITE is a page to talk on.
+POST /api/v1/runs takes a run with its files, which this process leads and holds, together with the workers that join it (rehearse worker); its
+results are under /api/v1/runs/RUN.
 With --store, POST /api/v1/events and /api/v1/events/batch take logged events, which "rehearse replay" plays again.
 GET /healthz answers when the server is ready.
 
@@ -74,6 +78,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the bearer token for other machines")
 	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
+	f.runs.declare(flags)
 	flags.IntVar(&f.maxTurns, "max-turns", 256, "how many turns may be under way at once")
 	return c
 }
@@ -86,7 +91,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err := f.check(token); err != nil {
 		return err
 	}
-	log, err := f.openLog(env)
+	log, err := openLog(env, f.logFormat)
 	if err != nil {
 		return err
 	}
@@ -109,13 +114,24 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer logged(log, served.Close)
-	agents, err := f.agents(env, served, log, token)
+	running, err := f.runs.serve(ctx, env, log, f.store)
+	if err != nil {
+		return outcome(err)
+	}
+	defer logged(log, running.Close)
+	agents, err := f.agents(env, served, running, log, token)
 	if err != nil {
 		return outcome(err)
 	}
 	err = server.Serve(ctx, agents, server.Listening{
-		Addr: f.addr, Token: token, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace, Drain: agents.Drain,
-		Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s\n", at) },
+		Addr: f.addr, Token: token, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
+		Drain: func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
+		Opened: func(at net.Addr) {
+			fmt.Fprintf(env.Stdout, "listening on http://%s\n", at)
+			if running.NATSAddr != "" {
+				fmt.Fprintf(env.Stdout, "workers join with: rehearse worker --nats nats://%s\n", running.NATSAddr)
+			}
+		},
 		Stopping: func() {
 			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n", f.grace)
 		},
@@ -134,13 +150,24 @@ func logged(log *slog.Logger, closing func() error) {
 }
 
 // agents makes a server of what was opened.
-func (f *serveFlags) agents(env *Env, served *setup.Served, log *slog.Logger, token string) (*server.Agents, error) {
+func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Running, log *slog.Logger, token string) (*server.Agents, error) {
 	proxies, err := server.Networks(f.proxies)
 	if err != nil {
 		return nil, err
 	}
 	c := server.AgentsConfig{Log: log, Now: env.Now, Token: token, Public: f.public, Origins: f.origins, MaxTurns: f.maxTurns, TrustedProxies: proxies}
-	agents, err := server.NewAgents(c.OfServed(served))
+	c = c.OfServed(served)
+	sessions := c.Healthy
+	c.Healthy = func() error {
+		if sessions != nil {
+			if err := sessions(); err != nil {
+				return err
+			}
+		}
+		return running.Healthy()
+	}
+	c.Runs = server.NewRuns(server.RunsConfig{Leader: running, Store: running.Store, Crew: running.Conn, Log: log})
+	agents, err := server.NewAgents(c)
 	if err != nil {
 		return nil, usage("--origin: %w", err)
 	}
@@ -161,9 +188,9 @@ func (f *serveFlags) check(token string) error {
 }
 
 // openLog returns the log on stderr. It has no secrets in it.
-func (f *serveFlags) openLog(env *Env) (*slog.Logger, error) {
+func openLog(env *Env, format string) (*slog.Logger, error) {
 	out := env.Stderr
-	switch f.logFormat {
+	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(out, nil)), nil
 	case "json":
@@ -171,7 +198,7 @@ func (f *serveFlags) openLog(env *Env) (*slog.Logger, error) {
 	case "off":
 		return slog.New(slog.DiscardHandler), nil
 	}
-	return nil, usage("--log %q: use text, json or off", f.logFormat)
+	return nil, usage("--log %q: use text, json or off", format)
 }
 
 // folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a database.

@@ -17,6 +17,8 @@ type AgentsConfig struct {
 	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
 	Bot    Chatbot
 	Events EventLog
+	// Runs leads runs; nil means that the server leads none.
+	Runs *Runs
 	// Healthy is FrontConfig.Healthy.
 	Healthy func() error
 	// Log gets a line for each turn, without its text; nil discards it.
@@ -54,6 +56,9 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	var inside http.Handler = a.flows
 	if c.Events != nil {
 		inside = NewEvents(EventsConfig{Store: c.Events, Log: c.Log}).Beside(inside)
+	}
+	if c.Runs != nil {
+		inside = c.Runs.Beside(inside)
 	}
 	a.Handler = Front(inside, FrontConfig{Token: c.Token, Log: c.Log, Healthy: c.Healthy})
 	if a.chats != nil {

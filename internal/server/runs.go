@@ -63,14 +63,9 @@ func NewRuns(c RunsConfig) *Runs {
 	one := runsPath + "/{run}"
 	s.routes = table{
 		runsPath:                  {http.MethodPost: s.answer(s.submit), http.MethodGet: s.answer(s.list)},
-		runsPath + "/prune":       {http.MethodPost: s.answer(s.prune)},
-		one:                       {http.MethodGet: s.answer(s.show), http.MethodDelete: s.answer(s.remove)},
-		one + "/spec":             {http.MethodGet: s.answer(s.spec)},
-		one + "/cancel":           {http.MethodPost: s.answer(s.cancel)},
-		one + "/results":          {http.MethodGet: s.answer(s.results)},
+		one:                       {http.MethodGet: s.answer(s.show), http.MethodDelete: s.answer(s.remove), http.MethodPost: s.answer(s.prune)},
+		one + "/{part}":           {http.MethodGet: s.answer(s.part), http.MethodPost: s.answer(s.cancel)},
 		one + "/results/{result}": {http.MethodGet: s.answer(s.result)},
-		one + "/events":           {http.MethodGet: s.answer(s.events)},
-		one + "/{file}":           {http.MethodGet: s.answer(s.file)},
 		"/api/v1/blobs/{sha256}":  {http.MethodPut: s.answer(s.putBlob), http.MethodHead: s.answer(s.hasBlob)},
 		"/api/v1/suites/validate": {http.MethodPost: s.answer(s.validate)},
 		"/api/v1/workers":         {http.MethodGet: s.answer(s.workers)},
@@ -103,6 +98,27 @@ const (
 	codeQueueFull   = "queue_full"
 	codeUnavailable = "unavailable"
 )
+
+// part answers with what a run has: its spec, results, events or a file.
+func (s *Runs) part(w http.ResponseWriter, r *http.Request) error {
+	switch r.PathValue("part") {
+	case "spec":
+		return s.spec(w, r)
+	case "results":
+		return s.results(w, r)
+	case "events":
+		return s.events(w, r)
+	}
+	return s.file(w, r)
+}
+
+// only refuses a path that is served for other methods alone.
+func only(r *http.Request, name, served string) error {
+	if r.PathValue(name) == served {
+		return nil
+	}
+	return newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail), "use GET")
+}
 
 func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -268,6 +284,9 @@ func (s *Runs) spec(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Runs) cancel(w http.ResponseWriter, r *http.Request) error {
+	if err := only(r, "part", "cancel"); err != nil {
+		return err
+	}
 	run, err := s.Leader.Cancel(r.Context(), r.PathValue("run"))
 	if err != nil {
 		return err
@@ -286,6 +305,9 @@ func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
 
 // prune deletes finished runs that neither limit keeps.
 func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
+	if err := only(r, "run", "prune"); err != nil {
+		return err
+	}
 	body, err := readJSONUpTo(w, r, 1, "send one JSON object")
 	if err != nil {
 		return err

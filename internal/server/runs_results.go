@@ -115,7 +115,7 @@ var runFiles = map[string]string{
 
 // file answers with a file of a run that has ended.
 func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
-	id, name := r.PathValue("run"), r.PathValue("file")
+	id, name := r.PathValue("run"), r.PathValue("part")
 	media, known := runFiles[name]
 	run, err := s.Store.Run(r.Context(), id)
 	if err != nil {

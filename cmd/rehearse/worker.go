@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rehearse/internal/service"
+	"rehearse/internal/setup"
+)
+
+// runsFlags are the flags of a process that takes part in runs: `rehearse serve` and `rehearse worker`.
+type runsFlags struct {
+	data, nats, natsAddr, name string
+	workers, maxRuns           int
+	ackWait, lease             time.Duration
+	allowCommands              bool
+	allowEnv                   []string
+}
+
+// declareShared declares the flags that servers and workers have.
+func (f *runsFlags) declareShared(flags *pflag.FlagSet, nats string) {
+	flags.StringVar(&f.nats, "nats", "", nats)
+	flags.IntVar(&f.workers, "workers", 8, "how many conversations of runs are held at once")
+	flags.BoolVar(&f.allowCommands, "allow-commands", false, "let runs start programs that they name")
+	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may read, such as SHOP_* or OPENAI_API_KEY")
+}
+
+// declare declares the flags of a server.
+func (f *runsFlags) declare(flags *pflag.FlagSet) {
+	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: one in this process; REHEARSE_NATS stands in)")
+	flags.StringVar(&f.data, "data", setup.StateDir, "folder of the runs and of NATS; one server at a time uses it")
+	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
+	flags.IntVar(&f.maxRuns, "max-runs", 4, "how many runs are led at once; others wait")
+	flags.DurationVar(&f.ackWait, "ack-wait", 30*time.Second, "after how long in silence a worker has lost its conversations")
+	flags.DurationVar(&f.lease, "lease", 15*time.Second, "after how long in silence another server leads a run on")
+}
+
+// check refuses flags that are out of range.
+func (f *runsFlags) check() error {
+	switch {
+	case f.workers < 0 || f.workers > 10_000:
+		return usage("--workers %d is out of range: use 0 to 10000", f.workers)
+	case f.maxRuns < 0:
+		return usage("--max-runs cannot be negative")
+	case f.ackWait < 0 || f.lease < 0:
+		return usage("--ack-wait and --lease cannot be negative")
+	}
+	return nil
+}
+
+func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
+	return service.Options{
+		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
+		Workers: f.workers, MaxRuns: f.maxRuns, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands, AllowEnv: f.allowEnv,
+		Setup:   setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
+		Version: version(), Log: log,
+	}
+}
+
+// serve starts leading and holding runs.
+func (f *runsFlags) serve(ctx context.Context, env *Env, log *slog.Logger, store string) (*service.Running, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	o := f.options(env, log)
+	o.Store = cmp.Or(store, env.Getenv("REHEARSE_STORE"))
+	return service.Serve(ctx, o)
+}
+
+func newWorker(env *Env) *cobra.Command {
+	var f runsFlags
+	var logFormat string
+	var grace time.Duration
+	c := &cobra.Command{
+		Use:   "worker --nats URL",
+		Short: "Hold conversations of runs that servers lead",
+		Long: `Join the NATS of one or several servers (rehearse serve) and hold conversations of their runs. A worker keeps nothing: the files of a run come
+from NATS, its results go back over it. Any number of workers may join.
+
+Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grace goes back to the queue.`,
+		Example: `  rehearse serve --nats-addr 127.0.0.1:4222
+  rehearse worker --nats nats://127.0.0.1:4222
+  REHEARSE_NATS_TOKEN=… rehearse worker --nats nats://nats.example:4222 --workers 32 --allow-env OPENAI_API_KEY`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := openLog(env, logFormat)
+			if err != nil {
+				return err
+			}
+			if cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")) == "" {
+				return usage("a worker needs --nats URL, the NATS of its servers")
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			return outcome(f.join(c.Context(), env, log, grace))
+		},
+	}
+	flags := c.Flags()
+	f.declareShared(flags, "NATS of the servers, nats://HOST:PORT (REHEARSE_NATS stands in)")
+	flags.StringVar(&f.name, "name", "", "name of the worker (default: host and process id)")
+	flags.StringVar(&logFormat, "log", "text", "format of the log on stderr: text, json or off")
+	flags.DurationVar(&grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
+	return c
+}
+
+// join holds conversations until a signal comes.
+func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace time.Duration) error {
+	running, err := service.Join(ctx, f.options(env, log))
+	if err != nil {
+		return err
+	}
+	defer logged(log, running.Close)
+	log.Info("holding conversations", "at once", f.workers)
+	select {
+	case <-env.Signals:
+	case <-ctx.Done():
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return running.Drain(within)
+}

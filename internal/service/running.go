@@ -1,0 +1,223 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/queue"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+	"rehearse/internal/worker"
+)
+
+// Options say how a process takes part in runs.
+type Options struct {
+	// Data is the folder of a server: its store, its NATS and what it needs of the runs that it leads.
+	Data string
+	// Store is where runs are kept, sqlite:PATH or postgres://…; empty is a file in Data.
+	Store string
+	// NATS is an address of NATS; empty starts an embedded server, which listens at Listen, if that is not empty. Token is the password of either.
+	NATS, Listen, Token string
+	// Name is the name of the process as a worker, Workers how many conversations it holds at once; 0 holds none.
+	Name    string
+	Workers int
+	// MaxRuns, AckWait and Lease are those of Config and queue.Options.
+	MaxRuns        int
+	AckWait, Lease time.Duration
+	// AllowCommands lets runs start programs, AllowEnv are patterns for the variables of the environment that they may name.
+	AllowCommands bool
+	AllowEnv      []string
+	// Setup are the options that runs are opened with; what is not allowed is taken out.
+	Setup   setup.Options
+	Version string
+	Log     *slog.Logger
+}
+
+// Running is a process that leads runs, holds their conversations, or both. Drain it, and then Close it.
+type Running struct {
+	*Service
+	// Worker is nil where no conversations are held.
+	worker  *worker.Worker
+	stop    chan struct{}
+	stopped sync.Once
+	cut     context.CancelFunc
+	group   sync.WaitGroup
+	// NATSAddr is where workers can join the embedded NATS; empty where they cannot.
+	NATSAddr string
+	last     []func() error
+	log      *slog.Logger
+}
+
+// Serve starts a server: it leads runs, and holds conversations where Workers is not 0.
+func Serve(ctx context.Context, o Options) (*Running, error) {
+	r, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, closeStore, err := setup.OpenRuns(ctx, cmp.Or(o.Store, "sqlite:"+filepath.Join(o.Data, "rehearse.db")))
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.last = append(r.last, closeStore)
+	if o.NATS == "" && !setup.IsPostgres(o.Store) { // the file is this server's alone
+		if err := runs.GiveUpAllLeases(ctx); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	r.Service = New(Config{
+		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
+		MaxRuns: o.MaxRuns, Version: o.Version, Log: o.Log,
+	})
+	working, cut := context.WithCancel(context.WithoutCancel(ctx))
+	r.cut = cut
+	r.group.Go(func() { r.tell(r.Run(working, r.stop)) })
+	r.work(working, o)
+	return r, nil
+}
+
+// Join starts a worker of servers elsewhere.
+func Join(ctx context.Context, o Options) (*Running, error) {
+	r, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	working, cut := context.WithCancel(context.WithoutCancel(ctx))
+	r.cut = cut
+	r.work(working, o)
+	return r, nil
+}
+
+// connect reaches NATS, or starts it.
+func (o *Options) connect(ctx context.Context) (*Running, error) {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "host"
+		}
+		o.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log}
+	c := fleet.ConnConfig{URL: o.NATS, Token: o.Token, Name: o.Name, Tell: func(l fleet.Link) {
+		if l.Up {
+			o.Log.Info("NATS can be reached")
+			return
+		}
+		o.Log.Warn("NATS is waited for", "error", l.Err)
+	}}
+	if o.NATS == "" {
+		server, err := fleet.StartServer(ctx, fleet.ServerConfig{Dir: filepath.Join(o.Data, "nats"), Listen: o.Listen, Token: o.Token, Log: o.Log})
+		if errors.Is(err, fleet.ErrServed) {
+			return nil, source.Invalid("another server uses the folder %s: choose another one with --data", o.Data)
+		}
+		if errors.Is(err, fleet.ErrOpenListener) {
+			return nil, source.Invalid("--nats-addr %s: %w: put one into REHEARSE_NATS_TOKEN", o.Listen, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.last = append(r.last, func() error { server.Close(); return nil })
+		c.Server, r.NATSAddr = server, server.Addr()
+	}
+	conn, err := fleet.Connect(ctx, c)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.last = append(r.last, func() error { conn.Close(); return nil })
+	jobs, err := queue.NewJetStream(ctx, conn, queue.Options{AckWait: o.AckWait, Commands: o.AllowCommands, Worker: o.Name})
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.last = append(r.last, func() error { jobs.Close(); return nil })
+	r.Conn, r.Queue = conn, jobs
+	return r, nil
+}
+
+// work starts holding conversations.
+func (r *Running) work(ctx context.Context, o Options) {
+	if o.Workers == 0 {
+		return
+	}
+	r.worker = worker.New(worker.Config{
+		Conn: r.Conn, Queue: r.Queue, Name: o.Name, Version: o.Version, Workers: o.Workers, Log: o.Log,
+		Open: worker.FromNATS(r.Conn, filepath.Join(os.TempDir(), "rehearse-"+o.Name), o.allowed()),
+	})
+	r.group.Go(func() { r.tell(r.worker.Run(ctx, r.stop)) })
+}
+
+func (r *Running) tell(err error) {
+	if err != nil {
+		r.log.Error("runs cannot be led or held", "error", err)
+	}
+}
+
+// allowed returns the options that runs are opened with.
+func (o *Options) allowed() setup.Options {
+	s := o.Setup
+	s.NoCommands = !o.AllowCommands
+	look := s.LookupEnv
+	s.LookupEnv = func(name string) (string, bool) {
+		if look == nil || !o.mayRead(name) {
+			return "", false
+		}
+		return look(name)
+	}
+	return s
+}
+
+// mayRead reports whether a run may read a variable. Keys of providers are no exception: a run may name any address that they would be sent to.
+func (o *Options) mayRead(name string) bool {
+	return slices.ContainsFunc(o.AllowEnv, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// Healthy returns what keeps the server from working: NATS or the store that cannot be reached.
+func (r *Running) Healthy() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	return errors.Join(r.Conn.Check(ctx), r.Store.Ping(ctx))
+}
+
+// Drain takes no more jobs and waits until those under way have ended, or ctx has: then they go back to the queue.
+func (r *Running) Drain(ctx context.Context) error {
+	r.stopped.Do(func() { close(r.stop) })
+	done := make(chan struct{})
+	go func() {
+		r.group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	r.cut()
+	<-done
+	return nil
+}
+
+// Close ends what was started. What is still under way is cut off.
+func (r *Running) Close() error {
+	if r.cut != nil {
+		r.cut()
+	}
+	r.stopped.Do(func() { close(r.stop) })
+	r.group.Wait()
+	var faults []error
+	for _, closeIt := range slices.Backward(r.last) {
+		faults = append(faults, closeIt())
+	}
+	return errors.Join(faults...)
+}
