@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test with the race detector, skipping none. Sets itself up: the race detector needs a C compiler, and some tests a
-# Redis server, a PostgreSQL server or Node.js, which are installed from Debian's packages where they are missing and may be installed.
+# Redis server, a PostgreSQL server, Node.js or npm, which are installed from Debian's packages where they are missing and may be installed.
+# The foreign agents of testdata/agents come from npm's registry, once for each state of their lock file.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -9,6 +10,7 @@ command -v "${CC:-gcc}" >/dev/null || missing+=(gcc libc6-dev)
 command -v redis-server >/dev/null || missing+=(redis-server)
 { command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb'; } >/dev/null || missing+=(postgresql)
 command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
 
 install() {
   # Only the programs are wanted: the tests start a server of their own, so the system's one stays down.
@@ -28,6 +30,33 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
   install "${missing[@]}"
 fi
+
+# Prints the folder with the npm packages that the agents of testdata/agents need. It is kept for the next time, outside of the repository.
+npm_packages() {
+  local home dir new try
+  home="${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/rehearse-test"
+  dir="$home/npm-$(cat testdata/agents/package.json testdata/agents/package-lock.json | sha256sum | cut -c1-16)"
+  if [ ! -d "$dir" ]; then
+    mkdir -p "$home"
+    new="$(mktemp -d "$home/new-XXXXXX")"
+    cp testdata/agents/package.json testdata/agents/package-lock.json "$new"
+    for try in 1 2 3; do
+      if npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --loglevel=error >"$new/npm.log" 2>&1; then
+        # Another run may have been faster; its packages are the same.
+        mv -T "$new" "$dir" 2>/dev/null || rm -rf "$new"
+        break
+      elif [ "$try" = 3 ]; then
+        echo "test.sh: the packages of testdata/agents cannot be installed by npm: $(grep -m1 'npm error' "$new/npm.log" || tail -n1 "$new/npm.log")" >&2
+        rm -rf "$new"
+        return 1
+      fi
+      sleep $((try * 5))
+    done
+  fi
+  echo "$dir"
+}
+REHEARSE_TEST_NPM="$(npm_packages)"
+export REHEARSE_TEST_NPM
 
 # No test is skipped. Heavy simulations hold fewer rounds under the race detector; `make simulate` holds all of them.
 export REHEARSE_TEST_COMPLETE=1 CGO_ENABLED=1

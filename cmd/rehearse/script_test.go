@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 //	agent                   starts a little agent behind HTTP; sets $AGENT
 //	toolagents              starts agents that call tools over MCP, $TOOLS and $TOOLS_WS
 //	toolagent               is such an agent as a program
+//	npm VARIABLE FILE ARG…  starts an agent of testdata/agents with Node.js and sets a variable to its address; after [!npm] skip
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
 func TestScripts(t *testing.T) {
@@ -60,11 +61,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each call of the program ends with a second's sleep under -race
 			return nil
 		},
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents,
+			"toolagents": startToolAgents, "npm": startNPM,
 		},
 	})
 }
