@@ -56,6 +56,7 @@ func TestRequests(t *testing.T) {
 	}
 	const v1 = `{"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}], "contextId": "c", "taskId": "t/1"}}`
 	const v03 = `{"message": {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}], "contextId": "c", "taskId": "t/1"}}`
+	const buffers = `{"message": {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}], "contextId": "c", "taskId": "t/1"}}`
 	tenant := strings.Replace(v1, "{", `{"tenant": "a b", `, 1)
 	for _, tc := range []struct {
 		i                          Interface
@@ -71,7 +72,7 @@ func TestRequests(t *testing.T) {
 		{Interface{"http://x/a/", HTTPJSON, V1, "a b", false}, false, false, "POST", "http://x/a/message:send", "1.0", tenant},
 		{Interface{"http://x/a?k=v", HTTPJSON, V1, "", false}, true, false, "POST", "http://x/a/message:stream?k=v", "1.0", v1},
 		{Interface{"http://x/a?k=v", HTTPJSON, V1, "a b", false}, false, true, "GET", "http://x/a/tasks/t%2F1?tenant=a+b&k=v", "1.0", ""},
-		{Interface{"http://x", HTTPJSON, V03, "", false}, false, false, "POST", "http://x/v1/message:send", "", v03},
+		{Interface{"http://x", HTTPJSON, V03, "", false}, false, false, "POST", "http://x/v1/message:send", "", buffers},
 	} {
 		var r Request
 		var err error
@@ -111,7 +112,9 @@ func TestTurn(t *testing.T) {
 			`{"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}`}, "one two\nnew", "c", "t", "TASK_STATE_COMPLETED", true, false},
 		"stream of 0.3 without a task": {[]string{`{"jsonrpc": "2.0", "result": {"kind": "artifact-update", "taskId": "t", "contextId": "c", "artifact": {"parts": [{"kind": "text", "text": "x"}]}}}`,
 			`{"jsonrpc": "2.0", "result": {"kind": "status-update", "taskId": "t", "status": {"state": "completed"}, "final": true}}`}, "x", "c", "t", "completed", true, false},
-		"an empty text": {[]string{`{"message": {"parts": [{"text": ""}]}}`}, "", "", "", "", true, false},
+		"a message of 0.3 over HTTP+JSON": {[]string{`{"message": {"messageId": "1", "contextId": "c", "role": "ROLE_AGENT", "content": [{"text": "a"}]}}`}, "a", "c", "", "", true, false},
+		"a status of 0.3 over HTTP+JSON":  {[]string{`{"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"content": [{"text": "where to?"}]}}}}`}, "where to?", "", "t", "TASK_STATE_INPUT_REQUIRED", true, true},
+		"an empty text":                   {[]string{`{"message": {"parts": [{"text": ""}]}}`}, "", "", "", "", true, false},
 	} {
 		var turn Turn
 		for _, event := range tc.events {

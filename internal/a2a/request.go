@@ -17,13 +17,14 @@ type Request struct {
 	Body        []byte
 }
 
-// The wire form of a message. Kind is version 0.3's.
+// The wire form of a message. Kind is version 0.3's over JSON-RPC, Content is what version 0.3 calls the parts over HTTP+JSON.
 type (
 	wireMessage struct {
 		Kind      string     `json:"kind,omitempty"`
 		MessageID string     `json:"messageId"`
 		Role      string     `json:"role"`
-		Parts     []wirePart `json:"parts"`
+		Parts     []wirePart `json:"parts,omitempty"`
+		Content   []wirePart `json:"content,omitempty"`
 		ContextID string     `json:"contextId,omitempty"`
 		TaskID    string     `json:"taskId,omitempty"`
 	}
@@ -50,7 +51,10 @@ type (
 // Send returns the request that sends a message. With stream, the answer is a stream of events; the agent must be able to.
 func (i Interface) Send(m Message, stream bool) (Request, error) {
 	w := wireMessage{MessageID: m.ID, Role: "ROLE_USER", Parts: []wirePart{{Text: m.Text}}, ContextID: m.ContextID, TaskID: m.TaskID}
-	if i.Version == V03 {
+	switch {
+	case i.Version == V03 && i.Binding == HTTPJSON: // the JSON of that version's protocol buffers, as its SDKs read it
+		w.Content, w.Parts = w.Parts, nil
+	case i.Version == V03:
 		w.Kind, w.Role, w.Parts[0].Kind = "message", "user", "text"
 	}
 	method, path := "SendMessage", "/message:send"

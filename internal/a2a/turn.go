@@ -39,10 +39,15 @@ type status struct {
 	raw     json.RawMessage
 }
 
+// message is a message, whose parts version 0.3 calls content over HTTP+JSON.
 type message struct {
 	ContextID string `json:"contextId"`
 	Parts     []part `json:"parts"`
+	Content   []part `json:"content"`
 }
+
+// text returns what the message says; nil where no part is a text.
+func (m *message) text() *string { return textOf(slices.Concat(m.Parts, m.Content)) }
 
 // part is a part of a message or an artifact; one that is not text has none.
 type part struct {
@@ -122,7 +127,7 @@ func (t *Turn) takeMessage(data []byte) error {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("%w: the message: %w", ErrFormat, err)
 	}
-	if t.message = textOf(m.Parts); t.message == nil {
+	if t.message = m.text(); t.message == nil {
 		return fmt.Errorf("%w: the message has no text", ErrFormat)
 	}
 	t.know(m.ContextID)
@@ -278,7 +283,7 @@ func (t *Turn) AtRest() (bool, error) {
 	case "failed", "rejected", "canceled", "cancelled":
 		why := ""
 		if m := t.task.status.Message; m != nil {
-			if said := textOf(m.Parts); said != nil && *said != "" {
+			if said := m.text(); said != nil && *said != "" {
 				why = ": " + *said
 			}
 		}
@@ -309,7 +314,7 @@ func (t *Turn) Reply() (text string, ok bool) {
 		return strings.Join(texts, "\n"), true
 	}
 	if m := t.task.status.Message; m != nil {
-		if said := textOf(m.Parts); said != nil {
+		if said := m.text(); said != nil {
 			return *said, true
 		}
 	}
