@@ -154,12 +154,68 @@ func (p *Pick) joining() string {
 	return p.join
 }
 
+// reply returns the text of the hits as a reply. A message that the path takes by its place in a list, such as the last one, is none if it is the
+// user's own: the agent repeats the talk and has added nothing.
+func (p *Pick) reply(e event) (text string, ok bool) {
+	if p != nil && len(p.expr) > 1 {
+		parent := p.expr[:len(p.expr)-1]
+		if _, placed := parent[len(parent)-1].(jp.Nth); placed && slices.ContainsFunc(jsonpath.Values(parent, e.doc), fromUser) {
+			return "", false
+		}
+	}
+	return p.text(e)
+}
+
+func fromUser(message any) bool { return slices.Contains([]string{"user", "human"}, roleOf(message)) }
+
 // instead returns the value that is taken when there is none.
 func (p *Pick) instead() (v any, ok bool) {
 	if p == nil || p.or == nil {
 		return nil, false
 	}
 	return p.or, true
+}
+
+// replyInstead returns the value that is taken when there is no reply in an answer. A pick of all elements of the answer has one for an empty list
+// only: any other answer is not the one that the path was written for.
+func (p *Pick) replyInstead(doc any) (v any, ok bool) {
+	if v, ok = p.instead(); !ok {
+		return nil, false
+	}
+	if _, all := p.second().(jp.Wildcard); all {
+		list, is := doc.([]any)
+		return v, is && len(list) == 0
+	}
+	return v, true
+}
+
+// second returns the first step of the path below the root; nil if it has none.
+func (p *Pick) second() jp.Frag {
+	steps := p.expr
+	if len(steps) > 0 {
+		if _, root := steps[0].(jp.Root); root {
+			steps = steps[1:]
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	return steps[0]
+}
+
+// said returns the error that an event admits at a pick of errors. Where the event fits and has no words, those of the pick are taken.
+func (p *Pick) said(e event) error {
+	wordless := true
+	for _, v := range p.hits(e) {
+		if err := agentError(v); err != nil {
+			return err
+		}
+		wordless = wordless && v == ""
+	}
+	if v, ok := p.instead(); ok && wordless && p.conditional() && p.applies(e) {
+		return agentError(v)
+	}
+	return nil
 }
 
 // words returns a text, number or boolean as text, or the texts of a list of content blocks, joined.
@@ -194,10 +250,10 @@ func (p *Pick) In(body []byte) (string, error) {
 	if err != nil {
 		return "", notJSON(body, err)
 	}
-	if text, ok := p.text(event{doc: doc}); ok {
+	if text, ok := p.reply(event{doc: doc}); ok {
 		return text, nil
 	}
-	if v, ok := p.instead(); ok {
+	if v, ok := p.replyInstead(doc); ok {
 		if text, ok := words(v); ok {
 			return text, nil
 		}

@@ -41,6 +41,8 @@ type Reading struct {
 	streamed bool
 	// hit are the picks that found something.
 	hit map[*Pick]bool
+	// doc is the answer, or the last event that was read.
+	doc any
 }
 
 // Read begins to read an answer that comes in events. Earlier is Found.Calls of the turn before.
@@ -107,7 +109,7 @@ func (r *Reading) end() End {
 
 // listen takes the reply from an event of a stream.
 func (r *Reading) listen(e event) {
-	if text, ok := r.spec.Text.text(e); ok {
+	if text, ok := r.spec.Text.reply(e); ok {
 		r.whole = &text
 	}
 	var pieces *Pick
@@ -131,15 +133,10 @@ func (r *Reading) listen(e event) {
 // look takes everything but the reply from an event.
 func (r *Reading) look(e event) error {
 	r.keys.add(e.doc)
+	r.doc = e.doc
 	for _, p := range r.errorPicks() {
-		hits := p.hits(e)
-		if v, ok := p.instead(); ok && len(hits) == 0 && p.conditional() && p.applies(e) {
-			hits = []any{v}
-		}
-		for _, v := range hits {
-			if err := agentError(v); err != nil {
-				return err
-			}
+		if err := p.said(e); err != nil {
+			return err
 		}
 	}
 	reply := &r.found.Reply
@@ -294,7 +291,7 @@ func (r *Reading) text() (string, error) {
 		return r.pieces.String(), nil
 	}
 	for _, p := range []*Pick{r.spec.Text, pieces} {
-		if v, ok := p.instead(); ok {
+		if v, ok := p.replyInstead(r.doc); ok {
 			if text, ok := words(v); ok {
 				return text, nil
 			}

@@ -42,7 +42,7 @@ func (s *Spec) Whole(body []byte, media string, earlier int) (Found, error) {
 	if err := r.look(e); err != nil {
 		return Found{}, err
 	}
-	text, ok := s.Text.text(e)
+	text, ok := s.Text.reply(e)
 	switch {
 	case s.Stream != nil && s.Stream.Text != nil:
 		r.listen(e)

@@ -31,7 +31,7 @@ stream:
 answer:
   tool_calls: {path: $, if: {$.type: tool-input-available}, name: $.toolName, args: $.input, id: $.toolCallId}
   finish_reason: {path: $.finishReason, if: {$.type: finish}}
-  error: {path: $.type, if: {$.type: abort}}
+  error: {path: $.reason, if: {$.type: abort}, or: abort}
 `},
 		{"langgraph", `kind: http
 with:
@@ -48,6 +48,7 @@ answer:
   text: $.messages[-1].content
   tool_calls: {path: "$.messages[*].tool_calls[*]", id: $.id, cumulative: true}
   state: $
+  error: $.__error__
 `},
 		{"openai", `kind: http
 path: /chat/completions

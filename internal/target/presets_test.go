@@ -60,6 +60,10 @@ func TestPresets(t *testing.T) {
 			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"error\",\"errorText\":\"no credit\"}\n\ndata: [DONE]\n\n"}, "text/event-stream",
 			nil, []string{"error: the agent reports an error: no credit"},
 		},
+		"ai-sdk that fails without a word": {
+			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"error\",\"errorText\":\"\"}\n\ndata: [DONE]\n\n"},
+			"text/event-stream", nil, []string{"error: the agent reports an error: the stream says that it failed"},
+		},
 		"ai-sdk that breaks off": {
 			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\n"}, "text/event-stream", nil, []string{"error: broke off"},
 		},
@@ -86,6 +90,24 @@ func TestPresets(t *testing.T) {
 				`/threads/t1/runs/wait {"assistant_id":"agent","input":{"messages":[{"role":"user","content":"two"}]}}`,
 			},
 			[]string{`"first" f{"a":1}  null`, `"second" g{}  null`},
+		},
+		"langgraph that fails": {
+			"{url: URL, preset: langgraph}", []string{`{"thread_id":"t1"}`, `{"__error__":{"error":"ValueError","message":"no credit"}}`}, "application/json",
+			nil, []string{"error: the agent reports an error: no credit"},
+		},
+		"langgraph that adds nothing": {
+			"{url: URL, preset: langgraph}", []string{`{"thread_id":"t1"}`, `{"messages":[{"type":"ai","content":"old"},{"type":"human","content":"one"}]}`}, "application/json",
+			nil, []string{"error: no reply at $.messages[-1].content"},
+		},
+		"langgraph that waits for a human": {
+			"{url: URL, preset: langgraph}", []string{`{"thread_id":"t1"}`, `{"__interrupt__":[{"value":"Which one?"}]}`}, "application/json",
+			nil, []string{"error: no reply at $.messages[-1].content: the answer has __interrupt__"},
+		},
+		"rasa with another answer": {
+			"{url: URL, preset: rasa}", []string{`{}`}, "application/json", nil, []string{"error: no reply at $[*].text"},
+		},
+		"rasa without a text": {
+			"{url: URL, preset: rasa}", []string{`[{"recipient_id":"C","image":"i.png"}]`}, "application/json", nil, []string{"error: no reply at $[*].text: the answer is a list of 1"},
 		},
 		"rasa": {
 			"{url: URL, preset: rasa}", []string{`[{"recipient_id":"C","text":"a"},{"text":"b"}]`, `[]`}, "application/json",

@@ -1,13 +1,15 @@
 // An agent of the A2A protocol's own SDK. It prints its address, below which /1.0/JSONRPC, /1.0/HTTP+JSON, /0.3/JSONRPC and /0.3/HTTP+JSON are the
 // bases of an agent each, with a card. The agent counts the messages of a context and says the first one's last word, so that a mixed-up
 // conversation shows. "task …" answers with an artifact in pieces, "ask" with a task that needs input, "fail" with one that failed; "throw" throws.
-import { randomUUID } from "node:crypto";
+import { randomUUID, webcrypto } from "node:crypto";
 import express from "express";
 import * as newest from "@a2a-js/sdk";
 import * as newestServer from "@a2a-js/sdk/server";
 import * as newestExpress from "@a2a-js/sdk/server/express";
 import * as oldServer from "@a2a-js/sdk-0.3/server";
 import * as oldExpress from "@a2a-js/sdk-0.3/server/express";
+
+globalThis.crypto ??= webcrypto; // Node.js 18 has it under this name only
 
 const { AgentEvent } = newestServer;
 const { Role, TaskState } = newest;

@@ -38,7 +38,9 @@ function answer(prompt) {
 }
 
 const model = new Model({
-  doStream: async ({ prompt }) => ({ stream: simulateReadableStream({ chunks: [{ type: "stream-start", warnings: [] }, ...answer(prompt)], chunkDelayInMs: 2 }) }),
+  doStream: async ({ prompt }) => ({
+    stream: simulateReadableStream({ chunks: [{ type: "stream-start", warnings: [] }, ...answer(prompt)], chunkDelayInMs: said(prompt.at(-1)) === "stop" ? 300 : 2 }),
+  }),
 });
 const tools = {
   get_order: tool({
@@ -52,7 +54,9 @@ async function chat(request, response) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   const messages = await validateUIMessages({ messages: JSON.parse(Buffer.concat(chunks)).messages });
-  const result = streamText({ model, tools, stopWhen: stepCountIs(3), onError: () => {}, messages: await convertToModelMessages(messages) });
+  // "stop" is cut off in the middle of its answer.
+  const abortSignal = messages.at(-1).parts[0].text === "stop" ? AbortSignal.timeout(1000) : undefined;
+  const result = streamText({ model, abortSignal, tools, stopWhen: stepCountIs(3), onError: () => {}, messages: await convertToModelMessages(messages) });
   if (request.url === "/api/text") return result.pipeTextStreamToResponse(response);
   result.pipeUIMessageStreamToResponse(response, { onError: (error) => error.message });
 }
