@@ -12,7 +12,7 @@ build: ## build bin/rehearse
 	go build -trimpath -ldflags="-s -w" -o bin/rehearse ./cmd/rehearse
 
 .PHONY: test
-test: ## run every test with the race detector; installs what it lacks (a C compiler, Redis, PostgreSQL, Node.js) where it may
+test: ## run every test with the race detector; installs what it lacks (a C compiler, Redis, PostgreSQL, Node.js, npm packages) where it may
 	./test.sh
 
 .PHONY: short

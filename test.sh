@@ -33,20 +33,19 @@ fi
 
 # Prints the folder with the npm packages that the agents of testdata/agents need. It is kept for the next time, outside of the repository.
 npm_packages() {
-  local home dir new try
+  local home dir new try why
   home="${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/rehearse-test"
   dir="$home/npm-$(cat testdata/agents/package.json testdata/agents/package-lock.json | sha256sum | cut -c1-16)"
   if [ ! -d "$dir" ]; then
-    mkdir -p "$home"
-    new="$(mktemp -d "$home/new-XXXXXX")"
-    cp testdata/agents/package.json testdata/agents/package-lock.json "$new"
+    { mkdir -p "$home" && new="$(mktemp -d "$home/new-XXXXXX")" && cp testdata/agents/package.json testdata/agents/package-lock.json "$new"; } || return 1
     for try in 1 2 3; do
       if npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --loglevel=error >"$new/npm.log" 2>&1; then
         # Another run may have been faster; its packages are the same.
         mv -T "$new" "$dir" 2>/dev/null || rm -rf "$new"
         break
       elif [ "$try" = 3 ]; then
-        echo "test.sh: the packages of testdata/agents cannot be installed by npm: $(grep -m1 'npm error' "$new/npm.log" || tail -n1 "$new/npm.log")" >&2
+        why="$(grep -E '^npm (error|ERR!)' "$new/npm.log" | grep -vE '(error|ERR!)( (code|syscall|errno) .*)? *$' | head -n1)" || why="$(tail -n1 "$new/npm.log")"
+        echo "test.sh: npm cannot install the packages of testdata/agents (can it reach its registry?): $why" >&2
         rm -rf "$new"
         return 1
       fi
