@@ -1,5 +1,5 @@
 // An agent of the A2A protocol's own SDK. It prints its address, below which /1.0/JSONRPC, /1.0/HTTP+JSON, /0.3/JSONRPC and /0.3/HTTP+JSON are the
-// bases of an agent each, with a card. The agent counts the messages of a context and says the first one's last word, so that a mixed-up
+// bases of an agent each, with a card; those of /both speak both versions. The agent counts the messages of a context and says the first one's last word, so that a mixed-up
 // conversation shows. "task …" answers with an artifact in pieces, "ask" with a task that needs input, "fail" with one that failed; "throw" throws.
 import { randomUUID, webcrypto } from "node:crypto";
 import express from "express";
@@ -86,16 +86,18 @@ const about = {
 const app = express();
 const listening = app.listen(0, "127.0.0.1", () => {
   const address = `http://127.0.0.1:${listening.address().port}`;
-  for (const [version, server, routes] of [["1.0", newestServer, newestExpress], ["0.3", oldServer, oldExpress]]) {
+  for (const [version, server, routes] of [["1.0", newestServer, newestExpress], ["both", newestServer, newestExpress], ["0.3", oldServer, oldExpress]]) {
     for (const binding of ["JSONRPC", "HTTP+JSON"]) {
       const base = `/${version}/${binding}`, url = `${address}${base}/agent`;
-      const card = version === "1.0"
-        ? { ...about, supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version, tenant: "" }], securitySchemes: {}, securityRequirements: [], signatures: [] }
-        : { ...about, url, protocolVersion: "0.3.0", preferredTransport: binding };
-      const requestHandler = new server.DefaultRequestHandler(card, new server.InMemoryTaskStore(), new Agent(wires[version]));
-      const options = { requestHandler, userBuilder: routes.UserBuilder.noAuthentication };
+      const spoken = (version === "both" ? ["0.3", "1.0"] : [version]).map((protocolVersion) => ({ url, protocolBinding: binding, protocolVersion, tenant: "" }));
+      const card = version === "0.3"
+        ? { ...about, url, protocolVersion: "0.3.0", preferredTransport: binding }
+        : { ...about, supportedInterfaces: spoken, securitySchemes: {}, securityRequirements: [], signatures: [] };
+      const requestHandler = new server.DefaultRequestHandler(card, new server.InMemoryTaskStore(), new Agent(wires[version] ?? wires["1.0"]));
+      const legacyCompat = { enabled: version === "both" };
+      const options = { requestHandler, legacyCompat, userBuilder: routes.UserBuilder.noAuthentication };
       const at = base.replace("+", "\\+");
-      app.use(`${at}/.well-known/agent-card.json`, routes.agentCardHandler({ agentCardProvider: requestHandler }));
+      app.use(`${at}/.well-known/agent-card.json`, routes.agentCardHandler({ agentCardProvider: requestHandler, legacyCompat }));
       app.use(`${at}/agent`, binding === "JSONRPC" ? routes.jsonRpcHandler(options) : routes.restHandler(options));
     }
   }
