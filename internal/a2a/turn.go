@@ -47,7 +47,12 @@ type message struct {
 }
 
 // text returns what the message says; nil where no part is a text.
-func (m *message) text() *string { return textOf(slices.Concat(m.Parts, m.Content)) }
+func (m *message) text() *string {
+	if m.Parts == nil {
+		return textOf(m.Content)
+	}
+	return textOf(m.Parts)
+}
 
 // part is a part of a message or an artifact; one that is not text has none.
 type part struct {

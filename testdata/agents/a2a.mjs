@@ -1,6 +1,7 @@
 // An agent of the A2A protocol's own SDK. It prints its address, below which /1.0/JSONRPC, /1.0/HTTP+JSON, /0.3/JSONRPC and /0.3/HTTP+JSON are the
-// bases of an agent each, with a card; those of /both speak both versions. The agent counts the messages of a context and says the first one's last word, so that a mixed-up
-// conversation shows. "task …" answers with an artifact in pieces, "ask" with a task that needs input, "fail" with one that failed; "throw" throws.
+// bases of an agent each, with a card; those of /both speak both versions. The agent counts the messages of a context and says the first one's last
+// word, so that a mixed-up conversation shows. "task …" answers with an artifact in pieces, "ask" with a task that needs input, "fail" with one that
+// failed; "throw" throws.
 import { randomUUID, webcrypto } from "node:crypto";
 import express from "express";
 import * as newest from "@a2a-js/sdk";
