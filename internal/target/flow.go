@@ -130,7 +130,7 @@ func flowUse(u flow.Usage) chat.Reply {
 // flowReply returns a turn of a flow as a target's reply.
 func flowReply(r *flow.Result) (chat.Reply, error) {
 	reply := flowUse(r.Usage)
-	reply.Text, reply.TraceID = r.AssistantMessage, r.TraceID
+	reply.Text, reply.TraceID, reply.Ended = r.AssistantMessage, r.TraceID, r.FlowCompleted
 	if r.NextNodeID != nil {
 		reply.Node = *r.NextNodeID
 	}
