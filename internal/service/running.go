@@ -81,7 +81,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
 	r.group.Go(func() { r.tell(r.Run(working, r.stop)) })
-	r.work(working, o)
+	r.work(working, o, filepath.Join(o.Data, "holding"))
 	return r, nil
 }
 
@@ -91,9 +91,14 @@ func Join(ctx context.Context, o Options) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
+	dir, err := os.MkdirTemp("", "rehearse-worker-")
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.last = append(r.last, func() error { return os.RemoveAll(dir) })
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
-	r.work(working, o)
+	r.work(working, o, dir)
 	return r, nil
 }
 
@@ -127,6 +132,9 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 			return nil, err
 		}
 		r.last = append(r.last, func() error { server.Close(); return nil })
+		if err := o.sweep(); err != nil { // the folder is this server's alone from here on
+			return nil, errors.Join(err, r.Close())
+		}
 		c.Server, r.NATSAddr = server, server.Addr()
 	}
 	conn, err := fleet.Connect(ctx, c)
@@ -143,14 +151,28 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	return r, nil
 }
 
-// work starts holding conversations.
-func (r *Running) work(ctx context.Context, o Options) {
+// sweep removes the files of runs that a crash has left.
+func (o *Options) sweep() error {
+	left, err := filepath.Glob(filepath.Join(o.Data, "leading", "files-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(left, filepath.Join(o.Data, "holding")) {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove what a crash has left: %w", err)
+		}
+	}
+	return nil
+}
+
+// work starts holding conversations, with the files of their runs below dir.
+func (r *Running) work(ctx context.Context, o Options, dir string) {
 	if o.Workers == 0 {
 		return
 	}
 	r.worker = worker.New(worker.Config{
 		Conn: r.Conn, Queue: r.Queue, Name: o.Name, Version: o.Version, Workers: o.Workers, Log: o.Log,
-		Open: worker.FromNATS(r.Conn, filepath.Join(os.TempDir(), "rehearse-"+o.Name), o.allowed()),
+		Open: worker.FromNATS(r.Conn, dir, o.allowed()),
 	})
 	r.group.Go(func() { r.tell(r.worker.Run(ctx, r.stop)) })
 }

@@ -1,0 +1,126 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runner"
+)
+
+// together is how many records are kept at once at most.
+const together = 256
+
+// finishMore finishes what has come meanwhile, so that its records are kept together.
+func (s *scheduler) finishMore(ctx context.Context, done <-chan Return) error {
+	for len(done) > 0 && len(s.batch) < together {
+		r := <-done
+		if r.Err != nil && r.Record == nil && s.Returns != nil {
+			return r.Err
+		}
+		if err := s.finish(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish writes a conversation's record and updates its unit.
+func (s *scheduler) finish(ctx context.Context, r Return) error {
+	task, ok := s.under.take(r.Key)
+	if !ok {
+		s.stray(r)
+		return nil
+	}
+	n := s.units[task.whole()]
+	switch {
+	case r.Lost:
+		again := n.ready(task.Trial)
+		s.under.put(task)
+		return s.push(ctx, again)
+	case r.Record == nil && r.Fault != "":
+		r.Record = Broken(task, s.Now(), r.Fault)
+	case r.Record == nil:
+		if r.Err == nil || ctx.Err() != nil || errors.Is(r.Err, context.Canceled) {
+			return ErrStopped
+		}
+		return r.Err
+	}
+	r.Record.Target = task.Target
+	s.write(r.Record)
+	if s.Returns != nil {
+		s.wrote[r.Key] = true
+	}
+	if r.Settle != nil {
+		s.settle = append(s.settle, r.Settle)
+	}
+	if task.Trial == 0 {
+		s.end(n, OutcomeOf(r.Record))
+	} else if err := s.trialEnded(n, r.Record); err != nil {
+		return err
+	}
+	return s.releaseWaiting()
+}
+
+// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn, and one that has ended
+// was held twice, which changes nothing.
+func (s *scheduler) stray(r Return) {
+	_, before := s.early[r.Key]
+	if s.plan.Prior != nil && !before {
+		_, before = s.plan.Prior(r.Key)
+	}
+	if r.Record == nil || s.wrote[r.Key] || before {
+		if r.Settle != nil {
+			r.Settle()
+		}
+		return
+	}
+	if len(s.early) < max(sight, s.Workers) { // else it is delivered again
+		s.early[r.Key] = r
+	}
+}
+
+// whole returns the key of the task's test, whatever its trial.
+func (t Task) whole() result.Key {
+	return result.Key{Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target}
+}
+
+// write puts a record among those that flush keeps.
+func (s *scheduler) write(t *result.Test) {
+	t.RunID = s.RunID
+	s.tally.Add(t)
+	s.batch = append(s.batch, t)
+}
+
+// flush keeps the records that have come, and settles their returns.
+func (s *scheduler) flush() error {
+	if len(s.batch) == 0 {
+		return nil
+	}
+	batch := s.batch
+	s.batch = nil
+	if err := s.Results.Append(batch...); err != nil {
+		return fmt.Errorf("write the result of %s: %w", batch[0].TestID, err)
+	}
+	for _, settle := range s.settle {
+		settle()
+	}
+	s.settle = nil
+	s.observe()
+	return nil
+}
+
+// observe tells the observer. An observer that panics is not asked again: no result depends on it.
+func (s *scheduler) observe() {
+	if s.Observe == nil {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			runner.Panicked(s.Log, r)
+			s.Observe = nil
+		}
+	}()
+	s.Observe(Progress{Totals: s.tally.Totals(), InFlight: s.inFlight()})
+}
