@@ -100,6 +100,9 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p evaluation.Pl
 	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
+	if spec.Baseline != "" { // it would be looked for on this server's disk
+		return p, &InvalidError{Message: "`baseline` is not known to servers yet: compare the results with `rehearse compare`"}
+	}
 	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
 	if err != nil {
 		return p, invalid(err)

@@ -249,6 +249,7 @@ func TestRefused(t *testing.T) {
 	h.work("w1", 1)
 	for name, change := range map[string]func(*runspec.Spec){
 		"no files":      func(p *runspec.Spec) { p.Files = nil },
+		"a baseline":    func(p *runspec.Spec) { p.Baseline = "/" },
 		"no such suite": func(p *runspec.Spec) { p.Suites = []string{"other.yaml"} },
 		"outside":       func(p *runspec.Spec) { p.Suites = []string{"../../etc/passwd"} },
 		"faulty": func(p *runspec.Spec) {
