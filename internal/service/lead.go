@@ -14,6 +14,7 @@ import (
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
+	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/runspec"
@@ -111,11 +112,15 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		return nil, err
 	}
 	defer returns.Close()
-	l := &led{service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}}
+	l := &led{
+		service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{},
+		in: make(chan orchestrator.Return, 64),
+	}
+	defer l.group.Wait()
 	spec.Files = nil
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.RunDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
-		Fleet: &evaluation.Fleet{RunID: id, Queue: s.Queue, Returns: l, Payload: payload, Window: s.Window, Store: l.store},
+		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload, Window: s.Window, Store: l.store},
 	})
 	if err != nil {
 		return nil, err

@@ -23,36 +23,129 @@ type led struct {
 	returns *fleet.Returns
 	told    time.Time
 
+	in    chan orchestrator.Return
+	begun sync.Once
+	group sync.WaitGroup
+
 	mu sync.Mutex
+	// out are the jobs whose records are not stored.
+	out map[result.Key]orchestrator.Job
 	// workers are who held the conversations that are not stored yet.
 	workers map[result.Key]string
 }
 
-var _ orchestrator.Returns = (*led)(nil)
+var (
+	_ orchestrator.Returns = (*led)(nil)
+	_ orchestrator.Queue   = (*led)(nil)
+)
 
-// Next waits for what a worker sends back.
+// Push puts a job into the queue, and remembers it until its record is stored.
+func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
+	l.mu.Lock()
+	l.out[j.Key] = j
+	l.mu.Unlock()
+	return l.service.Queue.Push(ctx, j)
+}
+
+// Pull is not for leaders: workers pull.
+func (l *led) Pull(ctx context.Context) (orchestrator.Delivery, error) {
+	return l.service.Queue.Pull(ctx)
+}
+
+// Next waits for what a worker sends back, or for a job that NATS has lost.
 func (l *led) Next(ctx context.Context) (orchestrator.Return, error) {
+	l.begun.Do(func() {
+		l.group.Go(func() { l.receive(ctx) })
+		l.group.Go(func() { l.miss(ctx) })
+	})
+	select {
+	case r := <-l.in:
+		return r, r.Err
+	case <-ctx.Done():
+		return orchestrator.Return{}, ctx.Err()
+	}
+}
+
+// receive passes on what workers send back.
+func (l *led) receive(ctx context.Context) {
 	for {
 		got, err := l.returns.Next(ctx)
-		if err != nil {
-			return orchestrator.Return{}, err
+		switch {
+		case err != nil:
+			l.pass(ctx, orchestrator.Return{Err: err})
+			return
+		case got.Key == (result.Key{}): // unreadable: its job is missed
+			_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again
+		default:
+			l.pass(ctx, l.read(ctx, got))
 		}
-		settle := func() { _ = got.Settle(context.WithoutCancel(ctx)) } // else it comes again, and is known then
-		r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Settle: settle}
-		if got.Key == (result.Key{}) { // unreadable
-			settle()
-			continue
+	}
+}
+
+func (l *led) pass(ctx context.Context, r orchestrator.Return) {
+	select {
+	case l.in <- r:
+	case <-ctx.Done():
+	}
+}
+
+// read reads the record of a return.
+func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return {
+	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Settle: func() {
+		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
+	}}
+	if got.Fault == "" {
+		r.Record = &result.Test{}
+		if err := json.Unmarshal(got.Record, r.Record); err != nil || r.Record.Key() != got.Key {
+			r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
 		}
-		if got.Fault == "" {
-			r.Record = &result.Test{}
-			if err := json.Unmarshal(got.Record, r.Record); err != nil || r.Record.Key() != got.Key {
-				r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
+	}
+	l.mu.Lock()
+	l.workers[got.Key] = got.Worker
+	l.mu.Unlock()
+	return r
+}
+
+// missing is the time between two looks for jobs that NATS has lost.
+const missing = 5 * time.Second
+
+// miss has jobs put in again that are neither queued nor held nor returned, and the files of the run with them.
+func (l *led) miss(ctx context.Context) {
+	before := map[result.Key]bool{}
+	for fleet.Pause(ctx, missing) == nil {
+		l.mu.Lock()
+		jobs := make([]orchestrator.Job, 0, len(l.out))
+		for key, j := range l.out {
+			if before[key] { // else it may be on its way
+				jobs = append(jobs, j)
 			}
 		}
-		l.mu.Lock()
-		l.workers[got.Key] = got.Worker
+		clear(before)
+		for key := range l.out {
+			before[key] = true
+		}
 		l.mu.Unlock()
-		return r, nil
+		if len(jobs) == 0 {
+			continue
+		}
+		lost, err := l.service.Queue.Missing(ctx, l.run, jobs)
+		if err == nil && len(lost) > 0 {
+			_, _, err = l.service.offer(ctx, l.run)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				l.service.Log.Warn("lost jobs cannot be looked for", "run_id", l.run, "error", err)
+			}
+			continue
+		}
+		for _, j := range lost {
+			l.mu.Lock()
+			_, out := l.out[j.Key] // its record may be stored meanwhile
+			l.mu.Unlock()
+			if out {
+				l.pass(ctx, orchestrator.Return{Key: j.Key, Lost: true})
+			}
+		}
 	}
 }
 
@@ -83,6 +176,7 @@ func (l *led) held(k result.Key) string {
 	defer l.mu.Unlock()
 	name := l.workers[k]
 	delete(l.workers, k)
+	delete(l.out, k)
 	return name
 }
 

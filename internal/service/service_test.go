@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ import (
 	"rehearse/internal/worker"
 )
 
+func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }
+
 // house is a store with NATS, in which servers and workers come and go.
 type house struct {
 	t     *testing.T
@@ -36,10 +39,13 @@ type house struct {
 }
 
 func newHouse(t *testing.T) *house {
+	return houseOn(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t), Name: "test"})
+}
+
+func houseOn(t *testing.T, c fleet.ConnConfig) *house {
 	t.Helper()
 	h := &house{t: t, dir: t.TempDir()}
-	server := fleettest.StartEmbedded(t)
-	h.conn = fleettest.Connect(t, fleet.ConnConfig{Server: server, Name: "test"})
+	h.conn = fleettest.Connect(t, c)
 	var err error
 	if h.queue, err = queue.NewJetStream(t.Context(), h.conn, queue.Options{AckWait: 3 * time.Second, Worker: "test"}); err != nil {
 		t.Fatal(err)
@@ -213,6 +219,35 @@ func TestTakeOver(t *testing.T) {
 	h.lead("two")
 	run = h.ended(run.ID)
 	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Tests != 60 || run.Totals.Passed != 59 {
+		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
+	}
+	t.Logf("%d requests for 60 conversations", asked.Load())
+}
+
+// A run goes on when NATS is killed and has lost everything: the store is the truth, and what was lost is put in again, with the files of the run.
+func TestNATSLosesEverything(t *testing.T) {
+	nats := fleettest.StartProcess(t)
+	h := houseOn(t, fleet.ConnConfig{URL: nats.URL, Name: "test"})
+	address, asked := agent(t, 20*time.Millisecond)
+	s, _ := h.lead("one")
+	stop := h.work("w1", 2)
+	run, _, err := s.Submit(t.Context(), shop(60, address), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if now, err := h.store.Run(t.Context(), run.ID); err != nil || now.Progress.Done >= 10 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	nats.Kill()
+	nats.Wipe()
+	nats.Start()
+	h.work("w2", 2) // has never seen the files
+	stop()
+	run = h.ended(run.ID)
+	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Passed != 59 || run.Totals.Errors != 0 {
 		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
 	}
 	t.Logf("%d requests for 60 conversations", asked.Load())
