@@ -192,6 +192,8 @@ type Test struct {
 	DurationMS      float64        `json:"duration_ms"`
 	StartedAt       time.Time      `json:"started_at"`
 	Judge           JudgeUse       `json:"judge"`
+	// Attempts are there when the conversation was held more than once, because workers were lost; the last one counts.
+	Attempts []Attempt `json:"attempts,omitempty"`
 	// User is there when a model wrote messages of the user. Neither Usage nor Cost has its part in it.
 	User     *User     `json:"user,omitempty"`
 	Trials   *Trials   `json:"trials,omitempty"`
@@ -218,6 +220,21 @@ type Trials struct {
 	// Attribution says what varies; nil where nothing does, or nobody asked.
 	Attribution *Attribution `json:"attribution,omitempty"`
 }
+
+// Attempt is one time that a conversation was held.
+type Attempt struct {
+	// N counts from 1.
+	N int `json:"n"`
+	// Code is why it does not count; empty for the one that does.
+	Code    Code   `json:"code"`
+	Message string `json:"message,omitempty"`
+	// StartedAt and DurationMS are nil where they are not known.
+	StartedAt  *time.Time `json:"started_at"`
+	DurationMS *float64   `json:"duration_ms"`
+}
+
+// WorkerLost is the code of an attempt whose worker was not heard of again, or gave the conversation back before its end.
+const WorkerLost Code = "WORKER_LOST"
 
 // Key identifies a record within a run. A later record with the same key replaces it.
 type Key struct {

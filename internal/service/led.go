@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,10 +101,33 @@ func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return
 			r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
 		}
 	}
+	if r.Record != nil && len(got.Tries) > 0 {
+		r.Record.Attempts = attempts(got)
+	}
 	l.mu.Lock()
 	l.workers[got.Key] = got.Worker
 	l.mu.Unlock()
 	return r
+}
+
+// attempts says how often a conversation was held, and why the earlier times do not count.
+func attempts(got *fleet.Received) (all []result.Attempt) {
+	for i, try := range got.Tries {
+		a := result.Attempt{N: i + 1, Code: result.WorkerLost, Message: strings.TrimSpace("worker " + try.Worker + " was not heard of again")}
+		if !try.Lost && try.Why != "" {
+			a.Message = "worker " + try.Worker + " gave it back: " + try.Why
+		}
+		if !try.At.IsZero() {
+			a.StartedAt = new(try.At.UTC())
+		}
+		all = append(all, a)
+	}
+	last := result.Attempt{N: len(got.Tries) + 1}
+	if !got.StartedAt.IsZero() {
+		last.StartedAt = new(got.StartedAt.UTC())
+		last.DurationMS = new(float64(got.EndedAt.Sub(got.StartedAt).Microseconds()) / 1000)
+	}
+	return append(all, last)
 }
 
 // missing is the time between two looks for jobs that NATS has lost.

@@ -20,6 +20,7 @@ import (
 	"rehearse/internal/fleet"
 	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/queue"
+	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
@@ -251,6 +252,37 @@ func TestNATSLosesEverything(t *testing.T) {
 		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
 	}
 	t.Logf("%d requests for 60 conversations", asked.Load())
+}
+
+// A conversation that a worker gives back is held again, and its record says so.
+func TestAttempts(t *testing.T) {
+	h := newHouse(t)
+	address, asked := agent(t, 2*time.Second)
+	s, _ := h.lead("one")
+	stop := h.work("w1", 1)
+	run, _, err := s.Submit(t.Context(), shop(1, address), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked.Load() == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	h.work("w2", 1)
+	if run = h.ended(run.ID); run.Totals.Passed != 1 {
+		t.Errorf("totals %+v", run.Totals)
+	}
+	found, err := h.store.Result(t.Context(), run.ID, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	test, err := found.Test()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := test.Attempts; len(a) != 2 || a[0].Code != result.WorkerLost || a[1].Code != "" || a[1].N != 2 || *a[1].DurationMS < 1000 || found.Worker != "w2" {
+		t.Errorf("attempts %+v by %s", a, found.Worker)
+	}
 }
 
 // Cancelling cuts conversations off and keeps what was finished.
