@@ -43,7 +43,11 @@ func (c *contents) named(value any, dir string) []content {
 	seen := map[string]bool{}
 	for _, text := range texts(value, nil) {
 		for _, name := range candidates(text) {
-			found = append(found, c.at(name, dir, seen, 0)...)
+			at := c.at(name, dir, seen, 0)
+			if at == nil && c.from.Bounded() { // configurations hold names from the top of the files
+				at = c.at(name, "", seen, 0)
+			}
+			found = append(found, at...)
 		}
 	}
 	return found
@@ -66,7 +70,7 @@ func texts(value any, all []string) []string {
 	return all
 }
 
-// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, and each word of a command.
+// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, the file of a scripted model, and each word of a command.
 func candidates(text string) []string {
 	if len(text) > 4096 || strings.ContainsAny(text, "\n\x00") {
 		return nil
@@ -75,6 +79,11 @@ func candidates(text string) []string {
 	names := []string{text}
 	if before, _, ok := strings.Cut(text, "#"); ok {
 		names = append(names, before)
+	}
+	for _, prefix := range []string{"scripted:", "cassette:"} {
+		if file, ok := strings.CutPrefix(names[len(names)-1], prefix); ok {
+			names = append(names, file)
+		}
 	}
 	if words := strings.Fields(text); len(words) > 1 && len(words) < 64 {
 		names = append(names, words...)

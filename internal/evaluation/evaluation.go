@@ -120,7 +120,7 @@ func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 		c.Sink = unheard{}
 	}
 	e := &Evaluation{
-		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*setup.Setup{}, kinds: grader.New(grader.Config{}),
+		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*setup.Setup{}, kinds: grader.New(grader.Config{Files: c.Setup.Files}),
 		grading: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
 	}
 	if e.suites == nil {

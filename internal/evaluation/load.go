@@ -9,7 +9,7 @@ import (
 // Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that a file could not be
 // read. Suites with the same name are distinguished by their files. The types of assertions are the built-in ones.
 func Load(names []string, o suite.Options) (suites []*suite.Suite, problems source.Problems, err error) {
-	o.Kinds = grader.New(grader.Config{})
+	o.Kinds = grader.New(grader.Config{Files: o.Files})
 	called, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range names {
 		files, err := suite.Find(o.Files, name)

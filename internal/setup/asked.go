@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"rehearse/internal/config"
@@ -75,8 +76,12 @@ func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks,
 	if err != nil {
 		return target.Asks{}, err
 	}
+	s.Files.Whole(s.promptFolder(o))
 	var asks target.Asks
 	for _, one := range library.Sites() {
+		if one.KnowledgeBase.LightRAG == nil && isFolder(s.Files, one.KnowledgeBase.Folder) {
+			s.Files.Whole(filepath.Dir(one.KnowledgeBase.Folder)) // bases side by side share one index
+		}
 		asks.Embeds = asks.Embeds || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(s.Files, one.KnowledgeBase.Folder)
 		if one.Name != name {
 			continue

@@ -166,12 +166,7 @@ func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 
 // promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
 func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
-	dir := s.options.Prompts
-	if dir == "" && !s.options.InDatabase() {
-		if beside := filepath.Join(folderOf(s.Files, s.options.Dir), "prompts"); isFolder(s.Files, beside) {
-			dir = beside
-		}
-	}
+	dir := s.promptFolder(s.options)
 	set := &prompt.Set{}
 	from := []string{"built-in"}
 	if dir != "" {
@@ -193,6 +188,17 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	slices.Reverse(from)
 	s.Log.Info("prompts", "from", strings.Join(from, ", then "))
 	return set
+}
+
+// promptFolder returns the folder of the prompts of chatbots: the given one, or the one beside the sites; empty when there is none.
+func (s *shared) promptFolder(o SitesOptions) string {
+	if o.Prompts != "" || o.InDatabase() {
+		return o.Prompts
+	}
+	if beside := filepath.Join(folderOf(s.Files, o.Dir), "prompts"); isFolder(s.Files, beside) {
+		return beside
+	}
+	return ""
 }
 
 // partsOf opens the parts that a site names.

@@ -13,23 +13,28 @@ import (
 // Files are where a suite, a configuration and what they name are read from: the disk, or one folder that no name leads out of. The zero value is
 // the disk. It is safe for concurrent use.
 type Files struct {
-	root *os.Root
+	root     *os.Root
+	recorded *Recorded
 }
 
 // Within returns the files of a folder. Their names are relative to it; an absolute name, one that leads out of it by .. or by a link, is an error.
 // The folder stays the caller's to close, after the last use.
-func Within(root *os.Root) Files { return Files{root} }
+func Within(root *os.Root) Files { return Files{root: root} }
 
 // ErrOutside says that a name leads out of the folder that files are read from.
 var ErrOutside = errors.New("it leads out of the files that came with the run")
 
-// Bounded reports whether files are those of one folder.
-func (f Files) Bounded() bool { return f.root != nil }
+// Bounded reports whether files are those of one folder, where every name is relative.
+func (f Files) Bounded() bool { return f.root != nil || f.recorded != nil }
 
 // Open opens a file for reading.
 func (f Files) Open(name string) (*os.File, error) {
 	if f.root == nil {
-		return os.Open(name)
+		path, err := f.read("open", name)
+		if err != nil {
+			return nil, err
+		}
+		return os.Open(path)
 	}
 	name, err := inside("open", name)
 	if err != nil {
@@ -42,7 +47,11 @@ func (f Files) Open(name string) (*os.File, error) {
 // Stat describes a file or a folder.
 func (f Files) Stat(name string) (fs.FileInfo, error) {
 	if f.root == nil {
-		return os.Stat(name)
+		path, err := f.path("stat", name)
+		if err != nil {
+			return nil, err
+		}
+		return os.Stat(path)
 	}
 	name, err := inside("stat", name)
 	if err != nil {
@@ -55,7 +64,11 @@ func (f Files) Stat(name string) (fs.FileInfo, error) {
 // ReadFile returns the content of a file.
 func (f Files) ReadFile(name string) ([]byte, error) {
 	if f.root == nil {
-		return os.ReadFile(name)
+		path, err := f.read("open", name)
+		if err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
 	}
 	name, err := inside("open", name)
 	if err != nil {
@@ -79,7 +92,11 @@ func (f Files) ReadDir(name string) ([]fs.DirEntry, error) {
 // WalkDir is filepath.WalkDir.
 func (f Files) WalkDir(name string, do fs.WalkDirFunc) error {
 	if f.root == nil {
-		return filepath.WalkDir(name, do)
+		path, err := f.path("open", name)
+		if err != nil {
+			return do(name, nil, err)
+		}
+		return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { return do(f.named(path), d, err) })
 	}
 	name, err := inside("open", name)
 	if err != nil {
@@ -93,7 +110,15 @@ func (f Files) WalkDir(name string, do fs.WalkDirFunc) error {
 // Glob is filepath.Glob.
 func (f Files) Glob(pattern string) ([]string, error) {
 	if f.root == nil {
-		return filepath.Glob(pattern)
+		path, err := f.path("open", pattern)
+		if err != nil {
+			return nil, err
+		}
+		names, err := filepath.Glob(path)
+		for i := range names {
+			names[i] = f.named(names[i])
+		}
+		return names, err
 	}
 	pattern, err := inside("open", pattern)
 	if err != nil {
@@ -108,7 +133,7 @@ func (f Files) Glob(pattern string) ([]string, error) {
 
 // Abs returns a name by which two names of one file can be told to be the same.
 func (f Files) Abs(name string) (string, error) {
-	if f.root == nil {
+	if !f.Bounded() {
 		return filepath.Abs(name)
 	}
 	return inside("open", name)
@@ -116,6 +141,9 @@ func (f Files) Abs(name string) (string, error) {
 
 // OnDisk returns the path at which a program finds a file or a folder. A name that leads out of a folder is cut at its top.
 func (f Files) OnDisk(name string) string {
+	if f.recorded != nil {
+		return filepath.Join(f.recorded.top, filepath.Join(string(filepath.Separator), name))
+	}
 	if f.root == nil {
 		return name
 	}

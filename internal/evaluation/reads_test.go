@@ -1,0 +1,157 @@
+package evaluation_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/runspec"
+	"rehearse/internal/runspec/bundle"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// reading returns what plans a run through files; it keeps the plan as Describe writes it.
+func reading(t *testing.T, plan *string) func(source.Files, runspec.Spec) ([]string, error) {
+	return func(files source.Files, s runspec.Spec) ([]string, error) {
+		opened, err := setup.Open(setup.Options{Files: files, Config: s.Config, Model: s.Model, Dry: true})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = opened.Close() }()
+		c := evaluation.Config{Setup: opened, Spec: s}
+		suites, err := evaluation.Reads(t.Context(), c)
+		if err != nil || plan == nil {
+			return suites, err
+		}
+		e, err := evaluation.New(t.Context(), c)
+		if err != nil {
+			return nil, err
+		}
+		var out strings.Builder
+		err = e.Describe(t.Context(), &out)
+		*plan = out.String()
+		return suites, err
+	}
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var gathered = map[string]string{
+	"rehearse.yaml":           "targets:\n  desk: {kind: flow, flow: flows/desk.flow.yaml}\n  bot: scripted:replies.yaml\ntarget: bot\njudge: {model: 'scripted:judge/judge.yaml'}\n",
+	"replies.yaml":            "default: {reply: hello}\n",
+	"judge/judge.yaml":        "default: {reply: hello}\n",
+	"judge/other.yaml":        "default: {reply: unread}\n",
+	".env":                    "SECRET=hush\n",
+	"sub/shop.suite.yaml":     "name: shop\ntests: more/*.jsonl\nassertions:\n  - {type: llm_rubric, value: polite}\n  - {type: is_json, schema: reply.json}\n",
+	"sub/reply.json":          "{\"type\": \"string\"}",
+	"sub/unread.txt":          "unread",
+	"sub/more/a.jsonl":        `{"id": "a", "input": "hi"}` + "\n",
+	"sub/more/b.jsonl":        `{"id": "b", "input": "hi"}` + "\n",
+	"elsewhere/scripted.yaml": "default: {reply: hello}\n",
+}
+
+// What is gathered is all that a run reads: unpacked elsewhere, the same run is planned from it, and the same is gathered again.
+func TestGather(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, gathered)
+	t.Chdir(filepath.Join(dir, "sub"))
+	asked := runspec.Spec{Schema: runspec.Schema, Suites: []string{"."}, Targets: []string{"bot", "scripted:../elsewhere/scripted.yaml"}, Trials: 2}
+	var before, after string
+	spec, err := bundle.Gather(asked, reading(t, &before))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"elsewhere/scripted.yaml", "judge/judge.yaml", "rehearse.yaml", "replies.yaml", "sub/more/a.jsonl", "sub/more/b.jsonl", "sub/reply.json", "sub/shop.suite.yaml",
+	}
+	if d := cmp.Diff(want, slices.Sorted(maps.Keys(spec.Files))); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"scripted:elsewhere/scripted.yaml", "sub/shop.suite.yaml"}, []string{spec.Targets[1], spec.Suites[0]}); d != "" {
+		t.Error(d)
+	}
+	elsewhere := t.TempDir()
+	if err := bundle.Unpack(t.Context(), elsewhere, spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	if _, err := reading(t, &after)(source.Within(root), spec); err != nil {
+		t.Fatal(err)
+	}
+	if before == "" || before != strings.ReplaceAll(after, "scripted:elsewhere", "scripted:"+strings.TrimPrefix(dir, "/")+"/elsewhere") {
+		t.Errorf("planned from the bundle:\n%s\nfrom the disk:\n%s", after, before)
+	}
+	t.Chdir(elsewhere)
+	asked.Suites, asked.Targets = spec.Suites, spec.Targets
+	again, err := bundle.Gather(asked, reading(t, nil))
+	if err != nil || again.Fingerprint() != spec.Fingerprint() {
+		t.Errorf("gathered again from the bundle: %v\n%s", err, cmp.Diff(spec, again))
+	}
+}
+
+// Every example can be taken along whole.
+func TestGatherExamples(t *testing.T) {
+	suites, err := filepath.Glob("../../examples/*/*suite.yaml")
+	if err != nil || len(suites) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, suite := range suites {
+		spec, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{suite}}, reading(t, nil))
+		if err != nil {
+			if source.IsInvalid(err) && strings.Contains(err.Error(), "does not say what to talk to") {
+				continue
+			}
+			t.Errorf("%s: %v", suite, err)
+			continue
+		}
+		dir := t.TempDir()
+		if err := bundle.Unpack(t.Context(), dir, spec, nil); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reading(t, nil)(source.Within(root), spec); err != nil {
+			t.Errorf("%s from its bundle of %v: %v", suite, slices.Sorted(maps.Keys(spec.Files)), err)
+		}
+		_ = root.Close()
+	}
+}
+
+// A path that begins at the top of the disk is a mistake of the author, wherever it stands.
+func TestGatherRefusesAbsolutePaths(t *testing.T) {
+	for name, text := range map[string]string{
+		"sub/shop.suite.yaml": "name: shop\ntests: DIR/sub/more/a.jsonl\n",
+		"rehearse.yaml":       "targets:\n  desk: {kind: flow, flow: DIR/desk.flow.yaml}\ntarget: desk\njudge: {model: 'scripted:judge/judge.yaml'}\n",
+	} {
+		dir := t.TempDir()
+		write(t, dir, gathered)
+		write(t, dir, map[string]string{name: strings.ReplaceAll(text, "DIR", dir), "desk.flow.yaml": "id: desk\n"})
+		t.Chdir(filepath.Join(dir, "sub"))
+		_, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{"shop.suite.yaml"}}, reading(t, nil))
+		if err == nil || !source.IsInvalid(err) || !strings.Contains(err.Error(), "an absolute path") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
