@@ -29,7 +29,7 @@ var floors = [][]string{
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
-	{"evaluation", "classify", "probe", "worker", "service"},
+	{"evaluation", "classify", "probe", "worker", "service", "client"},
 	{"server"},
 	{"cmd/rehearse"},
 }
@@ -186,11 +186,13 @@ func goFiles(t *testing.T) (files []goFile) {
 func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }
 
 // withoutCommand are the files of cmd/rehearse that declare no command: the outside world, exit codes, what all commands share.
-var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go"}
+var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go", "run_server.go"}
 
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "service": "", "report": "", "result": "", "runspec": "", "source": "",
+	"client":               "run --server, runs: a server's API",
+	"runspec/bundle":       "run --server: the files of the run",
 	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",

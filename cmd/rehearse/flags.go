@@ -57,6 +57,9 @@ type runFlags struct {
 	commandLine []string
 	// curl is the line that targetCurl names, once it was read.
 	curl string
+	// server holds the run where one is named; detach does not wait for its end.
+	server serverFlags
+	detach bool
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
 }
@@ -92,6 +95,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
+	f.server.register(flags, "base URL of a server that holds the run; suites and what they name are sent there")
+	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every test")
 	flags.BoolVar(&f.noColour, "no-color", false, "print without colours")

@@ -32,6 +32,9 @@ A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob; without o
 rehearse.yaml stands beside it, as init writes them. Targets, models and the judge come from the flags,
 from the suite, or from the nearest rehearse.yaml above the suite.
 
+With --server, a server holds the run: the suites are sent there with every file that they name, keys and
+other secrets are not. Ctrl-C cancels it. --resume, --rerun, --watch, --record and --replay are for local runs.
+
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse run examples/quickstart/suite.yaml
   rehearse run evals/ --target openai:gpt-5-mini --judge openai:gpt-5 --workers 16
@@ -41,6 +44,8 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
   rehearse run suite.yaml --filter 'refund-*' --trials 5
   rehearse run suite.yaml --record calls.jsonl     then --replay calls.jsonl needs no model
   rehearse run evals/ --baseline main/ --fail-on regression    fail only for what became worse
+  rehearse run evals/ --server https://rehearse.example     a server holds it; same output, same exit code
+  rehearse run evals/ --server http://127.0.0.1:8090 --detach     print the run's id and return
   rehearse run --resume latest                     go on with an interrupted run
   rehearse run --resume latest --rerun failed      run again what failed`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,6 +58,9 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
 
 // start begins a run, or goes on with one.
 func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
+	if err := f.checkServer(c.Flags()); err != nil {
+		return err
+	}
 	if f.resume == "" && f.rerun != "" {
 		f.resume = "latest"
 	}
@@ -75,6 +83,9 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	}
 	if err := atLeastOneSuite(c, args); err != nil {
 		return err
+	}
+	if f.server.url != "" {
+		return f.onServer(c.Context(), env)
 	}
 	var err error
 	if f.curl, err = env.curlLine("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
@@ -170,7 +181,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := f.sinceGraded(env, held); err != nil {
 		return err
 	}
-	if held.Run.Code() == result.ExitInterrupted {
+	if held.Run.Code() == result.ExitInterrupted && f.server.url == "" {
 		again := ""
 		if f.rerun != "" {
 			again = " --rerun " + f.rerun

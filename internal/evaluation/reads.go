@@ -2,33 +2,33 @@ package evaluation
 
 import "context"
 
-// Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites. It opens nothing and asks
-// nobody, so that it needs no key.
-func Reads(ctx context.Context, c Config) (suites []string, err error) {
+// Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and the number of tests. It
+// opens nothing and asks nobody, so that it needs no key.
+func Reads(ctx context.Context, c Config) (suites []string, tests int, err error) {
 	c.Spec.Baseline = "" // whoever leads the run has it
 	e, err := New(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := e.ask(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, s := range e.suites {
 		suites = append(suites, s.File)
 	}
 	for call := range e.planned.calls {
 		if _, err := e.setups[call.suite].KnownFlow(call.target); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	prints := newFingerprints(e) // which knows every file that decides a record
 	for u, err := range e.planned.units() {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if _, err := prints.of(u); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return suites, nil
+	return suites, e.Tests(), nil
 }

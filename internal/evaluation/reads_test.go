@@ -27,7 +27,7 @@ func reading(t *testing.T, plan *string) func(source.Files, runspec.Spec) ([]str
 		}
 		defer func() { _ = opened.Close() }()
 		c := evaluation.Config{Setup: opened, Spec: s}
-		suites, err := evaluation.Reads(t.Context(), c)
+		suites, _, err := evaluation.Reads(t.Context(), c)
 		if err != nil || plan == nil {
 			return suites, err
 		}

@@ -15,6 +15,8 @@ var ErrLong = errors.New("a line is too long")
 type Event struct {
 	// Name is the event's own; empty for one without a name, and for a line.
 	Name string
+	// ID is the id that the stream named last, to go on from there; empty while it has named none.
+	ID string
 	// Data is valid until the next event.
 	Data []byte
 	// Unended is true of a last event behind which the stream ended at once. It may have been cut.
@@ -22,7 +24,7 @@ type Event struct {
 }
 
 // SSE yields the server-sent events of a stream as https://html.spec.whatwg.org/multipage/server-sent-events.html reads them, each as soon as it
-// has come, and also an unended last one. Ids and times of events are passed over. Lines have up to limit bytes, and so has all the data of an
+// has come, and also an unended last one. Times of events are passed over. Lines have up to limit bytes, and so has all the data of an
 // event. A failure to read is yielded last.
 func SSE(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -43,7 +45,7 @@ func SSE(r io.Reader, limit int) iter.Seq2[Event, error] {
 				if has && !yield(e, nil) || err != nil {
 					return
 				}
-				e, has = Event{Data: e.Data[:0]}, false
+				e, has = Event{ID: e.ID, Data: e.Data[:0]}, false
 				continue
 			}
 			name, value, field := bytes.Cut(line, []byte(":"))
@@ -52,6 +54,8 @@ func SSE(r io.Reader, limit int) iter.Seq2[Event, error] {
 			case !field && err != nil: // a name that the end of the stream has cut
 			case string(name) == "event":
 				e.Name = string(value)
+			case string(name) == "id" && !bytes.ContainsRune(value, 0):
+				e.ID = string(value)
 			case string(name) == "data":
 				if has {
 					e.Data = append(e.Data, '\n')

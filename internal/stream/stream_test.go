@@ -55,6 +55,17 @@ func TestSSE(t *testing.T) {
 	}
 }
 
+// An id holds until the next one, also over events without a name of their own.
+func TestIDs(t *testing.T) {
+	var ids []string
+	for e := range SSE(strings.NewReader("data: a\n\nid: 7\ndata: b\n\ndata: c\n\nid: 8\n\ndata: d\n\n"), 100) {
+		ids = append(ids, e.ID)
+	}
+	if got := strings.Join(ids, ","); got != ",7,7,8" {
+		t.Error(got)
+	}
+}
+
 // An event is yielded when its last line end has come, also when that is a carriage return which a line feed may follow.
 func TestEventsComeAtOnce(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {

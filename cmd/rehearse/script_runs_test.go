@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/runspec"
+	"rehearse/internal/runspec/bundle"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good.
+func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := ts.MkAbs("server")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		run := `{"id":"r1","status":%q,"suites":["shop"],"progress":{"conversations":2,"done":0,"running":0}}`
+		switch at := r.Method + " " + r.URL.Path; {
+		case r.Header.Get("Authorization") != "Bearer rht_good":
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"code":"unauthorized","detail":"a token is needed"}`)
+		case at == "POST /api/v1/runs":
+			body, _ := io.ReadAll(r.Body)
+			if err := heldByServer(r.Context(), dir, body); err != nil {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				fmt.Fprintf(w, `{"code":"invalid_spec","detail":%q}`, err.Error())
+				return
+			}
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(w, run, "queued")
+		case at == "GET /api/v1/runs/r1/events":
+			fmt.Fprintf(w, "id: 1\nevent: status\ndata: "+run+"\n\nid: 2\nevent: end\ndata: "+run+"\n\n", "running", "completed")
+		case at == "GET /api/v1/runs/r1/results":
+			http.ServeFile(w, r, filepath.Join(dir, "out", "results.jsonl"))
+		case at == "GET /api/v1/runs/r1/run.json":
+			http.ServeFile(w, r, filepath.Join(dir, "out", "run.json"))
+		case at == "GET /api/v1/runs":
+			fmt.Fprintf(w, `{"items":[`+run+`],"next_cursor":null}`, "completed")
+		case at == "GET /api/v1/runs/r1", at == "POST /api/v1/runs/r1/cancel":
+			fmt.Fprintf(w, run, "completed")
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"code":"not_found","detail":"there is no such run"}`)
+		}
+	}))
+	ts.Defer(web.Close)
+	ts.Setenv("RUNS", web.URL)
+}
+
+// heldByServer holds a run whose files are in a folder below dir.
+func heldByServer(ctx context.Context, dir string, body []byte) error {
+	spec, err := runspec.Read(body)
+	if err != nil {
+		return err
+	}
+	files, err := os.MkdirTemp(filepath.Dir(dir), "files-")
+	if err != nil {
+		return err
+	}
+	if err := bundle.Unpack(ctx, files, spec, nil); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(files)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	s, err := setup.Open(setup.Options{Files: source.Within(root), Config: spec.Config, Model: spec.Model})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	e, err := evaluation.New(ctx, evaluation.Config{Setup: s, Spec: spec, Out: filepath.Join(dir, "out")})
+	if err != nil {
+		return err
+	}
+	held, err := e.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = e.Conclude(held)
+	return err
+}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+
+	"rehearse/internal/result"
+	"rehearse/internal/retry"
+	"rehearse/internal/runlog"
+)
+
+// Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all.
+func (c *Client) Fetch(ctx context.Context, id, dir string) (result.Run, error) {
+	_, _, err := retry.Do(ctx, c.firmer(), func(ctx context.Context) (struct{}, error) {
+		answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id) + "/results", accept: "application/x-ndjson"})
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer func() { _ = answer.Body.Close() }() // it was only read
+		return struct{}{}, runlog.WriteFile(filepath.Join(dir, runlog.LogFile), func(w io.Writer) error {
+			_, err := io.Copy(w, answer.Body)
+			return err
+		})
+	})
+	if err != nil {
+		return result.Run{}, fmt.Errorf("fetch the results of run %s: %w", id, err)
+	}
+	record, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: pathOf(id) + "/" + runlog.RunFile, accept: "application/json"})
+	if err != nil {
+		return result.Run{}, fmt.Errorf("fetch the record of run %s: %w", id, err)
+	}
+	var run result.Run
+	if err := json.Unmarshal(record, &run); err != nil {
+		return run, fmt.Errorf("fetch the record of run %s: %w", id, err)
+	}
+	if run.Schema > result.Schema {
+		return run, fmt.Errorf("the record of run %s has schema %d; this program knows %d: use the server's version", id, run.Schema, result.Schema)
+	}
+	return run, runlog.WriteRun(dir, run)
+}
+
+// firmer is the policy of requests to a server that was there before.
+func (c *Client) firmer() retry.Policy {
+	p := firm()
+	p.Retries = 2 * tries
+	return p
+}

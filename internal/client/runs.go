@@ -1,0 +1,179 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runspec"
+)
+
+// Run is a run as the API shows it. What is not known yet is nil.
+type Run struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Status    string     `json:"status"`
+	Suites    []string   `json:"suites"`
+	Targets   []string   `json:"targets"`
+	CreatedAt time.Time  `json:"created_at"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Progress  struct {
+		Conversations *int `json:"conversations"`
+		Done          int  `json:"done"`
+		Running       int  `json:"running"`
+	} `json:"progress"`
+	Totals     *result.Totals `json:"totals"`
+	PassRate   *float64       `json:"pass_rate"`
+	ExitReason *string        `json:"exit_reason"`
+	ExitCode   *int           `json:"exit_code"`
+	Error      *string        `json:"error"`
+	// Body is the whole as it came.
+	Body json.RawMessage `json:"-"`
+}
+
+const runsPath = "/api/v1/runs"
+
+func pathOf(id string) string { return runsPath + "/" + url.PathEscape(id) }
+
+// The sizes up to which the content of files is sent within a spec: of one file, and of all together, in bytes. JSON may need several bytes for
+// one, and a spec may have 32 MB.
+const (
+	maxInline    = 1 << 20
+	maxAllInline = 5 << 20
+)
+
+// Submit sends the files of a run that are large, then the run. It is not submitted twice, also when an answer is lost.
+func (c *Client) Submit(ctx context.Context, s runspec.Spec) (Run, error) {
+	spec, blobs := withBlobs(s)
+	for _, hash := range slices.Sorted(maps.Keys(blobs)) {
+		if err := c.putBlob(ctx, hash, blobs[hash], false); err != nil {
+			return Run{}, fmt.Errorf("send a file of the run: %w", err)
+		}
+	}
+	body, err := json.Marshal(spec)
+	if err != nil {
+		return Run{}, fmt.Errorf("submit the run: %w", err)
+	}
+	submit := call{method: http.MethodPost, path: runsPath, accept: "application/json", body: body, header: map[string]string{"Idempotency-Key": rand.Text()}}
+	answer, err := c.ask(ctx, firm(), submit)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "missing_blobs" { // they were deleted in between
+		for _, hash := range refused.Missing {
+			if content, ok := blobs[hash]; ok {
+				if err := c.putBlob(ctx, hash, content, true); err != nil {
+					return Run{}, fmt.Errorf("send a file of the run: %w", err)
+				}
+			}
+		}
+		answer, err = c.ask(ctx, firm(), submit)
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("submit the run: %w", err)
+	}
+	return readRun(answer)
+}
+
+// withBlobs returns a spec that names its large files by their hashes, and these files.
+func withBlobs(s runspec.Spec) (runspec.Spec, map[string][]byte) {
+	files, blobs, all := make(map[string]runspec.File, len(s.Files)), map[string][]byte{}, 0
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		f := s.Files[name]
+		if size := len(f.Content); f.SHA256 == "" && (size > maxInline || all+size > maxAllInline) {
+			hash := f.Hash()
+			blobs[hash], f = f.Content, runspec.File{SHA256: hash}
+		}
+		all += len(f.Content)
+		files[name] = f
+	}
+	s.Files = files
+	return s, blobs
+}
+
+// putBlob sends a file unless the server has it; always with again.
+func (c *Client) putBlob(ctx context.Context, hash string, content []byte, again bool) error {
+	path := "/api/v1/blobs/" + hash
+	if !again {
+		_, err := c.ask(ctx, firm(), call{method: http.MethodHead, path: path})
+		if refused, ok := errors.AsType[*RefusedError](err); err == nil || !ok || refused.Status != http.StatusNotFound {
+			return err
+		}
+	}
+	_, err := c.ask(ctx, firm(), call{method: http.MethodPut, path: path, body: content, header: map[string]string{"Content-Type": "application/octet-stream"}})
+	return err
+}
+
+// Cancel ends a run. One that has ended already is no error.
+func (c *Client) Cancel(ctx context.Context, id string) (Run, error) {
+	answer, err := c.ask(ctx, firm(), call{method: http.MethodPost, path: pathOf(id) + "/cancel", accept: "application/json"})
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "run_finished" {
+		return c.Show(ctx, id)
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("cancel run %s: %w", id, err)
+	}
+	return readRun(answer)
+}
+
+// Show returns a run.
+func (c *Client) Show(ctx context.Context, id string) (Run, error) {
+	answer, err := c.Get(ctx, pathOf(id))
+	if err != nil {
+		return Run{}, fmt.Errorf("show run %s: %w", id, err)
+	}
+	return readRun(answer)
+}
+
+// maxPage is the most that a page has.
+const maxPage = 1000
+
+// List returns the newest runs, at most limit, of a status where one is given; as JSON with list.
+func (c *Client) List(ctx context.Context, status string, limit int) (runs []json.RawMessage, err error) {
+	cursor := ""
+	for len(runs) < limit {
+		query := url.Values{"limit": {fmt.Sprint(min(maxPage, limit-len(runs)))}}
+		if status != "" {
+			query.Set("status", status)
+		}
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		answer, err := c.Get(ctx, runsPath+"?"+query.Encode())
+		if err != nil {
+			return nil, fmt.Errorf("list the runs: %w", err)
+		}
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  *string           `json:"next_cursor"`
+		}
+		if err := json.Unmarshal(answer, &page); err != nil {
+			return nil, fmt.Errorf("list the runs: the server's answer is no page: %w", err)
+		}
+		runs = append(runs, page.Items...)
+		if page.Next == nil || *page.Next == cursor || len(page.Items) == 0 {
+			break
+		}
+		cursor = *page.Next
+	}
+	return runs[:min(limit, len(runs))], nil
+}
+
+// readRun reads a run in an answer.
+func readRun(answer []byte) (Run, error) {
+	var run Run
+	if err := json.Unmarshal(answer, &run); err != nil {
+		return run, fmt.Errorf("the server's answer is no run: %w", err)
+	}
+	if run.ID == "" {
+		return run, errors.New("the server's answer is no run: it has no id")
+	}
+	run.Body = slices.Clone(answer)
+	return run, nil
+}
