@@ -33,3 +33,14 @@ func TestRefusesFiles(t *testing.T) {
 		}
 	}
 }
+
+// A file that is sent by its hash is the same file.
+func TestFingerprintOfFiles(t *testing.T) {
+	sent := runspec.File{Content: []byte("name: x")}
+	inline := runspec.Spec{Schema: 1, Suites: []string{"a"}, Files: map[string]runspec.File{"a": sent}}
+	named := runspec.Spec{Schema: 1, Suites: []string{"a"}, Files: map[string]runspec.File{"a": {SHA256: sent.Hash()}}}
+	other := runspec.Spec{Schema: 1, Suites: []string{"a"}, Files: map[string]runspec.File{"a": {Content: []byte("name: y")}}}
+	if inline.Fingerprint() != named.Fingerprint() || inline.Fingerprint() == other.Fingerprint() {
+		t.Error("the fingerprint depends on how a file was sent, or not on what it holds")
+	}
+}

@@ -113,6 +113,11 @@ func (s *Spec) Check() error {
 // Fingerprint is a hash of what decides the results: all but the name and the labels. Equal specs have equal fingerprints.
 func (s Spec) Fingerprint() string {
 	s.Name, s.Labels, s.Schema = "", nil, Schema
+	files := s.Files
+	s.Files = make(map[string]File, len(files))
+	for name, f := range files { // however the content was sent
+		s.Files[name] = File{SHA256: f.Hash()}
+	}
 	data, err := json.Marshal(s) // the keys are in the order of the fields, always the same
 	if err != nil {
 		return ""
