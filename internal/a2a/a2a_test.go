@@ -151,7 +151,7 @@ func TestTurnFails(t *testing.T) {
 	}
 	for _, answer := range []string{
 		``, `null`, `[]`, `{}`, `{"jsonrpc": "2.0"}`, `{"jsonrpc": "2.0", "result": null}`, `{"task": {"id": "t"}}`, `{"task": {"id": 7, "status": {"state": "x"}}}`,
-		`{"message": {"parts": [{"data": 1}]}}`, `{"message": {"parts": "x"}}`, `{"statusUpdate": {}}`, `{"artifactUpdate": {}}`,
+		`{"message": {"parts": [{"data": 1}]}}`, `{"message": {"role": "ROLE_USER", "parts": [{"text": "what was asked"}]}}`, `{"message": {"parts": "x"}}`, `{"statusUpdate": {}}`, `{"artifactUpdate": {}}`,
 		`{"artifactUpdate": {"artifact": null, "append": true}}`,
 	} {
 		if err := new(Turn).Take([]byte(answer)); !errors.Is(err, ErrFormat) {

@@ -41,13 +41,17 @@ type status struct {
 
 // message is a message, whose parts version 0.3 calls content over HTTP+JSON.
 type message struct {
+	Role      string `json:"role"`
 	ContextID string `json:"contextId"`
 	Parts     []part `json:"parts"`
 	Content   []part `json:"content"`
 }
 
-// text returns what the message says; nil where no part is a text.
+// text returns what the message says; nil where no part is a text, and of the user's own message, which is no reply.
 func (m *message) text() *string {
+	if role := strings.ToLower(m.Role); role == "user" || role == "role_user" {
+		return nil
+	}
 	if m.Parts == nil {
 		return textOf(m.Content)
 	}
