@@ -136,11 +136,14 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
 		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.at(), err)
 	}
-	if state.History == nil || state.Memory == nil {
+	if null(state.History) || null(state.Memory) {
 		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.at())
 	}
 	if state.Said == nil {
 		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.at())
+	}
+	if name := lacking(answer); name != "" {
+		return chat.Reply{}, fmt.Errorf("%s answered without %s; an execution result has it", s.at(), name)
 	}
 	reply, err := flowReply(&r)
 	if err != nil {
@@ -154,6 +157,29 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	}
 	return reply, nil
 }
+
+// lacking names a member of a result that its schema requires and that is missing; empty for none. What is missing would be read as an end that did
+// not come, or as calls that were not made. The nodes may be null.
+func lacking(result []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(result, &members) != nil {
+		return "members"
+	}
+	for _, name := range []string{"current_node_id", "next_node_id"} {
+		if _, ok := members[name]; !ok {
+			return name
+		}
+	}
+	for _, name := range []string{"flow_completed", "tool_calls"} {
+		if null(members[name]) {
+			return name
+		}
+	}
+	return ""
+}
+
+// null reports whether a member is missing or null.
+func null(member json.RawMessage) bool { return member == nil || string(member) == "null" }
 
 // Close does nothing: the server keeps no session.
 func (s *executeSession) Close() error { return nil }

@@ -20,6 +20,13 @@ func TestExecuteAnswers(t *testing.T) {
 		{"without a message", "{" + rest + "}", "without assistant_message"},
 		{"null for a message", `{"assistant_message": null, ` + rest + "}", "without assistant_message"},
 		{"without history", `{"assistant_message": "hi", "memory": {}}`, "without history or memory"},
+		{"without the end", `{"assistant_message": "hi", "current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "tool_calls": []}`, "without flow_completed"},
+		{"null for the end", `{"assistant_message": "hi", "current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": null, "tool_calls": []}`, "without flow_completed"},
+		{"without calls", `{"assistant_message": "hi", "current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": false}`, "without tool_calls"},
+		{"without a node", `{"assistant_message": "hi", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": false, "tool_calls": []}`, "without current_node_id"},
+		{"without the next node", `{"assistant_message": "hi", "current_node_id": "a", "history": [], "memory": {}, "flow_completed": false, "tool_calls": []}`, "without next_node_id"},
+		{"null for history", `{"assistant_message": "hi", "current_node_id": "a", "next_node_id": "a", "history": null, "memory": {}, "flow_completed": false, "tool_calls": []}`, "without history or memory"},
+		{"no node any more", `{"assistant_message": "", "current_node_id": null, "next_node_id": null, "history": [], "memory": {}, "flow_completed": true, "tool_calls": []}`, ""},
 		{"an empty message", `{"assistant_message": "", ` + rest + "}", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
