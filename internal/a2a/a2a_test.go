@@ -198,3 +198,19 @@ func FuzzTurn(f *testing.F) {
 		}
 	})
 }
+
+// A task that has failed is a failure, whatever message came before it in the stream.
+func TestFailedAfterMessage(t *testing.T) {
+	var turn Turn
+	for _, event := range []string{
+		`{"message": {"parts": [{"text": "done"}]}}`,
+		`{"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_FAILED", "message": {"parts": [{"text": "no stock"}]}}}}`,
+	} {
+		if err := turn.Take([]byte(event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := turn.AtRest(); err == nil || !strings.Contains(err.Error(), "failed: no stock") {
+		t.Errorf("a failed task is %v", err)
+	}
+}

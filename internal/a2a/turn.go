@@ -283,9 +283,6 @@ func (t *Turn) AsksForInput() bool {
 
 // AtRest reports whether nothing more is to come. The error is an *AgentError for a task that did not succeed.
 func (t *Turn) AtRest() (bool, error) {
-	if t.message != nil {
-		return true, nil
-	}
 	switch state := t.plainState(); state {
 	case "completed", "input-required", "auth-required":
 		return true, nil
@@ -298,7 +295,7 @@ func (t *Turn) AtRest() (bool, error) {
 		}
 		return true, &AgentError{"the task is " + state + why}
 	}
-	return false, nil
+	return t.message != nil, nil
 }
 
 // Reply returns the text of the message, else that of the task's artifacts, else that of its status. ok is false where there is none.
