@@ -170,7 +170,7 @@ func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	if p.Environ != nil {
 		program.Environ = p.Environ(c.document)
 	}
-	t := &spoken{kind: "command", at: c.at(), conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("command"), c.at()), message: c.message, answer: c.answer, apart: c.Process == perTurn}
+	t := &spoken{kind: "command", at: c.at(), warn: p.Warn, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("command"), c.at()), message: c.message, answer: c.answer, apart: c.Process == perTurn}
 	t.answer.form = c.form()
 	switch c.Process {
 	case perTurn:
