@@ -53,8 +53,8 @@ func (e *Evaluation) ask(ctx context.Context) error {
 		}
 	}
 	e.asked = a
-	if e.planned.budget > 0 && len(a.unpriced) > 0 {
-		return source.Invalid("budget_usd needs the price of everything that the run can ask:\n  %s", strings.Join(a.unpriced, "\n  "))
+	if e.planned.budget.USD > 0 && len(a.unpriced) > 0 {
+		return source.Invalid("a budget needs the price of everything that the run can ask:\n  %s", strings.Join(a.unpriced, "\n  "))
 	}
 	for _, warning := range a.shared() {
 		e.warn(warning)

@@ -55,6 +55,7 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err
 	}
+	p.spent.Time = time.Duration(h.Run.DurationMS * float64(time.Millisecond))
 	h.Run.LeftOut = p.leftOutKeys()
 	if e.regraded != nil {
 		if h.Run.LeftOut, err = e.match(); err != nil {

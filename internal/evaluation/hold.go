@@ -57,7 +57,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, BudgetUSD: e.planned.budget, SpentUSD: prior.spent,
+		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, Budget: e.planned.budget, Spent: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
@@ -80,9 +80,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 			e.abort(h, err)
 		}
 	}
-	if totals := records.Totals(); e.planned.budget > 0 && e.regraded == nil && (totals.Cost.Unknown || totals.User.Spent().Unknown) {
-		e.warn("the cost of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
-	}
+	e.warnOfUnknown(records.Totals())
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
 		e.abort(h, err)
 	}
@@ -91,6 +89,20 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		return before || kept.ended[key]
 	})
 	return h, nil
+}
+
+// warnOfUnknown tells that more than the budget may have been spent, where a server reported no usage, or a call broke off.
+func (e *Evaluation) warnOfUnknown(t result.Totals) {
+	budget, unknown := e.planned.budget, ""
+	switch {
+	case budget.USD > 0 && e.regraded == nil && (t.Cost.Unknown || t.User.Spent().Unknown):
+		unknown = "cost"
+	case budget.Tokens > 0 && (t.Judge.Usage.Unknown || e.regraded == nil && (t.Usage.Unknown || t.User.Used().Unknown)):
+		unknown = "usage"
+	default:
+		return
+	}
+	e.warn("the " + unknown + " of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.

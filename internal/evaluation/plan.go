@@ -7,9 +7,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"rehearse/internal/config"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -38,9 +40,9 @@ type plan struct {
 	users map[userKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
-	// workers and budget are the largest values of any suite.
+	// workers and the costs of budget are the largest values of any suite, unless the spec says others.
 	workers int
-	budget  float64
+	budget  orchestrator.Budget
 }
 
 type testKey struct{ suite, id string }
@@ -77,7 +79,7 @@ func (e *Evaluation) plan() (*plan, error) {
 		}
 		execution := e.execution(s, s.Execution)
 		p.workers = max(p.workers, execution.Workers)
-		p.budget = max(p.budget, execution.BudgetUSD)
+		p.budget.USD = max(p.budget.USD, execution.BudgetUSD)
 	}
 	p.workers = cmp.Or(e.spec.Limits.Workers, p.workers, e.setup.Config().Workers, defaultWorkers)
 	if e.regraded == nil { // what is checked is whether targets can be asked
@@ -97,6 +99,7 @@ func (e *Evaluation) plan() (*plan, error) {
 		}
 		p.count(u)
 	}
+	p.bound(e.spec.Budget)
 	if p.tests == 0 && e.regraded != nil {
 		return nil, source.Invalid("run %s has no record of a test that was selected: check the suites, --filter and --tag", e.regraded.run.ID)
 	}
@@ -118,7 +121,7 @@ func (p *plan) count(u orchestrator.Unit) {
 	if u.Test.User != nil {
 		p.users[userOf(u.Test)] = true
 	}
-	p.budget = max(p.budget, u.Test.Execution.BudgetUSD)
+	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
 	asks := p.e.asksJudge(u.Test)
 	if asks {
 		p.judged++
@@ -129,6 +132,22 @@ func (p *plan) count(u orchestrator.Unit) {
 	key := gradingOf(u.Test)
 	p.gradings[key] = p.gradings[key] || asks
 	p.calls[callKey{u.Test.Suite, u.Target, setup.CallOf(u.Test.Execution)}] = u.Test.Execution
+}
+
+// bound sets what the spec says of the budget.
+func (p *plan) bound(b *runspec.Budget) {
+	if b == nil {
+		return
+	}
+	if b.CostUSD != nil {
+		p.budget.USD = *b.CostUSD
+	}
+	if b.Tokens != nil {
+		p.budget.Tokens = *b.Tokens
+	}
+	if b.Duration != nil {
+		p.budget.Time = time.Duration(*b.Duration)
+	}
 }
 
 // units yields the selected tests, each once for every target, with complete execution settings.

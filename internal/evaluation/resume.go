@@ -97,8 +97,8 @@ type prior struct {
 	changed int
 	// leftOut are tests with records that the plan does not have.
 	leftOut map[result.Key]bool
-	// spent is the known cost of all conversations so far, in US dollars; 0 without a budget.
-	spent float64
+	// spent is what is known to have been spent so far; nothing without a budget.
+	spent orchestrator.Budget
 }
 
 func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
@@ -115,11 +115,12 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	if !e.Resume {
 		return p, nil
 	}
-	if e.planned.budget > 0 {
-		var err error
-		if p.spent, err = runlog.Spent(dir); err != nil {
+	if e.planned.budget.Bounded() {
+		spent, err := runlog.Spent(dir)
+		if err != nil {
 			return p, err
 		}
+		p.spent.USD, p.spent.Tokens = spent.USD, spent.Tokens
 	}
 	for u, err := range e.planned.units() {
 		if err != nil {

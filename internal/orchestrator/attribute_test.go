@@ -117,7 +117,7 @@ func TestAttributionStopped(t *testing.T) {
 			stop, l := make(chan struct{}), &ledger{}
 			plan := orchestrator.Plan{Tests: units(trials("x", 2, suite.MeanScore))}
 			if how == "budget" {
-				plan.BudgetUSD = 5
+				plan.Budget.USD = 5
 			}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sort"
 )
@@ -16,8 +15,8 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 		if err := s.look(next); err != nil || len(s.ready) == 0 {
 			return err
 		}
-		if spent := s.spent(); s.plan.BudgetUSD > 0 && spent >= s.plan.BudgetUSD {
-			return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudget, spent, s.plan.BudgetUSD)
+		if err := s.overspent(); err != nil {
+			return err
 		}
 		if err := s.begin(ctx, s.ready[0]); err != nil {
 			return err

@@ -35,6 +35,8 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 	}
 	n := s.units[task.whole()]
 	switch {
+	case r.Lost && s.closing:
+		return nil
 	case r.Lost:
 		again := n.ready(task.Trial)
 		s.under.put(task)

@@ -45,9 +45,19 @@ type Plan struct {
 	// Regraded is true when the conversations were held before and are graded again: every trial counts, also after one that passed, and only
 	// judges are paid.
 	Regraded bool
-	// BudgetUSD is the cost from which the run starts nothing new; 0 means no budget. SpentUSD is what an interrupted run has spent before.
-	BudgetUSD, SpentUSD float64
+	// Budget is what the run may spend, Spent what an interrupted run has spent before.
+	Budget, Spent Budget
 }
+
+// Budget is what a run may spend before it begins nothing new. What is 0 is not bounded.
+type Budget struct {
+	USD    float64
+	Tokens int
+	Time   time.Duration
+}
+
+// Bounded reports whether there is a bound.
+func (b Budget) Bounded() bool { return b != Budget{} }
 
 // Unit is one test with one target.
 type Unit struct {
@@ -133,6 +143,9 @@ func New(c Config) (*Orchestrator, error) {
 	}
 	return &Orchestrator{c}, nil
 }
+
+// Withdrawer is a queue that takes back jobs which nobody holds. Returns that are lost say which.
+type Withdrawer interface{ Withdraw() }
 
 // ErrBudget says that a run stopped because its budget was spent.
 var ErrBudget = errors.New("the budget is spent")

@@ -327,7 +327,7 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 func TestBudgetStopsTheRun(t *testing.T) {
 	l := &ledger{}
 	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(nil)})
-	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), BudgetUSD: 2}, nil)
+	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2}}, nil)
 	if !errors.Is(err, orchestrator.ErrBudget) || len(l.records) != 2 {
 		t.Errorf("Run = %v with %d records", err, len(l.records))
 	}

@@ -42,7 +42,7 @@ func TestRegradedBudget(t *testing.T) {
 		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass, Cost: chat.Cost{USD: 50 + judge}, Judge: result.JudgeUse{Cost: chat.Cost{USD: judge}}}, nil
 		}})
-		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), BudgetUSD: 2, Regraded: true}, nil)
+		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2}, Regraded: true}, nil)
 		if errors.Is(err, orchestrator.ErrBudget) != (held < 3) || len(l.records) != held {
 			t.Errorf("judges at $%v each: %v with %d records, want %d", judge, err, len(l.records), held)
 		}

@@ -40,6 +40,8 @@ type scheduler struct {
 	rejudged  chan *frozen
 	open      int
 	rejudging sync.WaitGroup
+	// closing is true once nothing new is begun.
+	closing bool
 	// ends counts the units that have ended, seen is its value at the last look at waiting: another look is useful only when they differ.
 	ends, seen int
 }
@@ -65,6 +67,8 @@ func (s *scheduler) guarded(ctx context.Context, done <-chan Return, stop <-chan
 func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan struct{}) (stopped error) {
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
+	late, still := s.late()
+	defer still()
 	for {
 		select {
 		case <-stop: // also where a conversation has ended at the same time
@@ -73,6 +77,9 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		}
 		if stopped == nil {
 			stopped = s.feed(ctx, next)
+		}
+		if stopped != nil {
+			s.close()
 		}
 		if err := s.flush(); err != nil && stopped == nil { // tests that were skipped
 			stopped = err
@@ -96,6 +103,8 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 			}
 		case <-stop:
 			stop, stopped = nil, cmp.Or(stopped, ErrStopped)
+		case <-late:
+			late, stopped = nil, cmp.Or(stopped, s.overtime())
 		}
 		if err = cmp.Or(err, s.flush()); stopped == nil {
 			stopped = err
@@ -120,15 +129,6 @@ func (s *scheduler) cut(ctx context.Context, next func() (Unit, error, bool), st
 
 // inFlight counts what is under way.
 func (s *scheduler) inFlight() int { return s.under.len() + s.open }
-
-// spent returns the known cost so far, in US dollars.
-func (s *scheduler) spent() float64 {
-	totals := s.tally.Totals()
-	if s.plan.Regraded {
-		return s.plan.SpentUSD + totals.Judge.Cost.USD
-	}
-	return s.plan.SpentUSD + totals.Cost.USD + totals.User.Spent().USD
-}
 
 // ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
 func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error {

@@ -212,6 +212,42 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestWithdraw: jobs that nobody holds are taken back; one that is held, or was given back, stays.
+func TestWithdraw(t *testing.T) {
+	q := open(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)}, queue.Options{})
+	jobs := []orchestrator.Job{}
+	for n := range 5 {
+		jobs = append(jobs, queuetest.Job("run", n))
+		queuetest.Push(t, q, jobs[n])
+	}
+	queuetest.Push(t, q, queuetest.Job("other run", 5))
+	held, given := queuetest.Pull(t, q), queuetest.Pull(t, q)
+	if err := given.Retry(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	back, err := q.Withdraw(t.Context(), jobs)
+	if err != nil || len(back) != 3 {
+		t.Fatalf("Withdraw = %v, %v; want the three that nobody has had", back, err)
+	}
+	for _, j := range back {
+		if j.Key == held.Job().Key || j.Key == given.Job().Key {
+			t.Errorf("job %v was delivered and is taken back", j.Key)
+		}
+	}
+	left := map[string]bool{}
+	for range 2 {
+		j := queuetest.Pull(t, q).Job()
+		left[j.Run+" "+j.Key.TestID] = true
+	}
+	if !left["run "+given.Job().Key.TestID] || !left["other run "+queuetest.Job("other run", 5).Key.TestID] {
+		t.Errorf("the queue has %v", left)
+	}
+	queuetest.Empty(t, q)
+	if back, err := q.Withdraw(t.Context(), jobs); err != nil || len(back) > 0 {
+		t.Errorf("a second Withdraw = %v, %v", back, err)
+	}
+}
+
 // TestNothingIsLeftRunning after a queue is closed, also of pulls that were given up.
 func TestNothingIsLeftRunning(t *testing.T) {
 	conn := fleettest.Connect(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)})

@@ -9,28 +9,34 @@ import (
 	"rehearse/internal/result"
 )
 
-// Spent returns what the conversations of the run in dir have cost so far, in US dollars, also those that were held again since. What is unknown
-// counts as nothing, and so does a line that cannot be read. Memory is some 50 bytes per line.
-func Spent(dir string) (float64, error) {
+// Spending is what conversations have cost.
+type Spending struct {
+	USD    float64
+	Tokens int
+}
+
+// Spent returns what the conversations of the run in dir have cost so far, also those that were held again since. What is unknown counts as
+// nothing, and so does a line that cannot be read. Memory is some 50 bytes per line.
+func Spent(dir string) (Spending, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, fmt.Errorf("find what was spent: %w", err)
+		return Spending{}, fmt.Errorf("find what was spent: %w", err)
 	}
-	usd, counted := 0.0, map[[16]byte]struct{}{} // a log that was kept has records that the log may still have
+	spent, counted := Spending{}, map[[16]byte]struct{}{} // a log that was kept has records that the log may still have
 	for _, e := range entries {
 		kept, _ := filepath.Match(keptPattern, e.Name()) // the pattern is a constant
 		if !kept && e.Name() != LogFile {
 			continue
 		}
-		if err := spentIn(filepath.Join(dir, e.Name()), counted, &usd); err != nil {
-			return 0, err
+		if err := spentIn(filepath.Join(dir, e.Name()), counted, &spent); err != nil {
+			return Spending{}, err
 		}
 	}
-	return usd, nil
+	return spent, nil
 }
 
 // spentIn adds up the records of a log that were not counted yet.
-func spentIn(path string, counted map[[16]byte]struct{}, usd *float64) error {
+func spentIn(path string, counted map[[16]byte]struct{}, spent *Spending) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read what was spent: %w", err)
@@ -45,7 +51,8 @@ func spentIn(path string, counted map[[16]byte]struct{}, usd *float64) error {
 		}
 		counted[id] = struct{}{}
 		if t, err := Decode(lines.line); err == nil {
-			*usd += costOf(t)
+			spent.USD += costOf(t)
+			spent.Tokens += tokensOf(t)
 		}
 	}
 	return lines.failed
@@ -71,4 +78,19 @@ func costOf(t *result.Test) float64 {
 		usd += turn.Cost.USD
 	}
 	return usd
+}
+
+// tokensOf returns the known tokens of one conversation, as costOf does.
+func tokensOf(t *result.Test) int {
+	switch {
+	case t.Trials != nil && t.Trials.Attribution != nil:
+		return t.Trials.Attribution.Use.Usage.Total()
+	case t.Trials != nil || t.Verdict == result.Skip:
+		return 0
+	}
+	tokens := t.Usage.Total() + t.Judge.Usage.Total()
+	if t.User != nil {
+		tokens += t.User.Usage.Total()
+	}
+	return tokens
 }

@@ -30,8 +30,8 @@ func TestSpent(t *testing.T) {
 	}
 	spent := func(want float64) {
 		t.Helper()
-		if got, err := runlog.Spent(dir); err != nil || math.Abs(got-want) > 1e-9 {
-			t.Errorf("spent %g (%v), want %g", got, err, want)
+		if got, err := runlog.Spent(dir); err != nil || math.Abs(got.USD-want) > 1e-9 {
+			t.Errorf("spent %+v (%v), want %g", got, err, want)
 		}
 	}
 	spent(0)

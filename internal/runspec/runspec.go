@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +58,32 @@ type Spec struct {
 	AttributeFlakes bool `json:"attribute_flakes,omitempty"`
 	// Baseline is the run to compare with.
 	Baseline string `json:"baseline,omitempty"`
+	// Budget is what the run may spend before it begins nothing new; nil leaves it to the suites.
+	Budget *Budget `json:"budget,omitempty"`
+	// Env names the variables of the environment that the run reads where its conversations are held.
+	Env []string `json:"env,omitempty"`
 }
+
+// Budget bounds what a run spends. What is nil is not bounded, but for the cost, which the suites may bound.
+type Budget struct {
+	// CostUSD is in US dollars, Tokens counts those of targets, judges and simulated users.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+	Tokens  *int     `json:"tokens,omitempty"`
+	// Duration is how long the run may last.
+	Duration *Duration `json:"duration,omitempty"`
+}
+
+func (b *Budget) check() error {
+	switch {
+	case b == nil:
+	case b.CostUSD != nil && !(*b.CostUSD > 0) || b.Tokens != nil && *b.Tokens <= 0 || b.Duration != nil && *b.Duration <= 0:
+		return source.Invalid("run spec: a budget must be more than 0: leave out what is not bounded")
+	}
+	return nil
+}
+
+// variable matches the name of a variable of the environment.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Limits bound what a run takes of its machine.
 type Limits struct {
@@ -94,6 +120,14 @@ func (s *Spec) Check() error {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return source.Invalid("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)
 		}
+	}
+	for _, name := range s.Env {
+		if !variable.MatchString(name) {
+			return source.Invalid("run spec: env: %q is no name of a variable", name)
+		}
+	}
+	if err := s.Budget.check(); err != nil {
+		return err
 	}
 	switch {
 	case !slices.Contains([]string{"", "suite"}, s.Kind):

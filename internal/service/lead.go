@@ -117,6 +117,9 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		in: make(chan orchestrator.Return, 64),
 	}
 	defer l.group.Wait()
+	var over context.CancelFunc
+	l.passing, over = context.WithCancel(ctx)
+	defer over()
 	spec.Files = nil
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.RunDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
@@ -191,6 +194,7 @@ func (s *Service) export(ctx context.Context, run store.Run) (resumed bool, err 
 	before := result.Run{Schema: result.Schema, ID: run.ID, StartedAt: run.CreatedAt, ExitReason: result.ReasonRunning}
 	if run.StartedAt != nil {
 		before.StartedAt = *run.StartedAt
+		before.DurationMS = float64(s.Now().Sub(*run.StartedAt).Milliseconds())
 	}
 	return true, runlog.WriteRun(dir, before)
 }

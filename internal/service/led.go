@@ -19,6 +19,7 @@ import (
 type led struct {
 	service *Service
 	ctx     context.Context //nolint:containedctx // that of the leading, for what an evaluation calls without one
+	passing context.Context //nolint:containedctx // that of whoever waits in Next
 	run     string
 	fence   store.Fence
 	returns *fleet.Returns
@@ -36,8 +37,9 @@ type led struct {
 }
 
 var (
-	_ orchestrator.Returns = (*led)(nil)
-	_ orchestrator.Queue   = (*led)(nil)
+	_ orchestrator.Returns    = (*led)(nil)
+	_ orchestrator.Queue      = (*led)(nil)
+	_ orchestrator.Withdrawer = (*led)(nil)
 )
 
 // Push puts a job into the queue, and remembers it until its record is stored.
@@ -51,6 +53,32 @@ func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
 // Pull is not for leaders: workers pull.
 func (l *led) Pull(ctx context.Context) (orchestrator.Delivery, error) {
 	return l.service.Queue.Pull(ctx)
+}
+
+// Withdraw takes back in the background what no worker has begun.
+func (l *led) Withdraw() {
+	l.group.Go(func() {
+		jobs, err := l.service.Queue.Withdraw(l.passing, l.jobs(nil))
+		if err != nil && l.passing.Err() == nil {
+			l.service.Log.Warn("what is queued cannot be taken back and is held", "run_id", l.run, "error", err)
+		}
+		for _, j := range jobs {
+			l.pass(l.passing, orchestrator.Return{Key: j.Key, Lost: true})
+		}
+	})
+}
+
+// jobs returns the jobs without a stored record, only those that were among the keys before unless that is nil.
+func (l *led) jobs(before map[result.Key]bool) []orchestrator.Job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	jobs := make([]orchestrator.Job, 0, len(l.out))
+	for key, j := range l.out {
+		if before == nil || before[key] {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
 }
 
 // Next waits for what a worker sends back, or for a job that NATS has lost.
@@ -137,13 +165,8 @@ const missing = 5 * time.Second
 func (l *led) miss(ctx context.Context) {
 	before := map[result.Key]bool{}
 	for fleet.Pause(ctx, missing) == nil {
+		jobs := l.jobs(before) // the others may be on their way
 		l.mu.Lock()
-		jobs := make([]orchestrator.Job, 0, len(l.out))
-		for key, j := range l.out {
-			if before[key] { // else it may be on its way
-				jobs = append(jobs, j)
-			}
-		}
 		clear(before)
 		for key := range l.out {
 			before[key] = true

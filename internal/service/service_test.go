@@ -342,3 +342,25 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%+v, totals %+v", run, run.Totals)
 	}
 }
+
+// TestBudget: a run whose time is over ends by itself. What is queued and held by nobody is not begun any more.
+func TestBudget(t *testing.T) {
+	h := newHouse(t)
+	address, asked := agent(t, 500*time.Millisecond)
+	s, _ := h.lead("one")
+	h.work("w", 2)
+	spec := shop(300, address)
+	spec.Budget = &runspec.Budget{Duration: new(runspec.Duration(2 * time.Second))}
+	run, _, err := s.Submit(t.Context(), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := h.ended(run.ID)
+	results := len(h.results(run.ID))
+	if ended.Status != store.RunPartial || *ended.ExitReason != result.ReasonBudget || *ended.ExitCode == 0 {
+		t.Errorf("the run ended as %s, %s, %d", ended.Status, *ended.ExitReason, *ended.ExitCode)
+	}
+	if results == 300 || int64(results) != asked.Load() || ended.Totals.NotRun != 300-results {
+		t.Errorf("%d results, %d asked, %d not run", results, asked.Load(), ended.Totals.NotRun)
+	}
+}
