@@ -188,16 +188,23 @@ func (e *Evaluation) Tests() int { return e.planned.tests }
 type Planned struct {
 	// Suites are the names of the suites, Targets those of the targets that their tests run with.
 	Suites, Targets []string
-	Conversations   int
+	// Conversations counts the trials of each test with each target, ByTarget the tests with each target.
+	Conversations int
+	ByTarget      map[string]int
 }
 
 // Planned returns what the run will do.
 func (e *Evaluation) Planned() Planned {
-	p := Planned{Targets: e.planned.targets, Conversations: e.planned.conversations}
+	p := Planned{Targets: e.planned.targets, Conversations: e.planned.conversations, ByTarget: e.planned.byTarget}
 	for _, s := range e.suites {
 		p.Suites = append(p.Suites, s.Name)
 	}
 	return p
+}
+
+// Fingerprint returns a hash of everything that decides the records of the run, as it will stand in run.json. It opens nothing and asks nobody.
+func (e *Evaluation) Fingerprint() (string, error) {
+	return (&keeper{prints: newFingerprints(e), open: map[result.Key]string{}}).fingerprint(e.planned)
 }
 
 // unheard is the sink that does nothing.

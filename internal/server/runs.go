@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
@@ -23,9 +22,9 @@ import (
 // Leader takes, checks and cancels runs (service.Service).
 type Leader interface {
 	Submit(ctx context.Context, spec runspec.Spec, key string) (run store.Run, created bool, err error)
-	Check(ctx context.Context, spec runspec.Spec) (evaluation.Planned, error)
+	Check(ctx context.Context, spec runspec.Spec) (service.Checked, error)
 	Cancel(ctx context.Context, id string) (store.Run, error)
-	RunDir(id string) string
+	Files(ctx context.Context, id string) (dir string, err error)
 }
 
 // Crew knows the workers (fleet.Conn).

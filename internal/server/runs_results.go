@@ -3,9 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -127,10 +125,11 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 	if name == "results.jsonl" {
 		return s.lines(w, r, id, store.ResultFilter{})
 	}
-	file, err := os.Open(filepath.Join(s.Leader.RunDir(run.ID), name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return newProblem(http.StatusNotFound, codeNotFound, "another server has led the run and has its reports", "ask the server that led it")
+	dir, err := s.Leader.Files(r.Context(), run.ID)
+	if err != nil {
+		return err
 	}
+	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"rehearse/internal/evaluation"
@@ -21,9 +20,6 @@ import (
 	"rehearse/internal/store"
 	"rehearse/internal/worker"
 )
-
-// RunDir returns the folder in which a leader keeps the log and the reports of a run.
-func (s *Service) RunDir(id string) string { return filepath.Join(s.Dir, "runs", id) }
 
 // lead leads a run to its end, or until its lease is lost or ctx ends: then it goes on elsewhere.
 func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, lease store.Lease) {
@@ -43,16 +39,13 @@ func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, l
 	switch {
 	case leading.Err() != nil:
 		log.Info("the run is led no more here", "why", context.Cause(leading))
-		ended = nil
 	case err != nil && cutOff: // before it had begun
-		ended = &result.Run{}
-		ended.Ended(result.ExitInterrupted, result.ReasonInterrupted)
+		s.end(leading, id, fence, s.cutShort(leading, id, result.ExitInterrupted, result.ReasonInterrupted, ""), false)
 	case err != nil:
 		log.Warn("the run failed", "error", err)
-		ended = failure(err)
-	}
-	if ended != nil {
-		s.end(leading, id, fence, ended)
+		s.end(leading, id, fence, s.cutShort(leading, id, result.ExitNotRun, result.ReasonAborted, err.Error()), false)
+	default:
+		s.end(leading, id, fence, ended, true)
 	}
 	lose()
 	<-renewing
@@ -74,13 +67,6 @@ func (s *Service) renew(ctx context.Context, lease *store.Lease) {
 			return
 		}
 	}
-}
-
-// failure is how a run ended that could not be begun or led.
-func failure(err error) *result.Run {
-	r := &result.Run{ExitMessage: err.Error()}
-	r.Ended(result.ExitNotRun, result.ReasonAborted)
-	return r
 }
 
 // hold has the conversations of a run held that have no result yet.
@@ -121,8 +107,13 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	l.passing, over = context.WithCancel(ctx)
 	defer over()
 	spec.Files = nil
+	if spec.Baseline != "" {
+		if spec.Baseline, err = s.Files(ctx, spec.Baseline); err != nil {
+			return nil, fmt.Errorf("the baseline: %w", err)
+		}
+	}
 	e, err := evaluation.New(ctx, evaluation.Config{
-		Setup: opened.Setup, Spec: spec, Out: s.RunDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
+		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
 		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload, Window: s.Window, Store: l.store},
 	})
 	if err != nil {
@@ -136,13 +127,18 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	return &h.Run, err
 }
 
-// offer puts the spec, with the content of every file, where workers get it. It returns the spec and what jobs carry.
-func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payload []byte, err error) {
+// spec returns the spec of a run as it was submitted.
+func (s *Service) spec(ctx context.Context, id string) (spec runspec.Spec, err error) {
 	data, err := s.Store.Spec(ctx, id)
 	if err != nil {
-		return spec, nil, err
+		return spec, err
 	}
-	if spec, err = runspec.Read(data); err != nil {
+	return runspec.Read(data)
+}
+
+// offer puts the spec, with the content of every file, where workers get it. It returns the spec and what jobs carry.
+func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payload []byte, err error) {
+	if spec, err = s.spec(ctx, id); err != nil {
 		return spec, nil, err
 	}
 	for name, f := range spec.Files {
@@ -155,7 +151,8 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payl
 		}
 		spec.Files[name] = runspec.File{Content: content}
 	}
-	if data, err = json.Marshal(spec); err != nil {
+	data, err := json.Marshal(spec)
+	if err != nil {
 		return spec, nil, err
 	}
 	sum := sha256.Sum256(data)
@@ -169,26 +166,14 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payl
 
 // export makes the folder of a run anew from what is stored. It reports whether there is anything.
 func (s *Service) export(ctx context.Context, run store.Run) (resumed bool, err error) {
-	dir := s.RunDir(run.ID)
+	dir := s.leadingDir(run.ID)
 	if err := os.RemoveAll(dir); err != nil {
 		return false, fmt.Errorf("the folder of the run: %w", err)
 	}
 	if run.Counts.Results == 0 {
 		return false, nil
 	}
-	log, err := runlog.Open(dir)
-	if err != nil {
-		return false, err
-	}
-	for r, err := range s.Store.AllResults(ctx, run.ID, store.ResultFilter{}) {
-		if err == nil {
-			err = log.Write(r.Record)
-		}
-		if err != nil {
-			return false, errors.Join(err, log.Close())
-		}
-	}
-	if err := log.Close(); err != nil {
+	if err := s.writeLog(ctx, run.ID, dir); err != nil {
 		return false, err
 	}
 	before := result.Run{Schema: result.Schema, ID: run.ID, StartedAt: run.CreatedAt, ExitReason: result.ReasonRunning}
@@ -199,8 +184,8 @@ func (s *Service) export(ctx context.Context, run store.Run) (resumed bool, err 
 	return true, runlog.WriteRun(dir, before)
 }
 
-// end keeps how a run ended, and frees what NATS has of it.
-func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *result.Run) {
+// end keeps how a run ended, and frees what NATS has of it. reported says that its reports are in its folder.
+func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *result.Run, reported bool) {
 	status := store.RunCompleted
 	switch ended.ExitReason {
 	case result.ReasonInterrupted:
@@ -211,16 +196,10 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 		status = store.RunFailed
 	}
 	for { // a store that is away comes back, or the lease is lost
-		_, err := s.Store.UpdateRun(ctx, id, fence, func(r *store.Run) error {
-			r.Status, r.EndedAt = status, new(s.Now())
-			r.Totals, r.PassRate, r.Interval = &ended.Totals, ended.PassRate, ended.Interval
-			r.ExitReason, r.ExitCode = &ended.ExitReason, new(ended.Code())
-			r.Progress.Running = 0
-			if ended.ExitMessage != "" {
-				r.Error = &ended.ExitMessage
-			}
-			return nil
-		})
+		err := s.keepRecord(ctx, id, fence, ended)
+		if err == nil {
+			err = s.ended(ctx, id, fence, status, ended)
+		}
 		if err == nil {
 			break
 		}
@@ -229,7 +208,25 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 			return
 		}
 	}
+	if reported {
+		s.keepFiles(id)
+	}
 	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id)); err != nil && ctx.Err() == nil {
 		s.Log.Warn("what NATS has of the run stays for a while", "run_id", id, "error", err)
 	}
+}
+
+// ended keeps how a run ended.
+func (s *Service) ended(ctx context.Context, id string, fence store.Fence, status store.RunStatus, ended *result.Run) error {
+	_, err := s.Store.UpdateRun(ctx, id, fence, func(r *store.Run) error {
+		r.Status, r.EndedAt = status, new(s.Now())
+		r.Totals, r.PassRate, r.Interval = &ended.Totals, ended.PassRate, ended.Interval
+		r.ExitReason, r.ExitCode = &ended.ExitReason, new(ended.Code())
+		r.Progress.Running = 0
+		if ended.ExitMessage != "" {
+			r.Error = &ended.ExitMessage
+		}
+		return nil
+	})
+	return err
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/queue"
@@ -62,6 +64,9 @@ type Service struct {
 	// news has room for one signal: a run was submitted.
 	news chan struct{}
 
+	// making are the files of runs that are made just now.
+	making singleflight.Group
+
 	mu      sync.Mutex
 	leading map[string]bool
 }
@@ -96,31 +101,67 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return e.Message }
 
 // Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError.
-func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p evaluation.Planned, err error) {
+func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p Checked, err error) {
 	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
-	if spec.Baseline != "" { // it would be looked for on this server's disk
-		return p, &InvalidError{Message: "`baseline` is not known to servers yet: compare the results with `rehearse compare`"}
+	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
+		return p, err
 	}
-	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
-	if err != nil {
-		return p, invalid(err)
+	if p, err = s.plan(ctx, spec); err != nil {
+		return p, err
 	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	spec.Files = nil
-	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
-	if err != nil {
-		return p, invalid(err)
-	}
-	if p = e.Planned(); p.Conversations > maxConversations {
+	if p.Conversations > maxConversations {
 		return p, &InvalidError{Message: fmt.Sprintf("the run has %d conversations: one run has at most %d", p.Conversations, maxConversations)}
 	}
 	return p, nil
 }
 
+// Checked is what a run will do, with its fingerprint.
+type Checked struct {
+	evaluation.Planned
+	Fingerprint string
+}
+
+// plan plans a run whose files are in the spec or in the store.
+func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err error) {
+	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
+	if err != nil {
+		return p, invalid(err)
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	spec.Files, spec.Baseline = nil, ""
+	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
+	if err != nil {
+		return p, invalid(err)
+	}
+	p.Planned = e.Planned()
+	p.Fingerprint, err = e.Fingerprint()
+	return p, invalid(err)
+}
+
+// checkBaseline refuses what is no run of this store that has ended.
+func (s *Service) checkBaseline(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	run, err := s.Store.Run(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return &InvalidError{Message: fmt.Sprintf("the baseline %s is no run of this server: `rehearse runs list` shows its runs", id)}
+	case err != nil:
+		return err
+	case !run.Status.Ended():
+		return &InvalidError{Message: fmt.Sprintf("the baseline %s is %s: compare with a run that has ended", id, run.Status)}
+	}
+	return nil
+}
+
 // invalid turns a mistake of whoever submitted a spec into an *InvalidError.
 func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		return &InvalidError{Message: "the suites cannot be run", Problems: problems}
 	}
@@ -147,7 +188,7 @@ func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string) (ru
 	}
 	n := store.NewRun{
 		Run: store.Run{
-			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: kind, Name: spec.Name, Labels: spec.Labels, Fingerprint: spec.Fingerprint(),
+			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: kind, Name: spec.Name, Labels: spec.Labels, Fingerprint: planned.Fingerprint,
 			Suites: planned.Suites, Targets: planned.Targets, Progress: store.RunProgress{Conversations: new(planned.Conversations)},
 		},
 		Spec: data, Key: key, MaxWaiting: maxWaiting,

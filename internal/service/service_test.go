@@ -21,6 +21,7 @@ import (
 	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/queue"
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
@@ -190,10 +191,30 @@ func TestRun(t *testing.T) {
 	if all := h.results(run.ID); len(all) != 40 || all["shop/t1/shop/0"] != "fail" || asked.Load() != 40 {
 		t.Errorf("%d results after %d requests: %v", len(all), asked.Load(), all)
 	}
-	for _, file := range []string{"run.json", "results.jsonl", "report.html"} {
-		if found, err := filepath.Glob(filepath.Join(s.RunDir(run.ID), file)); err != nil || len(found) != 1 {
-			t.Errorf("%s is not there: %v", file, err)
+	h.reported(s, run)
+	other, _ := h.lead("two")
+	h.reported(other, run)
+	if _, err := s.Files(t.Context(), "none"); !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("the files of no run: %v", err)
+	}
+}
+
+// reported checks that a server has the files of a run, and that they say what is stored.
+func (h *house) reported(s *service.Service, run store.Run) {
+	h.t.Helper()
+	dir, err := s.Files(h.t.Context(), run.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, file := range []string{"results.jsonl", "report.html", "report.md", "junit.xml"} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			h.t.Error(err)
 		}
+	}
+	record, err := runlog.ReadRun(dir)
+	if err != nil || record.ID != run.ID || record.ExitReason != *run.ExitReason || record.Code() != *run.ExitCode ||
+		record.Fingerprint != run.Fingerprint || record.Totals.Passed != run.Totals.Passed || record.Totals.Planned != run.Totals.Planned {
+		h.t.Errorf("run.json %+v, %v, of the run %+v with %+v", record, err, run, run.Totals)
 	}
 }
 
@@ -362,5 +383,71 @@ func TestBudget(t *testing.T) {
 	}
 	if results == 300 || int64(results) != asked.Load() || ended.Totals.NotRun != 300-results {
 		t.Errorf("%d results, %d asked, %d not run", results, asked.Load(), ended.Totals.NotRun)
+	}
+}
+
+// TestBaseline: a run is compared with an earlier one of the store, which another server has led.
+func TestBaseline(t *testing.T) {
+	h := newHouse(t)
+	address, _ := agent(t, 0)
+	before, stop := h.lead("one")
+	h.work("w", 4)
+	submit := func(s *service.Service, change func(*runspec.Spec)) store.Run {
+		t.Helper()
+		spec := shop(4, address)
+		change(&spec)
+		run, _, err := s.Submit(t.Context(), spec, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.ended(run.ID)
+	}
+	baseline := submit(before, func(*runspec.Spec) {})
+	stop()
+	s, _ := h.lead("two")
+	candidate := submit(s, func(spec *runspec.Spec) {
+		spec.Baseline = baseline.ID
+		text := strings.Replace(string(spec.Files["evals/shop.suite.yaml"].Content), "value: echo", "value: what is never said", 1)
+		spec.Files["evals/shop.suite.yaml"] = runspec.File{Content: []byte(text)}
+	})
+	dir, err := s.Files(t.Context(), candidate.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := runlog.ReadRun(dir)
+	if c := record.Comparison; err != nil || c == nil || c.Baseline.RunID != baseline.ID || len(c.Regressed) != 1 || len(c.StillFailing) != 1 {
+		t.Errorf("%+v, %v", record.Comparison, err)
+	}
+	spec := shop(1, address)
+	spec.Baseline = "20200101-000000-00000"
+	if _, _, err := s.Submit(t.Context(), spec, ""); !strings.Contains(fmt.Sprint(err), "is no run of this server") {
+		t.Errorf("an unknown baseline: %v", err)
+	}
+}
+
+// TestCancelledWhileItWaits: the run has files that say so.
+func TestCancelledWhileItWaits(t *testing.T) {
+	h := newHouse(t)
+	s := service.New(service.Config{Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle"})
+	run, _, err := s.Submit(t.Context(), shop(3, "http://127.0.0.1:1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Files(t.Context(), run.ID); !errors.Is(err, store.ErrRunUnfinished) {
+		t.Errorf("the files of a run that waits: %v", err)
+	}
+	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := s.Files(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := runlog.ReadRun(dir)
+	if err != nil || record.Code() != result.ExitInterrupted || record.Totals.Planned != 3 || record.Totals.NotRun != 3 {
+		t.Errorf("%+v, %v", record, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests held") {
+		t.Errorf("%.200s, %v", data, err)
 	}
 }

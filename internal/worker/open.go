@@ -103,9 +103,9 @@ func hold(ctx context.Context, verdicts judge.Cache, dir string, spec runspec.Sp
 	return h, nil
 }
 
-// withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too.
+// withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is compared with is the leader's.
 func withoutFiles(s runspec.Spec) runspec.Spec {
-	s.Files = nil
+	s.Files, s.Baseline = nil, ""
 	return s
 }
 

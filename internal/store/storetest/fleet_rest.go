@@ -30,6 +30,7 @@ var deleteTests = []fleetTest{
 var otherTests = []fleetTest{
 	{"blobs come back under their hash", blobsKept},
 	{"a run needs its files", blobsMissing},
+	{"a run keeps files", runFiles},
 	{"artifacts come in pages", artifactPages},
 	{"a schedule comes back", scheduleKept},
 	{"one server fires a schedule", scheduleFired},
@@ -503,4 +504,38 @@ func fleetCancelled(t *testing.T, f Fleets) {
 	if run, err := f.Run(t.Context(), "r"); err != nil || run.CancelAt != nil {
 		t.Errorf("%+v, %v", run, err)
 	}
+}
+
+func runFiles(t *testing.T, f Fleets) {
+	submitted(t, f, "a")
+	submitted(t, f, "b")
+	put := func(id, name, data string) {
+		t.Helper()
+		if err := f.PutRunFile(t.Context(), id, store.Fence{}, name, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(id, name, data string) {
+		t.Helper()
+		if got, err := f.RunFile(t.Context(), id, name); err != nil || string(got) != data {
+			t.Errorf("%s of run %s is %q, %v; want %q", name, id, got, err, data)
+		}
+	}
+	long := strings.Repeat("all of it\x00", 1000)
+	put("a", "run.json", "first")
+	put("a", "run.json", long)
+	put("b", "run.json", "other")
+	want("a", "run.json", long)
+	want("b", "run.json", "other")
+	want("a", "report.md", "")
+	want("none", "run.json", "")
+	wantError(t, f.PutRunFile(t.Context(), "none", store.Fence{}, "run.json", nil), store.ErrUnknown)
+	wantError(t, f.PutRunFile(t.Context(), "a", store.Fence{Lease: "run a", Number: 7}, "run.json", nil), store.ErrLeaseLost)
+	moved(t, f, "a", store.RunCancelled)
+	wantError(t, f.PutRunFile(t.Context(), "a", store.Fence{}, "run.json", nil), store.ErrRunEnded)
+	if err := f.DeleteRun(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	want("a", "run.json", "")
+	want("b", "run.json", "other")
 }

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"rehearse/internal/evaluation"
+	"rehearse/internal/report"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/store"
+)
+
+// leadingDir is the folder in which a leader keeps the log and the reports of a run while it leads it.
+func (s *Service) leadingDir(id string) string { return filepath.Join(s.Dir, "runs", id) }
+
+// endedDir is the folder with the files of a run that has ended. It can be made anew from the store.
+func (s *Service) endedDir(id string) string { return filepath.Join(s.Dir, "ended", id) }
+
+// reports are those that a run of a server has.
+var reports = []string{"html", "md", "junit"}
+
+// keepRecord keeps the run.json of a run for all servers.
+func (s *Service) keepRecord(ctx context.Context, id string, fence store.Fence, ended *result.Run) error {
+	data, err := json.Marshal(ended)
+	if err != nil {
+		return fmt.Errorf("write the record of the run: %w", err)
+	}
+	return s.Store.PutRunFile(ctx, id, fence, runlog.RunFile, data)
+}
+
+// keepFiles keeps the files of a run that has ended, so that they need not be made anew.
+func (s *Service) keepFiles(id string) {
+	err := os.MkdirAll(filepath.Dir(s.endedDir(id)), 0o700)
+	if err == nil {
+		err = os.Rename(s.leadingDir(id), s.endedDir(id))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Log.Warn("the reports of the run are made anew when they are asked for", "run_id", id, "error", err)
+	}
+}
+
+// RemoveFiles removes what this server has on its disk of a run that is in the store no more.
+func (s *Service) RemoveFiles(id string) error {
+	return errors.Join(os.RemoveAll(s.leadingDir(id)), os.RemoveAll(s.endedDir(id)))
+}
+
+// Files returns the folder with run.json, results.jsonl and the reports of a run that has ended, whichever server has led it.
+// The error of one that has not ended is store.ErrRunUnfinished.
+func (s *Service) Files(ctx context.Context, id string) (dir string, err error) {
+	run, err := s.Store.Run(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if !run.Status.Ended() {
+		return "", fmt.Errorf("the files of run %s: %w", run.ID, store.ErrRunUnfinished)
+	}
+	dir = s.endedDir(run.ID)
+	if _, err := os.Stat(filepath.Join(dir, runlog.RunFile)); err == nil {
+		return dir, nil
+	}
+	_, err, _ = s.making.Do(run.ID, func() (any, error) { return nil, s.makeFiles(ctx, run, dir) })
+	return dir, err
+}
+
+// makeFiles makes the files of a run from what is stored.
+func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("make the files of run %s: %w", run.ID, err)
+		}
+	}()
+	record, err := s.record(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(filepath.Dir(dir), "making-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(made) }() // there is nothing left of it, or it is worth nothing
+	if err := s.writeLog(ctx, run.ID, made); err != nil {
+		return err
+	}
+	if err := runlog.WriteRun(made, record); err != nil {
+		return err
+	}
+	if err := report.New(record, runlog.ReadWhole(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(made, dir)
+}
+
+// record returns the run.json of a run. One that was cancelled while it waited has none: nobody has led it.
+func (s *Service) record(ctx context.Context, run store.Run) (record result.Run, err error) {
+	data, err := s.Store.RunFile(ctx, run.ID, runlog.RunFile)
+	switch {
+	case err != nil:
+		return record, err
+	case data != nil:
+		return record, json.Unmarshal(data, &record)
+	case run.ExitReason == nil || run.ExitCode == nil:
+		return record, errors.New("it does not say how it ended")
+	}
+	return *s.cutShort(ctx, run.ID, *run.ExitCode, *run.ExitReason, ""), nil
+}
+
+// cutShort returns the record of a run that could not be led to its end. It counts what is stored.
+func (s *Service) cutShort(ctx context.Context, id string, code int, reason, message string) *result.Run {
+	r := &result.Run{Schema: result.Schema, ID: id, Version: s.Version, Commit: evaluation.Commit(), StartedAt: s.Now().UTC(), EndedAt: s.Now().UTC()}
+	r.Ended(code, reason)
+	r.ExitMessage = message
+	if run, err := s.Store.Run(ctx, id); err == nil {
+		r.Fingerprint, r.Suites, r.Targets, r.StartedAt = run.Fingerprint, run.Suites, run.Targets, run.CreatedAt
+		if run.StartedAt != nil {
+			r.StartedAt = *run.StartedAt
+		}
+		if run.EndedAt != nil {
+			r.EndedAt = *run.EndedAt
+		}
+	}
+	r.DurationMS = float64(r.EndedAt.Sub(r.StartedAt).Microseconds()) / 1000
+	records := &result.Tallies{}
+	for stored, err := range s.Store.AllResults(ctx, id, store.ResultFilter{}) {
+		if err != nil {
+			r.Warnings = append(r.Warnings, "not all results are counted: "+err.Error())
+			break
+		}
+		if t, err := runlog.Decode(stored.Record); err == nil {
+			records.Add(t)
+		}
+	}
+	planned, err := s.planned(ctx, id)
+	if err != nil {
+		r.Warnings = append(r.Warnings, "it is not known how many tests the run set out to hold")
+	}
+	r.Count(records, planned)
+	return r
+}
+
+// planned returns how many tests a run set out to hold with each target.
+func (s *Service) planned(ctx context.Context, id string) (map[string]int, error) {
+	spec, err := s.spec(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.plan(ctx, spec)
+	return p.ByTarget, err
+}
+
+// writeLog writes the stored results of a run as its log.
+func (s *Service) writeLog(ctx context.Context, id, dir string) error {
+	log, err := runlog.Open(dir)
+	if err != nil {
+		return err
+	}
+	for r, err := range s.Store.AllResults(ctx, id, store.ResultFilter{}) {
+		if err == nil {
+			err = log.Write(r.Record)
+		}
+		if err != nil {
+			return errors.Join(err, log.Close())
+		}
+	}
+	return log.Close()
+}
