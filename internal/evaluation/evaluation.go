@@ -56,6 +56,8 @@ type Config struct {
 	Sink Sink
 	// Fleet has the conversations held by workers elsewhere; nil holds them in this process.
 	Fleet *Fleet
+	// Turned, if set, is called when a turn of a conversation was answered, of so many at most. It must return quickly.
+	Turned func(k result.Key, turn, of int)
 	// Verdicts remembers what judges have answered; nil means the store of the setup.
 	Verdicts judge.Cache
 }

@@ -179,6 +179,9 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 		Test: j.Test, Trial: j.Trial, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
 		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	}
+	if e.Turned != nil {
+		c.Turned = func(turn, of int) { e.Turned(k, turn, of) }
+	}
 	if e.regraded != nil {
 		return e.regrade(ctx, k, c)
 	}

@@ -33,6 +33,8 @@ type Conversation struct {
 	User User
 	// InOrder grades each turn before the next one is asked, so that every call comes in the order of the conversation.
 	InOrder bool
+	// Turned, if set, is called when the agent has answered a turn, counted from 1, of so many at most. It must return quickly.
+	Turned func(turn, of int)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log gets the stacks of panics at debug level; nil discards them.

@@ -57,6 +57,9 @@ func (h *held) talk(ctx context.Context) {
 			return
 		}
 		h.ended = x.Reply.Ended
+		if h.Turned != nil {
+			h.Turned(i+1, len(h.turns))
+		}
 		if h.Test.StopOnFailure || h.InOrder {
 			h.gradeTurn(ctx, x)
 		} else {

@@ -30,6 +30,7 @@ type Leader interface {
 // Crew knows the workers (fleet.Conn).
 type Crew interface {
 	Workers(ctx context.Context) ([]fleet.Worker, error)
+	Notices(run string, f func(fleet.Notice)) (stop func(), err error)
 }
 
 // RunsConfig is what a server of runs uses. Leader, Store and Crew are required.

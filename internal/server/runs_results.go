@@ -3,12 +3,9 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"rehearse/internal/result"
@@ -167,87 +164,4 @@ func (s *Runs) hasBlob(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotFound) // the answer to HEAD has no body
 	}
 	return nil
-}
-
-const (
-	// eventsPoll is the time between two looks for events, eventsBeat that between two comments.
-	eventsPoll, eventsBeat = 250 * time.Millisecond, 15 * time.Second
-	// eventsAtOnce is how many events are read at once.
-	eventsAtOnce = 500
-)
-
-// events plays the events of a run from the store, and goes on until its end.
-func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("run")
-	after, err := lastEvent(r)
-	if err != nil {
-		return err
-	}
-	if _, err := s.Store.Run(r.Context(), id); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
-	out, beat, told := http.NewResponseController(w), time.Now(), time.Time{}
-	write := func(text string) bool {
-		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
-		_, err := w.Write([]byte(text))
-		return err == nil && out.Flush() == nil
-	}
-	for {
-		found, err := s.Store.RunEvents(r.Context(), id, after, eventsAtOnce)
-		if err != nil {
-			panic(http.ErrAbortHandler) // the client comes back with the last id
-		}
-		for _, e := range found {
-			if !write(fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Kind, e.Data)) {
-				return nil
-			}
-			if after = e.ID; e.Kind == store.EventEnd {
-				return nil
-			}
-		}
-		if len(found) == eventsAtOnce {
-			continue
-		}
-		if time.Since(told) >= time.Second {
-			told = time.Now()
-			if run, err := s.Store.Run(r.Context(), id); err == nil && run.Status == store.RunRunning {
-				data, err := json.Marshal(map[string]any{
-					"conversations": run.Progress.Conversations, "done": run.Progress.Done, "running": run.Progress.Running, "totals": run.Totals,
-				})
-				if err == nil && !write("event: progress\ndata: "+string(data)+"\n\n") {
-					return nil
-				}
-			}
-		}
-		if time.Since(beat) >= eventsBeat {
-			beat = time.Now()
-			if !write(": still here\n\n") {
-				return nil
-			}
-		}
-		select {
-		case <-time.After(eventsPoll):
-		case <-r.Context().Done():
-			return nil
-		}
-	}
-}
-
-// lastEvent reads after which event a stream begins.
-func lastEvent(r *http.Request) (int64, error) {
-	written := strings.TrimSpace(r.Header.Get("Last-Event-ID"))
-	if written == "" {
-		written = r.URL.Query().Get("last_event_id")
-	}
-	if written == "" {
-		return 0, nil
-	}
-	after, err := strconv.ParseInt(written, 10, 64)
-	if err != nil || after < 0 {
-		return 0, newProblem(http.StatusBadRequest, codeQuery, "the id of the last event cannot be read", "send the id as it came")
-	}
-	return after, nil
 }

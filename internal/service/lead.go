@@ -99,9 +99,14 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	}
 	defer returns.Close()
 	l := &led{
-		service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{},
+		service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
 		in: make(chan orchestrator.Return, 64),
 	}
+	quiet, err := s.Conn.Notices(id, l.notice)
+	if err != nil {
+		return nil, err
+	}
+	defer quiet()
 	defer l.group.Wait()
 	var over context.CancelFunc
 	l.passing, over = context.WithCancel(ctx)

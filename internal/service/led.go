@@ -23,7 +23,6 @@ type led struct {
 	run     string
 	fence   store.Fence
 	returns *fleet.Returns
-	told    time.Time
 
 	in    chan orchestrator.Return
 	begun sync.Once
@@ -34,6 +33,8 @@ type led struct {
 	out map[result.Key]orchestrator.Job
 	// workers are who held the conversations that are not stored yet.
 	workers map[result.Key]string
+	// held are those of out that a worker is known to hold.
+	held map[result.Key]bool
 }
 
 var (
@@ -86,6 +87,7 @@ func (l *led) Next(ctx context.Context) (orchestrator.Return, error) {
 	l.begun.Do(func() {
 		l.group.Go(func() { l.receive(ctx) })
 		l.group.Go(func() { l.miss(ctx) })
+		l.group.Go(func() { l.progress(ctx) })
 	})
 	select {
 	case r := <-l.in:
@@ -204,7 +206,7 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 		if err != nil {
 			return err
 		}
-		results[i] = store.NewResult{Test: t, Worker: l.held(records[i].Key())}
+		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key())}
 	}
 	for {
 		_, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
@@ -217,13 +219,23 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 	}
 }
 
-// held returns who held a conversation, and forgets it.
-func (l *led) held(k result.Key) string {
+// notice learns which conversations are held.
+func (l *led) notice(n fleet.Notice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, out := l.out[n.Key]; out {
+		l.held[n.Key] = true
+	}
+}
+
+// heldBy returns who held a conversation, and forgets it.
+func (l *led) heldBy(k result.Key) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := l.workers[k]
 	delete(l.workers, k)
 	delete(l.out, k)
+	delete(l.held, k)
 	return name
 }
 
@@ -236,18 +248,26 @@ func (l *led) Keep(*result.Test) {}
 // End implements evaluation.Sink.
 func (l *led) End() {}
 
-// Observe keeps how many conversations are under way, at most once a second.
-func (l *led) Observe(p orchestrator.Progress) {
-	now := l.service.Now()
-	if now.Sub(l.told) < time.Second {
-		return
-	}
-	l.told = now
-	_, err := l.service.Store.UpdateRun(l.ctx, l.run, l.fence, func(r *store.Run) error {
-		r.Progress.Running = p.InFlight
-		return nil
-	})
-	if err != nil && l.ctx.Err() == nil {
-		l.service.Log.Warn("the progress of the run is not kept", "run_id", l.run, "error", err)
+// Observe implements evaluation.Sink.
+func (l *led) Observe(orchestrator.Progress) {}
+
+// progress keeps how many conversations are held, at most once a second.
+func (l *led) progress(ctx context.Context) {
+	for told := 0; fleet.Pause(ctx, time.Second) == nil; {
+		l.mu.Lock()
+		running := len(l.held)
+		l.mu.Unlock()
+		if running == told {
+			continue
+		}
+		_, err := l.service.Store.UpdateRun(ctx, l.run, l.fence, func(r *store.Run) error {
+			r.Progress.Running = running
+			return nil
+		})
+		if err == nil {
+			told = running
+		} else if ctx.Err() == nil {
+			l.service.Log.Warn("the progress of the run is not kept", "run_id", l.run, "error", err)
+		}
 	}
 }

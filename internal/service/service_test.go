@@ -316,11 +316,17 @@ func TestCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if now, err := h.store.Run(t.Context(), run.ID); err != nil || now.Status == store.RunRunning {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		now, err := h.store.Run(t.Context(), run.ID)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("the worker does not hold two conversations: %+v, %v", now.Progress, err)
+		}
+		if now.Progress.Running > 2 {
+			t.Errorf("%d conversations are under way in two places", now.Progress.Running)
+		}
+		if now.Progress.Running == 2 {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
@@ -449,5 +455,43 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests held") {
 		t.Errorf("%.200s, %v", data, err)
+	}
+}
+
+// TestTurns: servers hear of each turn that was answered.
+func TestTurns(t *testing.T) {
+	h := newHouse(t)
+	address, _ := agent(t, 0)
+	idle := service.New(service.Config{Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle"})
+	run, _, err := idle.Submit(t.Context(), shop(3, address), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns := make(chan fleet.Notice, 100)
+	quiet, err := h.conn.Notices(run.ID, func(n fleet.Notice) {
+		if n.Turn > 0 {
+			turns <- n
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer quiet()
+	h.lead("one")
+	h.work("w", 2)
+	heard := map[string]bool{}
+	for range 3 {
+		select {
+		case n := <-turns:
+			if n.Turn != 1 || n.Of != 1 || n.Key.Suite != "shop" || n.Key.Target != "shop" {
+				t.Errorf("heard of %+v", n)
+			}
+			heard[n.Key.TestID] = true
+		case <-time.After(time.Minute):
+			t.Fatalf("heard of %v only", heard)
+		}
+	}
+	if h.ended(run.ID); len(heard) != 3 {
+		t.Errorf("heard of %v", heard)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
-	"rehearse/internal/judge"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
@@ -86,18 +85,21 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 		if err != nil {
 			return nil, err
 		}
-		return hold(ctx, conn.Verdicts(), dir, spec, options)
+		return hold(ctx, dir, options, evaluation.Config{
+			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Turned: func(k result.Key, turn, of int) {
+				_ = conn.Notify(fleet.Notice{Run: run, Kind: orchestrator.KindSuite, Key: k, Turn: turn, Of: of}) // nobody may listen
+			},
+		}, spec)
 	}
 }
 
-func hold(ctx context.Context, verdicts judge.Cache, dir string, spec runspec.Spec, options setup.Options) (h *heldRun, err error) {
+func hold(ctx context.Context, dir string, options setup.Options, c evaluation.Config, spec runspec.Spec) (h *heldRun, err error) {
 	o, err := Unpack(ctx, dir, spec, nil, options)
 	if err != nil {
 		return nil, err
 	}
-	h = &heldRun{opened: o}
-	h.holder, err = evaluation.NewHolder(ctx, evaluation.Config{Setup: o.Setup, Spec: withoutFiles(spec), Verdicts: verdicts})
-	if err != nil {
+	h, c.Setup = &heldRun{opened: o}, o.Setup
+	if h.holder, err = evaluation.NewHolder(ctx, c); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return h, nil
