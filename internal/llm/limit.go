@@ -17,10 +17,27 @@ import (
 type Limits struct {
 	mu     sync.Mutex
 	shared map[string]*limiter
+	over   Shared
 }
+
+// Shared keeps limits that hold over several processes. It is safe for concurrent use.
+type Shared interface {
+	// Begin waits until one more call is within the limit that key names. done says, once, that it has ended, and how many tokens it took.
+	Begin(ctx context.Context, key string, a Allowance) (done func(tokens int), err error)
+}
+
+// Allowance is what may be asked; 0 means any number.
+type Allowance struct{ RequestsPerMinute, TokensPerMinute, Concurrency int }
 
 // NewLimits returns Limits without a limit; each model brings its own (Limit).
 func NewLimits() *Limits { return &Limits{shared: map[string]*limiter{}} }
+
+// SharedLimits returns Limits that are kept over several processes.
+func SharedLimits(over Shared) *Limits {
+	l := NewLimits()
+	l.over = over
+	return l
+}
 
 // Limit returns model with each call waiting for its turn, for as long as its context allows.
 // Calls to the same provider and address share one limit, for which the lowest numbers that any of the models sets count:
@@ -28,7 +45,13 @@ func NewLimits() *Limits { return &Limits{shared: map[string]*limiter{}} }
 // Requests are spread evenly, at most one second's share at once. Tokens are known only after a reply:
 // a call waits until what earlier replies used is paid off.
 func (l *Limits) Limit(model Model, c config.Model, at string) Model {
-	return &limited{model, l.share(c, at)}
+	share := l.share(c, at)
+	if l.over == nil {
+		return &limited{model, share.begin}
+	}
+	return &limited{model, func(ctx context.Context) (func(int), error) {
+		return l.over.Begin(ctx, c.Provider+" "+at, share.allowance())
+	}}
 }
 
 func (l *Limits) share(c config.Model, at string) *limiter {
@@ -56,6 +79,14 @@ type limiter struct {
 	slots            *semaphore.Weighted
 	mu               sync.Mutex
 	weight           int64 // of one call; 0 without a limit
+	allowed          Allowance
+}
+
+// allowance returns the lowest numbers that any model set.
+func (l *limiter) allowance() Allowance {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.allowed
 }
 
 func (l *limiter) tighten(c config.Model) {
@@ -67,18 +98,30 @@ func (l *limiter) tighten(c config.Model) {
 		l.tokens.SetLimit(perMinute(n))
 		l.tokens.SetBurst(n)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if n := int64(c.Concurrency); n > 0 {
-		l.mu.Lock()
 		l.weight = max(l.weight, slotSpace/n)
-		l.mu.Unlock()
 	}
+	l.allowed = Allowance{
+		lower(l.allowed.RequestsPerMinute, c.RequestsPerMinute), lower(l.allowed.TokensPerMinute, c.TokensPerMinute),
+		lower(l.allowed.Concurrency, c.Concurrency),
+	}
+}
+
+// lower returns the lower of two bounds, of which 0 bounds nothing.
+func lower(a, b int) int {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func perMinute(n int) rate.Limit { return rate.Limit(float64(n) / 60) }
 
 type limited struct {
 	model Model
-	limit *limiter
+	begin func(context.Context) (done func(tokens int), err error)
 }
 
 func (m *limited) Generate(ctx context.Context, r Request) (chat.Reply, error) {
@@ -86,7 +129,7 @@ func (m *limited) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 }
 
 func (m *limited) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
-	done, err := m.limit.begin(ctx)
+	done, err := m.begin(ctx)
 	if err != nil {
 		return chat.Reply{}, err
 	}

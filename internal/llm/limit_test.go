@@ -145,3 +145,37 @@ func TestTimeoutStartsAfterTheWait(t *testing.T) {
 		diff(t, "took", 8*time.Second, together(t, 8, m))
 	})
 }
+
+// counted is a limit over processes that notes what it is asked.
+type counted struct {
+	mu    sync.Mutex
+	asked map[string][]Allowance
+	spent int
+}
+
+func (c *counted) Begin(_ context.Context, key string, a Allowance) (func(int), error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[key] = append(c.asked[key], a)
+	return func(tokens int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.spent += tokens
+	}, nil
+}
+
+// TestSharedLimits: what is asked of one provider and address is one limit, the lowest of any model, also for models without one.
+func TestSharedLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := &counted{asked: map[string][]Allowance{}}
+		limits := SharedLimits(over)
+		a := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "a", Concurrency: 3, RequestsPerMinute: 60}, "here")
+		b := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "b", Concurrency: 2, TokensPerMinute: 9}, "here")
+		c := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "c"}, "here")
+		there := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "c"}, "there")
+		together(t, 4, a, b, c, there)
+		all := Allowance{RequestsPerMinute: 60, TokensPerMinute: 9, Concurrency: 2}
+		diff(t, "asked", map[string][]Allowance{"openai here": {all, all, all}, "openai there": {{}}}, over.asked)
+		diff(t, "spent", 400, over.spent)
+	})
+}

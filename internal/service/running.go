@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rehearse/internal/fleet"
+	"rehearse/internal/llm"
 	"rehearse/internal/queue"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -54,8 +55,10 @@ type Running struct {
 	group   sync.WaitGroup
 	// NATSAddr is where workers can join the embedded NATS; empty where they cannot.
 	NATSAddr string
-	last     []func() error
-	log      *slog.Logger
+	// limits are those of providers, over all processes.
+	limits *llm.Limits
+	last   []func() error
+	log    *slog.Logger
 }
 
 // Serve starts a server: it leads runs, and holds conversations where Workers is not 0.
@@ -75,7 +78,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 		}
 	}
 	r.Service = New(Config{
-		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
+		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
 		MaxRuns: o.MaxRuns, Version: o.Version, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -147,7 +150,9 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.last = append(r.last, func() error { jobs.Close(); return nil })
-	r.Conn, r.Queue = conn, jobs
+	leased := fleet.NewLimits(conn, jobs.AckWait())
+	r.last = append(r.last, func() error { leased.Close(); return nil })
+	r.Conn, r.Queue, r.limits = conn, jobs, worker.Limits(leased)
 	return r, nil
 }
 
@@ -172,7 +177,7 @@ func (r *Running) work(ctx context.Context, o Options, dir string) {
 	}
 	r.worker = worker.New(worker.Config{
 		Conn: r.Conn, Queue: r.Queue, Name: o.Name, Version: o.Version, Workers: o.Workers, Log: o.Log,
-		Open: worker.FromNATS(r.Conn, dir, o.allowed()),
+		Open: worker.FromNATS(r.Conn, dir, o.allowed(r.limits)),
 	})
 	r.group.Go(func() { r.tell(r.worker.Run(ctx, r.stop)) })
 }
@@ -184,8 +189,9 @@ func (r *Running) tell(err error) {
 }
 
 // allowed returns the options that runs are opened with.
-func (o *Options) allowed() setup.Options {
+func (o *Options) allowed(limits *llm.Limits) setup.Options {
 	s := o.Setup
+	s.Limits = limits
 	s.NoCommands = !o.AllowCommands
 	look := s.LookupEnv
 	s.LookupEnv = func(name string) (string, bool) {

@@ -74,9 +74,11 @@ func (h *house) lead(name string) (s *service.Service, stop func()) {
 
 // work starts a worker.
 func (h *house) work(name string, places int) (stop func()) {
+	leased := fleet.NewLimits(h.conn, h.queue.AckWait())
+	h.t.Cleanup(leased.Close)
 	w := worker.New(worker.Config{
 		Conn: h.conn, Queue: h.queue, Name: name, Workers: places, Version: "test",
-		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), setup.Options{NoCommands: true}),
+		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), setup.Options{NoCommands: true, Limits: worker.Limits(leased)}),
 	})
 	return h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
 }
@@ -493,5 +495,33 @@ func TestTurns(t *testing.T) {
 	}
 	if h.ended(run.ID); len(heard) != 3 {
 		t.Errorf("heard of %v", heard)
+	}
+}
+
+// TestProviderLimits hold over all workers.
+func TestProviderLimits(t *testing.T) {
+	h := newHouse(t)
+	var now, most atomic.Int64
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(50 * time.Millisecond)
+		_, _ = io.WriteString(w, `{"choices": [{"message": {"role": "assistant", "content": "echo"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}`)
+	}))
+	t.Cleanup(provider.Close)
+	s, _ := h.lead("one")
+	h.work("w1", 4)
+	h.work("w2", 4)
+	spec := shop(24, "")
+	spec.Files["evals/rehearse.yaml"] = runspec.File{Content: []byte(
+		"models: {agent: {provider: ollama, model: a, base_url: '" + provider.URL + "/v1', concurrency: 2}}\ntargets: {shop: {model: agent}}\n")}
+	run, _, err := s.Submit(t.Context(), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run = h.ended(run.ID); run.Totals.Passed != 23 || most.Load() > 2 || most.Load() == 0 {
+		t.Errorf("%+v; %d calls at once, want 2 at most", run.Totals, most.Load())
 	}
 }

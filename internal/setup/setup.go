@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,6 +62,8 @@ type Options struct {
 	Record, Playback string
 	// Append continues an existing recording.
 	Append bool
+	// Limits holds what models may ask of each provider together; nil makes one of its own.
+	Limits *llm.Limits
 	// Dry asks nothing and writes nothing: no recording is made or mended, nothing is embedded, and no prompts are fetched.
 	Dry bool
 }
@@ -130,7 +133,7 @@ func Open(o Options) (*Setup, error) {
 		s.secrets = newRedactor(o.Environ)
 	}
 	transport := outbound.Transport()
-	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: o.Files.ReadFile, Limits: llm.NewLimits(), Mask: s.secrets.Text, Warn: s.warnOnce}
+	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: o.Files.ReadFile, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.client = outbound.Client(transport)
 	if err := s.pasted(); err != nil {
 		return nil, err

@@ -1,0 +1,20 @@
+package worker
+
+import (
+	"context"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/llm"
+)
+
+// Limits makes the limits of providers hold over all processes of a NATS.
+func Limits(leased *fleet.Limits) *llm.Limits { return llm.SharedLimits(sharedLimits{leased}) }
+
+type sharedLimits struct{ leased *fleet.Limits }
+
+// Begin implements llm.Shared.
+func (s sharedLimits) Begin(ctx context.Context, key string, a llm.Allowance) (func(int), error) {
+	return s.leased.Begin(ctx, key, fleet.Limit{
+		RequestsPerMinute: a.RequestsPerMinute, TokensPerMinute: a.TokensPerMinute, Concurrency: a.Concurrency,
+	})
+}
