@@ -2,21 +2,88 @@ package evaluation
 
 import (
 	"iter"
+	"time"
 
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
 	"rehearse/internal/suite"
 )
 
-// costed yields the units with what their conversations are expected to take.
+// costed yields the units with what their conversations are expected to take: the time that they took before, else the number of their turns and
+// judged assertions. Both are in turns, so that they can be compared.
 func (e *Evaluation) costed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
-		for u, err := range units {
-			if err == nil {
-				u.Cost = e.cost(u.Test)
+		costs := costs{e: e}
+		for chunk, err := range chunked(units, costedAtOnce) {
+			costs.settle(chunk)
+			for _, u := range chunk {
+				if !yield(u, nil) {
+					return
+				}
 			}
-			if !yield(u, err) {
+			if err != nil {
+				yield(orchestrator.Unit{}, err)
 				return
 			}
+		}
+	}
+}
+
+// costedAtOnce is how many units are asked for together.
+const costedAtOnce = 500
+
+// costs knows how long a turn takes on average.
+type costs struct {
+	e     *Evaluation
+	took  time.Duration
+	turns float64
+}
+
+func (c *costs) settle(units []orchestrator.Unit) {
+	for i := range units {
+		units[i].Cost = c.e.cost(units[i].Test)
+	}
+	if c.e.Fleet == nil || c.e.Fleet.Durations == nil {
+		return
+	}
+	keys := make([]result.Key, len(units))
+	for i, u := range units {
+		keys[i] = keyOf(u)
+	}
+	known := c.e.Fleet.Durations(keys)
+	for i, u := range units {
+		if took, ok := known[keys[i]]; ok {
+			c.took, c.turns = c.took+took, c.turns+u.Cost
+		}
+	}
+	if c.took == 0 || c.turns == 0 {
+		return
+	}
+	for i := range units {
+		if took, ok := known[keys[i]]; ok {
+			units[i].Cost = float64(took) / float64(c.took) * c.turns
+		}
+	}
+}
+
+// chunked yields so many units at once. The error, if any, comes with the last of them.
+func chunked(units iter.Seq2[orchestrator.Unit, error], n int) iter.Seq2[[]orchestrator.Unit, error] {
+	return func(yield func([]orchestrator.Unit, error) bool) {
+		var chunk []orchestrator.Unit
+		for u, err := range units {
+			if err != nil {
+				yield(chunk, err)
+				return
+			}
+			if chunk = append(chunk, u); len(chunk) == n {
+				if !yield(chunk, nil) {
+					return
+				}
+				chunk = nil
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"rehearse/internal/compare"
 	"rehearse/internal/grader"
@@ -71,6 +72,8 @@ type Fleet struct {
 	Returns orchestrator.Returns
 	Payload []byte
 	Window  int
+	// Durations returns how long tests took in earlier runs, by keys without trials, of those that are known; nil knows none.
+	Durations func(keys []result.Key) map[result.Key]time.Duration
 	// Store keeps records, each with its line as the log has it, before the log does. An error ends the run.
 	Store func(records []*result.Test, lines [][]byte) error
 }

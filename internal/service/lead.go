@@ -119,7 +119,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	}
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
-		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload, Window: s.Window, Store: l.store},
+		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload, Window: s.Window, Store: l.store, Durations: l.durations},
 	})
 	if err != nil {
 		return nil, err

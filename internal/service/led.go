@@ -239,6 +239,15 @@ func (l *led) heldBy(k result.Key) string {
 	return name
 }
 
+// durations returns how long tests took before. Only the order rests on it.
+func (l *led) durations(keys []result.Key) map[result.Key]time.Duration {
+	known, err := l.service.Store.MeanDurations(l.ctx, keys)
+	if err != nil && l.ctx.Err() == nil {
+		l.service.Log.Warn("tests are begun without regard to how long they took before", "run_id", l.run, "error", err)
+	}
+	return known
+}
+
 // Begin implements evaluation.Sink.
 func (l *led) Begin(result.Run, int) {}
 

@@ -525,3 +525,46 @@ func TestProviderLimits(t *testing.T) {
 		t.Errorf("%+v; %d calls at once, want 2 at most", run.Totals, most.Load())
 	}
 }
+
+// TestLongestFirst: what took long in an earlier run is begun first, before what has as many turns.
+func TestLongestFirst(t *testing.T) {
+	h := newHouse(t)
+	var mu sync.Mutex
+	var order []string
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		order = append(order, string(said))
+		mu.Unlock()
+		if strings.Contains(string(said), "say 7") {
+			time.Sleep(300 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, `{"reply": "echo"}`)
+	}))
+	t.Cleanup(agent.Close)
+	s, _ := h.lead("one")
+	var stop func()
+	for _, first := range []string{"say 0", "say 7"} {
+		if stop == nil {
+			stop = h.work("w1", 2)
+		} else { // so that all jobs are queued before the first is held
+			stop()
+			order = nil
+		}
+		run, _, err := s.Submit(t.Context(), shop(10, agent.URL), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "say 7" {
+			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+				if n, err := h.queue.Count(t.Context()); err == nil && n.Waiting == 10 {
+					break
+				}
+			}
+			h.work("w2", 1)
+		}
+		if h.ended(run.ID); !strings.Contains(strings.Join(order[:2], " "), first) {
+			t.Errorf("%q is not among the first: %q", first, order)
+		}
+	}
+}
