@@ -25,7 +25,7 @@ var floors = [][]string{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
-		"orchestrator", "fleet", "fleet/fleettest", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest",
+		"orchestrator", "fleet", "fleet/fleettest", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest", "access",
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
@@ -193,6 +193,7 @@ var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "service": "", "report": "", "result": "", "runspec": "", "source": "",
 	"client":               "run --server, runs: a server's API",
 	"runspec/bundle":       "run --server: the files of the run",
+	"access":               "mock, serve: the token of the environment; token",
 	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/access"
 	"rehearse/internal/llm"
 	"rehearse/internal/mcp"
 	"rehearse/internal/server"
@@ -30,7 +31,7 @@ func newMock(env *Env) *cobra.Command {
 		Long: `Serve a model played from a script as an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models, GET /healthz),
 for demos, tests and CI without a key. Without a SCRIPT it answers every message in a friendly way and finds every criterion satisfied.
 It listens on loopback unless told otherwise and stops at Ctrl-C. Programs of this machine need no key; to serve others, put one into
-REHEARSE_TOKEN, which they send as OPENAI_API_KEY. Web pages of other sites are refused.
+REHEARSE_TOKEN, which everybody then sends as OPENAI_API_KEY. Web pages of other sites are refused.
 
 With --mcp FILE it is an MCP server instead, with the tools of FILE and their results (docs/models.md): on standard input and output or, with --addr,
 as streamable HTTP at /mcp. --log FILE appends each call as a line of JSON.`,
@@ -75,15 +76,20 @@ as streamable HTTP at /mcp. --log FILE appends each call as a line of JSON.`,
 
 func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, latency time.Duration) error {
 	token := env.Getenv(defaultTokenEnv)
-	front := server.Front(server.OpenAI(model, server.Options{Latency: latency}), server.FrontConfig{Token: token})
+	front := server.Front(server.OpenAI(model, server.Options{Latency: latency}), keyed(token))
 	err := server.Serve(ctx, front, server.Listening{
-		Addr: addr, Token: token, TokenEnv: defaultTokenEnv, Stop: env.Signals, Grace: 2 * time.Second,
+		Addr: addr, Guarded: token != "", TokenEnv: defaultTokenEnv, Stop: env.Signals, Grace: 2 * time.Second,
 		Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s/v1\n", at) },
 	})
 	if errors.Is(err, server.ErrGivenUp) { // whoever still holds on has had the time to finish
 		return nil
 	}
 	return outcome(err)
+}
+
+// keyed says who may come in: where there is no token, programs of this machine may send the key of a provider, as its clients do.
+func keyed(token string) server.FrontConfig {
+	return server.FrontConfig{Access: access.New(access.Config{Token: token}), AnyKey: true}
 }
 
 // mockTools serves the tools of a file: over HTTP at an address, else on standard input and output. Calls are appended to log, if it is named.
@@ -114,8 +120,8 @@ func (e *Env) mockTools(ctx context.Context, file, addr, log string) error {
 		return outcome(tools.Serve(ctx, e.Stdin, e.Stdout))
 	}
 	token := e.Getenv(defaultTokenEnv)
-	err = server.Serve(ctx, server.Front(tools.Handler(), server.FrontConfig{Token: token}), server.Listening{
-		Addr: addr, Token: token, TokenEnv: defaultTokenEnv, Stop: e.Signals, Grace: 2 * time.Second,
+	err = server.Serve(ctx, server.Front(tools.Handler(), keyed(token)), server.Listening{
+		Addr: addr, Guarded: token != "", TokenEnv: defaultTokenEnv, Stop: e.Signals, Grace: 2 * time.Second,
 		Opened: func(at net.Addr) { fmt.Fprintf(e.Stdout, "listening on http://%s%s\n", at, mcp.Path) },
 	})
 	if errors.Is(err, server.ErrGivenUp) {

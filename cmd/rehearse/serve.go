@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/access"
 	"rehearse/internal/result"
 	"rehearse/internal/server"
 	"rehearse/internal/service"
@@ -26,6 +27,8 @@ type serveFlags struct {
 	grace, sessionTTL      time.Duration
 	maxTurns               int
 	public, localPrompt    bool
+	trustLoopback          bool
+	rate                   int
 	origins, proxies       []string
 	runs                   runsFlags
 	// hasModel is true when --model was given: then it answers for every site, too.
@@ -43,9 +46,10 @@ With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visito
 POST /api/v1/runs takes a run with its files, which this process leads and holds, together with the workers that join it (rehearse worker); its
 results are under /api/v1/runs/RUN.
 With --store, POST /api/v1/events and /api/v1/events/batch take logged events, which "rehearse replay" plays again.
-GET /healthz answers when the server is ready.
+GET /healthz answers 200 when the server can work, GET /livez while it runs.
 
-Programs of this machine need no token. To serve others, put a token into REHEARSE_TOKEN; they send it as Authorization: Bearer TOKEN.
+Without a token, programs of this machine may do everything and others nothing. Make tokens with "rehearse token add", or put one into REHEARSE_TOKEN;
+everybody then sends one as Authorization: Bearer TOKEN, programs of this machine too unless --trust-loopback is given.
 Ctrl-C and SIGTERM let turns in flight finish.`,
 		Example: `  rehearse serve --flows flows/                              with the small model inside, at 127.0.0.1:8090
   rehearse serve --flows flows/ --model openai:gpt-5-mini --knowledge docs/
@@ -75,7 +79,9 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
 	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
-	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the bearer token for other machines")
+	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with a bearer token that opens everything")
+	flags.BoolVar(&f.trustLoopback, "trust-loopback", false, "let programs of this machine in without a token")
+	flags.IntVar(&f.rate, "rate", 50, "requests a second of each token, and of each address without one; twice that in a burst")
 	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
 	f.runs.declare(flags)
@@ -119,12 +125,17 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer logged(log, running.Close)
-	agents, err := f.agents(env, served, running, log, token)
+	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
+	guarded, err := tokens.Configured()
+	if err != nil {
+		return outcome(err)
+	}
+	agents, err := f.agents(env, served, running, log, tokens)
 	if err != nil {
 		return outcome(err)
 	}
 	err = server.Serve(ctx, agents, server.Listening{
-		Addr: f.addr, Token: token, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
+		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain: func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
 		Opened: func(at net.Addr) {
 			fmt.Fprintf(env.Stdout, "listening on http://%s\n", at)
@@ -150,12 +161,15 @@ func logged(log *slog.Logger, closing func() error) {
 }
 
 // agents makes a server of what was opened.
-func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Running, log *slog.Logger, token string) (*server.Agents, error) {
+func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Running, log *slog.Logger, tokens *access.Authenticator) (*server.Agents, error) {
 	proxies, err := server.Networks(f.proxies)
 	if err != nil {
 		return nil, err
 	}
-	c := server.AgentsConfig{Log: log, Now: env.Now, Token: token, Public: f.public, Origins: f.origins, MaxTurns: f.maxTurns, TrustedProxies: proxies}
+	c := server.AgentsConfig{
+		Log: log, Now: env.Now, Access: tokens, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		MaxTurns: f.maxTurns,
+	}
 	c = c.OfServed(served)
 	sessions := c.Healthy
 	c.Healthy = func() error {
@@ -181,6 +195,8 @@ func (f *serveFlags) check(token string) error {
 		return usage("--max-turns must be at least 1")
 	case f.grace < 0:
 		return usage("--grace cannot be negative")
+	case f.rate < 1:
+		return usage("--rate must be at least 1")
 	case f.tokenEnv != defaultTokenEnv && token == "":
 		return usage("--token-env: the variable %s is not set", f.tokenEnv)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"rehearse/internal/access"
 	"rehearse/internal/flow"
 )
 
@@ -25,8 +26,10 @@ type AgentsConfig struct {
 	Log *slog.Logger
 	// Now is the clock of conversations; nil means time.Now.
 	Now func() time.Time
-	// Token, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and ChatsConfig.
-	Token          string
+	// Access, TrustLoopback, Rate, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and ChatsConfig.
+	Access         *access.Authenticator
+	TrustLoopback  bool
+	Rate           int
 	Public         bool
 	Origins        []string
 	TrustedProxies []netip.Prefix
@@ -47,7 +50,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Bot != nil {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
-			Bot: c.Bot, Log: c.Log, Token: c.Token, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+			Bot: c.Bot, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
 		}); err != nil {
 			return nil, err
 		}
@@ -60,10 +63,16 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Runs != nil {
 		inside = c.Runs.Beside(inside)
 	}
-	a.Handler = Front(inside, FrontConfig{Token: c.Token, Log: c.Log, Healthy: c.Healthy})
-	if a.chats != nil {
-		a.Handler = a.chats.Beside(a.Handler)
+	front := FrontConfig{
+		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
+		Stopping: a.flows.stopped,
 	}
+	inside = ownPages().Handler(inside)
+	if a.chats != nil {
+		front.Public = a.chats.Open
+		inside = a.chats.Beside(inside)
+	}
+	a.Handler = newFront(inside, front)
 	return a, nil
 }
 

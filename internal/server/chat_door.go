@@ -14,23 +14,6 @@ import (
 	"time"
 )
 
-// visitorDoor checks access to the chats: everyone has it if the chats are public, else those whom Front admits. The origin of a page of
-// another site must be one of the origins.
-type visitorDoor struct {
-	front  *front
-	public bool
-	inside http.Handler
-}
-
-// ServeHTTP passes a request on, or answers with the reason why not.
-func (d *visitorDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer d.front.rescue(w, r)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if d.public || d.front.admits(w, r) {
-		d.inside.ServeHTTP(w, r)
-	}
-}
-
 // origin matches the origin of a page as browsers write it. It is copied into headers.
 var origin = regexp.MustCompile(`^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"rehearse/internal/access"
 )
 
 func TestChatDoor(t *testing.T) {
@@ -21,16 +24,20 @@ func TestChatDoor(t *testing.T) {
 		"a visitor reads a state": {visitor, states, "", 401, 401},
 		"by another name":         {proxied, states, "", 401, 401},
 		"a wrong token":           {visitor, states, "Authorization: Bearer x", 401, 401},
+		"a wrong token talks":     {visitor, chatPath, "Authorization: Bearer x", 401, 401},
 		"the token":               {visitor, states, "Authorization: Bearer secret", 404, 404},
 		"the token talks":         {visitor, chatPath, "Authorization: Bearer secret", 200, 200},
-		"this machine":            {here, states, "", 404, 404},
-		"this machine talks":      {here, chatPath, "", 200, 200},
-		"another's page":          {here, chatPath, "Origin: https://evil.example", 403, 403},
-		"its own page":            {here, chatPath, "Origin: http://localhost:80", 200, 200},
-		"a known site's page":     {here, chatPath, "Origin: https://acme.example", 200, 200},
+		"this machine":            {here, states, "", 401, 401},
+		"this machine talks":      {here, chatPath, "", 200, 401},
+		"another's page":          {here, chatPath, "Origin: https://evil.example", 403, 401},
+		"its own page":            {here, chatPath, "Origin: http://localhost:80", 200, 401},
+		"a known site's page":     {here, chatPath, "Origin: https://acme.example", 200, 401},
+		"a visitor elsewhere":     {visitor, "/api/v1/runs", "", 401, 401},
+		"a visitor, odd path":     {visitor, "/chat/../api/v1/runs", "", 401, 401},
+		"the script":              {visitor, "/chat.js", "", 200, 401},
 	} {
 		for _, public := range []bool{true, false} {
-			chats, err := NewChats(ChatsConfig{Bot: &fakeBot{}, Token: "secret", Public: public, Origins: []string{"https://acme.example"}})
+			chats, err := NewChats(ChatsConfig{Bot: &fakeBot{}, Public: public, Origins: []string{"https://acme.example"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +49,9 @@ func TestChatDoor(t *testing.T) {
 			key, value, _ := strings.Cut(c.header, ": ")
 			r.Header.Set(key, value)
 			w := httptest.NewRecorder()
-			chats.ServeHTTP(w, r)
+			newFront(chats.Beside(http.NotFoundHandler()), FrontConfig{
+				Access: access.New(access.Config{Token: "secret"}), Public: chats.Open,
+			}).ServeHTTP(w, r)
 			status := c.closed
 			if public {
 				status = c.public

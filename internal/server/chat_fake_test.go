@@ -123,7 +123,12 @@ func hello(_ context.Context, _ sitebot.Request, sink func(sitebot.Event)) (*sit
 	}}, nil
 }
 
-// openChats serves chats behind nothing but their own doors.
+// behindFront puts chats behind a front without a token.
+func behindFront(chats *Chats) http.Handler {
+	return newFront(chats.Beside(http.NotFoundHandler()), FrontConfig{Public: chats.Open})
+}
+
+// openChats serves chats behind a front.
 func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	t.Helper()
 	log := &lockedBuffer{}
@@ -135,7 +140,7 @@ func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(chats.Beside(http.NotFoundHandler()))
+	web := httptest.NewServer(behindFront(chats))
 	transport := outbound.Transport()
 	t.Cleanup(web.Close)
 	t.Cleanup(transport.CloseIdleConnections)

@@ -98,7 +98,7 @@ func TestChatDrain(t *testing.T) {
 		r := httptest.NewRequest("POST", "http://localhost"+chatPath, strings.NewReader(saying(session, "hi")))
 		r.RemoteAddr = "127.0.0.1:1"
 		w := httptest.NewRecorder()
-		chats.ServeHTTP(w, r)
+		behindFront(chats).ServeHTTP(w, r)
 		return w
 	}
 	first := make(chan *httptest.ResponseRecorder, 1)
@@ -142,7 +142,7 @@ func TestChatPingsAndTime(t *testing.T) {
 			r := httptest.NewRequest("POST", "http://localhost"+chatPath, strings.NewReader(saying("s", "hi")))
 			r.RemoteAddr = "127.0.0.1:1"
 			w := httptest.NewRecorder()
-			chats.ServeHTTP(w, r)
+			behindFront(chats).ServeHTTP(w, r)
 			if !strings.HasPrefix(w.Body.String(), wanted) {
 				t.Errorf("at most %s: %s", most, w.Body)
 			}
@@ -167,7 +167,7 @@ func TestChatGivesUpOnADeafClient(t *testing.T) {
 	}
 	r := httptest.NewRequest("POST", "http://localhost"+chatPath, strings.NewReader(saying("s", "hi")))
 	r.RemoteAddr = "127.0.0.1:1"
-	chats.ServeHTTP(deaf{httptest.NewRecorder()}, r)
+	behindFront(chats).ServeHTTP(deaf{httptest.NewRecorder()}, r)
 }
 
 func TestManyChatsAtOnce(t *testing.T) {

@@ -10,8 +10,6 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-const chatPath = "/api/v1/chat"
-
 func TestChat(t *testing.T) {
 	bot := &fakeBot{}
 	d := openChats(t, bot)

@@ -30,9 +30,7 @@ type ChatsConfig struct {
 	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
 
-	// Token admits requests that send it as a bearer token. Programs of this machine do not need it.
-	Token string
-	// Public lets everyone talk, like visitors of a website. Sessions' states stay restricted to this machine and bearers of the token.
+	// Public lets everyone talk, like visitors of a website. Sessions' states stay closed to them.
 	Public bool
 	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example. Without any,
 	// only the server's own page may.
@@ -47,11 +45,12 @@ type ChatsConfig struct {
 
 // Chats serves chatbots to visitors of websites. POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js embeds
 // that page in other pages, and /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests. It is safe for concurrent
-// use. It checks access itself, by the rules of Front, so that it can be public while the rest of a server is not.
+// use. Put it behind Front, which checks access and asks Open what everybody may do. It refuses pages of other sites itself, but for the origins.
 type Chats struct {
 	ChatsConfig
 	turnstile
-	visitors http.Handler
+	public   *http.ServeMux // the routes that can be public
+	visitors http.Handler   // the same, for pages of the origins
 	testers  http.Handler
 }
 
@@ -64,22 +63,50 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 	if err != nil {
 		return nil, err
 	}
-	front := FrontConfig{Token: c.Token, Log: c.Log}
-	s.visitors = &visitorDoor{front: newFront(front), public: c.Public, inside: pages.Handler(table{
-		"/api/v1/chat":        {http.MethodPost: s.chat, http.MethodOptions: s.preflight},
-		"/chat/{site_name}":   {http.MethodGet: s.page},
-		"/chat/assets/{file}": {http.MethodGet: s.asset},
-		"/chat.js":            {http.MethodGet: s.widget},
-	}.handler())}
-	s.testers = Front(table{
-		"/api/v1/chat/{site_name}/{session_id}/state": {http.MethodGet: s.showState, http.MethodPatch: s.injectState},
-	}.handler(), front)
+	s.public = s.visitorTable().handler()
+	s.visitors = pages.Handler(s.public)
+	s.testers = ownPages().Handler(s.testerTable().handler())
 	return s, nil
 }
 
+func (s *Chats) visitorTable() table {
+	return table{
+		chatPath:              {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
+		"/chat/{site_name}":   {http.MethodGet: reads(s.page).orPublic()},
+		"/chat/assets/{file}": {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat.js":            {http.MethodGet: reads(s.widget).orPublic()},
+	}
+}
+
+func (s *Chats) testerTable() table {
+	return table{
+		chatPath + "/{site_name}/{session_id}/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
+	}
+}
+
+const chatPath = "/api/v1/chat"
+
+// Open reports whether everybody may make a request.
+func (s *Chats) Open(r *http.Request) bool {
+	if !s.Public || !s.serves(r) || s.tests(r) {
+		return false
+	}
+	handler, _ := s.public.Handler(r)
+	asked, ok := handler.(route)
+	return ok && asked.public
+}
+
+// serves reports whether a request is for the chats, and tests whether it is for what visitors may not do.
+func (s *Chats) serves(r *http.Request) bool {
+	path := r.URL.Path
+	return path == chatPath || path == "/chat.js" || strings.HasPrefix(path, "/chat/") || s.tests(r)
+}
+
+func (s *Chats) tests(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, chatPath+"/") }
+
 // ServeHTTP answers a request.
 func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/api/v1/chat/") {
+	if s.tests(r) {
 		s.testers.ServeHTTP(w, r)
 		return
 	}
@@ -89,8 +116,7 @@ func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Beside serves the paths of chats and passes all others to next.
 func (s *Chats) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.Path
-		if path == "/api/v1/chat" || path == "/chat.js" || strings.HasPrefix(path, "/api/v1/chat/") || strings.HasPrefix(path, "/chat/") {
+		if s.serves(r) {
 			s.ServeHTTP(w, r)
 			return
 		}

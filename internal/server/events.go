@@ -58,11 +58,15 @@ func NewEvents(c EventsConfig) *Events {
 		EventsConfig: c, places: make(gate, cmp.Or(c.MaxRequests, 16)),
 		rate: rate.NewLimiter(rate.Limit(c.PerSecond), max(2*c.PerSecond, maxBatchEvents)),
 	}
-	s.routes = table{
-		eventsPath:            {http.MethodPost: s.bounded(s.one)},
-		eventsPath + "/batch": {http.MethodPost: s.bounded(s.batch)},
-	}.handler()
+	s.routes = s.table().handler()
 	return s
+}
+
+func (s *Events) table() table {
+	return table{
+		eventsPath:            {http.MethodPost: tests(s.bounded(s.one))},
+		eventsPath + "/batch": {http.MethodPost: tests(s.bounded(s.batch))},
+	}
 }
 
 const eventsPath = "/api/v1/events"

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"rehearse/internal/access"
 	"rehearse/internal/replay"
 )
 
@@ -137,18 +138,20 @@ func TestLoggedEventsAreClosedToOthers(t *testing.T) {
 		prepare func(*http.Request)
 	}{
 		{http.StatusCreated, func(*http.Request) {}},
-		{http.StatusUnauthorized, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:9" }},
-		{http.StatusCreated, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:9"; r.Header.Set("Authorization", "Bearer secret") }},
-		{http.StatusUnauthorized, func(r *http.Request) { r.Header.Set("X-Forwarded-For", "127.0.0.1") }},
+		{http.StatusUnauthorized, func(r *http.Request) { r.Header.Del("Authorization") }},
+		{http.StatusUnauthorized, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:9"; r.Header.Del("Authorization") }},
+		{http.StatusCreated, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:9" }},
+		{http.StatusCreated, func(r *http.Request) { r.Header.Set("X-Forwarded-For", "127.0.0.1") }},
 		{http.StatusForbidden, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }},
 		{http.StatusMethodNotAllowed, func(r *http.Request) { r.Method = http.MethodGet }},
 		{http.StatusNotFound, func(r *http.Request) { r.URL.Path += "/other" }},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/api/v1/events", strings.NewReader(eventJSON(fmt.Sprint(tc.status, len(t.Name())))))
 		r.RemoteAddr = "127.0.0.1:9"
+		r.Header.Set("Authorization", "Bearer secret")
 		tc.prepare(r)
 		w := httptest.NewRecorder()
-		Front(s.Beside(http.NotFoundHandler()), FrontConfig{Token: "secret"}).ServeHTTP(w, r)
+		Front(s.Beside(http.NotFoundHandler()), FrontConfig{Access: access.New(access.Config{Token: "secret"})}).ServeHTTP(w, r)
 		if w.Code != tc.status && (tc.status != http.StatusCreated || w.Code != http.StatusOK) {
 			t.Errorf("%d %s, want %d", w.Code, w.Body, tc.status)
 		}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"rehearse/internal/flow"
@@ -58,17 +56,21 @@ func NewFlows(c FlowsConfig) *Flows {
 		conversations: newShelf(c.Now, c.Idle, cmp.Or(c.MaxConversations, 10_000),
 			cmp.Or(c.MaxBytes, 512<<20)),
 	}
-	s.routes = table{
-		"/execute":                            {http.MethodPost: s.execute},
-		"/internal/agent/test":                {http.MethodPost: s.executeTrusted, http.MethodGet: s.socket},
-		"/api/v1/flows":                       {http.MethodGet: s.listFlows},
-		"/api/v1/flows/{id}":                  {http.MethodGet: s.showFlow},
-		"/api/v1/conversations":               {http.MethodPost: s.beginConversation},
-		"/api/v1/conversations/{id}":          {http.MethodGet: s.showConversation, http.MethodDelete: s.endConversation},
-		"/api/v1/conversations/{id}/messages": {http.MethodPost: s.say},
-		"/api/v1/conversations/{id}/reset":    {http.MethodPost: s.resetConversation},
-	}.handler()
+	s.routes = s.table().handler()
 	return s
+}
+
+func (s *Flows) table() table {
+	return table{
+		"/execute":                            {http.MethodPost: tests(s.execute)},
+		"/internal/agent/test":                {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
+		"/api/v1/flows":                       {http.MethodGet: reads(s.listFlows)},
+		"/api/v1/flows/{id}":                  {http.MethodGet: reads(s.showFlow)},
+		"/api/v1/conversations":               {http.MethodPost: tests(s.beginConversation)},
+		"/api/v1/conversations/{id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},
+		"/api/v1/conversations/{id}/messages": {http.MethodPost: tests(s.say)},
+		"/api/v1/conversations/{id}/reset":    {http.MethodPost: tests(s.resetConversation)},
+	}
 }
 
 // ServeHTTP answers a request.
@@ -79,30 +81,4 @@ func (s *Flows) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.Ser
 func (s *Flows) Drain(ctx context.Context) error {
 	s.stop()
 	return errors.Join(s.places.drain(ctx), s.sockets.drain(ctx))
-}
-
-// table maps paths and methods to handlers.
-type table map[string]map[string]http.HandlerFunc
-
-// handler answers other methods with 405 and other paths with 404, both as problem documents.
-func (t table) handler() http.Handler {
-	mux := http.NewServeMux()
-	for path, methods := range t {
-		allowed := make([]string, 0, len(methods))
-		for method, handle := range methods {
-			allowed = append(allowed, method)
-			mux.HandleFunc(method+" "+path, handle)
-		}
-		slices.Sort(allowed)
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
-				"use "+strings.Join(allowed, " or ")))
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail),
-			"`rehearse serve --help` says what is"))
-	})
-	return mux
 }

@@ -1,40 +1,54 @@
 package server
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"io"
+	"cmp"
+	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
 	"strings"
+
+	"rehearse/internal/access"
 )
 
-// FrontConfig says who may use a server.
+// FrontConfig says who may use a server. The zero value admits programs of this machine.
 type FrontConfig struct {
-	// Token admits requests that send it as a bearer token. Without one, only this machine is admitted. This machine never needs a token.
-	Token string
-	// Log gets panics; nil discards them.
+	// Access knows the tokens. Where there is one, everybody is asked for it. Nil knows none.
+	Access *access.Authenticator
+	// TrustLoopback admits programs of this machine without a token.
+	TrustLoopback bool
+	// AnyKey admits programs of this machine whatever token they send, where there is none: clients of a model's provider always send a key.
+	AnyKey bool
+	// Rate is how many requests a second each token may make, and each address without one; 0 does not bound them. Programs of this machine that
+	// need no token are not bound, nor is what Public lets in.
+	Rate int
+	// TrustedProxies are the proxies whose X-Forwarded-For is believed where addresses are told apart.
+	TrustedProxies []netip.Prefix
+	// Public reports whether everybody may make a request; nil means that nobody may.
+	Public func(*http.Request) bool
+	// Log gets panics and stores that are away; nil discards them.
 	Log *slog.Logger
-	// Healthy returns what keeps the server from working, such as an unreachable store; nil means nothing ever does. It must be quick.
-	Healthy func() error
+	// Healthy returns what keeps the server from working, such as an unreachable store; nil means nothing ever does. It must be quick, and is
+	// asked once a second at most. Stopping reports whether the server takes nothing more; nil means that it never does.
+	Healthy  func() error
+	Stopping func() bool
 }
 
-// Front wraps all handlers of a server. It answers GET /healthz for everyone, admits programs of this machine and bearers of the token,
-// refuses web pages of other sites, and turns panics into answers. Errors are problem documents.
+// Front wraps all handlers of a server. It answers GET /healthz and GET /livez for everybody, and all else only for those who may come in
+// (service.md 3.1). The handlers find out with access.Of what a request may do. It refuses web pages of other sites, and turns panics into
+// answers. Errors are problem documents.
 func Front(next http.Handler, c FrontConfig) http.Handler {
-	f := newFront(c)
-	f.inside = ownPages().Handler(next)
-	return f
+	return newFront(ownPages().Handler(next), c)
 }
 
-func newFront(c FrontConfig) *front {
-	f := &front{log: logOrDiscard(c.Log), healthy: c.Healthy}
-	if c.Token != "" {
-		sum := sha256.Sum256([]byte(c.Token))
-		f.token = sum[:]
+// newFront is Front for handlers that refuse pages of other sites themselves.
+func newFront(inside http.Handler, c FrontConfig) *front {
+	c.Log = logOrDiscard(c.Log)
+	c.Access = cmp.Or(c.Access, access.New(access.Config{}))
+	f := &front{FrontConfig: c, inside: inside}
+	if c.Rate > 0 {
+		f.rate = access.NewRate(c.Rate, nil)
 	}
 	return f
 }
@@ -50,49 +64,123 @@ func ownPages() *http.CrossOriginProtection {
 }
 
 type front struct {
-	log     *slog.Logger
-	token   []byte // its hash; nil without one
-	healthy func() error
-	inside  http.Handler
+	FrontConfig
+	rate   *access.Rate // nil without a bound
+	inside http.Handler
+	health health
 }
 
 // ServeHTTP passes a request on, or answers with the reason why not.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.rescue(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if r.URL.Path == "/healthz" {
-		f.health(w)
+	switch r.URL.Path {
+	case "/healthz":
+		f.answerHealth(w)
+		return
+	case "/livez":
+		answerPlainly(w, http.StatusOK, "ok")
 		return
 	}
-	if f.admits(w, r) {
-		f.inside.ServeHTTP(w, r)
+	grant, p := f.admit(r)
+	if p != nil {
+		if p.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		writeProblem(w, p)
+		return
 	}
+	f.inside.ServeHTTP(w, r.WithContext(access.With(r.Context(), grant)))
 }
 
-// health answers 200 when the server can work. The reason why it cannot goes to the log only: it may name machines.
-func (f *front) health(w http.ResponseWriter) {
-	if f.healthy != nil {
-		if err := f.healthy(); err != nil {
-			f.log.Warn("not healthy", "error", err)
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, "unavailable: the store of sessions cannot be reached\n")
-			return
+// admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is refused, whoever sends it.
+func (f *front) admit(r *http.Request) (access.Grant, *Problem) {
+	here, public := fromHere(r), f.Public != nil && f.Public(r)
+	sent, given := sentToken(r)
+	if given && f.AnyKey && here {
+		configured, err := f.Access.Configured()
+		given = configured || err != nil
+	}
+	if given {
+		return f.admitToken(r, sent, here, public)
+	}
+	if here && f.TrustLoopback {
+		return local(), nil
+	}
+	if public {
+		return access.Grant{Open: true, Local: here}, nil
+	}
+	switch configured, err := f.Access.Configured(); {
+	case err != nil:
+		return access.Grant{}, f.away(r, err)
+	case here && !configured:
+		return local(), nil
+	case configured:
+		return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), newProblem(http.StatusUnauthorized, codeUnauthorized,
+			"this server asks for a bearer token", "send it as Authorization: Bearer TOKEN"))
+	}
+	return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), newProblem(http.StatusForbidden, codeForbidden,
+		"only programs of this machine may use this server", "call it as 127.0.0.1 or localhost and not through a proxy, or start it with a token"))
+}
+
+// local is what programs of this machine may do that need no token.
+func local() access.Grant { return access.Grant{Scopes: access.Scopes{access.Admin}, Local: true} }
+
+// admitToken returns what a token lets a request do.
+func (f *front) admitToken(r *http.Request, sent string, here, public bool) (access.Grant, *Problem) {
+	grant, err := f.Access.Authenticate(sent)
+	switch {
+	case errors.Is(err, access.ErrUnknown), errors.Is(err, access.ErrExpired):
+		return grant, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)),
+			newProblem(http.StatusUnauthorized, codeUnauthorized, err.Error(), "send a token of this server, or none where none is needed"))
+	case err != nil:
+		return grant, f.away(r, err)
+	}
+	grant.Local, grant.Open = here, public
+	if here && f.TrustLoopback {
+		return grant, nil
+	}
+	return grant, f.bound("token " + grant.Token)
+}
+
+// bound counts a request of a sender; the problem is nil if the sender may make it.
+func (f *front) bound(sender string) *Problem {
+	if f.rate == nil {
+		return nil
+	}
+	wait := f.rate.Take(sender)
+	if wait == 0 {
+		return nil
+	}
+	return newProblem(http.StatusTooManyRequests, codeRate, "too many requests a second", "wait for as long as Retry-After says").after(wait)
+}
+
+// away is the problem of a request that nobody can say of whether it may come in.
+func (f *front) away(r *http.Request, err error) *Problem {
+	f.Log.ErrorContext(r.Context(), "the store of tokens is away", "error", err)
+	return cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), unavailable())
+}
+
+// sentToken returns the token of a request, and whether it sent one. Two of them are one that nobody has. The pages' cookie has its place here.
+func sentToken(r *http.Request) (token string, given bool) {
+	sent := r.Header.Values("Authorization")
+	if len(sent) > 1 {
+		return "", true
+	}
+	scheme, token, _ := strings.Cut(strings.Join(sent, ""), " ")
+	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
+}
+
+// addressOf names the address that a request comes from, of IPv6 its network of 64 bits: one sender can have all of it.
+func addressOf(r *http.Request, trusted []netip.Prefix) string {
+	at := visitorIP(r, trusted)
+	if at.Is6() {
+		network, err := at.Prefix(64)
+		if err == nil {
+			return "address " + network.String()
 		}
 	}
-	_, _ = io.WriteString(w, "ok\n")
-}
-
-// admits reports whether a request is admitted; it answers a request that is not.
-func (f *front) admits(w http.ResponseWriter, r *http.Request) bool {
-	p := f.refuse(r)
-	if p == nil {
-		return true
-	}
-	if p.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	writeProblem(w, p)
-	return false
+	return "address " + at.String()
 }
 
 // rescue answers for a handler that panicked. Turns recover by themselves, since they know what has been sent.
@@ -102,69 +190,9 @@ func (f *front) rescue(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler: // net/http's way to drop a connection
 		panic(fault)
 	default:
-		f.log.ErrorContext(r.Context(), "panic", "at", r.Method+" "+r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+		f.Log.ErrorContext(r.Context(), "panic", "at", r.Method+" "+r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
 		writeProblem(w, problemOf(nil))
 	}
-}
-
-// refuse returns the problem of a request that is not admitted, or nil.
-func (f *front) refuse(r *http.Request) *Problem {
-	if fromHere(r) {
-		return nil
-	}
-	if f.token == nil {
-		return newProblem(http.StatusForbidden, codeForbidden, "only programs of this machine may use this server",
-			"call it as 127.0.0.1 or localhost and not through a proxy, or start it with a token")
-	}
-	sent, ok := bearer(r)
-	if !ok {
-		return newProblem(http.StatusUnauthorized, codeUnauthorized, "this server asks for a bearer token", "send it as Authorization: Bearer TOKEN")
-	}
-	sum := sha256.Sum256([]byte(sent))
-	if subtle.ConstantTimeCompare(sum[:], f.token) != 1 {
-		return newProblem(http.StatusUnauthorized, codeUnauthorized, "the bearer token is not the server's",
-			"send the token that the server was started with")
-	}
-	return nil
-}
-
-func bearer(r *http.Request) (token string, ok bool) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
-}
-
-// forwarded are the headers that a proxy adds to the request of somebody else.
-var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
-
-// fromHere reports whether a request comes from a program of this machine. The peer's address must be local. Headers can only disprove it:
-// a proxy on this machine forwards for others, and a page with a foreign host name belongs to a site that resolves to this machine (DNS
-// rebinding).
-func fromHere(r *http.Request) bool {
-	for _, name := range forwarded {
-		if r.Header.Get(name) != "" {
-			return false
-		}
-	}
-	return loopback(r.RemoteAddr) && localName(r.Host)
-}
-
-// loopback reports whether an address with a port belongs to this machine's loopback interface.
-func loopback(hostPort string) bool {
-	at, err := netip.ParseAddrPort(hostPort)
-	return err == nil && at.Addr().Unmap().IsLoopback()
-}
-
-// localName reports whether no DNS server can give a host's name another meaning: an address, or localhost.
-func localName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }
 
 func logOrDiscard(log *slog.Logger) *slog.Logger {

@@ -17,8 +17,9 @@ import (
 type Listening struct {
 	// Addr is HOST:PORT; port 0 takes a free one.
 	Addr string
-	// Token admits other machines, TokenEnv is the variable that it is in. Without a token, only loopback is listened on.
-	Token, TokenEnv string
+	// Guarded is true if a token is asked for; else only loopback is listened on. TokenEnv is the variable to put one into.
+	Guarded  bool
+	TokenEnv string
 	// Log gets what net/http has to say; nil discards it.
 	Log *slog.Logger
 	// Stop ends serving: the first signal lets requests in flight finish, for Grace at most, the second gives them up.
@@ -118,7 +119,7 @@ func (l *Listening) open(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w (is the port taken? choose another with --addr)", l.Addr, err)
 	}
 	at, ok := listener.Addr().(*net.TCPAddr)
-	if l.Token == "" && (!ok || !at.IP.IsLoopback()) {
+	if !l.Guarded && (!ok || !at.IP.IsLoopback()) {
 		_ = listener.Close()
 		return nil, source.Invalid("%s can be reached from other machines: put a token into %s, or listen on 127.0.0.1", l.Addr, l.TokenEnv)
 	}

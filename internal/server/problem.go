@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"rehearse/internal/access"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 )
@@ -23,6 +24,8 @@ type Problem struct {
 	Pointer *string `json:"pointer,omitempty"`
 	// Hint says what to do; it may be empty.
 	Hint string `json:"hint,omitempty"`
+	// Scope is the one that the sender's token lacks.
+	Scope access.Scope `json:"scope,omitempty"`
 
 	retryAfter time.Duration
 }
@@ -39,6 +42,8 @@ const (
 	codeMethod       = "method_not_allowed"
 	codeUnauthorized = "unauthorized"
 	codeForbidden    = "forbidden"
+	codeRate         = "rate_limited"
+	codeUnavailable  = "unavailable"
 	codeUpgrade      = "upgrade_required"
 	codeSlowBody     = "body_timeout"
 	codeBusy         = "conversation_busy"
@@ -54,6 +59,16 @@ const maxDetail = 1000
 
 func newProblem(status int, code, detail, hint string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Hint: hint}
+}
+
+// unavailable is the problem of a request that needs a store or queue that is away.
+func unavailable() *Problem {
+	return newProblem(http.StatusServiceUnavailable, codeUnavailable, "the store or the queue cannot be reached", "try again").after(5 * time.Second)
+}
+
+// stoppingProblem is the problem of a request that begins something while the server stops.
+func stoppingProblem() *Problem {
+	return newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping", "try again when it is back").after(5 * time.Second)
 }
 
 // at sets the pointer of the faulty member.

@@ -60,17 +60,21 @@ const runsPath = "/api/v1/runs"
 func NewRuns(c RunsConfig) *Runs {
 	c.Log = logOrDiscard(c.Log)
 	s := &Runs{RunsConfig: c}
-	one := runsPath + "/{run}"
-	s.routes = table{
-		runsPath:                  {http.MethodPost: s.answer(s.submit), http.MethodGet: s.answer(s.list)},
-		one:                       {http.MethodGet: s.answer(s.show), http.MethodDelete: s.answer(s.remove), http.MethodPost: s.answer(s.prune)},
-		one + "/{part}":           {http.MethodGet: s.answer(s.part), http.MethodPost: s.answer(s.cancel)},
-		one + "/results/{result}": {http.MethodGet: s.answer(s.result)},
-		"/api/v1/blobs/{sha256}":  {http.MethodPut: s.answer(s.putBlob), http.MethodHead: s.answer(s.hasBlob)},
-		"/api/v1/suites/validate": {http.MethodPost: s.answer(s.validate)},
-		"/api/v1/workers":         {http.MethodGet: s.answer(s.workers)},
-	}.handler()
+	s.routes = s.table().handler()
 	return s
+}
+
+func (s *Runs) table() table {
+	one := runsPath + "/{run}"
+	return table{
+		runsPath:                  {http.MethodPost: runs(s.answer(s.submit)), http.MethodGet: reads(s.answer(s.list))},
+		one:                       {http.MethodGet: reads(s.answer(s.show)), http.MethodDelete: admins(s.answer(s.remove)), http.MethodPost: admins(s.answer(s.prune))},
+		one + "/{part}":           {http.MethodGet: reads(s.answer(s.part)), http.MethodPost: runs(s.answer(s.cancel))},
+		one + "/results/{result}": {http.MethodGet: reads(s.answer(s.result))},
+		"/api/v1/blobs/{sha256}":  {http.MethodPut: runs(s.answer(s.putBlob)), http.MethodHead: runs(s.answer(s.hasBlob))},
+		"/api/v1/suites/validate": {http.MethodPost: runs(s.answer(s.validate))},
+		"/api/v1/workers":         {http.MethodGet: reads(s.answer(s.workers))},
+	}
 }
 
 // Beside serves the paths of runs and passes all others to next.
@@ -88,15 +92,14 @@ func (s *Runs) Beside(next http.Handler) http.Handler {
 
 // The codes of problems with runs.
 const (
-	codeSpec        = "invalid_spec"
-	codeQuery       = "invalid_request"
-	codeCursor      = "invalid_cursor"
-	codeFinished    = "run_finished"
-	codeUnfinished  = "run_unfinished"
-	codeMissing     = "missing_blobs"
-	codeHash        = "hash_mismatch"
-	codeQueueFull   = "queue_full"
-	codeUnavailable = "unavailable"
+	codeSpec       = "invalid_spec"
+	codeQuery      = "invalid_request"
+	codeCursor     = "invalid_cursor"
+	codeFinished   = "run_finished"
+	codeUnfinished = "run_unfinished"
+	codeMissing    = "missing_blobs"
+	codeHash       = "hash_mismatch"
+	codeQueueFull  = "queue_full"
 )
 
 // part answers with what a run has: its spec, results, events or a file.
@@ -165,7 +168,7 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		p.Problem = newProblem(http.StatusBadRequest, codeQuery, "the request names what cannot be", "")
 	case store.Away(err):
 		s.Log.ErrorContext(r.Context(), "the store of runs is away", "error", err)
-		p.Problem = newProblem(http.StatusServiceUnavailable, codeUnavailable, "the store or the queue cannot be reached", "try again").after(5 * time.Second)
+		p.Problem = unavailable()
 	default:
 		s.Log.ErrorContext(r.Context(), "a request failed", "at", r.Method+" "+r.URL.Path, "error", err)
 		p.Problem = problemOf(nil)

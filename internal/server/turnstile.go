@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,16 +18,17 @@ type turnstile struct {
 	log      *slog.Logger
 	places   gate
 	stopping chan struct{}
+	once     *sync.Once
 }
 
 func newTurnstile(log *slog.Logger, places int) turnstile {
-	return turnstile{log: log, places: make(gate, places), stopping: make(chan struct{})}
+	return turnstile{log: log, places: make(gate, places), stopping: make(chan struct{}), once: new(sync.Once)}
 }
 
 // pass takes a turn if there is room for one.
 func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 	if t.stopped() {
-		return newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping", "try again when it is back").after(5 * time.Second)
+		return stoppingProblem()
 	}
 	if !t.places.enter() {
 		return newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many turns are under way", "try again in a moment").after(time.Second)
@@ -41,8 +43,8 @@ func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 	return take()
 }
 
-// stop admits no more turns. Call it once.
-func (t *turnstile) stop() { close(t.stopping) }
+// stop admits no more turns. It may be called again.
+func (t *turnstile) stop() { t.once.Do(func() { close(t.stopping) }) }
 
 func (t *turnstile) stopped() bool {
 	select {

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// maxTokens bounds how many tokens a store keeps, since servers have all of them in memory.
+const maxTokens = 10_000
+
 // Token is a token of the API. The store never has the token itself, only its hash.
 type Token struct {
 	Name   string   `json:"name"`
@@ -22,10 +25,11 @@ type Token struct {
 // Expired reports whether the token counts no longer.
 func (t Token) Expired(now time.Time) bool { return t.ExpiresAt != nil && !now.Before(*t.ExpiresAt) }
 
-// HashToken returns the hash by which a token is kept and found.
+// HashToken returns the hash by which a token is kept.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// CreateToken keeps a token under its hash, and returns it with CreatedAt. It refuses a name that is taken with ErrExists.
+// CreateToken keeps a token under its hash, and returns it with CreatedAt. It refuses a name that is taken with ErrExists, and more than 10,000
+// tokens with ErrTooLarge.
 func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]byte) (Token, error) {
 	check := rowCheck{what: "token", id: token.Name}
 	check.key("name", token.Name)
@@ -45,6 +49,13 @@ func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]
 			return err
 		}
 		token.CreatedAt = now.UTC().Truncate(time.Microsecond)
+		var kept int64
+		if err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_tokens`, nil, func(row fleetRow) error { return row.Scan(&kept) }); err != nil {
+			return err
+		}
+		if kept >= maxTokens {
+			return f.fault("write a token to", "there is no room for another token", "remove those that are not used", ErrTooLarge)
+		}
 		body, err := json.Marshal(token)
 		if err != nil {
 			return err
@@ -62,27 +73,41 @@ func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]
 	return token, nil
 }
 
-func scanToken(row fleetRow) (t Token, err error) {
+func scanToken(row fleetRow) (Token, error) {
 	var body string
 	if err := row.Scan(&body); err != nil {
-		return t, err
+		return Token{}, err
 	}
+	return readToken(body)
+}
+
+func readToken(body string) (t Token, err error) {
 	if err = json.Unmarshal([]byte(body), &t); err != nil {
 		err = fmt.Errorf("a token in the store: %w", err)
 	}
 	return t, err
 }
 
-// TokenByHash returns the token with a hash, expired or not; without one the error is ErrUnknown.
-func (f *Fleet) TokenByHash(ctx context.Context, hash [sha256.Size]byte) (Token, error) {
-	found, err := list(ctx, f, "look for a token in", `SELECT body FROM exp.fleet_tokens WHERE hash = $1`, []any{hash[:]}, scanToken)
-	if err == nil && len(found) == 0 {
-		err = f.fault("look for a token in", "there is no such token", "make one: rehearse token add", ErrUnknown)
-	}
+// TokenHashes returns all tokens by their hashes, expired or not.
+func (f *Fleet) TokenHashes(ctx context.Context) (map[[sha256.Size]byte]Token, error) {
+	found := map[[sha256.Size]byte]Token{}
+	err := f.read(ctx, "read tokens from", `SELECT hash, body FROM exp.fleet_tokens LIMIT $1`, []any{int64(maxTokens)}, func(row fleetRow) error {
+		var hash []byte
+		var body string
+		if err := row.Scan(&hash, &body); err != nil {
+			return err
+		}
+		if len(hash) != sha256.Size {
+			return fmt.Errorf("a token in the store has a hash of %d bytes", len(hash))
+		}
+		t, err := readToken(body)
+		found[[sha256.Size]byte(hash)] = t
+		return err
+	})
 	if err != nil {
-		return Token{}, err
+		return nil, err
 	}
-	return found[0], nil
+	return found, nil
 }
 
 // Tokens returns a page of tokens in the byte order of their names.

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"rehearse/internal/access"
+)
+
+// route is a handler, and who may ask for it (service.md 3.1). Make it with reads, runs, tests or admins.
+type route struct {
+	scope access.Scope
+	// public is true for what visitors of websites may ask for, if the server lets them in.
+	public bool
+	handle http.HandlerFunc
+}
+
+func reads(h http.HandlerFunc) route { return route{scope: access.Read, handle: h} }
+
+func runs(h http.HandlerFunc) route { return route{scope: access.Run, handle: h} }
+
+func tests(h http.HandlerFunc) route { return route{scope: access.Test, handle: h} }
+
+func admins(h http.HandlerFunc) route { return route{scope: access.Admin, handle: h} }
+
+// orPublic opens a route to visitors, too.
+func (r route) orPublic() route {
+	r.public = true
+	return r
+}
+
+// ServeHTTP answers those who have the scope. Front has found out who asks.
+func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if access.Of(req.Context()).Allows(r.scope) {
+		r.handle(w, req)
+		return
+	}
+	p := newProblem(http.StatusForbidden, codeForbidden, "the token does not have the scope "+string(r.scope),
+		"send a token with this scope; `rehearse token add --scope "+string(r.scope)+"` makes one")
+	p.Scope = r.scope
+	writeProblem(w, p)
+}
+
+// table maps paths and methods to routes.
+type table map[string]map[string]route
+
+// handler answers other methods with 405 and other paths with 404, both as problem documents.
+func (t table) handler() *http.ServeMux {
+	mux := http.NewServeMux()
+	for path, methods := range t {
+		allowed := make([]string, 0, len(methods))
+		for method, handle := range methods {
+			allowed = append(allowed, method)
+			mux.Handle(method+" "+path, handle)
+		}
+		slices.Sort(allowed)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
+				"use "+strings.Join(allowed, " or ")))
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail),
+			"`rehearse serve --help` says what is"))
+	})
+	return mux
+}
