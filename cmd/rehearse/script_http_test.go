@@ -33,17 +33,44 @@ func call(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: http STATUS METHOD URL [FILE] [NAME:VALUE…]")
 	}
+	status, answer := ask(ts, args[1:])
+	_, err := ts.Stdout().Write(answer)
+	ts.Check(err)
+	if status != args[0] {
+		ts.Fatalf("status %s, want %s: %s", status, args[0], answer)
+	}
+}
+
+// becomes sends a request until its answer has the status.
+func becomes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: becomes STATUS METHOD URL [FILE] [NAME:VALUE…]")
+	}
+	for range 600 { // a minute
+		if status, _ := ask(ts, args[1:]); status == args[0] {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("the answer never had the status %s", args[0])
+}
+
+// ask sends a request METHOD URL [FILE] [NAME:VALUE…]. Of @FILE in a value, the content of the file is sent.
+func ask(ts *testscript.TestScript, args []string) (status string, answer []byte) {
 	var body io.Reader
-	headers := args[3:]
+	headers := args[2:]
 	if len(headers) > 0 && !strings.Contains(headers[0], ":") {
 		body = strings.NewReader(ts.ReadFile(headers[0]))
 		headers = headers[1:]
 	}
-	request, err := http.NewRequest(args[1], args[2], body)
+	request, err := http.NewRequest(args[0], args[1], body)
 	ts.Check(err)
 	request.Header.Set("Content-Type", "application/json")
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ":")
+		if before, file, ok := strings.Cut(value, "@"); ok {
+			value = before + strings.TrimSpace(ts.ReadFile(file))
+		}
 		request.Header.Set(name, value)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
@@ -53,11 +80,7 @@ func call(ts *testscript.TestScript, neg bool, args []string) {
 	if at := response.Header.Get("Location"); at != "" {
 		ts.Setenv("LOCATION", at)
 	}
-	answer, err := io.ReadAll(response.Body)
+	answer, err = io.ReadAll(response.Body)
 	ts.Check(err)
-	_, err = ts.Stdout().Write(answer)
-	ts.Check(err)
-	if status := strconv.Itoa(response.StatusCode); status != args[0] {
-		ts.Fatalf("status %s, want %s: %s", status, args[0], answer)
-	}
+	return strconv.Itoa(response.StatusCode), answer
 }

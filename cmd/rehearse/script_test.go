@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 //	requests FILE           writes the bodies of the requests that it has had since, one JSON object a line, keys sorted
 //	listening FILE          waits until a server that was started in the background has written its address there; sets $SERVER
 //	http STATUS METHOD URL [FILE] [NAME:VALUE…]  sends a file as JSON and prints the answer, whose status it compares
+//	becomes STATUS METHOD URL …  sends the same until the answer has the status
 //	jsonl FILE PATH…        prints the values at the paths (a.b.0) of each line of a JSON Lines file, separated by a blank
 //	json FILE PATH          prints the value at the path of a JSON file
 //	servers                 starts two servers, $AGENT and $JUDGE, which note the model and the key of each request
@@ -65,7 +66,7 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
-			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "langfuse": scriptLangfuse(t),
+			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
 			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM,
 		},

@@ -120,7 +120,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer logged(log, served.Close)
-	running, err := f.runs.serve(ctx, env, log, f.store)
+	running, err := f.runs.serve(ctx, env, log, s.RunsStore(f.store, f.runs.data))
 	if err != nil {
 		return outcome(err)
 	}
@@ -144,6 +144,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 			}
 		},
 		Stopping: func() {
+			agents.Stop()
 			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n", f.grace)
 		},
 	})
@@ -167,7 +168,7 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 		return nil, err
 	}
 	c := server.AgentsConfig{
-		Log: log, Now: env.Now, Access: tokens, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		Log: log, Now: env.Now, Access: tokens, Tokens: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
 		MaxTurns: f.maxTurns,
 	}
 	c = c.OfServed(served)

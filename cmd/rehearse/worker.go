@@ -68,7 +68,7 @@ func (f *runsFlags) serve(ctx context.Context, env *Env, log *slog.Logger, store
 		return nil, err
 	}
 	o := f.options(env, log)
-	o.Store = cmp.Or(store, env.Getenv("REHEARSE_STORE"))
+	o.Store = store
 	return service.Serve(ctx, o)
 }
 

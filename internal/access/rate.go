@@ -46,8 +46,7 @@ func (r *Rate) Take(sender string) time.Duration {
 	case len(r.buckets) < maxBuckets || r.sweep(now):
 		b = bucket{2 * r.perSecond, now}
 	default:
-		wait := r.rest.take(now, r.perSecond)
-		return wait
+		return r.rest.take(now, r.perSecond)
 	}
 	wait := b.take(now, r.perSecond)
 	r.buckets[sender] = b
@@ -56,7 +55,7 @@ func (r *Rate) Take(sender string) time.Duration {
 
 // take takes one request out of a bucket, which fills up with time. A bucket that was never used is full.
 func (b *bucket) take(now time.Time, perSecond float64) time.Duration {
-	b.left = min(2*perSecond, b.left+now.Sub(b.at).Seconds()*perSecond)
+	b.left = min(2*perSecond, b.left+max(0, now.Sub(b.at).Seconds())*perSecond)
 	b.at = now
 	if b.left < 1 {
 		return time.Duration((1 - b.left) / perSecond * float64(time.Second))

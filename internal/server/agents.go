@@ -20,6 +20,8 @@ type AgentsConfig struct {
 	Events EventLog
 	// Runs leads runs; nil means that the server leads none.
 	Runs *Runs
+	// Tokens keeps the tokens of Access; nil means that they cannot be changed here.
+	Tokens access.Keeper
 	// Healthy is FrontConfig.Healthy.
 	Healthy func() error
 	// Log gets a line for each turn, without its text; nil discards it.
@@ -42,11 +44,12 @@ type Agents struct {
 	http.Handler
 	flows *Flows
 	chats *Chats // nil without
+	runs  *Runs  // nil without
 }
 
 // NewAgents returns a server of agents. It returns an error for an invalid origin.
 func NewAgents(c AgentsConfig) (*Agents, error) {
-	a := &Agents{}
+	a := &Agents{runs: c.Runs}
 	if c.Bot != nil {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
@@ -63,6 +66,9 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Runs != nil {
 		inside = c.Runs.Beside(inside)
 	}
+	if c.Tokens != nil {
+		inside = NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log}).Beside(inside)
+	}
 	front := FrontConfig{
 		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
 		Stopping: a.flows.stopped,
@@ -76,11 +82,26 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	return a, nil
 }
 
-// Drain stops taking turns and waits for those under way, until ctx ends. Call it once.
+// Stop refuses new turns and runs, and makes /healthz say so.
+func (a *Agents) Stop() {
+	a.flows.stop()
+	if a.chats != nil {
+		a.chats.stop()
+	}
+	if a.runs != nil {
+		a.runs.Stop()
+	}
+}
+
+// Drain is Stop, and waits for the turns under way, until ctx ends. Then it ends the streams of runs, which no longer go on here. Call it once.
 func (a *Agents) Drain(ctx context.Context) error {
+	a.Stop()
 	err := a.flows.Drain(ctx)
 	if a.chats != nil {
 		err = errors.Join(err, a.chats.Drain(ctx))
+	}
+	if a.runs != nil {
+		a.runs.End()
 	}
 	return err
 }

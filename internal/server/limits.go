@@ -16,7 +16,7 @@ import (
 // maxContext bounds the body of a turn: flow-engine.md 3.8.
 const maxContext = 4 << 20
 
-// Time limits for sending a body and for taking an answer. The time of a turn is limited elsewhere.
+// Time limits for sending head and body together, and for taking an answer. The time of a turn is limited elsewhere.
 const (
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
@@ -36,9 +36,12 @@ func (g gate) enter() bool {
 
 func (g gate) leave() { <-g }
 
-// drain takes every place itself and thereby waits until all have left.
+// drain takes every place itself and thereby waits until all have left. If all have, it does not matter that ctx has ended.
 func (g gate) drain(ctx context.Context) error {
 	for range cap(g) {
+		if g.enter() {
+			continue
+		}
 		select {
 		case g <- struct{}{}:
 		case <-ctx.Done():
@@ -62,9 +65,8 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten
 	return readUpTo(w, r, megabytes, shorten)
 }
 
-// readUpTo reads a body of any media type.
+// readUpTo reads a body of any media type. Listening limits its time.
 func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // fails for a recorder in a test
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(megabytes)<<20))
 	switch {
 	case err == nil:

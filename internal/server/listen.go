@@ -35,6 +35,9 @@ type Listening struct {
 // ErrGivenUp says that requests in flight had no time to finish.
 var ErrGivenUp = errors.New("turns in flight were given up")
 
+// lastAnswers is how long the last answers may take whose work has used up the grace period.
+const lastAnswers = time.Second
+
 // Serve serves a handler until a signal or the end of ctx, with a time limit for headers and bodies. The context of requests ends when they are
 // given up. An address that cannot be meant is source.Invalid.
 func Serve(ctx context.Context, handler http.Handler, l Listening) error {
@@ -44,15 +47,8 @@ func Serve(ctx context.Context, handler http.Handler, l Listening) error {
 	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return working },
-		ErrorLog:          slog.NewLogLogger(logOrDiscard(l.Log).Handler(), slog.LevelWarn),
-	}
+	s := l.server(handler)
+	s.BaseContext = func(net.Listener) context.Context { return working }
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(listener) }()
 	if l.Opened != nil {
@@ -74,39 +70,58 @@ func Serve(ctx context.Context, handler http.Handler, l Listening) error {
 	return nil
 }
 
+// server returns a server with time limits for heads and bodies. Handlers limit the time for taking an answer: a stream may go on for long.
+func (l *Listening) server(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:        handler,
+		ReadTimeout:    readTimeout,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(logOrDiscard(l.Log).Handler(), slog.LevelWarn),
+	}
+}
+
 // finish lets requests in flight finish within the grace period, or until a second signal; cancel gives up what is left. It reports whether all
 // of them finished.
 func (l *Listening) finish(s *http.Server, cancel context.CancelFunc) (complete bool) {
 	if l.Stopping != nil {
 		l.Stopping()
 	}
-	within, done := context.WithTimeout(context.Background(), l.Grace)
-	defer done()
+	given, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
 		select {
 		case <-l.Stop:
-			done()
+			giveUp()
 		case <-finished:
 		}
 	}()
-	drained := make(chan error, 1)
-	go func() {
-		if l.Drain == nil {
-			drained <- nil
-			return
-		}
-		drained <- l.Drain(within)
-	}()
-	err := s.Shutdown(within)
-	if complete = errors.Join(err, <-drained) == nil; !complete {
+	if complete = l.ends(given, s); !complete {
 		cancel()
 		_ = s.Close() // whoever still holds on has had the time to finish
 	}
 	close(finished)
 	<-watched
 	return complete
+}
+
+// ends waits for work under way and then for answers that are still sent; it reports whether all of them ended. Until the work has ended the server
+// listens on, so that it can say that it is stopping.
+func (l *Listening) ends(given context.Context, s *http.Server) bool {
+	until := time.Now().Add(l.Grace)
+	if l.Drain != nil {
+		within, done := context.WithDeadline(given, until)
+		err := l.Drain(within)
+		done()
+		if err != nil {
+			return false
+		}
+	}
+	within, done := context.WithTimeout(given, max(time.Until(until), lastAnswers))
+	defer done()
+	return s.Shutdown(within) == nil
 }
 
 // open opens the port. Only programs of this machine may come in without a token.

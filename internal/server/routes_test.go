@@ -43,6 +43,9 @@ test  POST /api/v1/events/batch
 test  POST /execute
 test  POST /internal/agent/test
 admin DELETE /api/v1/runs/{run}
+admin DELETE /api/v1/tokens/{name}
+admin GET /api/v1/tokens
+admin POST /api/v1/tokens
 admin POST /api/v1/runs/{run}
 `
 
@@ -55,7 +58,7 @@ var opened = map[access.Scope][]access.Scope{
 // allTables are the tables of all rooms of a server.
 func allTables() []table {
 	chats := &Chats{}
-	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), chats.visitorTable(), chats.testerTable()}
+	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), chats.visitorTable(), chats.testerTable()}
 }
 
 // TestScopes walks every route with a token of every scope, and holds the routes to the table of the page.

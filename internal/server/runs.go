@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"rehearse/internal/fleet"
@@ -46,6 +48,10 @@ type RunsConfig struct {
 type Runs struct {
 	RunsConfig
 	routes http.Handler
+	// stopping is true once no more runs are taken; ended is closed when no more events come.
+	stopping atomic.Bool
+	ended    chan struct{}
+	ending   sync.Once
 }
 
 // The limits of bodies, in megabytes.
@@ -59,10 +65,16 @@ const runsPath = "/api/v1/runs"
 // NewRuns returns a server of runs.
 func NewRuns(c RunsConfig) *Runs {
 	c.Log = logOrDiscard(c.Log)
-	s := &Runs{RunsConfig: c}
+	s := &Runs{RunsConfig: c, ended: make(chan struct{})}
 	s.routes = s.table().handler()
 	return s
 }
+
+// Stop takes no more runs.
+func (s *Runs) Stop() { s.stopping.Store(true) }
+
+// End ends the streams of events. Their readers go on with another server, or after the next start.
+func (s *Runs) End() { s.ending.Do(func() { close(s.ended) }) }
 
 func (s *Runs) table() table {
 	one := runsPath + "/{run}"
@@ -195,6 +207,9 @@ func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err er
 }
 
 func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
+	if s.stopping.Load() {
+		return stoppingProblem()
+	}
 	spec, err := readSpec(w, r)
 	if err != nil {
 		return err

@@ -78,6 +78,8 @@ func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
 				if !write("event: turn\ndata: " + turn + "\n\n") {
 					return nil
 				}
+			case <-s.ended:
+				return nil
 			case <-r.Context().Done():
 				return nil
 			}

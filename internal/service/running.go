@@ -25,7 +25,7 @@ import (
 type Options struct {
 	// Data is the folder of a server: its store, its NATS and what it needs of the runs that it leads.
 	Data string
-	// Store is where runs are kept, sqlite:PATH or postgres://…; empty is a file in Data.
+	// Store is where runs are kept, sqlite:PATH or postgres://….
 	Store string
 	// NATS is an address of NATS; empty starts an embedded server, which listens at Listen, if that is not empty. Token is the password of either.
 	NATS, Listen, Token string
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, closeStore, err := setup.OpenRuns(ctx, cmp.Or(o.Store, "sqlite:"+filepath.Join(o.Data, "rehearse.db")))
+	runs, closeStore, err := setup.OpenRuns(ctx, o.Store)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

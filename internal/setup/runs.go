@@ -1,7 +1,12 @@
 package setup
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"rehearse/internal/source"
 	"rehearse/internal/store"
@@ -26,4 +31,24 @@ func OpenRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 		return nil, nil, err
 	}
 	return s.Fleet(), s.Close, nil
+}
+
+// RunsStore returns the address of the store in which servers of this folder keep runs and tokens: the one named, else that of REHEARSE_STORE, else
+// the configured one, else a file in dir, the folder of a server's data.
+func (s *Setup) RunsStore(named, dir string) string {
+	environment := ""
+	if s.LookupEnv != nil {
+		environment, _ = s.LookupEnv("REHEARSE_STORE")
+	}
+	return cmp.Or(named, environment, s.config.Store, "sqlite:"+filepath.Join(dir, "rehearse.db"))
+}
+
+// FindRuns is OpenRuns, but refuses the file of a store that is not there: opening would make an empty one.
+func FindRuns(ctx context.Context, address string) (runs *store.Fleet, close func() error, err error) {
+	if path, _ := SQLitePath(address); path != "" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, source.Invalid("there is no store %s: name the one of the server with --store", text.Address(address))
+		}
+	}
+	return OpenRuns(ctx, address)
 }
