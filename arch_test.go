@@ -30,7 +30,7 @@ var floors = [][]string{
 	},
 	{"setup"},
 	{"evaluation", "classify", "probe", "worker", "service", "client"},
-	{"server"},
+	{"server", "server/servertest"},
 	{"cmd/rehearse"},
 }
 

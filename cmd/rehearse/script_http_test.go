@@ -6,10 +6,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"rehearse/internal/server/servertest"
 )
+
+// describedAnswers knows what answers the API has, by its own document.
+var describedAnswers = sync.OnceValues(servertest.New)
 
 // listening waits for the line that a server prints.
 func listening(ts *testscript.TestScript, neg bool, args []string) {
@@ -82,5 +88,10 @@ func ask(ts *testscript.TestScript, args []string) (status string, answer []byte
 	}
 	answer, err = io.ReadAll(response.Body)
 	ts.Check(err)
+	if server := ts.Getenv("SERVER"); server != "" && strings.HasPrefix(args[1], server+"/") {
+		documented, err := describedAnswers()
+		ts.Check(err)
+		ts.Check(documented.Check(args[0], request.URL.Path, response.StatusCode, response.Header, answer))
+	}
 	return strconv.Itoa(response.StatusCode), answer
 }

@@ -168,7 +168,8 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 		return nil, err
 	}
 	c := server.AgentsConfig{
-		Log: log, Now: env.Now, Access: tokens, Tokens: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		Version: version(),
+		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
 		MaxTurns: f.maxTurns,
 	}
 	c = c.OfServed(served)

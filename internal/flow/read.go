@@ -18,6 +18,15 @@ import (
 //go:embed schema/execution_context.schema.json
 var contextSchema []byte
 
+//go:embed schema/execution_result.schema.json
+var resultSchema []byte
+
+// ContextSchema returns the published JSON Schema of a Context. It must not be changed.
+func ContextSchema() []byte { return contextSchema }
+
+// ResultSchema returns the published JSON Schema of a Result. It must not be changed.
+func ResultSchema() []byte { return resultSchema }
+
 var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(contextSchema))
 	if err != nil {

@@ -22,6 +22,8 @@ type AgentsConfig struct {
 	Runs *Runs
 	// Tokens keeps the tokens of Access; nil means that they cannot be changed here.
 	Tokens access.Keeper
+	// Version is the program's.
+	Version string
 	// Healthy is FrontConfig.Healthy.
 	Healthy func() error
 	// Log gets a line for each turn, without its text; nil discards it.
@@ -60,15 +62,26 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	}
 	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
 	var inside http.Handler = a.flows
+	served := []table{a.flows.table()}
 	if c.Events != nil {
-		inside = NewEvents(EventsConfig{Store: c.Events, Log: c.Log}).Beside(inside)
+		events := NewEvents(EventsConfig{Store: c.Events, Log: c.Log})
+		inside, served = events.Beside(inside), append(served, events.table())
 	}
 	if c.Runs != nil {
-		inside = c.Runs.Beside(inside)
+		inside, served = c.Runs.Beside(inside), append(served, c.Runs.table())
 	}
 	if c.Tokens != nil {
-		inside = NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log}).Beside(inside)
+		tokens := NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
+		inside, served = tokens.Beside(inside), append(served, tokens.table())
 	}
+	if a.chats != nil {
+		served = append(served, a.chats.visitorTable(), a.chats.testerTable())
+	}
+	described, err := newDocs(c.Version, served...)
+	if err != nil {
+		return nil, err
+	}
+	inside = described.Beside(inside)
 	front := FrontConfig{
 		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
 		Stopping: a.flows.stopped,

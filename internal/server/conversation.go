@@ -31,7 +31,7 @@ func (s *Flows) beginConversation(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusCreated, "application/json", opening(c))
 }
 
-// say is POST /api/v1/conversations/{id}/messages: one turn.
+// say is POST /api/v1/conversations/{conversation_id}/messages: one turn.
 func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 	body, err := readJSONBody(w, r)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (any, error) {
-		reply, err := s.converse(ctx, r.PathValue("id"), message, sink)
+		reply, err := s.converse(ctx, r.PathValue("conversation_id"), message, sink)
 		if err != nil {
 			return nil, err
 		}
@@ -76,9 +76,9 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 	return replyOf(c, result), nil
 }
 
-// showConversation is GET /api/v1/conversations/{id}.
+// showConversation is GET /api/v1/conversations/{conversation_id}.
 func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.look(r.PathValue("id"))
+	c, err := s.conversations.look(r.PathValue("conversation_id"))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -86,9 +86,9 @@ func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, "application/json", transcript(&c))
 }
 
-// resetConversation is POST /api/v1/conversations/{id}/reset: back to how the conversation began.
+// resetConversation is POST /api/v1/conversations/{conversation_id}/reset: back to how the conversation began.
 func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.hold(r.PathValue("id"))
+	c, err := s.conversations.hold(r.PathValue("conversation_id"))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -103,9 +103,9 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, "application/json", opening(c))
 }
 
-// endConversation is DELETE /api/v1/conversations/{id}.
+// endConversation is DELETE /api/v1/conversations/{conversation_id}.
 func (s *Flows) endConversation(w http.ResponseWriter, r *http.Request) {
-	if err := s.conversations.remove(r.PathValue("id")); err != nil {
+	if err := s.conversations.remove(r.PathValue("conversation_id")); err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}

@@ -66,9 +66,9 @@ type optionView struct {
 	Rule bool    `json:"rule,omitempty"`
 }
 
-// showFlow is GET /api/v1/flows/{id}.
+// showFlow is GET /api/v1/flows/{flow_id}.
 func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
-	f, err := s.Library.Find(r.PathValue("id"))
+	f, err := s.Library.Find(r.PathValue("flow_id"))
 	if err != nil {
 		p := problemOf(err)
 		p.Pointer = nil // the request has no body

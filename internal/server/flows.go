@@ -62,14 +62,14 @@ func NewFlows(c FlowsConfig) *Flows {
 
 func (s *Flows) table() table {
 	return table{
-		"/execute":                            {http.MethodPost: tests(s.execute)},
-		"/internal/agent/test":                {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
-		"/api/v1/flows":                       {http.MethodGet: reads(s.listFlows)},
-		"/api/v1/flows/{id}":                  {http.MethodGet: reads(s.showFlow)},
-		"/api/v1/conversations":               {http.MethodPost: tests(s.beginConversation)},
-		"/api/v1/conversations/{id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},
-		"/api/v1/conversations/{id}/messages": {http.MethodPost: tests(s.say)},
-		"/api/v1/conversations/{id}/reset":    {http.MethodPost: tests(s.resetConversation)},
+		"/execute":                                         {http.MethodPost: tests(s.execute)},
+		"/internal/agent/test":                             {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
+		"/api/v1/flows":                                    {http.MethodGet: reads(s.listFlows)},
+		"/api/v1/flows/{flow_id}":                          {http.MethodGet: reads(s.showFlow)},
+		"/api/v1/conversations":                            {http.MethodPost: tests(s.beginConversation)},
+		"/api/v1/conversations/{conversation_id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},
+		"/api/v1/conversations/{conversation_id}/messages": {http.MethodPost: tests(s.say)},
+		"/api/v1/conversations/{conversation_id}/reset":    {http.MethodPost: tests(s.resetConversation)},
 	}
 }
 

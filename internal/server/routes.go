@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"rehearse/internal/access"
@@ -45,25 +44,40 @@ func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // table maps paths and methods to routes.
 type table map[string]map[string]route
 
+// methods are those that a path may be asked with.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
 // handler answers other methods with 405 and other paths with 404, both as problem documents.
 func (t table) handler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, methods := range t {
-		allowed := make([]string, 0, len(methods))
 		for method, handle := range methods {
-			allowed = append(allowed, method)
 			mux.Handle(method+" "+path, handle)
 		}
-		slices.Sort(allowed)
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if allowed := allowedAt(mux, r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
 				"use "+strings.Join(allowed, " or ")))
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			return
+		}
 		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail),
-			"`rehearse serve --help` says what is"))
+			"GET "+documentPath+" says what is"))
 	})
 	return mux
+}
+
+// allowedAt returns the methods with which the path of a request is served.
+func allowedAt(mux *http.ServeMux, r *http.Request) (allowed []string) {
+	for _, method := range methods {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && (method != http.MethodHead || strings.HasPrefix(pattern, method)) {
+			allowed = append(allowed, method)
+		}
+	}
+	return allowed
 }

@@ -13,40 +13,45 @@ import (
 
 // scopes has the scope of each route (service.md 3.1); + marks what --public opens.
 const scopes = `
+read  GET /docs
+read  GET /openapi.json
 read  GET /api/v1/flows
-read  GET /api/v1/flows/{id}
+read  GET /api/v1/flows/{flow_id}
 read  GET /api/v1/runs
-read  GET /api/v1/runs/{run}
-read  GET /api/v1/runs/{run}/results/{result}
-read  GET /api/v1/runs/{run}/{part}
+read  GET /api/v1/runs/{run_id}
+read  GET /api/v1/runs/{run_id}/events
+read  GET /api/v1/runs/{run_id}/results
+read  GET /api/v1/runs/{run_id}/results/{result_id}
+read  GET /api/v1/runs/{run_id}/spec
+read  GET /api/v1/runs/{run_id}/{file}
 read  GET /api/v1/workers
 read+ GET /chat.js
 read+ GET /chat/assets/{file}
 read+ GET /chat/{site_name}
 run   HEAD /api/v1/blobs/{sha256}
 run   POST /api/v1/runs
-run   POST /api/v1/runs/{run}/{part}
+run   POST /api/v1/runs/{run_id}/cancel
 run   POST /api/v1/suites/validate
 run   PUT /api/v1/blobs/{sha256}
-test  DELETE /api/v1/conversations/{id}
+test  DELETE /api/v1/conversations/{conversation_id}
 test  GET /api/v1/chat/{site_name}/{session_id}/state
-test  GET /api/v1/conversations/{id}
+test  GET /api/v1/conversations/{conversation_id}
 test  GET /internal/agent/test
 test+ OPTIONS /api/v1/chat
 test  PATCH /api/v1/chat/{site_name}/{session_id}/state
 test+ POST /api/v1/chat
 test  POST /api/v1/conversations
-test  POST /api/v1/conversations/{id}/messages
-test  POST /api/v1/conversations/{id}/reset
+test  POST /api/v1/conversations/{conversation_id}/messages
+test  POST /api/v1/conversations/{conversation_id}/reset
 test  POST /api/v1/events
 test  POST /api/v1/events/batch
 test  POST /execute
 test  POST /internal/agent/test
-admin DELETE /api/v1/runs/{run}
+admin DELETE /api/v1/runs/{run_id}
 admin DELETE /api/v1/tokens/{name}
 admin GET /api/v1/tokens
 admin POST /api/v1/tokens
-admin POST /api/v1/runs/{run}
+admin POST /api/v1/runs/prune
 `
 
 // opened are the scopes that a token of one scope opens.
@@ -58,7 +63,7 @@ var opened = map[access.Scope][]access.Scope{
 // allTables are the tables of all rooms of a server.
 func allTables() []table {
 	chats := &Chats{}
-	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), chats.visitorTable(), chats.testerTable()}
+	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&docs{}).table(), chats.visitorTable(), chats.testerTable()}
 }
 
 // TestScopes walks every route with a token of every scope, and holds the routes to the table of the page.

@@ -77,15 +77,20 @@ func (s *Runs) Stop() { s.stopping.Store(true) }
 func (s *Runs) End() { s.ending.Do(func() { close(s.ended) }) }
 
 func (s *Runs) table() table {
-	one := runsPath + "/{run}"
+	one := runsPath + "/{run_id}"
 	return table{
-		runsPath:                  {http.MethodPost: runs(s.answer(s.submit)), http.MethodGet: reads(s.answer(s.list))},
-		one:                       {http.MethodGet: reads(s.answer(s.show)), http.MethodDelete: admins(s.answer(s.remove)), http.MethodPost: admins(s.answer(s.prune))},
-		one + "/{part}":           {http.MethodGet: reads(s.answer(s.part)), http.MethodPost: runs(s.answer(s.cancel))},
-		one + "/results/{result}": {http.MethodGet: reads(s.answer(s.result))},
-		"/api/v1/blobs/{sha256}":  {http.MethodPut: runs(s.answer(s.putBlob)), http.MethodHead: runs(s.answer(s.hasBlob))},
-		"/api/v1/suites/validate": {http.MethodPost: runs(s.answer(s.validate))},
-		"/api/v1/workers":         {http.MethodGet: reads(s.answer(s.workers))},
+		runsPath:                     {http.MethodPost: runs(s.answer(s.submit)), http.MethodGet: reads(s.answer(s.list))},
+		runsPath + "/prune":          {http.MethodPost: admins(s.answer(s.prune))},
+		one:                          {http.MethodGet: reads(s.answer(s.show)), http.MethodDelete: admins(s.answer(s.remove))},
+		one + "/cancel":              {http.MethodPost: runs(s.answer(s.cancel))},
+		one + "/spec":                {http.MethodGet: reads(s.answer(s.spec))},
+		one + "/events":              {http.MethodGet: reads(s.answer(s.events))},
+		one + "/results":             {http.MethodGet: reads(s.answer(s.results))},
+		one + "/results/{result_id}": {http.MethodGet: reads(s.answer(s.result))},
+		one + "/{file}":              {http.MethodGet: reads(s.answer(s.file))},
+		"/api/v1/blobs/{sha256}":     {http.MethodPut: runs(s.answer(s.putBlob)), http.MethodHead: runs(s.answer(s.hasBlob))},
+		"/api/v1/suites/validate":    {http.MethodPost: runs(s.answer(s.validate))},
+		"/api/v1/workers":            {http.MethodGet: reads(s.answer(s.workers))},
 	}
 }
 
@@ -113,27 +118,6 @@ const (
 	codeHash       = "hash_mismatch"
 	codeQueueFull  = "queue_full"
 )
-
-// part answers with what a run has: its spec, results, events or a file.
-func (s *Runs) part(w http.ResponseWriter, r *http.Request) error {
-	switch r.PathValue("part") {
-	case "spec":
-		return s.spec(w, r)
-	case "results":
-		return s.results(w, r)
-	case "events":
-		return s.events(w, r)
-	}
-	return s.file(w, r)
-}
-
-// only refuses a path that is served for other methods alone.
-func only(r *http.Request, name, served string) error {
-	if r.PathValue(name) == served {
-		return nil
-	}
-	return newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail), "use GET")
-}
 
 func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -276,7 +260,7 @@ func (s *Runs) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Runs) show(w http.ResponseWriter, r *http.Request) error {
-	run, err := s.Store.Run(r.Context(), r.PathValue("run"))
+	run, err := s.Store.Run(r.Context(), r.PathValue("run_id"))
 	if err != nil {
 		return err
 	}
@@ -286,7 +270,7 @@ func (s *Runs) show(w http.ResponseWriter, r *http.Request) error {
 
 // spec answers with the RunSpec, its files by their hashes.
 func (s *Runs) spec(w http.ResponseWriter, r *http.Request) error {
-	data, err := s.Store.Spec(r.Context(), r.PathValue("run"))
+	data, err := s.Store.Spec(r.Context(), r.PathValue("run_id"))
 	if err != nil {
 		return err
 	}
@@ -302,10 +286,7 @@ func (s *Runs) spec(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Runs) cancel(w http.ResponseWriter, r *http.Request) error {
-	if err := only(r, "part", "cancel"); err != nil {
-		return err
-	}
-	run, err := s.Leader.Cancel(r.Context(), r.PathValue("run"))
+	run, err := s.Leader.Cancel(r.Context(), r.PathValue("run_id"))
 	if err != nil {
 		return err
 	}
@@ -314,7 +295,7 @@ func (s *Runs) cancel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Store.DeleteRun(r.Context(), r.PathValue("run")); err != nil {
+	if err := s.Store.DeleteRun(r.Context(), r.PathValue("run_id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -323,9 +304,6 @@ func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
 
 // prune deletes finished runs that neither limit keeps.
 func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
-	if err := only(r, "run", "prune"); err != nil {
-		return err
-	}
 	body, err := readJSONUpTo(w, r, 1, "send one JSON object")
 	if err != nil {
 		return err

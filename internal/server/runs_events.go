@@ -21,7 +21,7 @@ const (
 
 // events plays the events of a run from the store, and goes on until its end.
 func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("run")
+	id := r.PathValue("run_id")
 	after, err := lastEvent(r)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (s *Runs) results(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := r.PathValue("run")
+	id := r.PathValue("run_id")
 	if accepts(r, "application/x-ndjson") {
 		return s.lines(w, r, id, filter)
 	}
@@ -94,7 +94,7 @@ func (s *Runs) lines(w http.ResponseWriter, r *http.Request, id string, filter s
 }
 
 func (s *Runs) result(w http.ResponseWriter, r *http.Request) error {
-	found, err := s.Store.Result(r.Context(), r.PathValue("run"), r.PathValue("result"))
+	found, err := s.Store.Result(r.Context(), r.PathValue("run_id"), r.PathValue("result_id"))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ var runFiles = map[string]string{
 
 // file answers with a file of a run that has ended.
 func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
-	id, name := r.PathValue("run"), r.PathValue("part")
+	id, name := r.PathValue("run_id"), r.PathValue("file")
 	media, known := runFiles[name]
 	run, err := s.Store.Run(r.Context(), id)
 	if err != nil {

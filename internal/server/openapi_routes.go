@@ -1,0 +1,155 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/flow"
+	"rehearse/internal/result"
+	"rehearse/internal/runspec"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// operations documents every route. A test holds it against the tables.
+func operations() map[string]operation {
+	all := map[string]operation{}
+	for _, part := range []map[string]operation{runOperations(), flowOperations(), chatOperations(), otherOperations()} {
+		for name, o := range part {
+			all[name] = o
+		}
+	}
+	return all
+}
+
+// anyObject is the schema of an object whose members are told elsewhere.
+var anyObject = json.RawMessage(`{"type": "object"}`)
+
+// paged are the parameters of every list.
+func paged(others ...parameter) []parameter {
+	return append(others, parameter{"limit", "the most that the page has: 100, at most 1000"}, parameter{"cursor", "next_cursor of the page before"})
+}
+
+// What answers hold that have no type of their own.
+type (
+	validation struct {
+		Valid  bool            `json:"valid"`
+		Errors source.Problems `json:"errors"`
+	}
+	pruning struct {
+		OlderThan *runspec.Duration `json:"older_than,omitempty"`
+		Keep      *int              `json:"keep,omitempty"`
+	}
+	pruned struct {
+		Pruned int `json:"pruned"`
+	}
+	keptBlob struct {
+		SHA256 string `json:"sha256"`
+		Bytes  int    `json:"bytes"`
+	}
+	flowsView struct {
+		Flows []flowSummary `json:"flows"`
+	}
+)
+
+func runOperations() map[string]operation {
+	one := runsPath + "/{run_id}"
+	results := []parameter{
+		{"verdict", "pass, fail, error or skip"}, {"code", "a failure code"}, {"suite", ""}, {"test_id", ""}, {"target", ""}, {"trial", ""},
+		{"q", "text in the transcript"},
+	}
+	return map[string]operation{
+		"POST " + runsPath: {
+			summary: "Submit a run", body: runspec.Spec{}, answers: []answer{gives(http.StatusCreated, store.Run{}), gives(http.StatusOK, store.Run{})},
+			headers: []parameter{{"Idempotency-Key", "the same key within 24 hours gives the same run"}},
+		},
+		"GET " + runsPath: {
+			summary: "List runs, the newest first", answers: []answer{gives(http.StatusOK, store.Page[store.Run]{})},
+			query: paged(parameter{"status", ""}, parameter{"name", ""}, parameter{"suite", ""}, parameter{"target", ""}, parameter{"schedule", ""},
+				parameter{"label", "k:v"}, parameter{"since", "a time"}, parameter{"until", "a time"}),
+		},
+		"POST " + runsPath + "/prune": {summary: "Delete old runs", body: pruning{}, answers: []answer{gives(http.StatusOK, pruned{})}},
+		"GET " + one:                  {summary: "A run", answers: []answer{gives(http.StatusOK, store.Run{})}},
+		"DELETE " + one:               {summary: "Delete a run that has ended", answers: []answer{{status: http.StatusNoContent}}},
+		"POST " + one + "/cancel":     {summary: "Cancel a run", answers: []answer{gives(http.StatusAccepted, store.Run{})}},
+		"GET " + one + "/spec":        {summary: "The RunSpec of a run, files by their hashes", answers: []answer{gives(http.StatusOK, runspec.Spec{})}},
+		"GET " + one + "/events": {
+			summary: "What happens to a run, as server-sent events", answers: []answer{sends("text/event-stream")},
+			headers: []parameter{{"Last-Event-ID", "the stream begins after this event"}}, query: []parameter{{"last_event_id", "the same"}},
+		},
+		"GET " + one + "/results": {
+			summary: "Results of a run, or all as JSON Lines", query: paged(results...),
+			answers: []answer{gives(http.StatusOK, store.Page[resultView]{}), sends("application/x-ndjson")},
+		},
+		"GET " + one + "/results/{result_id}": {summary: "A result", answers: []answer{gives(http.StatusOK, resultView{})}},
+		"GET " + one + "/{file}": {
+			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml",
+			answers: []answer{
+				gives(http.StatusOK, result.Run{}), sends("application/x-ndjson"), sends("text/html"), sends("text/markdown"), sends("application/xml"),
+			},
+		},
+		"PUT /api/v1/blobs/{sha256}": {
+			summary: "Keep a file under its SHA-256", body: bytesBody{},
+			answers: []answer{gives(http.StatusCreated, keptBlob{}), gives(http.StatusOK, keptBlob{})},
+		},
+		"HEAD /api/v1/blobs/{sha256}":  {summary: "Is a file there?", answers: []answer{{status: http.StatusOK}}},
+		"POST /api/v1/suites/validate": {summary: "Check a run without beginning it", body: runspec.Spec{}, answers: []answer{gives(http.StatusOK, validation{})}},
+		"GET /api/v1/workers":          {summary: "Who holds conversations", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[fleet.Worker]{})}},
+	}
+}
+
+func flowOperations() map[string]operation {
+	one := "/api/v1/conversations/{conversation_id}"
+	begin := json.RawMessage(`{"type": "object", "properties": {"flow_id": {"type": "string"}}, "required": ["flow_id"]}`)
+	message := json.RawMessage(`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`)
+	executed := []answer{gives(http.StatusOK, json.RawMessage(flow.ResultSchema())), sends("text/event-stream")}
+	return map[string]operation{
+		"POST /execute":             {summary: "Take one turn of a conversation whose state the caller keeps", body: json.RawMessage(flow.ContextSchema()), answers: executed},
+		"POST /internal/agent/test": {summary: "The same with sampling parameters and tracing", body: json.RawMessage(flow.ContextSchema()), answers: executed},
+		"GET /internal/agent/test":  {summary: "The same over a WebSocket", answers: []answer{{status: http.StatusSwitchingProtocols}}},
+		"GET /api/v1/flows":         {summary: "List flows", answers: []answer{gives(http.StatusOK, flowsView{})}},
+		"GET /api/v1/flows/{flow_id}": {
+			summary: "A flow with its nodes", answers: []answer{gives(http.StatusOK, flowView{})},
+		},
+		"POST /api/v1/conversations": {summary: "Begin a conversation", body: begin, answers: []answer{gives(http.StatusCreated, openingView{})}},
+		"GET " + one:                 {summary: "A conversation with its messages", answers: []answer{gives(http.StatusOK, transcriptView{})}},
+		"DELETE " + one:              {summary: "End a conversation", answers: []answer{{status: http.StatusNoContent}}},
+		"POST " + one + "/messages":  {summary: "Say something", body: message, answers: []answer{gives(http.StatusOK, replyView{}), sends("text/event-stream")}},
+		"POST " + one + "/reset":     {summary: "Go back to the beginning", answers: []answer{gives(http.StatusOK, openingView{})}},
+	}
+}
+
+func chatOperations() map[string]operation {
+	state := chatPath + "/{site_name}/{session_id}/state"
+	type whole struct {
+		Response string            `json:"response"`
+		Metadata *sitebot.Metadata `json:"metadata"`
+	}
+	asked := json.RawMessage(`{"type": "object", "properties": {"site_name": {"type": "string"}, "session_id": {"type": "string"},
+		"input": {"type": "string"}}, "required": ["site_name", "session_id", "input"]}`)
+	return map[string]operation{
+		"POST " + chatPath:        {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
+		"OPTIONS " + chatPath:     {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
+		"GET " + state:            {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
+		"PATCH " + state:          {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
+		"GET /chat/{site_name}":   {summary: "A page to talk on", answers: []answer{sends("text/html")}},
+		"GET /chat/assets/{file}": {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
+		"GET /chat.js":            {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
+	}
+}
+
+func otherOperations() map[string]operation {
+	wish := json.RawMessage(`{"type": "object", "properties": {"name": {"type": "string"}, "scopes": {"type": "array", "items": {"type": "string"}},
+		"expires": {"type": "string"}}, "required": ["name", "scopes"]}`)
+	return map[string]operation{
+		"POST " + eventsPath:               {summary: "Keep a logged event", body: anyObject, answers: []answer{gives(http.StatusCreated, oneAnswer{}), gives(http.StatusOK, oneAnswer{})}},
+		"POST " + eventsPath + "/batch":    {summary: "Keep many", body: json.RawMessage(`{}`), answers: []answer{gives(http.StatusOK, batchAnswer{}), gives(http.StatusMultiStatus, batchAnswer{})}},
+		"GET " + tokensPath:                {summary: "List tokens", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[tokenView]{})}},
+		"POST " + tokensPath:               {summary: "Make a token", body: wish, answers: []answer{gives(http.StatusCreated, tokenView{})}},
+		"DELETE " + tokensPath + "/{name}": {summary: "Remove a token", answers: []answer{{status: http.StatusNoContent}}},
+		"GET " + documentPath:              {summary: "This document", answers: []answer{gives(http.StatusOK, anyObject)}},
+		"GET " + docsPath:                  {summary: "This document as a page", answers: []answer{sends("text/html")}},
+	}
+}
