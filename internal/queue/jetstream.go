@@ -247,16 +247,23 @@ type Counts struct {
 	Foreign int
 }
 
-// Count counts the jobs of all runs.
-func (q *JetStream) Count(ctx context.Context) (Counts, error) {
-	var n Counts
+// Depth returns how many jobs of all runs wait, and how many workers hold. It asks NATS twice, however many jobs there are.
+func (q *JetStream) Depth(ctx context.Context) (waiting, running int, err error) {
 	for _, class := range []string{plain, commands} {
 		c, err := q.conn.JetStream().Consumer(ctx, jobStream, consumerName(class))
 		if err != nil {
-			return Counts{}, fmt.Errorf("count the jobs of the queue: %w", err)
+			return 0, 0, fmt.Errorf("count the jobs of the queue: %w", err)
 		}
-		n.Waiting += int(c.CachedInfo().NumPending)
-		n.Running += c.CachedInfo().NumAckPending
+		waiting += int(c.CachedInfo().NumPending)
+		running += c.CachedInfo().NumAckPending
+	}
+	return waiting, running, nil
+}
+
+// Count counts the jobs of all runs.
+func (q *JetStream) Count(ctx context.Context) (n Counts, err error) {
+	if n.Waiting, n.Running, err = q.Depth(ctx); err != nil {
+		return Counts{}, err
 	}
 	s, err := q.conn.JetStream().Stream(ctx, jobStream)
 	if err != nil {

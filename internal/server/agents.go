@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/access"
 	"rehearse/internal/flow"
+	"rehearse/internal/metrics"
 )
 
 // AgentsConfig is the configuration of a server of agents. Only Engine is required.
@@ -24,6 +25,8 @@ type AgentsConfig struct {
 	Tokens access.Keeper
 	// Version is the program's.
 	Version string
+	// Metrics count requests, and are served at /metrics; nil serves none.
+	Metrics *metrics.Metrics
 	// Healthy is FrontConfig.Healthy.
 	Healthy func() error
 	// Log gets a line for each turn, without its text; nil discards it.
@@ -77,11 +80,17 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if a.chats != nil {
 		served = append(served, a.chats.visitorTable(), a.chats.testerTable())
 	}
+	if c.Metrics != nil {
+		served = append(served, metricsTable(c.Metrics))
+	}
 	described, err := newDocs(c.Version, served...)
 	if err != nil {
 		return nil, err
 	}
 	inside = described.Beside(inside)
+	if c.Metrics != nil {
+		inside = metricsBeside(c.Metrics, inside)
+	}
 	front := FrontConfig{
 		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
 		Stopping: a.flows.stopped,
@@ -91,7 +100,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		front.Public = a.chats.Open
 		inside = a.chats.Beside(inside)
 	}
-	a.Handler = newFront(inside, front)
+	a.Handler = counted(c.Metrics, newFront(inside, front))
 	return a, nil
 }
 

@@ -76,9 +76,11 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	switch r.URL.Path {
 	case "/healthz":
+		noteRoute(r, "/healthz")
 		f.answerHealth(w)
 		return
 	case "/livez":
+		noteRoute(r, "/livez")
 		answerPlainly(w, http.StatusOK, "ok")
 		return
 	}

@@ -76,5 +76,5 @@ func (d *docs) Beside(next http.Handler) http.Handler {
 func FullDocument(version string) (*Document, error) {
 	chats := &Chats{}
 	return document(version, true, (&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), chats.visitorTable(), chats.testerTable(),
-		(&docs{}).table())
+		(&docs{}).table(), metricsTable(nil))
 }

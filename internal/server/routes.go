@@ -54,7 +54,7 @@ func (t table) handler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, methods := range t {
 		for method, handle := range methods {
-			mux.Handle(method+" "+path, handle)
+			mux.Handle(method+" "+path, routed(handle))
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -24,6 +24,8 @@ import (
 // lead leads a run to its end, or until its lease is lost or ctx ends: then it goes on elsewhere.
 func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, lease store.Lease) {
 	log := s.Log.With("run_id", id)
+	s.setActive(id, true)
+	defer s.setActive(id, false)
 	leading, lose := context.WithCancel(ctx)
 	renewing := make(chan struct{})
 	fence := lease.Fence()
@@ -200,12 +202,12 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	case result.ReasonAborted:
 		status = store.RunFailed
 	}
-	for { // a store that is away comes back, or the lease is lost
+	for again := false; ; again = true { // a store that is away comes back, or the lease is lost
 		err := s.keepRecord(ctx, id, fence, ended)
 		if err == nil {
 			err = s.ended(ctx, id, fence, status, ended)
 		}
-		if err == nil {
+		if err == nil || again && errors.Is(err, store.ErrRunEnded) { // the end was kept before the store went away
 			break
 		}
 		if !store.Away(err) || fleet.Pause(ctx, time.Second) != nil {
@@ -213,6 +215,8 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 			return
 		}
 	}
+	s.setActive(id, false)
+	s.Metrics.Ended(string(status))
 	if reported {
 		s.keepFiles(id)
 	}

@@ -208,8 +208,13 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 		}
 		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key())}
 	}
-	for {
-		_, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
+	for again := false; ; again = true {
+		stored, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
+		for i, s := range stored {
+			if s.New || again { // the store went away when it had kept them: nobody else stores results of this lease
+				l.service.Metrics.Stored(results[i].Test)
+			}
+		}
 		if err == nil || !store.Away(err) {
 			return err
 		}

@@ -13,8 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/llm"
+	"rehearse/internal/metrics"
 	"rehearse/internal/queue"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -57,8 +59,10 @@ type Running struct {
 	NATSAddr string
 	// limits are those of providers, over all processes.
 	limits *llm.Limits
-	last   []func() error
-	log    *slog.Logger
+	// Metrics count what the process does.
+	Metrics *metrics.Metrics
+	last    []func() error
+	log     *slog.Logger
 }
 
 // Serve starts a server: it leads runs, and holds conversations where Workers is not 0.
@@ -79,7 +83,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	}
 	r.Service = New(Config{
 		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
-		MaxRuns: o.MaxRuns, Version: o.Version, Log: o.Log,
+		MaxRuns: o.MaxRuns, Version: o.Version, Metrics: r.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
@@ -115,7 +119,7 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		}
 		o.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
-	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log}
+	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log, Metrics: metrics.New(o.Version, evaluation.Commit())}
 	c := fleet.ConnConfig{URL: o.NATS, Token: o.Token, Name: o.Name, Tell: func(l fleet.Link) {
 		if l.Up {
 			o.Log.Info("NATS can be reached")

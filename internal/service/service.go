@@ -15,6 +15,7 @@ import (
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
+	"rehearse/internal/metrics"
 	"rehearse/internal/queue"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
@@ -41,6 +42,8 @@ type Config struct {
 	Window  int
 	// Version is the program's.
 	Version string
+	// Metrics count what is led here; nil counts nothing.
+	Metrics *metrics.Metrics
 	// Now is the clock; nil means time.Now. Log gets what goes wrong; nil discards it.
 	Now func() time.Time
 	Log *slog.Logger
@@ -69,6 +72,8 @@ type Service struct {
 
 	mu      sync.Mutex
 	leading map[string]bool
+	// active are those of them that have not ended.
+	active map[string]bool
 }
 
 // New returns a service.
@@ -88,7 +93,9 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}}
+	s := &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{}}
+	s.Metrics.Lead(state{s})
+	return s
 }
 
 // InvalidError says why a spec cannot be run.
@@ -211,7 +218,11 @@ func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string) (ru
 // Cancel ends a run. Conversations under way are cut off within a second; what was finished stays.
 func (s *Service) Cancel(ctx context.Context, id string) (store.Run, error) {
 	run, err := s.Store.CancelRun(ctx, id)
-	if err == nil && !run.Status.Ended() {
+	switch {
+	case err != nil:
+	case run.Status.Ended(): // it waited, and nobody led it
+		s.Metrics.Ended(string(run.Status))
+	default:
 		err = s.Conn.Cancel(ctx, id)
 	}
 	return run, err

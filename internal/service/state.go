@@ -1,0 +1,39 @@
+package service
+
+import (
+	"context"
+
+	"rehearse/internal/metrics"
+)
+
+// state tells the metrics what is under way.
+type state struct{ *Service }
+
+var _ metrics.State = state{}
+
+// Jobs returns how many jobs of all runs wait, and how many are held.
+func (s state) Jobs(ctx context.Context) (waiting, running int, err error) { return s.Queue.Depth(ctx) }
+
+// Workers returns how many processes hold conversations.
+func (s state) Workers(ctx context.Context) (int, error) {
+	all, err := s.Conn.Workers(ctx)
+	return len(all), err
+}
+
+// Active returns how many runs are led here.
+func (s state) Active() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.active)
+}
+
+// setActive keeps whether a run that is led here has not ended.
+func (s *Service) setActive(id string, active bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if active {
+		s.active[id] = true
+		return
+	}
+	delete(s.active, id)
+}
