@@ -3,6 +3,8 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,9 +28,13 @@ type led struct {
 	judgeCalls, judgeHits, tokens, cost            *counters
 	state                                          State
 
-	mu    sync.Mutex
-	read  time.Time // when the state was
-	known fleet
+	mu sync.Mutex
+	// ending are the runs whose end is being kept; each channel is closed when it is.
+	ending map[chan struct{}]bool
+
+	looking sync.Mutex
+	known   fleet
+	read    time.Time // when known was
 }
 
 // fleet is a reading of a State. What could not be read is nil.
@@ -51,8 +57,8 @@ func (m *Metrics) Lead(state State) {
 		return
 	}
 	m.led.Store(&led{
-		state: state,
-		runs:  newCounters("rehearse_runs_total", "Runs that ended under the lead of this server.", []string{"status"}, each(statuses)...),
+		state: state, ending: map[chan struct{}]bool{},
+		runs: newCounters("rehearse_runs_total", "Runs that ended under the lead of this server.", []string{"status"}, each(statuses)...),
 		conversations: newCounters("rehearse_conversations_total",
 			"Results that this server stored; each is counted once, and of a test with trials each trial.", []string{"verdict"}, each(verdicts)...),
 		turns: newCounters("rehearse_turns_total", "Turns of these results.", nil, values{}),
@@ -78,10 +84,43 @@ func each[W ~string](words []W) []values {
 	return all
 }
 
-// Ended counts a run that has ended, by its status.
-func (m *Metrics) Ended(status string) {
-	if l := m.leading(); l != nil {
-		l.runs.add(1, known(status, statuses))
+// Ending says that the end of a run is being kept. Whoever has seen the end must find it counted, so that a scrape waits for ended: a moment, since
+// the store may be away. Call ended once, with the status of the run, or with "" of one whose end was not kept here.
+func (m *Metrics) Ending() (ended func(status string)) {
+	l := m.leading()
+	if l == nil {
+		return func(string) {}
+	}
+	kept := make(chan struct{})
+	l.mu.Lock()
+	l.ending[kept] = true
+	l.mu.Unlock()
+	return func(status string) {
+		if status != "" {
+			l.runs.add(1, known(status, statuses))
+		}
+		l.mu.Lock()
+		delete(l.ending, kept)
+		l.mu.Unlock()
+		close(kept)
+	}
+}
+
+// moment is how long a scrape waits for runs that are ending.
+const moment = 250 * time.Millisecond
+
+func (l *led) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	l.mu.Lock()
+	ending := slices.Collect(maps.Keys(l.ending))
+	l.mu.Unlock()
+	for _, kept := range ending {
+		select {
+		case <-kept:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -130,6 +169,7 @@ func (l *led) spent(role string, u chat.Usage, c chat.Cost) {
 }
 
 func (l *led) write(ctx context.Context, p *page) {
+	l.settle(ctx)
 	for _, c := range []*counters{l.runs, l.conversations, l.turns, l.attempts, l.failures, l.judgeCalls, l.judgeHits, l.tokens, l.cost} {
 		c.write(p)
 	}
@@ -154,8 +194,8 @@ const (
 
 // look reads the state, at most once in fresh.
 func (l *led) look(ctx context.Context) fleet {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.looking.Lock()
+	defer l.looking.Unlock()
 	if time.Since(l.read) < fresh {
 		return l.known
 	}

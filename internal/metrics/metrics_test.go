@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -120,8 +121,9 @@ func TestStored(t *testing.T) {
 	} {
 		m.Stored(one)
 	}
-	m.Ended("completed")
-	m.Ended("splendid")
+	m.Ending()("completed")
+	m.Ending()("splendid")
+	m.Ending()("")
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_conversations_total verdict=pass": 1, "rehearse_conversations_total verdict=fail": 0, "rehearse_conversations_total verdict=error": 1,
 		"rehearse_conversations_total verdict=skip": 1, "rehearse_conversations_total verdict=other": 1,
@@ -158,6 +160,28 @@ func TestState(t *testing.T) {
 	})
 }
 
+// TestEnding holds that who has seen the end of a run finds it counted, and that a store that is away keeps nobody from scraping.
+func TestEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New("1", "")
+		m.Lead(runs{})
+		ended := m.Ending()
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			ended("failed")
+		}()
+		holds(t, scrape(t, m), map[string]float64{"rehearse_runs_total status=failed": 1})
+		ended = m.Ending()
+		began := time.Now()
+		holds(t, scrape(t, m), map[string]float64{"rehearse_runs_total status=failed": 1})
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the scrape took %s", took)
+		}
+		ended("failed")
+		holds(t, scrape(t, m), map[string]float64{"rehearse_runs_total status=failed": 2})
+	})
+}
+
 func TestCalls(t *testing.T) {
 	m := metrics.New("1", "")
 	m.Target("openai", 100*time.Millisecond)
@@ -186,7 +210,7 @@ func TestNil(*testing.T) {
 	var m *metrics.Metrics
 	m.Lead(runs{})
 	m.Stored(&result.Test{})
-	m.Ended("completed")
+	m.Ending()("completed")
 	m.Target("openai", 1)
 	m.Judge("openai", 1)
 	m.Answered("/", "GET", 200, 1)

@@ -202,6 +202,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	case result.ReasonAborted:
 		status = store.RunFailed
 	}
+	kept := s.Metrics.Ending()
 	for again := false; ; again = true { // a store that is away comes back, or the lease is lost
 		err := s.keepRecord(ctx, id, fence, ended)
 		if err == nil {
@@ -212,11 +213,12 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 		}
 		if !store.Away(err) || fleet.Pause(ctx, time.Second) != nil {
 			s.Log.Warn("how the run ended is not kept", "run_id", id, "error", err)
+			kept("")
 			return
 		}
 	}
 	s.setActive(id, false)
-	s.Metrics.Ended(string(status))
+	kept(string(status))
 	if reported {
 		s.keepFiles(id)
 	}

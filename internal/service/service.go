@@ -217,12 +217,15 @@ func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string) (ru
 
 // Cancel ends a run. Conversations under way are cut off within a second; what was finished stays.
 func (s *Service) Cancel(ctx context.Context, id string) (store.Run, error) {
+	ended := s.Metrics.Ending()
 	run, err := s.Store.CancelRun(ctx, id)
 	switch {
 	case err != nil:
+		ended("")
 	case run.Status.Ended(): // it waited, and nobody led it
-		s.Metrics.Ended(string(run.Status))
+		ended(string(run.Status))
 	default:
+		ended("")
 		err = s.Conn.Cancel(ctx, id)
 	}
 	return run, err
