@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
 )
@@ -16,6 +19,7 @@ import (
 // runsFlags are the flags of a process that takes part in runs: `rehearse serve` and `rehearse worker`.
 type runsFlags struct {
 	data, nats, natsAddr, name string
+	addr                       string // of a worker's probes
 	workers, maxRuns           int
 	ackWait, lease             time.Duration
 	allowCommands              bool
@@ -58,7 +62,7 @@ func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
 		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
 		Workers: f.workers, MaxRuns: f.maxRuns, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands, AllowEnv: f.allowEnv,
 		Setup:   setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
-		Version: version(), Log: log,
+		Version: version(), Metrics: service.NewMetrics(version()), Log: log,
 	}
 }
 
@@ -82,6 +86,9 @@ func newWorker(env *Env) *cobra.Command {
 		Long: `Join the NATS of one or several servers (rehearse serve) and hold conversations of their runs. A worker keeps nothing: the files of a run come
 from NATS, its results go back over it. Any number of workers may join.
 
+With --addr it answers GET /livez (it runs), /healthz (it can work) and /metrics. Health is for everybody; the metrics are for programs of this
+machine, and for bearers of the token in REHEARSE_TOKEN.
+
 Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grace goes back to the queue.`,
 		Example: `  rehearse serve --nats-addr 127.0.0.1:4222
   rehearse worker --nats nats://127.0.0.1:4222
@@ -103,6 +110,7 @@ Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grac
 	}
 	flags := c.Flags()
 	f.declareShared(flags, "NATS of the servers, nats://HOST:PORT (REHEARSE_NATS stands in)")
+	flags.StringVar(&f.addr, "addr", "", "address to answer /livez, /healthz and /metrics at, for probes and Prometheus; port 0 takes a free one (default: none)")
 	flags.StringVar(&f.name, "name", "", "name of the worker (default: host and process id)")
 	flags.StringVar(&logFormat, "log", "text", "format of the log on stderr: text, json or off")
 	flags.DurationVar(&grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
@@ -111,16 +119,29 @@ Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grac
 
 // join holds conversations until a signal comes.
 func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace time.Duration) error {
-	running, err := service.Join(ctx, f.options(env, log))
+	o := f.options(env, log)
+	probes := server.NewProbes(server.ProbesConfig{Metrics: o.Metrics, Token: env.Getenv(defaultTokenEnv), Log: log})
+	if f.addr != "" { // before NATS is waited for
+		stop, err := probes.Serve(ctx, server.Listening{
+			Addr: f.addr, Log: log, Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s\n", at) },
+		})
+		if err != nil {
+			return err
+		}
+		defer logged(log, stop)
+	}
+	running, err := service.Join(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer logged(log, running.Close)
+	probes.Ready(running.Healthy)
 	log.Info("holding conversations", "at once", f.workers)
 	select {
 	case <-env.Signals:
 	case <-ctx.Done():
 	}
+	probes.Stopping()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	return running.Drain(within)

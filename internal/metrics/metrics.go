@@ -31,10 +31,10 @@ func New(version, commit string) *Metrics {
 	return &Metrics{
 		build: build{version, commit},
 		calls: newHistograms("rehearse_target_seconds",
-			"Time of calls of targets by this process, by the provider of the model, or by the kind of a target that is no model. "+
-				"Each attempt is a call, be it in vain; waiting for a limit is no part of it.", "provider"),
+			"Time of the turns of targets that this process asked, those that failed too, by the provider of a model, or by the kind of any other target.",
+			"provider"),
 		judgings: newHistograms("rehearse_judge_seconds",
-			"Time of calls of judges by this process, by the provider of the model, counted as those of targets are.", "provider"),
+			"Time of the calls of judges by this process, those that failed too, by the provider of the model.", "provider"),
 		requests: newCounters("rehearse_http_requests_total",
 			"HTTP requests that were answered. The route is other where nothing is served, and of what was refused at the door.", httpLabels),
 		answers: newHistograms("rehearse_http_seconds", "Time from an HTTP request to the end of its answer; a stream takes long.", httpLabels...),
@@ -43,7 +43,7 @@ func New(version, commit string) *Metrics {
 
 var httpLabels = []string{"route", "method", "status"}
 
-// Target counts a call of a target. The provider must be the program's own word for it.
+// Target counts a turn of a target. The provider must be the program's own word for it.
 func (m *Metrics) Target(provider string, took time.Duration) {
 	if m != nil {
 		m.calls.observe(took, provider)

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"rehearse/internal/metrics"
@@ -42,18 +41,6 @@ func counted(m *metrics.Metrics, next http.Handler) http.Handler {
 
 // routeKey is where a request's context has a place for the route that serves it.
 type routeKey struct{}
-
-// routed notes the pattern by which a request came to a handler: a path of a table, never that of the request.
-func routed(handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, path, found := strings.Cut(r.Pattern, " ")
-		if !found { // for all methods
-			path = r.Pattern
-		}
-		noteRoute(r, path)
-		handler.ServeHTTP(w, r)
-	})
-}
 
 // noteRoute says which route serves a request.
 func noteRoute(r *http.Request, path string) {

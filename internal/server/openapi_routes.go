@@ -149,7 +149,7 @@ func otherOperations() map[string]operation {
 		"GET " + tokensPath:                {summary: "List tokens", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[tokenView]{})}},
 		"POST " + tokensPath:               {summary: "Make a token", body: wish, answers: []answer{gives(http.StatusCreated, tokenView{})}},
 		"DELETE " + tokensPath + "/{name}": {summary: "Remove a token", answers: []answer{{status: http.StatusNoContent}}},
-		"GET /metrics":                   {summary: "What Prometheus reads", answers: []answer{sends("text/plain")}},
+		"GET /metrics":                     {summary: "What Prometheus reads", answers: []answer{sends("text/plain")}},
 		"GET " + documentPath:              {summary: "This document", answers: []answer{gives(http.StatusOK, anyObject)}},
 		"GET " + docsPath:                  {summary: "This document as a page", answers: []answer{sends("text/html")}},
 	}

@@ -31,6 +31,8 @@ func (r route) orPublic() route {
 
 // ServeHTTP answers those who have the scope. Front has found out who asks.
 func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	_, path, _ := strings.Cut(req.Pattern, " ")
+	noteRoute(req, path)
 	if access.Of(req.Context()).Allows(r.scope) {
 		r.handle(w, req)
 		return
@@ -54,7 +56,7 @@ func (t table) handler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, methods := range t {
 		for method, handle := range methods {
-			mux.Handle(method+" "+path, routed(handle))
+			mux.Handle(method+" "+path, handle)
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

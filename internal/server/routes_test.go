@@ -14,6 +14,7 @@ import (
 // scopes has the scope of each route (service.md 3.1); + marks what --public opens.
 const scopes = `
 read  GET /docs
+read  GET /metrics
 read  GET /openapi.json
 read  GET /api/v1/flows
 read  GET /api/v1/flows/{flow_id}
@@ -63,7 +64,7 @@ var opened = map[access.Scope][]access.Scope{
 // allTables are the tables of all rooms of a server.
 func allTables() []table {
 	chats := &Chats{}
-	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&docs{}).table(), chats.visitorTable(), chats.testerTable()}
+	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&docs{}).table(), metricsTable(nil), chats.visitorTable(), chats.testerTable()}
 }
 
 // TestScopes walks every route with a token of every scope, and holds the routes to the table of the page.

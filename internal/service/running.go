@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/llm"
 	"rehearse/internal/metrics"
@@ -43,6 +42,8 @@ type Options struct {
 	// Setup are the options that runs are opened with; what is not allowed is taken out.
 	Setup   setup.Options
 	Version string
+	// Metrics count what the process does. NewMetrics makes them.
+	Metrics *metrics.Metrics
 	Log     *slog.Logger
 }
 
@@ -59,10 +60,8 @@ type Running struct {
 	NATSAddr string
 	// limits are those of providers, over all processes.
 	limits *llm.Limits
-	// Metrics count what the process does.
-	Metrics *metrics.Metrics
-	last    []func() error
-	log     *slog.Logger
+	last   []func() error
+	log    *slog.Logger
 }
 
 // Serve starts a server: it leads runs, and holds conversations where Workers is not 0.
@@ -83,7 +82,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	}
 	r.Service = New(Config{
 		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
-		MaxRuns: o.MaxRuns, Version: o.Version, Metrics: r.Metrics, Log: o.Log,
+		MaxRuns: o.MaxRuns, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
@@ -119,7 +118,8 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		}
 		o.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
-	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log, Metrics: metrics.New(o.Version, evaluation.Commit())}
+	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log}
+	o.Setup.Metrics = o.Metrics
 	c := fleet.ConnConfig{URL: o.NATS, Token: o.Token, Name: o.Name, Tell: func(l fleet.Link) {
 		if l.Up {
 			o.Log.Info("NATS can be reached")
@@ -215,11 +215,15 @@ func (o *Options) mayRead(name string) bool {
 	})
 }
 
-// Healthy returns what keeps the server from working: NATS or the store that cannot be reached.
+// Healthy returns what keeps the process from working: NATS or the store that cannot be reached.
 func (r *Running) Healthy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return errors.Join(r.Conn.Check(ctx), r.Store.Ping(ctx))
+	err := r.Conn.Check(ctx)
+	if r.Store != nil { // a worker has none
+		err = errors.Join(err, r.Store.Ping(ctx))
+	}
+	return err
 }
 
 // Drain takes no more jobs and waits until those under way have ended, or ctx has: then they go back to the queue.

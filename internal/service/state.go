@@ -3,8 +3,12 @@ package service
 import (
 	"context"
 
+	"rehearse/internal/evaluation"
 	"rehearse/internal/metrics"
 )
+
+// NewMetrics returns the metrics of this process, which has a version.
+func NewMetrics(version string) *metrics.Metrics { return metrics.New(version, evaluation.Commit()) }
 
 // state tells the metrics what is under way.
 type state struct{ *Service }

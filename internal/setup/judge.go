@@ -185,6 +185,9 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	if err != nil {
 		return judge.Named{}, err
 	}
+	if s.Metrics != nil {
+		model = measuredJudge{model, m.Provider, s.Metrics}
+	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.Getenv("OPENAI_BASE_URL")) + " " + describe(parameters)
 	named := m

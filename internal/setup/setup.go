@@ -17,6 +17,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
+	"rehearse/internal/metrics"
 	"rehearse/internal/outbound"
 	"rehearse/internal/redact"
 	"rehearse/internal/runner"
@@ -41,6 +42,8 @@ type Options struct {
 	Now func() time.Time
 	// Log gets messages of chatbots and flows; nil discards them.
 	Log *slog.Logger
+	// Metrics have the times of turns of targets and of calls of judges; nil has none.
+	Metrics *metrics.Metrics
 	// Warn gets a sentence about each problem that stops nothing; nil discards it. The sentences contain no secrets.
 	Warn func(text string)
 	// Files are where configurations, suites and what they name are read from; the zero value is the disk.

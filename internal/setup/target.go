@@ -28,7 +28,11 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if made, ok := s.made[name]; ok {
-		return s.taping(made(s.parts(e)))
+		t, err := s.taping(made(s.parts(e)))
+		if err != nil {
+			return nil, err
+		}
+		return s.measuring(madeTarget, t), nil
 	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
@@ -42,10 +46,12 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 		return nil, err
 	}
 	t, err := s.taping(target.Open(c, s.parts(e)))
-	if err == nil {
-		s.targets[key] = t
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t = s.measuring(providerOf(c), t)
+	s.targets[key] = t
+	return t, nil
 }
 
 // targetNamed finds a target by its name in the configuration, or reads a short form.
