@@ -150,7 +150,11 @@ func (m *Metrics) Stored(t *result.Test) {
 	}
 	l.judgeCalls.add(float64(t.Judge.Calls))
 	l.judgeHits.add(float64(t.Judge.CacheHits))
-	l.spent("target", t.Usage, t.Cost)
+	target := chat.Cost{} // the cost of the whole has the judge's in it
+	for _, turn := range t.Turns {
+		target = target.Add(turn.Cost)
+	}
+	l.spent("target", t.Usage, target)
 	l.spent("judge", t.Judge.Usage, t.Judge.Cost)
 	if t.User != nil {
 		l.spent("user", t.User.Usage, t.User.Cost)

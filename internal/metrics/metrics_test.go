@@ -105,12 +105,12 @@ func TestStored(t *testing.T) {
 	unknown := chat.Usage{InputTokens: 7, Unknown: true}
 	for _, one := range []*result.Test{
 		{
-			Verdict: result.Pass, Turns: make([]result.Turn, 3), Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5},
+			Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{USD: 0.25}}, {Cost: chat.Cost{USD: 0.25}}, {}}, Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 2},
 			Judge:    result.JudgeUse{Calls: 2, CacheHits: 1, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20}, Cost: chat.Cost{Unknown: true}},
 			Attempts: []result.Attempt{{N: 1, Code: result.WorkerLost}, {N: 2, Code: result.EngineError}, {N: 3}},
 		},
 		{
-			Verdict: result.Error, Turns: make([]result.Turn, 1), Usage: unknown, Cost: chat.Cost{USD: 9, Unknown: true},
+			Verdict: result.Error, Turns: []result.Turn{{Cost: chat.Cost{USD: 9, Unknown: true}}}, Usage: unknown, Cost: chat.Cost{USD: 9, Unknown: true},
 			Failures: []result.Failure{{Code: result.EngineError}, {Code: result.EngineError}, {Code: "NO_SUCH\"CODE\n"}},
 			User:     &result.User{Usage: chat.Usage{OutputTokens: 4}, Cost: chat.Cost{USD: 0.25}},
 		},
@@ -144,7 +144,7 @@ func TestUnknownIsAbsent(t *testing.T) {
 	m := metrics.New("1", "")
 	holds(t, scrape(t, m), map[string]float64{"rehearse_runs_active": absent, "rehearse_turns_total": absent, "rehearse_build_info version=1 commit=": 1})
 	m.Lead(runs{active: 3, err: errors.New("NATS is away")})
-	m.Stored(&result.Test{Verdict: result.Pass, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}})
+	m.Stored(&result.Test{Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{Unknown: true}}}, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}})
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_queue_jobs state=waiting": absent, "rehearse_workers": absent, "rehearse_runs_active": 3,
 		"rehearse_tokens_total role=target direction=input": absent, "rehearse_cost_usd_total role=target": absent,
