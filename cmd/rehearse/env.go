@@ -104,6 +104,11 @@ func (e *Env) here(o setup.Options) (*setup.Setup, error) {
 	return at, err
 }
 
+// traced returns a context whose spans go to the collector that the environment names. sent sends what is left of them.
+func (e *Env) traced(ctx context.Context, warn func(text string)) (traced context.Context, sent func()) {
+	return setup.Traces(ctx, setup.Options{LookupEnv: e.LookupEnv, Secrets: e.secrets, Warn: warn}, version())
+}
+
 // warn returns a function that tells of what stops nothing. It is safe for concurrent use.
 func (e *Env) warn() func(text string) {
 	var mu sync.Mutex

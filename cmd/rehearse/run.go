@@ -112,6 +112,8 @@ func begun() bool {
 
 // run is one whole run: open, plan, hold, conclude, show.
 func (f *runFlags) run(ctx context.Context, env *Env) error {
+	ctx, sent := env.traced(ctx, env.warn())
+	defer sent()
 	s, err := env.open(f.options())
 	if err != nil {
 		return err

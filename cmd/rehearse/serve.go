@@ -101,6 +101,8 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	ctx, sent := env.traced(ctx, func(text string) { log.Warn("traces", "problem", text) })
+	defer sent()
 	s, err := env.open(setup.Options{
 		Config: f.config, Log: log, LocalPrompt: f.localPrompt, Warn: func(text string) { log.Warn("setup", "problem", text) },
 	})

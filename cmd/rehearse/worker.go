@@ -119,6 +119,8 @@ Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grac
 
 // join holds conversations until a signal comes.
 func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace time.Duration) error {
+	ctx, sent := env.traced(ctx, func(text string) { log.Warn("traces", "problem", text) })
+	defer sent()
 	o := f.options(env, log)
 	probes := server.NewProbes(server.ProbesConfig{Metrics: o.Metrics, Token: env.Getenv(defaultTokenEnv), Log: log})
 	if f.addr != "" { // before NATS is waited for

@@ -140,6 +140,8 @@ type Reply struct {
 	Thread string `json:"thread,omitempty"`
 	// Native is Message's.
 	Native Native `json:"-"`
+	// Model is the model that answered, as the provider calls it; empty where it does not say.
+	Model string `json:"-"`
 }
 
 // Message returns the reply as an assistant's message, with its tool calls but without their results.

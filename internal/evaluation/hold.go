@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/runlog"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
+	"rehearse/internal/trace"
 )
 
 // Held is a run that has been held, whole or in part.
@@ -51,6 +52,8 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		e.tellRegraded(h.Run.LeftOut)
 	}
 	indexed := e.index.enter(ctx, h.Run, h.Dir)
+	ctx, span := trace.Start(e.tracing(ctx, h.Run.ID), trace.Run, trace.A(trace.Tests, e.planned.tests))
+	defer span.Finish()
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
 	o, err := orchestrator.New(e.orchestration(h, kept))
 	if err != nil {
@@ -176,7 +179,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	c := runner.Conversation{
-		Test: j.Test, Trial: j.Trial, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
+		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
 		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.Turned != nil {

@@ -51,7 +51,7 @@ func (h *Holder) Hold(ctx context.Context, j orchestrator.Job) (record *result.T
 			record, err = orchestrator.Broken(task, began, runner.Panicked(h.e.setup.Log, fault).Error()), nil
 		}
 	}()
-	record, err = h.e.hold(ctx, task)
+	record, err = h.e.hold(h.e.tracing(ctx, j.Run), task)
 	if record != nil {
 		record.RunID, record.Target = j.Run, j.Key.Target
 	}

@@ -99,6 +99,9 @@ func Open(m config.Model, o Options) (Model, error) {
 	}
 	m.Price = PriceOf(m, nil).Price
 	model, at, err := p.open(m, o)
+	if err == nil && p.vendor == nil {
+		model = Traced(model, m)
+	}
 	if err == nil {
 		model, err = instruct(model, m)
 	}

@@ -103,8 +103,18 @@ func refused(err error) bool {
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// ask sends a request. With a token, the reply is streamed to it.
+// ask sends a request, as a span. With a token, the reply is streamed to it.
 func (c *Client) ask(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
+	if id := conversationID(r); id != "" {
+		ctx = trace.Of(ctx, id)
+	}
+	ctx, span := beginCall(ctx, c.endpoint.model, r)
+	reply, err := c.request(ctx, r, token)
+	endCall(span, reply, err)
+	return reply, err
+}
+
+func (c *Client) request(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	m := c.endpoint.model
 	r, err := c.begun(ctx, c.supported(withDefaults(r, m)))
 	if err != nil {

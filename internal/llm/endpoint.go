@@ -148,8 +148,8 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	}
 	if c.conversation != "" {
 		req.Header.Set(trace.ConversationHeader, c.conversation)
-		req.Header.Set(trace.ParentHeader, trace.Parent(trace.ID(c.conversation)))
 	}
+	req.Header.Set(trace.ParentHeader, trace.Parent(ctx))
 	if err := e.extras.setHeaders(req.Header, &c.values); err != nil {
 		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,10 @@ func TestRequestHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.Del("Content-Length")
+	if !regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-01$`).MatchString(got.Get("traceparent")) {
+		t.Errorf("traceparent is %q", got.Get("traceparent"))
+	}
+	got.Del("traceparent")
 	diff(t, "header", http.Header{
 		"Accept": {"application/json"}, "Authorization": {"Bearer " + testKey}, "Content-Type": {"application/json"},
 		"User-Agent": {"rehearse"}, NodeHeader: {"greeting%20%C3%A9"},

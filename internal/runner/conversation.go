@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/suite"
+	"rehearse/internal/trace"
 )
 
 // ErrInterrupted says that a conversation was given up because its caller wanted to stop; it has no record.
@@ -25,6 +26,8 @@ var errTooLong = errors.New("the conversation took longer than its time limit")
 type Conversation struct {
 	Test  *suite.Test
 	Trial int
+	// TargetName is what spans call the target.
+	TargetName string
 	// ID is the conversation's own; empty draws one.
 	ID      string
 	Target  Target
@@ -46,12 +49,15 @@ type Conversation struct {
 //
 // The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or InOrder is set.
 // Turns are graded in their order.
-func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
+func Hold(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	c.ID = cmp.Or(c.ID, rand.Text())
 	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
+	led := ctx
+	ctx = h.traced(led)
+	defer func() { h.finish(ctx, t) }()
 	if err := h.prepare(); err != nil {
 		h.refuse(err)
 		return h.record(), nil
@@ -62,7 +68,11 @@ func Hold(ctx context.Context, c Conversation) (*result.Test, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTooLong)
 		defer cancel()
 	}
-	h.talk(ctx)
+	session, err := h.open(ctx)
+	if id := h.ID; h.identify(session) && h.ID != id { // a recording is played
+		ctx = h.traced(trace.Carry(ctx, led))
+	}
+	h.talk(ctx, session, err)
 	h.heard()
 	h.gradeWhole(ctx)
 	if outer.Err() != nil && (h.failed != nil || h.undecided) {
@@ -100,6 +110,8 @@ type held struct {
 	ended     bool
 	// abandoned is true once the session did not come back from a turn; it is closed when it does
 	abandoned bool
+	// span is that of the conversation.
+	span *trace.Span
 }
 
 // prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should have found.
@@ -193,9 +205,12 @@ func Threshold(t *suite.Test) float64 {
 	return suite.DefaultThreshold
 }
 
-func (h *held) gradeTurn(ctx context.Context, x *Exchange) {
-	item, use, decided := h.grade(ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x)
+func (h *held) gradeTurn(t spokenTurn) {
+	x := t.exchange
+	item, use, decided := h.grade(t.ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x)
 	h.scores[x.Turn-1] = item
+	evaluated(t.span, item)
+	t.span.Finish()
 	h.judge = h.judge.Add(use)
 	h.undecided = h.undecided || !decided
 }
@@ -206,15 +221,18 @@ func (h *held) gradeWhole(ctx context.Context) {
 		return
 	}
 	if h.failed != nil {
-		h.scores = append(h.scores, skipped("assertions", h.whole))
+		h.scores = append(h.scores, skipped(wholeName, h.whole))
 		return
 	}
-	item, use, decided := h.grade(ctx, "assertions", h.whole, h.wholeExchange())
+	item, use, decided := h.grade(ctx, wholeName, h.whole, h.wholeExchange())
 	item.PartialTranscript = h.stopped
 	h.scores = append(h.scores, item)
 	h.judge = h.judge.Add(use)
 	h.undecided = h.undecided || !decided
 }
+
+// wholeName is the name of the score of the whole conversation.
+const wholeName = "assertions"
 
 func (h *held) wholeExchange() *Exchange {
 	x := &Exchange{Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies), Partial: h.stopped}

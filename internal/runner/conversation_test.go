@@ -24,6 +24,7 @@ import (
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
+	"rehearse/internal/trace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -153,6 +154,12 @@ assertions: [Remembers everything, Never contradicts itself, Each turn builds on
 	}
 	if math.Abs(got.Score-49.0/60) > 1e-12 || got.ExecutionStatus != result.OK || got.Verdict != result.Pass {
 		t.Errorf("score = %v %v %v, want 0.8167 ok pass", got.Score, got.ExecutionStatus, got.Verdict)
+	}
+	for i := range got.Turns {
+		if got.Turns[i].TraceID != trace.ID(got.ConversationID) {
+			t.Errorf("turn %d has the trace %s", i+1, got.Turns[i].TraceID)
+		}
+		got.Turns[i].TraceID = ""
 	}
 	compare(t, "sample.json", got)
 }

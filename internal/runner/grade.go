@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rehearse/internal/result"
+	"rehearse/internal/trace"
 )
 
 // grade grades one exchange: deterministic checks first, models last.
@@ -69,7 +70,13 @@ func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchan
 
 // ask has a grader grade the exchange. A grader that does not end with its context is not waited for.
 func (h *held) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
-	return foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
+	ctx, span := trace.Start(trace.As(ctx, trace.Judge), trace.Grade, trace.A(trace.Grader, c.Type))
+	defer span.Finish()
+	g, err := foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
+	if err != nil {
+		span.Fail(err.Error())
+	}
+	return g, err
 }
 
 func shortCircuit(x *Exchange) bool {

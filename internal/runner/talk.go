@@ -10,12 +10,19 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/suite"
+	"rehearse/internal/trace"
 )
 
-// talk asks turn by turn and fills scores, one for each turn.
-func (h *held) talk(ctx context.Context) {
+// spokenTurn is a turn that was said, and is to be graded as a part of its span.
+type spokenTurn struct {
+	ctx      context.Context
+	span     *trace.Span
+	exchange *Exchange
+}
+
+// talk asks turn by turn and fills scores, one for each turn. An error is that of opening the session.
+func (h *held) talk(ctx context.Context, session Session, err error) {
 	h.skipTurns()
-	session, err := h.open(ctx)
 	if err != nil {
 		h.engineFailure(ctx, 0, err)
 		return
@@ -27,12 +34,12 @@ func (h *held) talk(ctx context.Context) {
 	}()
 
 	// The channel never blocks: it has room for every turn.
-	spoken := make(chan *Exchange, len(h.turns))
+	spoken := make(chan spokenTurn, len(h.turns))
 	graded := make(chan struct{})
 	go func() {
 		defer close(graded)
-		for x := range spoken {
-			h.gradeTurn(ctx, x)
+		for t := range spoken {
+			h.gradeTurn(t)
 		}
 	}()
 	defer func() { <-graded }()
@@ -40,33 +47,39 @@ func (h *held) talk(ctx context.Context) {
 	user := h.user()
 	stop := false
 	for i := range h.turns {
-		line, err := user.Next(ctx, Talk{Messages: slices.Clip(h.history), Turn: i + 1})
+		turn, span := trace.Start(ctx, trace.Turn, trace.A(trace.TurnNumber, i+1))
+		line, err := user.Next(trace.As(turn, trace.User), Talk{Messages: slices.Clip(h.history), Turn: i + 1})
 		if err != nil {
+			unsaid(span, err)
 			h.mute(ctx, i, err)
 			return
 		}
 		if line.Message.Empty() && i >= len(h.Test.Turns) {
+			unsaid(span, nil)
 			h.silent(ctx, i)
 			return
 		}
 		h.reached = i + 1
-		x, err := h.say(ctx, session, i, line.Message)
+		x, err := h.say(turn, session, i, line.Message)
 		h.identify(session)
 		if err != nil {
+			span.Fail(err.Error())
+			span.Finish()
 			h.engineFailure(ctx, i, err)
 			return
 		}
+		said := spokenTurn{turn, span, x}
 		h.ended = x.Reply.Ended
 		if h.Turned != nil {
 			h.Turned(i+1, len(h.turns))
 		}
 		if h.Test.StopOnFailure || h.InOrder {
-			h.gradeTurn(ctx, x)
+			h.gradeTurn(said)
 		} else {
-			spoken <- x
+			spoken <- said
 		}
 		if !stop && !h.ended {
-			if stop, err = h.satisfied(ctx, x); err != nil {
+			if stop, err = h.satisfied(turn, x); err != nil {
 				return
 			}
 		}
@@ -111,14 +124,16 @@ func (h *held) open(ctx context.Context) (Session, error) {
 	return o.session, err
 }
 
-// identify keeps the id by which the agent knows the conversation. A session that was abandoned is still in use.
-func (h *held) identify(session Session) {
+// identify keeps the ids of the conversation, and reports whether the session knows them. A session that was abandoned is still in use.
+func (h *held) identify(session Session) bool {
 	if s, ok := session.(Identified); ok && !h.abandoned {
 		ids, err := foreign(ended(), h.Log, func() ([2]string, error) { return [2]string{s.ConversationID(), s.SessionID()}, nil }, nil)
 		if err == nil {
 			h.ID, h.sessionID = cmp.Or(ids[0], h.ID), ids[1]
+			return true
 		}
 	}
+	return false
 }
 
 // closed closes a session. A failure to close changes nothing in what was said.
@@ -142,6 +157,7 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		reply.Latency = h.Now().Sub(asked)
 	}
 	reply.Attempts = max(1, reply.Attempts)
+	reply.TraceID = cmp.Or(reply.TraceID, trace.ID(h.ID))
 	if worked(err) {
 		reply.Usage.Unknown, reply.Cost.Unknown = true, true
 	}
@@ -150,6 +166,7 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
 		FirstTextMS: milliseconds(reply.FirstText), Requests: reply.Requests,
 	})
+	calledTools(ctx, reply.ToolCalls)
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
 	if err != nil {
 		var tries interface{ Tries() int }

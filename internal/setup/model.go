@@ -80,7 +80,7 @@ func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, 
 // open opens a model, wrapped in the recording if there is one.
 func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
-		return s.taped(m.String(), nil), nil
+		return llm.Traced(s.taped(m.String(), nil), m), nil
 	}
 	if err := s.needed("model "+m.String(), m.Unset); err != nil {
 		return nil, err

@@ -84,7 +84,9 @@ type labelSession struct {
 
 // Send classifies one message. After an error the reply says what the call has used.
 func (s *labelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	ctx, span := sending(ctx, "classifier", "")
 	found, reply, err := s.classify(ctx, asked{s.test, message.String(), s.history})
+	sent(span, err)
 	if err != nil {
 		return reply, err
 	}

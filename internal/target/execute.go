@@ -19,6 +19,7 @@ import (
 	"rehearse/internal/retry"
 	"rehearse/internal/runner"
 	"rehearse/internal/text"
+	"rehearse/internal/trace"
 )
 
 // Execute is a flow behind HTTP as a target: a server that answers POST /execute or /internal/agent/test
@@ -246,7 +247,9 @@ func (e *httpError) Unwrap() error {
 // defaultTimeout bounds a call when no timeout is configured; it is the same for models.
 const defaultTimeout = 2 * time.Minute
 
-func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) {
+func (s *executeSession) post(ctx context.Context, body []byte) (result []byte, err error) {
+	ctx, span := sending(ctx, "execute", s.URL)
+	defer func() { sent(span, err) }()
 	limit := s.Timeout
 	if limit == 0 {
 		limit = defaultTimeout
@@ -261,6 +264,7 @@ func (s *executeSession) post(ctx context.Context, body []byte) ([]byte, error) 
 	if request.Header == nil {
 		request.Header = http.Header{}
 	}
+	request.Header.Set(trace.ParentHeader, trace.Parent(ctx))
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("X-Test-Case-Id", headerSafe(s.next.TestCaseID))

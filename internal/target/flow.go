@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/flow"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
+	"rehearse/internal/trace"
 )
 
 // Flow is a flow that the built-in engine runs, as a target. A test may give the node and the memory with which it begins.
@@ -91,8 +92,8 @@ type flowSession struct {
 
 // Send takes one turn of the flow. After an error, the reply still has the usage of the turn.
 func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
-	return s.take(ctx, "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
-		r, err := s.session.Say(ctx, message.String(), flow.Options{})
+	return s.take(ctx, "flow", "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
+		r, err := s.session.Say(ctx, message.String(), flow.Options{TraceID: trace.TraceOf(ctx)})
 		if failed, ok := errors.AsType[*flow.Error](err); ok {
 			return flowUse(failed.Usage), err
 		}

@@ -46,7 +46,7 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{HTTP: h, talk: talk, trace: trace.ID(id)}
+	s := &httpSession{HTTP: h, talk: talk, kind: "http", trace: trace.ID(id), opened: ctx}
 	s.client, s.hangUp = outbound.Apart(h.client)
 	if !h.config.withoutJar {
 		jar, err := cookiejar.New(nil)
@@ -74,8 +74,10 @@ type httpSession struct {
 	// client has cookies and connections of its own: some servers keep what belongs to a conversation with its connection. hangUp closes these.
 	client *http.Client
 	hangUp func()
-	// trace is the W3C trace id of the conversation.
-	trace string
+	// trace is the W3C trace id of the conversation, opened the context that it was opened with.
+	trace  string
+	opened context.Context
+	kind   string
 	// sessionID is the id that the agent has given; empty until it does.
 	sessionID string
 	// calls is how many tool calls an answer may repeat.
@@ -198,7 +200,7 @@ func (s *httpSession) Close() error {
 		return nil
 	}
 	s.closed = true
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(trace.Carry(context.Background(), s.opened), closeTime)
 	defer cancel()
 	v := s.values
 	v.Silent = true

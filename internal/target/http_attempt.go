@@ -38,8 +38,10 @@ func (a httpAttempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, e
 	started := time.Now()
 	limited, cancel := context.WithTimeout(ctx, a.bounds.Timeout)
 	defer cancel()
+	limited, span := sending(trace.Of(limited, a.values.ConversationID), a.kind, a.call.url)
 	var first time.Duration
 	got, err := a.send(limited, func() { first = time.Since(started) })
+	sent(span, err)
 	switch {
 	case err == nil:
 		kept, err := json.Marshal(got)
@@ -158,7 +160,7 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	if host := a.call.on(request.Header, [2]string{"Accept", accept}, [2]string{"Content-Type", a.call.media},
-		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{trace.ParentHeader, trace.Parent(a.trace)}); host != "" {
+		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{trace.ParentHeader, trace.Parent(ctx)}); host != "" {
 		request.Host = host
 	}
 	outbound.Once(request)

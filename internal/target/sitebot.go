@@ -166,7 +166,7 @@ func excerpt(value any) string {
 // Send has the chatbot answer one message. After an error, the reply still has the usage of the turn.
 func (s *sitebotSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	r := sitebot.Request{Site: s.Site, Session: s.id, Input: message.String(), Language: s.Language}
-	return s.take(ctx, "the chatbot of "+s.Site, func(ctx context.Context) (chat.Reply, error) {
+	return s.take(ctx, "sitebot", "the chatbot of "+s.Site, func(ctx context.Context) (chat.Reply, error) {
 		o, err := s.Bot.Turn(ctx, r, nil)
 		reply := used(o.Use)
 		if err != nil {

@@ -20,6 +20,8 @@ import (
 type spoken struct {
 	// kind is what recordings call it, at what errors call this agent.
 	kind, at string
+	// address is where the agent is; empty for a program.
+	address string
 	// begin opens the wire of a conversation; now returns the values of the turn under way. A conversation that is played from a recording has none.
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
 	// message returns what is sent for a turn.
@@ -188,6 +190,8 @@ func (s *spokenSession) talkOver(ctx context.Context, request string) (x exchang
 	if err := s.unasked(); err != nil {
 		return x, err
 	}
+	ctx, span := sending(ctx, s.kind, s.address)
+	defer func() { sent(span, err) }()
 	started := time.Now()
 	if err := s.wire.send(ctx, []byte(request)); err != nil {
 		return x, s.bounded(err)

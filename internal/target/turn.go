@@ -32,8 +32,10 @@ func turnsOf(p Parts, retries *int, timeout time.Duration) Turns {
 var errTurnTooLong = errors.New("the reply took too long")
 
 // take takes a turn, and takes it again when it took too long. The turn must leave the session unchanged when it fails; its reply has the usage
-// also then. The result has the usage and the attempts of all requests; name is who is asked, for the error.
-func (t Turns) take(ctx context.Context, name string, turn func(context.Context) (chat.Reply, error)) (chat.Reply, error) {
+// also then. The result has the usage and the attempts of all requests; kind is that of the target, name is who is asked, for the error.
+func (t Turns) take(ctx context.Context, kind, name string, turn func(context.Context) (chat.Reply, error)) (reply chat.Reply, err error) {
+	ctx, span := sending(ctx, kind, "")
+	defer func() { sent(span, err) }()
 	var used chat.Reply
 	policy := retry.Policy{Retries: t.Retries, Transient: func(err error) bool { return errors.Is(err, errTurnTooLong) }}
 	reply, turns, err := retry.Do(ctx, policy, func(ctx context.Context) (chat.Reply, error) {

@@ -54,14 +54,16 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		client = outbound.WithCookies(h.client, jar)
 	}
 	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: askedToWait}
-	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (*socket, error) {
+	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (opened *socket, err error) {
 		v := now()
+		ctx, span := sending(trace.Of(ctx, v.ConversationID), "websocket", address)
+		defer func() { sent(span, err) }()
 		filled, err := h.headers.filled(v)
 		if err != nil {
 			return nil, err
 		}
 		o := websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
-		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(trace.ID(v.ConversationID))})
+		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(ctx)})
 		var reached atomic.Bool // a connection may be made while nobody waits for it any more
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 		s, answered, err := dial(traced, address, &o, h.MaxBytes)

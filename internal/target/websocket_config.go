@@ -131,7 +131,7 @@ func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	at := text.Address(c.URL)
 	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.subprotocols, session: c.answer.session, withoutJar: c.withoutJar, breaker: llm.NewBreaker(), Bounds: bounds}
 	return &spoken{
-		kind: "websocket", at: at, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
+		kind: "websocket", at: at, address: c.URL, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
 		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },
 		greeting: c.greeting, closing: c.closing, trace: true, warn: p.Warn,
 	}, nil

@@ -1,0 +1,12 @@
+package evaluation
+
+import (
+	"context"
+
+	"rehearse/internal/trace"
+)
+
+// tracing returns a context for the spans of the run, which hold none of its secrets.
+func (e *Evaluation) tracing(ctx context.Context, run string) context.Context {
+	return trace.Sharing(trace.Masked(ctx, e.setup.Secrets().Text), trace.A(trace.RunID, run))
+}

@@ -1,0 +1,81 @@
+package trace
+
+import (
+	"context"
+	"slices"
+)
+
+// place is what a context knows of traces.
+type place struct {
+	tracer *Tracer
+	mask   func(string) string
+	ids    IDs
+	// remote is true when ids are those of a span in another process.
+	remote bool
+	// span is that of ids; nil where it is not kept.
+	span *Span
+	// shared are the attributes of all spans below.
+	shared  []Attribute
+	role    string
+	attempt int
+}
+
+type key struct{}
+
+func at(ctx context.Context) place {
+	if p, ok := ctx.Value(key{}).(*place); ok {
+		return *p
+	}
+	return place{}
+}
+
+func (p place) in(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, &p) }
+
+// With returns a context whose spans go to a tracer.
+func With(ctx context.Context, t *Tracer) context.Context {
+	p := at(ctx)
+	p.tracer, p.mask = t, t.Mask
+	return p.in(ctx)
+}
+
+// Masked returns a context whose spans are masked by a function, instead of by that of the tracer.
+func Masked(ctx context.Context, mask func(text string) string) context.Context {
+	p := at(ctx)
+	p.mask = mask
+	return p.in(ctx)
+}
+
+// Sharing returns a context whose spans all have some attributes.
+func Sharing(ctx context.Context, attributes ...Attribute) context.Context {
+	p := at(ctx)
+	p.shared = slices.Concat(p.shared, attributes)
+	return p.in(ctx)
+}
+
+// As returns a context whose models play a role: Target, Judge or User.
+func As(ctx context.Context, role string) context.Context {
+	p := at(ctx)
+	p.role = role
+	return p.in(ctx)
+}
+
+// RoleOf returns the role of the models that are asked with ctx; Target where nobody said it.
+func RoleOf(ctx context.Context) string {
+	if role := at(ctx).role; role != "" {
+		return role
+	}
+	return Target
+}
+
+// Attempted returns a context for the nth time that a conversation is held, from 1.
+func Attempted(ctx context.Context, n int) context.Context {
+	p := at(ctx)
+	p.attempt = n
+	return p.in(ctx)
+}
+
+// AttemptOf returns which time it is that a conversation is held: 1 where nobody said it.
+func AttemptOf(ctx context.Context) int { return max(1, at(ctx).attempt) }
+
+// Carry returns ctx with what another context knows of traces.
+func Carry(ctx, from context.Context) context.Context { return at(from).in(ctx) }
