@@ -67,10 +67,10 @@ type Config struct {
 type Fleet struct {
 	// RunID is the run's; it is known before the run begins.
 	RunID string
-	// Queue takes the jobs, which carry Payload, and Returns bring what became of them. Window is how many of them are out at once.
+	// Queue takes the jobs, which carry the Payload for a run whose span has a traceparent, and Returns bring what became of them. Window is how many of them are out at once.
 	Queue   orchestrator.Queue
 	Returns orchestrator.Returns
-	Payload []byte
+	Payload func(traceparent string) ([]byte, error)
 	Window  int
 	// Durations returns how long tests took in earlier runs, by keys without trials, of those that are known; nil knows none.
 	Durations func(keys []result.Key) map[result.Key]time.Duration

@@ -55,7 +55,11 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	ctx, span := trace.Start(e.tracing(ctx, h.Run.ID), trace.Run, trace.A(trace.Tests, e.planned.tests))
 	defer span.Finish()
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
-	o, err := orchestrator.New(e.orchestration(h, kept))
+	orchestration, err := e.orchestration(ctx, h, kept)
+	var o *orchestrator.Orchestrator
+	if err == nil {
+		o, err = orchestrator.New(orchestration)
+	}
 	if err != nil {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
@@ -109,22 +113,23 @@ func (e *Evaluation) warnOfUnknown(t result.Totals) {
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.
-func (e *Evaluation) orchestration(h *Held, kept *keeper) orchestrator.Config {
-	c := orchestrator.Config{
+func (e *Evaluation) orchestration(ctx context.Context, h *Held, kept *keeper) (c orchestrator.Config, err error) {
+	c = orchestrator.Config{
 		RunID: h.Run.ID, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.spec.AttributeFlakes {
 		c.Rejudge = e.rejudge
 	}
 	if f := e.Fleet; f != nil {
-		c.Queue, c.Returns, c.Payload, kept.store = f.Queue, f.Returns, f.Payload, f.Store
+		c.Queue, c.Returns, kept.store = f.Queue, f.Returns, f.Store
+		c.Payload, err = f.Payload(trace.Parent(ctx))
 		if e.spec.Limits.Workers == 0 { // else the author bounds what is under way, wherever it is held
 			c.Workers = f.Window
 		}
-		return c
+		return c, err
 	}
 	c.Queue, c.Hold = queue.NewMemory(e.planned.workers), e.hold
-	return c
+	return c, nil
 }
 
 // abort notes that the run cannot go on.

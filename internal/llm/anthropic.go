@@ -183,6 +183,7 @@ type anthropicAnswer struct {
 	Content    []json.RawMessage `json:"content"`
 	StopReason string            `json:"stop_reason"`
 	Usage      *anthropicUsage   `json:"usage"`
+	Model      answeredBy        `json:"model"`
 }
 
 // anthropicBlock is a block of an answer. Blocks of other types, such as thinking, are passed over.
@@ -222,7 +223,7 @@ func (a *anthropicAnswer) reply(replyTool string) (chat.Reply, error) {
 	if a.Error != nil {
 		return chat.Reply{}, a.Error.fault()
 	}
-	reply := chat.Reply{Usage: a.Usage.count(), FinishReason: anthropicFinish(a.StopReason)}
+	reply := chat.Reply{Usage: a.Usage.count(), FinishReason: anthropicFinish(a.StopReason), Model: string(a.Model)}
 	spoke, thought := false, false
 	for _, raw := range a.Content {
 		var b anthropicBlock

@@ -31,6 +31,7 @@ type anthropicEvent struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
 	Message *struct {
+		Model answeredBy      `json:"model"`
 		Usage *anthropicUsage `json:"usage"`
 	} `json:"message"`
 	Block json.RawMessage `json:"content_block"`
@@ -60,6 +61,7 @@ func (a *anthropicAssembly) add(data []byte) error {
 		return e.Error.fault()
 	case "message_start":
 		if e.Message != nil {
+			a.answer.Model = e.Message.Model
 			a.count(e.Message.Usage)
 		}
 	case "content_block_start":

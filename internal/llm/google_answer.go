@@ -23,6 +23,7 @@ type googleAnswer struct {
 		Block   string `json:"blockReason"`
 		Message string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
+	Model answeredBy   `json:"modelVersion"`
 	Usage *googleUsage `json:"usageMetadata"`
 	Error *googleError `json:"error"`
 }
@@ -74,6 +75,7 @@ type googleAssembly struct {
 	calls []chat.ToolCall
 	parts []json.RawMessage
 	usage *googleUsage
+	model answeredBy
 	// finish is Google's word for why the model stopped, why what it says of that.
 	finish, why string
 	// signed says that a part has a signature, spoke that there was text, be it empty.
@@ -96,6 +98,9 @@ func (a *googleAssembly) take(answer googleAnswer) error {
 	}
 	if answer.Usage != nil {
 		a.usage = answer.Usage
+	}
+	if answer.Model != "" {
+		a.model = answer.Model
 	}
 	if answer.Feedback.Block != "" {
 		a.finish, a.why = answer.Feedback.Block, answer.Feedback.Message
@@ -138,7 +143,7 @@ func (a *googleAssembly) reply() (chat.Reply, error) {
 		}
 		return chat.Reply{}, errSilent("parts", strings.TrimSuffix(a.finish+": "+clip(oneLine(a.why)), ": "))
 	}
-	reply := chat.Reply{Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: googleFinish(a.finish)}
+	reply := chat.Reply{Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: googleFinish(a.finish), Model: string(a.model)}
 	if len(a.calls) > 0 && reply.FinishReason == "stop" {
 		reply.FinishReason = "tool_calls"
 	}

@@ -20,6 +20,7 @@ type assembly struct {
 	details                []json.RawMessage
 	calls                  []*partialCall
 	usage                  *answerUsage
+	model                  answeredBy
 	// spoke says that there was content, be it empty; finish says why the model stopped.
 	spoke  bool
 	finish string
@@ -51,6 +52,9 @@ func (a *assembly) add(data []byte) error {
 	}
 	if c.Error != nil {
 		return c.Error.fault()
+	}
+	if c.Model != "" {
+		a.model = c.Model
 	}
 	if c.Usage != nil {
 		a.usage = c.Usage
@@ -118,7 +122,7 @@ func (a *assembly) reply() (chat.Reply, error) {
 	if !a.spoke && len(a.calls) == 0 && a.refusal.Len() == 0 {
 		return chat.Reply{}, errNoContent(a.finish)
 	}
-	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: a.finish}
+	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: a.finish, Model: string(a.model)}
 	for _, call := range a.calls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
 	}

@@ -201,6 +201,7 @@ func decodeChat(body []byte, d dialect) (chat.Reply, error) {
 			Message chatAnswer `json:"message"`
 			Finish  string     `json:"finish_reason"`
 		} `json:"choices"`
+		Model answeredBy   `json:"model"`
 		Usage *answerUsage `json:"usage"`
 		Error *answerError `json:"error"`
 	}
@@ -222,7 +223,7 @@ func decodeChat(body []byte, d dialect) (chat.Reply, error) {
 	if message.Content == nil && len(message.ToolCalls) == 0 && message.Refusal == "" {
 		return chat.Reply{}, errNoContent(finish)
 	}
-	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count(), Native: message.thoughts(d)}
+	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count(), Native: message.thoughts(d), Model: string(answer.Model)}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}

@@ -100,6 +100,7 @@ func responsesItems(m chat.Message, ids *callIDs) ([]object, error) {
 // responsesAnswer is a response (https://platform.openai.com/docs/api-reference/responses/object).
 type responsesAnswer struct {
 	ID         string       `json:"id"`
+	Model      answeredBy   `json:"model"`
 	Error      *answerError `json:"error"`
 	Incomplete *struct {
 		Reason string `json:"reason"`
@@ -142,7 +143,7 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 	if len(a.Output) == 0 {
 		return chat.Reply{}, errors.New("the answer has no output")
 	}
-	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID}
+	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID, Model: string(a.Model)}
 	if u := a.Usage; u != nil && u.Input+u.Output > 0 {
 		reply.Usage = chat.Usage{
 			InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached, ReasoningTokens: u.OutputDetails.Reasoning,

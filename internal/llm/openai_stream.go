@@ -16,6 +16,7 @@ type chunk struct {
 		} `json:"delta"`
 		Finish string `json:"finish_reason"`
 	} `json:"choices"`
+	Model answeredBy   `json:"model"`
 	Usage *answerUsage `json:"usage"`
 	Error *answerError `json:"error"`
 }

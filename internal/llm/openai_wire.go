@@ -48,6 +48,18 @@ func errSilent(where, reason string) error {
 	return errors.New(text)
 }
 
+// answeredBy is the model that an answer names. A server that writes something else than a text there names none.
+type answeredBy string
+
+// UnmarshalJSON reads a string; anything else is no name, and no mistake.
+func (a *answeredBy) UnmarshalJSON(data []byte) error {
+	var name string
+	if json.Unmarshal(data, &name) == nil {
+		*a = answeredBy(name)
+	}
+	return nil
+}
+
 // finishReason returns why a model stopped in the words of chat.Reply.
 func finishReason(said string) string {
 	switch said {

@@ -134,7 +134,7 @@ func TestVendorsText(t *testing.T) {
 			}}},
 		}}
 		got := m.mustAsk(r)
-		want := chat.Reply{Text: "Grüezi, 你好!", FinishReason: "stop", Usage: usageOf(v), Cost: chat.Cost{Unknown: true}, Attempts: 1}
+		want := chat.Reply{Text: "Grüezi, 你好!", FinishReason: "stop", Usage: usageOf(v), Cost: chat.Cost{Unknown: true}, Attempts: 1, Model: "model-1"}
 		same(t, "reply", want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "FirstText"))
 		asked := s.Asked()[0]
 		same(t, "asked", llmtest.Asked{

@@ -121,7 +121,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	}
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
-		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload, Window: s.Window, Store: l.store, Durations: l.durations},
+		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.Window, Store: l.store, Durations: l.durations},
 	})
 	if err != nil {
 		return nil, err
@@ -144,9 +144,9 @@ func (s *Service) spec(ctx context.Context, id string) (spec runspec.Spec, err e
 }
 
 // offer puts the spec, with the content of every file, where workers get it. It returns the spec and what jobs carry.
-func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payload []byte, err error) {
+func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, p payload, err error) {
 	if spec, err = s.spec(ctx, id); err != nil {
-		return spec, nil, err
+		return spec, p, err
 	}
 	for name, f := range spec.Files {
 		if f.SHA256 == "" {
@@ -154,21 +154,26 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, payl
 		}
 		content, err := s.Store.Blob(ctx, f.SHA256)
 		if err != nil {
-			return spec, nil, fmt.Errorf("the file %s of the run: %w", name, err)
+			return spec, p, fmt.Errorf("the file %s of the run: %w", name, err)
 		}
 		spec.Files[name] = runspec.File{Content: content}
 	}
 	data, err := json.Marshal(spec)
 	if err != nil {
-		return spec, nil, err
+		return spec, p, err
 	}
 	sum := sha256.Sum256(data)
-	p := worker.Payload{Bundle: hex.EncodeToString(sum[:])}
-	if err := s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data)); err != nil {
-		return spec, nil, err
-	}
-	payload, err = json.Marshal(p)
-	return spec, payload, err
+	p.Bundle = hex.EncodeToString(sum[:])
+	return spec, p, s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data))
+}
+
+// payload is what the jobs of a run carry.
+type payload worker.Payload
+
+// with returns it for a run whose span has a traceparent.
+func (p payload) with(traceparent string) ([]byte, error) {
+	p.Traceparent = traceparent
+	return json.Marshal(worker.Payload(p))
 }
 
 // export makes the folder of a run anew from what is stored. It reports whether there is anything.

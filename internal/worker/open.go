@@ -16,12 +16,15 @@ import (
 	"rehearse/internal/runspec/bundle"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/trace"
 )
 
 // Payload is what the jobs of a run carry: where its spec is, with the content of all of its files.
 type Payload struct {
 	// Bundle is the SHA-256 of the spec's JSON, under which NATS has it.
 	Bundle string `json:"bundle"`
+	// Traceparent is that of the run's span, to which the traces of its conversations are linked; empty for none.
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // Opened is a run whose files are in a folder of their own. Close it.
@@ -118,6 +121,10 @@ type heldRun struct {
 }
 
 func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+	var p Payload
+	if err := json.Unmarshal(j.Payload, &p); err == nil { // else the run would not have been opened
+		ctx = trace.Remote(ctx, p.Traceparent)
+	}
 	return h.holder.Hold(ctx, j)
 }
 

@@ -15,6 +15,7 @@ import (
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/result"
+	"rehearse/internal/trace"
 )
 
 // Holder holds single conversations of one run. It is safe for concurrent use.
@@ -110,7 +111,7 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	j := d.Job()
 	log := w.Log.With("run_id", j.Run, "test_case_id", j.Key.TestID)
 	ending := context.WithoutCancel(ctx)
-	held, stop := w.cancels.Context(ctx, j.Run)
+	held, stop := w.cancels.Context(trace.Attempted(ctx, d.Attempt()), j.Run)
 	defer stop()
 	o := fleet.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(), Tries: d.Tries()}
 	_ = w.Conn.Notify(fleet.Notice{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, At: o.StartedAt}) // nobody may listen

@@ -272,7 +272,7 @@ func (f chatFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Aske
 	out := newStream(w, a)
 	send := func(delta map[string]any, finish any) {
 		out.send("", map[string]any{
-			"id": "chatcmpl-1", "object": "chat.completion.chunk", "usage": nil,
+			"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": asked.Model, "usage": nil,
 			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 		})
 	}

@@ -159,7 +159,7 @@ func (responsesFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked A
 		output = append(output, map[string]any{"type": "function_call", "id": s.id("fc_"), "call_id": callID, "name": call.Name, "arguments": string(call.Args)})
 	}
 	whole := map[string]any{
-		"id": id, "object": "response", "status": "completed", "error": nil, "incomplete_details": nil, "output": output,
+		"id": id, "object": "response", "model": asked.Model, "status": "completed", "error": nil, "incomplete_details": nil, "output": output,
 		"usage": map[string]any{
 			"input_tokens": InputTokens, "input_tokens_details": map[string]any{"cached_tokens": CachedTokens},
 			"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"reasoning_tokens": ThoughtsTokens}, "total_tokens": InputTokens + OutputTokens,
