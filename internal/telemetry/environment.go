@@ -10,15 +10,6 @@ import (
 	"rehearse/internal/trace"
 )
 
-// place is where spans are sent, with the headers of every request.
-type place struct {
-	url     *url.URL
-	headers [][2]string
-}
-
-// shown returns the address without what may be secret.
-func (p place) shown() string { return p.url.Scheme + "://" + p.url.Host }
-
 // httpPort is where collectors take OTLP over HTTP.
 const httpPort = "4318"
 
@@ -38,9 +29,14 @@ func (e environment) get(names ...string) (value, name string) {
 	return "", ""
 }
 
+func (e environment) disabled() bool {
+	text, _ := e.get("OTEL_SDK_DISABLED")
+	return strings.EqualFold(text, "true")
+}
+
 // place returns where spans go; nil for nowhere.
-func (e environment) place() *place {
-	if disabled, _ := e.get("OTEL_SDK_DISABLED"); strings.EqualFold(disabled, "true") {
+func (e environment) place() *Place {
+	if e.disabled() {
 		return nil
 	}
 	whole, name := e.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -59,8 +55,8 @@ func (e environment) place() *place {
 	if whole == "" {
 		to = to.JoinPath("v1/traces")
 	}
-	p := &place{url: to}
-	if p.headers, err = e.headers(); err != nil {
+	p := &Place{URL: to}
+	if p.Headers, err = e.headers(); err != nil {
 		e.warn(err.Error() + ": no traces are sent")
 		return nil
 	}

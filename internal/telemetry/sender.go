@@ -32,7 +32,7 @@ const (
 
 // sender sends spans in the background, one request at a time. Nothing is sent, and no goroutine runs, until there is a span.
 type sender struct {
-	place    place
+	place    Place
 	client   *http.Client
 	resource []trace.Attribute
 	version  string
@@ -50,7 +50,7 @@ type sender struct {
 	more, sent, closing, done chan struct{}
 }
 
-func newSender(p place, client *http.Client, resource []trace.Attribute, version string, warn func(string)) *sender {
+func newSender(p Place, client *http.Client, resource []trace.Attribute, version string, warn func(string)) *sender {
 	return &sender{
 		place: p, client: client, resource: resource, version: version, warn: warn,
 		more: make(chan struct{}, 1), sent: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
@@ -206,12 +206,12 @@ func (b *busy) Error() string { return "it answers " + b.status }
 
 // post sends one request and returns how many spans were refused.
 func (s *sender) post(ctx context.Context, body []byte) (refused int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.place.url.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.place.URL.String(), bytes.NewReader(body))
 	if err != nil {
 		return 0, errors.New("it is no address that can be asked")
 	}
 	request.Header.Set("User-Agent", "rehearse/"+s.version)
-	for _, h := range s.place.headers {
+	for _, h := range s.place.Headers {
 		request.Header.Set(h[0], h[1])
 	}
 	request.Header.Set("Content-Type", "application/x-protobuf")

@@ -2,7 +2,9 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"net/url"
 
 	"rehearse/internal/outbound"
 	"rehearse/internal/trace"
@@ -26,39 +28,71 @@ type Traces struct {
 	// sending is the context of all requests, which stop ends.
 	sending context.Context
 	stop    context.CancelFunc
+	// beside also gets every span; nil for none. It is closed by whoever opened it.
+	beside *Traces
 }
+
+// Place is a collector: where it takes OTLP over HTTP, and the headers of every request to it.
+type Place struct {
+	URL     *url.URL
+	Headers [][2]string
+	// Resource are more attributes of the process.
+	Resource map[string]string
+}
+
+// shown returns the address without what may be secret.
+func (p Place) shown() string { return p.URL.Scheme + "://" + p.URL.Host }
 
 // TextEnv is the variable that lets spans hold what was said.
 const TextEnv = "REHEARSE_TRACE_TEXT"
 
 // OpenTraces reads the environment; nil where it names no collector. It asks nobody.
 func OpenTraces(o Options) *Traces {
-	warn := once(o.warn)
-	e := environment{o.LookupEnv, warn}
-	to := e.place()
-	if to == nil {
+	e := environment{o.LookupEnv, once(o.warn)}
+	if to := e.place(); to != nil {
+		return o.open(e, *to, nil)
+	}
+	return nil
+}
+
+// OpenBeside returns traces that go to a place of their own, and to those of beside, which may be nil. It is nil where the environment switches traces off.
+func OpenBeside(o Options, p Place, beside *Traces) *Traces {
+	e := environment{o.LookupEnv, func(string) {}} // what is wrong there was told
+	switch {
+	case e.disabled():
 		return nil
+	case beside != nil && beside.sender.place.URL.String() == p.URL.String():
+		return beside
 	}
+	return o.open(e, p, beside)
+}
+
+func (o Options) open(e environment, to Place, beside *Traces) *Traces {
 	service, _ := e.get("OTEL_SERVICE_NAME")
-	if service == "" {
-		service = "rehearse"
+	resource := []trace.Attribute{trace.A("service.name", cmp.Or(service, "rehearse")), trace.A("service.version", o.Version)}
+	for name, value := range to.Resource {
+		resource = append(resource, trace.A(name, value))
 	}
-	resource := []trace.Attribute{trace.A("service.name", service), trace.A("service.version", o.Version)}
-	t := &Traces{sender: newSender(*to, outbound.Client(outbound.Transport()), resource, o.Version, o.warn)}
+	t := &Traces{sender: newSender(to, outbound.Client(outbound.Transport()), resource, o.Version, o.warn), beside: beside}
 	t.sending, t.stop = context.WithCancel(context.Background())
 	text, _ := e.get(TextEnv)
 	t.tracer = &trace.Tracer{Record: t.record, Sample: e.sampler(), Mask: o.Mask, Text: text == "1"}
 	return t
 }
 
-func (t *Traces) record(s *trace.Span) { t.sender.add(t.sending, encodeSpan(s)) }
-
-// Into returns a context whose spans go here.
-func (t *Traces) Into(ctx context.Context) context.Context {
-	if t == nil {
-		return ctx
+func (t *Traces) record(s *trace.Span) {
+	span := encodeSpan(s)
+	for ; t != nil; t = t.beside {
+		t.sender.add(t.sending, span)
 	}
-	return trace.With(ctx, t.tracer)
+}
+
+// Tracer returns what spans are made with; nil for a nil Traces.
+func (t *Traces) Tracer() *trace.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.tracer
 }
 
 // Close sends what was not sent yet. It takes a few seconds where the collector does not answer, and tells of what could not be sent.

@@ -8,7 +8,9 @@ import (
 // place is what a context knows of traces.
 type place struct {
 	tracer *Tracer
-	mask   func(string) string
+	// visitors is the tracer of the turns that visitors have with a chatbot.
+	visitors *Tracer
+	mask     func(string) string
 	ids    IDs
 	// remote is true when ids are those of a span in another process.
 	remote bool
@@ -31,10 +33,17 @@ func at(ctx context.Context) place {
 
 func (p place) in(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, &p) }
 
-// With returns a context whose spans go to a tracer.
-func With(ctx context.Context, t *Tracer) context.Context {
+// With returns a context whose spans go to a tracer, and those of visitors of chatbots (ForVisitor) to another; nil keeps none.
+func With(ctx context.Context, t, visitors *Tracer) context.Context {
 	p := at(ctx)
-	p.tracer, p.mask = t, t.Mask
+	p.tracer, p.visitors = t, visitors
+	return p.in(ctx)
+}
+
+// ForVisitor returns a context for a turn that a visitor has with a chatbot.
+func ForVisitor(ctx context.Context) context.Context {
+	p := at(ctx)
+	p.tracer = p.visitors
 	return p.in(ctx)
 }
 

@@ -199,6 +199,9 @@ func (s *Span) FinishAt(end time.Time) {
 		return
 	}
 	s.End = end
+	if s.mask == nil {
+		s.mask = s.tracer.Mask
+	}
 	s.Name, s.Message = s.clean(s.Name, maxShortText), s.clean(s.Message, maxShortText)
 	s.cleanAll(s.Attributes)
 	for _, e := range s.Events {
