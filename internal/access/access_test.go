@@ -220,6 +220,30 @@ func TestUnknownTokensAreCheap(t *testing.T) {
 	})
 }
 
+// Requests that come while a store hangs wait for one look together: none begins another when that one has failed.
+func TestStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Config{Store: hanging{}})
+		began := time.Now()
+		for range 100 {
+			if _, err := a.Authenticate("rht_1"); err == nil || errors.Is(err, ErrUnknown) {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took != lookTime {
+			t.Errorf("the last one waited for %s", took)
+		}
+	})
+}
+
+// hanging never answers.
+type hanging struct{}
+
+func (hanging) TokenHashes(ctx context.Context) (map[[sha256.Size]byte]store.Token, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func TestRate(t *testing.T) {
 	now := time.Now()
 	r := NewRate(50, func() time.Time { return now })

@@ -79,6 +79,14 @@ func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten str
 	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(), "send one JSON object").at("")
 }
 
+// paced gives a client the time for taking an answer once for each piece: files may be large.
+type paced struct{ http.ResponseWriter }
+
+func (p paced) Write(data []byte) (int, error) {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
+	return p.ResponseWriter.Write(data)
+}
+
 // jsonMedia reports whether a body may be JSON. It accepts a form's media type, because curl -d sends it by default.
 func jsonMedia(header string) bool {
 	if header == "" {

@@ -73,11 +73,12 @@ func Serve(ctx context.Context, handler http.Handler, l Listening) error {
 // server returns a server with time limits for heads and bodies. Handlers limit the time for taking an answer: a stream may go on for long.
 func (l *Listening) server(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:        handler,
-		ReadTimeout:    readTimeout,
-		IdleTimeout:    2 * time.Minute,
-		MaxHeaderBytes: 64 << 10,
-		ErrorLog:       slog.NewLogLogger(logOrDiscard(l.Log).Handler(), slog.LevelWarn),
+		Handler:                      handler,
+		ReadTimeout:                  readTimeout,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               64 << 10,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is asked for a token as all else
+		ErrorLog:                     slog.NewLogLogger(logOrDiscard(l.Log).Handler(), slog.LevelWarn),
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"rehearse/internal/access"
 )
 
 // pipes is a listener whose connections are pipes, so that time in a test is the bubble's.
@@ -95,6 +97,44 @@ func TestSlowReaders(t *testing.T) {
 	})
 }
 
+// A client that stops in the middle of a file is given up; one that only reads slowly is not.
+func TestSlowReadersOfFiles(t *testing.T) {
+	const size = 1 << 20
+	for name, c := range map[string]struct {
+		pause time.Duration
+		whole bool
+	}{"slow": {10 * time.Second, true}, "stopped": {time.Minute, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan bool, 1)
+			s := (&Listening{}).server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.ServeContent(paced{w}, r, "", time.Time{}, strings.NewReader(strings.Repeat("x", size)))
+				ended <- true
+			}))
+			listener := make(pipes)
+			go func() { _ = s.Serve(listener) }()
+			here, there := net.Pipe()
+			listener <- there
+			if _, err := io.WriteString(here, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			read, piece := 0, make([]byte, 32<<10)
+			for {
+				n, err := here.Read(piece)
+				if read += n; err != nil || read >= size {
+					break
+				}
+				time.Sleep(c.pause)
+			}
+			<-ended
+			if (read >= size) != c.whole {
+				t.Errorf("%s: %d bytes", name, read)
+			}
+			_ = here.Close()
+			_ = s.Close()
+		})
+	}
+}
+
 // While a server drains it listens on and says that it stops.
 func TestListensWhileItDrains(t *testing.T) {
 	stop, opened, ending := make(chan os.Signal, 2), make(chan net.Addr, 1), make(chan bool)
@@ -150,4 +190,21 @@ func TestDrainUsesAllTime(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// What is asked of the server as a whole is asked of the front, too.
+func TestOptionsOfTheServer(t *testing.T) {
+	listener := make(pipes)
+	s := (&Listening{}).server(Front(http.NotFoundHandler(), FrontConfig{Access: access.New(access.Config{Token: "secret"})}))
+	go func() { _ = s.Serve(listener) }()
+	here, there := net.Pipe()
+	listener <- there
+	if _, err := io.WriteString(here, "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := bufio.NewReader(here).ReadString('\n'); err != nil || !strings.Contains(status, "401") {
+		t.Error(status, err)
+	}
+	_ = here.Close()
+	_ = s.Close()
 }
