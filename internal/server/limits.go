@@ -79,8 +79,11 @@ func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten str
 	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(), "send one JSON object").at("")
 }
 
-// paced gives a client the time for taking an answer once for each piece: files may be large.
+// paced gives a client the time for taking an answer once for each piece: files may be large, and streams long.
 type paced struct{ http.ResponseWriter }
+
+// Unwrap is for http.ResponseController.
+func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p paced) Write(data []byte) (int, error) {
 	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test

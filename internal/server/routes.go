@@ -34,7 +34,7 @@ func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, path, _ := strings.Cut(req.Pattern, " ")
 	noteRoute(req, path)
 	if access.Of(req.Context()).Allows(r.scope) {
-		r.handle(w, req)
+		r.handle(paced{w}, req)
 		return
 	}
 	p := newProblem(http.StatusForbidden, codeForbidden, "the token does not have the scope "+string(r.scope),
