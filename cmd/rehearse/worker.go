@@ -23,6 +23,7 @@ type runsFlags struct {
 	workers, maxRuns           int
 	ackWait, lease             time.Duration
 	allowCommands              bool
+	allowPrivate               bool
 	allowEnv                   []string
 }
 
@@ -31,11 +32,12 @@ func (f *runsFlags) declareShared(flags *pflag.FlagSet, nats string) {
 	flags.StringVar(&f.nats, "nats", "", nats)
 	flags.IntVar(&f.workers, "workers", 8, "how many conversations of runs are held at once")
 	flags.BoolVar(&f.allowCommands, "allow-commands", false, "let runs start programs that they name")
-	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may read, such as SHOP_* or OPENAI_API_KEY")
 }
 
 // declare declares the flags of a server.
 func (f *runsFlags) declare(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.allowPrivate, "allow-private", false, "let runs name addresses that are not public, such as 127.0.0.1 and 10.0.0.1, and reach them")
+	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may name, here and on workers, such as SHOP_*; keys of providers need none")
 	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: one in this process; REHEARSE_NATS stands in)")
 	flags.StringVar(&f.data, "data", setup.StateDir, "folder of the runs and of NATS; one server at a time uses it")
 	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
@@ -60,7 +62,8 @@ func (f *runsFlags) check() error {
 func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
 	return service.Options{
 		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
-		Workers: f.workers, MaxRuns: f.maxRuns, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands, AllowEnv: f.allowEnv,
+		Workers: f.workers, MaxRuns: f.maxRuns, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
+		Allowed: setup.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
 		Setup:   setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
 		Version: version(), Metrics: service.NewMetrics(version()), Log: log,
 	}
@@ -92,7 +95,7 @@ machine, and for bearers of the token in REHEARSE_TOKEN.
 Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grace goes back to the queue.`,
 		Example: `  rehearse serve --nats-addr 127.0.0.1:4222
   rehearse worker --nats nats://127.0.0.1:4222
-  REHEARSE_NATS_TOKEN=… rehearse worker --nats nats://nats.example:4222 --workers 32 --allow-env OPENAI_API_KEY`,
+  REHEARSE_NATS_TOKEN=… rehearse worker --nats nats://nats.example:4222 --workers 32`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := openLog(env, logFormat)

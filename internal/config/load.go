@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -32,9 +33,9 @@ func Find(files source.Files, dir string) string {
 	}
 }
 
-// Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts. For a faulty file, the
-// error is a source.Problems with every fault.
-func Load(files source.Files, path string, kinds Kinds, env Environment) (File, error) {
+// Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts. Keys that are passed over
+// are not read. For a faulty file, the error is a source.Problems with every fault.
+func Load(files source.Files, path string, kinds Kinds, env Environment, passedOver ...string) (File, error) {
 	data, err := files.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -46,6 +47,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment) (File, 
 	if err != nil {
 		return File{}, err
 	}
+	root.Fields = slices.DeleteFunc(root.Fields, func(f source.Field) bool { return slices.Contains(passedOver, f.Name) })
 	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {

@@ -116,8 +116,18 @@ type Evaluation struct {
 	warned []string
 }
 
-// New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read.
-func New(ctx context.Context, c Config) (made *Evaluation, err error) {
+// New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read, or a *setup.RefusedError
+// of a submitted run.
+func New(ctx context.Context, c Config) (*Evaluation, error) {
+	c.Setup.NamesVariables(c.Spec.Env...)
+	e, err := planned(ctx, c)
+	if refused := c.Setup.Refused(); refused != nil { // which may be why it cannot be planned
+		return nil, refused
+	}
+	return e, err
+}
+
+func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
@@ -135,6 +145,11 @@ func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 			return nil, err
 		}
 		if len(problems) > 0 {
+			if c.Setup.Refused() != nil { // the configurations may name more of it
+				for _, p := range problems {
+					_, _ = c.Setup.At(filepath.Dir(p.File))
+				}
+			}
 			return nil, problems
 		}
 	}
@@ -168,6 +183,9 @@ func New(ctx context.Context, c Config) (made *Evaluation, err error) {
 		for _, w := range s.Warnings {
 			e.warn(w.String())
 		}
+	}
+	if err := e.named(); err != nil {
+		return nil, err
 	}
 	if e.planned, err = e.plan(); err != nil {
 		return nil, err

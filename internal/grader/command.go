@@ -38,6 +38,9 @@ func newCommand(a *Args) runner.Grader {
 	dir := a.TextOr("cwd", "", "the folder to run in, relative to the suite; default: the suite's folder")
 	config, _ := a.Node("config", "any value", "passed to the program as it is; other keys of a code-grader join it", false)
 	p := &program{refused: a.set.NoCommands, timeout: a.DurationOr("timeout", defaultTimeout, "how long the program may take (60s)"), config: config.Any()}
+	if a.set.outside != nil {
+		a.set.outside.Program = true
+	}
 	if ok {
 		p.words = shell.Command(n)
 	}

@@ -34,6 +34,9 @@ func newHTTP(a *Args) runner.Grader {
 		url: address, config: config.Any(), client: a.set.HTTP,
 		timeout: a.DurationOr("timeout", defaultTimeout, "how long the service may take (60s)"),
 	}
+	if a.set.outside != nil {
+		a.set.outside.Addresses = append(a.set.outside.Addresses, address)
+	}
 	if s.client == nil {
 		s.client = outbound.Client(nil)
 	}

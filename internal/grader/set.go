@@ -69,6 +69,15 @@ type Embedder interface {
 type Set struct {
 	Config
 	kinds map[string]Kind
+	// outside collects what assertions need outside of the program while one is built; it may be nil.
+	outside *Outside
+}
+
+// Outside is what an assertion, with those inside of it, needs outside of the program.
+type Outside struct {
+	// Program is true if it starts one. Addresses are those of services that grade, as they are written.
+	Program   bool
+	Addresses []string
 }
 
 // New returns a Set of the built-in kinds.
@@ -98,6 +107,15 @@ func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
 func (s *Set) Judged(a suite.Assertion) bool {
 	c, problems := s.build(a, 0)
 	return problems.Err() == nil && c.Judged
+}
+
+// Outside returns what deciding the assertion needs outside of the program.
+func (s *Set) Outside(a suite.Assertion) Outside {
+	found := &Outside{}
+	own := *s
+	own.outside = found
+	own.build(a, 0)
+	return *found
 }
 
 // Types returns the names that authors may use, aliases included.

@@ -18,6 +18,8 @@ type Options struct {
 	Getenv func(string) string
 	// Transport carries all calls; nil makes each model its own. See outbound.Transport.
 	Transport http.RoundTripper
+	// Named is what models get whose configuration is somebody else's; nil where it is the process's own.
+	Named *Named
 	// ReadFile reads scripts and cassettes; nil means that there are no files.
 	ReadFile func(string) ([]byte, error)
 	// Limits are shared by all models; nil makes each model its own.
@@ -33,6 +35,15 @@ func (o Options) env(name string) string {
 		return ""
 	}
 	return o.Getenv(name)
+}
+
+// Named is what the configuration of a model may choose where somebody else has written it. The key of a provider then goes to the provider's own
+// address only: its default, or that of the environment.
+type Named struct {
+	// Getenv finds the variables that api_key_env and token_env name.
+	Getenv func(string) string
+	// Transport carries the calls to a base_url.
+	Transport http.RoundTripper
 }
 
 // Provider is a kind of model that a configuration can name.

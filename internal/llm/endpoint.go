@@ -70,6 +70,9 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error())), Hint: "check `headers:` and `body:` of the model"})
 	}
 	transport := o.Transport
+	if o.Named != nil && m.BaseURL != "" {
+		transport = o.Named.Transport
+	}
 	if transport == nil {
 		transport = outbound.Transport()
 	}

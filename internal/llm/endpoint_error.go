@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 )
 
@@ -50,7 +51,10 @@ func (e *endpoint) unreachable(cause error) *Error {
 	err := &Error{Fault: Unreachable, Err: e.secrets.cause(cause)}
 	var dns *net.DNSError
 	var timeout net.Error
+	var private *outbound.PrivateError
 	switch {
+	case errors.As(cause, &private): // another attempt is refused, too
+		err.Fault, err.Message = Refused, private.Error()
 	case errors.As(cause, &dns):
 		err.Message = "the host " + dns.Name + " was not found"
 		err.Hint = "check the host name in " + e.vendor.baseEnv + " or base_url"

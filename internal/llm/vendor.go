@@ -77,16 +77,37 @@ func (v *vendor) baseOf(m config.Model, o Options) string {
 
 // keyOf returns the key or token of a model and the variable that it is from. The variable is named also where it is not set, unless there is none.
 func (v *vendor) keyOf(m config.Model, o Options) (key, variable string) {
-	variables := v.keyEnvs
+	variables, env := v.keyEnvs, o.env
 	if named := orElse(m.TokenEnv, m.APIKeyEnv); named != "" {
 		variables = []string{named}
+		if o.Named != nil {
+			env = o.Named.Getenv
+		}
+	} else if o.Named != nil && m.BaseURL != "" && !v.isOwn(m.BaseURL, o) {
+		return "", ""
 	}
 	for _, name := range variables {
-		if key := strings.TrimSpace(o.env(name)); key != "" {
+		if key := strings.TrimSpace(env(name)); key != "" {
 			return key, name
 		}
 	}
 	return "", strings.Join(variables, " or ")
+}
+
+// isOwn reports whether an address is exactly the provider's default, or that of the environment.
+func (v *vendor) isOwn(address string, o Options) bool {
+	plain := plainAddress(address)
+	return plain != "" && (plain == plainAddress(v.base) || plain == plainAddress(v.baseOf(config.Model{}, o)))
+}
+
+// plainAddress writes an address in one spelling, for comparison; empty for one that cannot be read, or has user info or a query.
+func plainAddress(written string) string {
+	address, err := url.Parse(strings.TrimSpace(written))
+	if err != nil || address.Host == "" || address.User != nil || address.RawQuery != "" {
+		return ""
+	}
+	address.Host = strings.ToLower(address.Host)
+	return strings.TrimRight(address.JoinPath("/").String(), "/")
 }
 
 // example is how an address of the provider looks.

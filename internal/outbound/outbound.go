@@ -18,10 +18,9 @@ const maxHeader = 256 << 10
 // Transport returns a transport for a process to share among its clients. It keeps a connection for each of hundreds of calls in flight to one
 // host, because opening one costs more than a call. The caller closes its idle connections in the end.
 func Transport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		DialContext:            newDialer().DialContext,
 		MaxIdleConnsPerHost:    512,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -32,6 +31,10 @@ func Transport() *http.Transport {
 		// Replies are a few kilobytes: inflating them costs more than it saves.
 		DisableCompression: true,
 	}
+}
+
+func newDialer() *net.Dialer {
+	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 }
 
 // Client returns a client that takes a redirect for the answer: following it would send keys and conversations to another host. Its calls end
@@ -50,18 +53,20 @@ func WithCookies(client *http.Client, jar http.CookieJar) *http.Client {
 	return &own
 }
 
-// Apart returns a copy of a client with connections of its own, and what closes them. A client whose transport is not one of Transport is returned
-// as it is.
+// Apart returns a copy of a client with connections of its own, and what closes them. A client whose transport is neither one of Transport nor a
+// Guard is returned as it is.
 func Apart(client *http.Client) (own *http.Client, hangUp func()) {
-	transport, ok := client.Transport.(*http.Transport)
-	if !ok {
-		return client, func() {}
-	}
-	transport = transport.Clone()
 	own = &http.Client{}
 	*own = *client
-	own.Transport = transport
-	return own, transport.CloseIdleConnections
+	switch transport := client.Transport.(type) {
+	case *http.Transport:
+		own.Transport = transport.Clone()
+	case *Guard:
+		own.Transport = transport.apart()
+	default:
+		return client, func() {}
+	}
+	return own, own.CloseIdleConnections
 }
 
 // Once keeps the transport from sending a request again that the other side may have taken. Without it, a GET, or a request with an

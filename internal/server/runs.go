@@ -14,17 +14,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rehearse/internal/access"
 	"rehearse/internal/fleet"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
 // Leader takes, checks and cancels runs (service.Service).
 type Leader interface {
-	Submit(ctx context.Context, spec runspec.Spec, key string) (run store.Run, created bool, err error)
-	Check(ctx context.Context, spec runspec.Spec) (service.Checked, error)
+	Submit(ctx context.Context, spec runspec.Spec, key string, by service.Caller) (run store.Run, created bool, err error)
+	Check(ctx context.Context, spec runspec.Spec, by service.Caller) (service.Checked, error)
 	Cancel(ctx context.Context, id string) (store.Run, error)
 	Files(ctx context.Context, id string) (dir string, err error)
 }
@@ -140,11 +142,21 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	missing, lacks := errors.AsType[*store.MissingBlobsError](err)
 	invalid, faulty := errors.AsType[*service.InvalidError](err)
 	known, is := errors.AsType[*Problem](err)
+	refused, may := errors.AsType[*setup.RefusedError](err)
 	switch {
 	case is:
 		p.Problem = known
 	case faulty:
 		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same"), invalid.Problems
+	case may:
+		status := http.StatusUnprocessableEntity
+		if refused.Code == setup.RefusedCommands {
+			status = http.StatusForbidden
+		}
+		p.Problem = newProblem(status, refused.Code, refused.Message, refused.Hint)
+		if status == http.StatusForbidden && !caller(r).Commands {
+			p.Scope = access.Admin
+		}
 	case lacks:
 		p.Problem = newProblem(http.StatusConflict, codeMissing, "files are named by hashes that are not here", "send each with PUT /api/v1/blobs/SHA256 first")
 		p.Missing = missing.SHA256
@@ -190,6 +202,11 @@ func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err er
 	return spec, nil
 }
 
+// caller says what whoever sends a request may submit.
+func caller(r *http.Request) service.Caller {
+	return service.Caller{Commands: access.Of(r.Context()).Scopes.Open(access.Admin)}
+}
+
 func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	if s.stopping.Load() {
 		return stoppingProblem()
@@ -198,7 +215,7 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, created, err := s.Leader.Submit(r.Context(), spec, r.Header.Get("Idempotency-Key"))
+	run, created, err := s.Leader.Submit(r.Context(), spec, r.Header.Get("Idempotency-Key"), caller(r))
 	if err != nil {
 		return err
 	}
@@ -216,7 +233,7 @@ func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Leader.Check(r.Context(), spec)
+	_, err = s.Leader.Check(r.Context(), spec, caller(r))
 	invalid, faulty := errors.AsType[*service.InvalidError](err)
 	if err != nil && !faulty {
 		return err

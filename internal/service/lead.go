@@ -163,7 +163,7 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, p pa
 		return spec, p, err
 	}
 	sum := sha256.Sum256(data)
-	p.Bundle = hex.EncodeToString(sum[:])
+	p.Bundle, p.Submitted = hex.EncodeToString(sum[:]), *s.Setup.Submitted
 	return spec, p, s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data))
 }
 

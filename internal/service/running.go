@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,10 +35,11 @@ type Options struct {
 	// MaxRuns, AckWait and Lease are those of Config and queue.Options.
 	MaxRuns        int
 	AckWait, Lease time.Duration
-	// AllowCommands lets runs start programs, AllowEnv are patterns for the variables of the environment that they may name.
+	// AllowCommands lets runs start programs.
 	AllowCommands bool
-	AllowEnv      []string
-	// Setup are the options that runs are opened with; what is not allowed is taken out.
+	// Allowed is what runs that are led here may name, wherever they are held.
+	Allowed setup.Submitted
+	// Setup are the options that runs are opened with.
 	Setup   setup.Options
 	Version string
 	// Metrics count what the process does. NewMetrics makes them.
@@ -196,23 +196,8 @@ func (r *Running) tell(err error) {
 func (o *Options) allowed(limits *llm.Limits) setup.Options {
 	s := o.Setup
 	s.Limits = limits
-	s.NoCommands = !o.AllowCommands
-	look := s.LookupEnv
-	s.LookupEnv = func(name string) (string, bool) {
-		if look == nil || !o.mayRead(name) {
-			return "", false
-		}
-		return look(name)
-	}
+	s.NoCommands, s.Submitted = !o.AllowCommands, &o.Allowed
 	return s
-}
-
-// mayRead reports whether a run may read a variable. Keys of providers are no exception: a run may name any address that they would be sent to.
-func (o *Options) mayRead(name string) bool {
-	return slices.ContainsFunc(o.AllowEnv, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	})
 }
 
 // Healthy returns what keeps the process from working: NATS or the store that cannot be reached.

@@ -29,7 +29,7 @@ type Config struct {
 	Store *store.Fleet
 	Conn  *fleet.Conn
 	Queue *queue.JetStream
-	// Setup are the options with which runs are opened here: what they may see of the process.
+	// Setup are the options with which runs are opened here: what they may see of the process. Without Submitted, they may see nothing.
 	Setup setup.Options
 	// Dir keeps what a leader needs of a run while it leads it. It may be lost.
 	Dir string
@@ -87,6 +87,9 @@ func New(c Config) *Service {
 	if c.Window == 0 {
 		c.Window = defaultWindow
 	}
+	if c.Setup.Submitted == nil {
+		c.Setup.Submitted = &setup.Submitted{}
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -107,15 +110,20 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Message }
 
-// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError.
-func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p Checked, err error) {
+// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError, that of one that
+// names what it may not a *setup.RefusedError.
+func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
 	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
 		return p, err
 	}
-	if p, err = s.plan(ctx, spec); err != nil {
+	p, err = s.plan(ctx, spec)
+	if refused := s.checkCommands(p, by); refused != nil {
+		return p, refused
+	}
+	if err != nil {
 		return p, err
 	}
 	if p.Conversations > maxConversations {
@@ -128,6 +136,8 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec) (p Checked, err 
 type Checked struct {
 	evaluation.Planned
 	Fingerprint string
+	// programs is true of a run that starts some, also where it cannot be planned.
+	programs bool
 }
 
 // plan plans a run whose files are in the spec or in the store.
@@ -139,12 +149,35 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	spec.Files, spec.Baseline = nil, ""
 	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
+	p.programs = opened.Setup.StartsPrograms()
 	if err != nil {
 		return p, invalid(err)
 	}
 	p.Planned = e.Planned()
 	p.Fingerprint, err = e.Fingerprint()
 	return p, invalid(err)
+}
+
+// Caller is who submits a run.
+type Caller struct {
+	// Commands is true of whoever may submit runs that start programs.
+	Commands bool
+}
+
+// checkCommands refuses a run that starts programs where it may not.
+func (s *Service) checkCommands(p Checked, by Caller) error {
+	refused := &setup.RefusedError{Code: setup.RefusedCommands, Message: "the run starts programs"}
+	switch {
+	case !p.programs:
+		return nil
+	case s.Setup.NoCommands:
+		refused.Hint = "start the server and its workers with --allow-commands, or leave out targets and graders that are commands"
+	case !by.Commands:
+		refused.Hint = "submit it with a token of the scope admin"
+	default:
+		return nil
+	}
+	return refused
 }
 
 // checkBaseline refuses what is no run of this store that has ended.
@@ -180,8 +213,8 @@ func invalid(err error) error {
 
 // Submit keeps a run, which is begun when it is its turn. A key that was used within a day gives the run that it was used for; created is false
 // then.
-func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string) (run store.Run, created bool, err error) {
-	planned, err := s.Check(ctx, spec)
+func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string, by Caller) (run store.Run, created bool, err error) {
+	planned, err := s.Check(ctx, spec, by)
 	if err != nil {
 		return run, false, err
 	}

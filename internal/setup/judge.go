@@ -189,7 +189,7 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 		model = measuredJudge{model, m.Provider, s.Metrics}
 	}
 	parameters := llm.ParametersOf(m)
-	key := cmp.Or(m.BaseURL, s.Getenv("OPENAI_BASE_URL")) + " " + describe(parameters)
+	key := cmp.Or(m.BaseURL, s.ownEnv("OPENAI_BASE_URL")) + " " + describe(parameters)
 	named := m
 	if m.Provider == "scripted" {
 		file, _, _ := strings.Cut(m.Name, "#")
@@ -212,7 +212,7 @@ func (s *Setup) contentHash(path string) string {
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
 	services := outbound.Client(s.services())
-	c := grader.Config{Judge: j, Files: s.Files, NoCommands: s.NoCommands, HTTP: services, Environ: s.secrets.Environ}
+	c := grader.Config{Judge: j, Files: s.Files, NoCommands: s.NoCommands, HTTP: services, Environ: s.environ}
 	embedder, err := s.Embedder()
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (s *Setup) Langfuse() (*langfuse.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Transport = s.models.Transport
+	c.Transport = s.outside
 	return langfuse.New(c)
 }
 

@@ -50,6 +50,8 @@ type Options struct {
 	Files source.Files
 	// NoCommands refuses to start programs that configurations and suites name.
 	NoCommands bool
+	// Submitted are the rules for a run that somebody else has submitted; nil for one's own, which may name everything.
+	Submitted *Submitted
 	// Config is the configuration file for everything. If it is empty, each folder uses the nearest file above it (At).
 	Config string
 	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
@@ -87,8 +89,14 @@ type shared struct {
 	Options
 	secrets *redact.Redactor
 	models  llm.Options
-	client  *http.Client
-	tape    *tape
+	// inside carries what the process's own addresses are asked.
+	inside *http.Transport
+	// outside carries what addresses are asked that configurations and suites name, client uses it. guard is what refuses private ones; it may be nil.
+	outside  http.RoundTripper
+	client   *http.Client
+	guard    *outbound.Guard
+	refusing refusals
+	tape     *tape
 	// curl is the target of Options.Curl; nil without one.
 	curl *config.Target
 	// graded is true once replies are given as they are (Graded).
@@ -135,9 +143,9 @@ func Open(o Options) (*Setup, error) {
 	if s.secrets == nil {
 		s.secrets = newRedactor(o.Environ)
 	}
-	transport := outbound.Transport()
-	s.models = llm.Options{Getenv: s.Getenv, Transport: transport, ReadFile: o.Files.ReadFile, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
-	s.client = outbound.Client(transport)
+	s.models = llm.Options{Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
+	s.guardOutside()
+	s.client = outbound.Client(s.outside)
 	if err := s.pasted(); err != nil {
 		return nil, err
 	}
@@ -167,11 +175,18 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupEnv)
+		var passedOver []string
+		if s.Submitted != nil {
+			passedOver = notOfRuns()
+		}
+		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupNamed, passedOver...)
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
+		if err == nil {
+			err = s.namesOf(found.config)
+		}
 		if err != nil {
-			return nil, source.AsInvalid(err)
+			return nil, cmp.Or(s.Refused(), source.AsInvalid(err))
 		}
 	}
 	if s.curl != nil {
@@ -201,17 +216,26 @@ func (s *Setup) Making(made map[string]Maker) *Setup {
 	return &Setup{shared: s.shared, config: s.config, made: made}
 }
 
-// Getenv returns a variable of the environment, empty when it is not set.
+// Getenv returns a variable of the environment, empty when it is not set. A submitted run sees those that it may read.
 func (s *shared) Getenv(name string) string {
 	value, _ := s.lookupEnv(name)
 	return value
 }
 
 func (s *shared) lookupEnv(name string) (string, bool) {
-	if s.LookupEnv == nil {
+	if s.LookupEnv == nil || s.Submitted != nil && !s.Submitted.mayRead(name) {
 		return "", false
 	}
 	return s.LookupEnv(name)
+}
+
+// ownEnv returns a variable that the program itself names, such as that of a provider's key.
+func (s *shared) ownEnv(name string) string {
+	if s.LookupEnv == nil {
+		return ""
+	}
+	value, _ := s.LookupEnv(name)
+	return value
 }
 
 // needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs none, because nothing is
@@ -231,7 +255,9 @@ func (s *shared) secret(variable string) string {
 
 // Suites returns the options to load suites with. What they name is learned as secret.
 func (s *shared) Suites() suite.Options {
-	o := Suites(s.secrets, s.LookupEnv)
+	o := Suites(s.secrets, s.lookupNamed)
+	learn := o.Seen
+	o.Seen = func(v source.Value) { learn(v); s.namesIn(v, "") }
 	o.Files = s.Files
 	return o
 }
@@ -301,6 +327,7 @@ func (s *Setup) Close() error {
 	}
 	faults = append(faults, s.tape.close())
 	s.client.CloseIdleConnections()
+	s.inside.CloseIdleConnections()
 	return errors.Join(faults...)
 }
 

@@ -174,7 +174,7 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 		from = append(from, dir)
 	}
 	if !s.LocalPrompt && !s.Dry {
-		s.registry = openPrompts(s.Getenv, s.Now, s.models.Transport, s.warn)
+		s.registry = openPrompts(s.Getenv, s.Now, s.outside, s.warn)
 	}
 	if s.registry != nil {
 		s.registry.Warm(ctx, s.Library.Sites())

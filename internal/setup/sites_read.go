@@ -24,7 +24,10 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 	place = dir
 	if siteconfig.IsAddress(dir) {
 		s.secrets.Address(dir)
-		from, err := siteconfig.Open(dir, s.Getenv, s.models.Transport)
+		if err := s.siteDatabase(dir); err != nil {
+			return nil, "", err
+		}
+		from, err := siteconfig.Open(dir, s.Getenv, s.outside)
 		if err != nil {
 			return nil, "", source.AsInvalid(err)
 		}

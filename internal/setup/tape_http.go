@@ -29,15 +29,15 @@ type tapedTransport struct {
 // services returns the transport for the services that graders and chatbots ask.
 func (s *shared) services() http.RoundTripper {
 	if s.tape.off() {
-		return s.models.Transport
+		return s.outside
 	}
-	return tapedTransport{s, s.models.Transport}
+	return tapedTransport{s, s.outside}
 }
 
 // receipts returns the transport for what is only sent: nothing that is graded depends on an answer, and playback sends nothing.
 func (s *shared) receipts() http.RoundTripper {
 	if s.tape.playing == nil {
-		return s.models.Transport
+		return s.outside
 	}
 	return unsent{}
 }

@@ -141,7 +141,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Token:    s.token,
 		Recorded: s.taped,
 		Limited:  s.models.Limits.Limit,
-		Environ:  s.secrets.Environ,
+		Environ:  s.environ,
 		Closing:  s.closing,
 		Tools:    s.tools.get,
 		Playing:  s.tape.playing != nil,

@@ -25,6 +25,8 @@ type Payload struct {
 	Bundle string `json:"bundle"`
 	// Traceparent is that of the run's span, to which the traces of its conversations are linked; empty for none.
 	Traceparent string `json:"traceparent,omitempty"`
+	// Submitted are the rules of the server that leads the run. They hold for whoever holds its conversations.
+	Submitted setup.Submitted `json:"submitted"`
 }
 
 // Opened is a run whose files are in a folder of their own. Close it.
@@ -88,6 +90,8 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 		if err != nil {
 			return nil, err
 		}
+		options := options
+		options.Submitted = &p.Submitted
 		return hold(ctx, dir, options, evaluation.Config{
 			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Turned: func(k result.Key, turn, of int) {
 				_ = conn.Notify(fleet.Notice{Run: run, Kind: orchestrator.KindSuite, Key: k, Turn: turn, Of: of}) // nobody may listen

@@ -1,0 +1,183 @@
+package service_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/setup"
+)
+
+// strict returns a server that leads nothing, with rules for what is submitted and a small environment.
+func strict(h *house, allowed setup.Submitted, commands bool, environ ...string) *service.Service {
+	lookup := func(name string) (string, bool) {
+		for _, entry := range environ {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	return service.New(service.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "strict"), Owner: "strict",
+		Setup: setup.Options{NoCommands: !commands, Submitted: &allowed, Environ: environ, LookupEnv: lookup},
+	})
+}
+
+// written is a spec with a configuration and the keys of a test of its suite.
+func written(config, test string) runspec.Spec {
+	return runspec.Spec{
+		Schema: 1, Suites: []string{"s.suite.yaml"},
+		Files: map[string]runspec.File{
+			"s.suite.yaml":  {Content: []byte("name: s\ntests:\n  - {id: a, input: hi, " + test + "}\n")},
+			"rehearse.yaml": {Content: []byte(config)},
+			"sites/a.yaml":  {Content: []byte("site: a\nlanguage: en\n")},
+		},
+	}
+}
+
+const plainTest = "assertions: [{type: contains, value: x}]"
+
+// code is what a submission is refused with: the code of a RefusedError, `invalid`, or nothing.
+func code(err error) string {
+	if refused, ok := errors.AsType[*setup.RefusedError](err); ok {
+		return refused.Code
+	}
+	if errors.As(err, new(*service.InvalidError)) {
+		return "invalid"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// An address that a submission names must be public, wherever it stands and however it is written.
+func TestRefusedAddresses(t *testing.T) {
+	h := newHouse(t)
+	s, open := strict(h, setup.Submitted{}, false), strict(h, setup.Submitted{AllowPrivate: true}, false)
+	for name, spec := range map[string]runspec.Spec{
+		"http":                written("targets: {t: {url: 'http://127.0.0.1:1/chat'}}", plainTest),
+		"http, short":         written("targets: {t: 'http://127.0.0.1:1/chat'}", plainTest),
+		"http, open":          written("targets: {t: {url: 'http://shop.example', open: {url: 'http://10.0.0.1', session: {path: $.id}}, body: {s: '{{session_id}}'}}}", plainTest),
+		"http, close":         written("targets: {t: {url: 'http://shop.example', close: {url: 'http://[::1]/end'}}}", plainTest),
+		"http, by with":       written("targets: {t: {url: '{{with.at}}/chat', with: {at: 'http://192.168.1.1'}}}", plainTest),
+		"a port to be filled": written("targets: {t: {url: 'http://169.254.169.254/{{session_id}}'}}", plainTest),
+		"websocket":           written("targets: {t: {url: 'ws://localhost:1/chat'}}", plainTest),
+		"websocket, short":    written("targets: {t: 'wss://[fd00::1]/chat'}", plainTest),
+		"a2a":                 written("targets: {t: {kind: a2a, url: 'http://0x7f.1/'}}", plainTest),
+		"a2a, short":          written("targets: {t: 'a2a:http://2130706433'}", plainTest),
+		"execute":             written("targets: {t: {kind: execute, url: 'http://user:pw@127.1/execute', flow_id: f}}", plainTest),
+		"model@URL":           written("targets: {t: 'openai:m@http://0.0.0.0:1/v1'}", plainTest),
+		"base_url":            written("targets: {t: {model: openai:m, base_url: 'http://ip6-localhost/v1'}}", plainTest),
+		"base_url of a model": written("targets: {t: lexical}\nmodels: {m: {model: openai:m, base_url: 'http://100.64.0.1/v1'}}", plainTest),
+		"judge":               written("targets: {t: lexical}\njudge: {model: {model: openai:m, base_url: 'http://[::ffff:10.0.0.1]/v1'}}", plainTest),
+		"panel":               written("targets: {t: lexical}\njudge: {panel: [openai:a, {model: openai:m, base_url: 'http://a.localhost/v1'}]}", plainTest),
+		"user":                written("targets: {t: lexical}\nuser: {model: openai:m, base_url: 'http://localhost./v1'}", plainTest),
+		"embedder":            written("targets: {t: lexical}\nembedder: {model: openai:m, base_url: 'http://127。0。0。1/v1'}", plainTest),
+		"not the one asked":   written("targets: {t: lexical, other: {url: 'http://127.0.0.1'}}\ntarget: t", plainTest),
+		"target of a test":    written("targets: {t: lexical}", plainTest+", execution: {target: 'http://127.0.0.1:1'}"),
+		"grader":              written("targets: {t: lexical}", "assertions: [{type: http, url: 'http://127.0.0.1:1/grade'}]"),
+		"grader inside":       written("targets: {t: lexical}", "assertions: [{type: composite, assertions: [{type: http, url: 'http://localhost/grade'}]}]"),
+		"grader of a turn":    written("targets: {t: lexical}", "mode: conversation, turns: [{input: a, assertions: [{type: http, url: 'http://[64:ff9b::7f00:1]/grade'}]}]"),
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
+			t.Errorf("%s: %v", name, err)
+		} else if text := err.Error(); strings.Contains(text, "pw") {
+			t.Errorf("%s: the error tells a password: %s", name, text)
+		}
+		if _, err := open.Check(t.Context(), spec, service.Caller{}); code(err) == setup.RefusedAddress {
+			t.Errorf("%s is refused although private addresses are allowed: %v", name, err)
+		}
+	}
+	for name, spec := range map[string]runspec.Spec{
+		"public":      written("targets: {t: {url: 'https://shop.example/chat'}}", plainTest),
+		"a name":      written("targets: {t: {url: 'http://metadata.google.internal/'}}", plainTest),
+		"templated":   written("targets: {t: {url: 'http://{{vars.host}}/chat'}}", plainTest+", vars: {host: 127.0.0.1}"),
+		"no base_url": written("targets: {t: 'openai:m', o: 'ollama:m'}\ntarget: t", plainTest),
+		"passed over": written("targets: {t: lexical}\nstore: 'postgres://127.0.0.1/x'\nserver: 'http://127.0.0.1'\nqueue: 'nats://127.0.0.1'\nwatches: [1]\nenv_file: ../.env\napi_private: true", plainTest),
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	spec := written("targets: {t: lexical}", plainTest)
+	spec.Targets = []string{"http://127.0.0.1:1"}
+	if _, _, err := s.Submit(t.Context(), spec, "", service.Caller{}); code(err) != setup.RefusedAddress {
+		t.Errorf("a target of the spec: %v", err)
+	}
+}
+
+// A submission names only the variables of the environment that the server lists.
+func TestRefusedEnvironment(t *testing.T) {
+	h := newHouse(t)
+	s := strict(h, setup.Submitted{AllowEnv: []string{"SHOP_*", "PUBLIC"}}, true, "SHOP_URL=http://127.0.0.1:1", "OPENAI_API_KEY=sk-secret", "OTHER_KEY=sk-other")
+	for name, spec := range map[string]runspec.Spec{
+		"OTHER_KEY, in the configuration": written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY }}'}}}", plainTest),
+		"OTHER_KEY, with a fallback":      written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY:-none }}'}}}", plainTest),
+		"OTHER_KEY, of another target":    written("target: t\ntargets: {t: lexical, o: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY }}'}}}", plainTest),
+		"OTHER_KEY, in the suite":         written("targets: {t: lexical}", plainTest+", criteria: '${{ OTHER_KEY }}'"),
+		"UNSET, in the suite":             written("targets: {t: lexical}", plainTest+", criteria: '${{ UNSET }}'"),
+		"OPENAI_API_KEY, as text":         written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OPENAI_API_KEY }}'}}}", plainTest),
+		"OPENAI_API_KEY, api_key_env":     written("targets: {t: {model: openai:m, base_url: 'http://shop.example/v1', api_key_env: OPENAI_API_KEY}}", plainTest),
+		"TOKEN, token_env":                written("targets: {t: {kind: execute, url: 'http://shop.example', flow_id: f, token_env: TOKEN}}", plainTest),
+		"OTHER_KEY, public_env":           written("targets: {t: lexical}\npublic_env: [SHOP_URL, OTHER_KEY]", plainTest),
+		"OTHER_KEY, of a grader":          written("targets: {t: lexical}", "assertions: [{type: command, command: ./grade, config: {my_key_env: OTHER_KEY}}]"),
+	} {
+		_, err := s.Check(t.Context(), spec, service.Caller{Commands: true})
+		variable, _, _ := strings.Cut(name, ",")
+		if code(err) != setup.RefusedEnv || !strings.Contains(fmt.Sprint(err), variable) || strings.Contains(fmt.Sprint(err), "sk-") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	spec := written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY }}', B: '${{ SHOP_URL }}'}}}", plainTest+", criteria: '${{ UNSET }}'")
+	spec.Env = []string{"SHOP_X", "LISTED_NOT"}
+	if _, err := s.Check(t.Context(), spec, service.Caller{}); !strings.Contains(fmt.Sprint(err), "read: LISTED_NOT, OTHER_KEY, UNSET") {
+		t.Errorf("not all names are told: %v", err)
+	}
+	for name, spec := range map[string]runspec.Spec{
+		"listed": written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ SHOP_X:-x }}', B: '${{ PUBLIC:-y }}'}}}", plainTest),
+		// Whoever listed the variable has set the address.
+		"an address of the environment": written("targets: {t: {url: '${{ SHOP_URL }}/chat'}}", plainTest),
+		"a provider's own key":          written("targets: {t: 'openai:m'}", plainTest),
+		"data that looks like a key":    written("targets: {t: {url: 'http://shop.example', body: {deploy_env: staging, m: '{{message}}'}}}", plainTest),
+		"passed over":                   written("targets: {t: lexical}\nstore: '${{ OTHER_KEY }}'", plainTest),
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A submission that starts programs needs the right of whoever sends it, and that of the server.
+func TestRefusedCommands(t *testing.T) {
+	h := newHouse(t)
+	never, may := strict(h, setup.Submitted{}, false), strict(h, setup.Submitted{}, true)
+	for name, spec := range map[string]runspec.Spec{
+		"target":            written("targets: {t: {kind: command, command: [touch, /tmp/x]}}", plainTest),
+		"another target":    written("target: l\ntargets: {l: lexical, t: {kind: command, command: [touch, /tmp/x]}}", plainTest),
+		"grader":            written("targets: {t: lexical}", "assertions: [{type: command, command: ./grade}]"),
+		"code_grader":       written("targets: {t: lexical}", "assertions: [{type: code_grader, command: ./grade}]"),
+		"grader inside":     written("targets: {t: lexical}", "assertions: [{type: composite, assertions: [{type: command, command: ./grade}]}]"),
+		"grader, negated":   written("targets: {t: lexical}", "assertions: [{type: not-command, command: ./grade}]"),
+		"grader of a turn":  written("targets: {t: lexical}", "mode: conversation, turns: [{input: a, assertions: [{type: command, command: ./grade}]}]"),
+		"end of a talk":     written("targets: {t: lexical}", "user: {goal: buy, stop: {type: command, command: ./grade}}, "+plainTest),
+		"in a test by name": written("targets: {l: lexical, t: {kind: command, command: [touch, /tmp/x]}}", plainTest+", execution: {target: t}"),
+	} {
+		for _, by := range []service.Caller{{}, {Commands: true}} {
+			if _, err := never.Check(t.Context(), spec, by); code(err) != setup.RefusedCommands {
+				t.Errorf("%s, where none may be started: %v", name, err)
+			}
+		}
+		if _, err := may.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedCommands || !strings.Contains(err.Error(), "admin") {
+			t.Errorf("%s, without the scope: %v", name, err)
+		}
+		if _, err := may.Check(t.Context(), spec, service.Caller{Commands: true}); code(err) == setup.RefusedCommands {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rehearse/internal/config"
+	"rehearse/internal/outbound"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
+	"rehearse/internal/target"
+	"rehearse/internal/text"
+)
+
+// NamesProgram notes that a submitted run starts a program.
+func (s *shared) NamesProgram() {
+	s.refusing.mu.Lock()
+	defer s.refusing.mu.Unlock()
+	s.refusing.programs = true
+}
+
+// lookupNamed looks up a variable that a document names.
+func (s *shared) lookupNamed(name string) (string, bool) {
+	if s.Submitted != nil && !s.Submitted.mayRead(name) {
+		s.refusing.variable(name)
+		return "", false
+	}
+	return s.lookupEnv(name)
+}
+
+// NamesVariables refuses those of some variables that a submitted run may not read.
+func (s *shared) NamesVariables(names ...string) {
+	for _, name := range names {
+		if s.Submitted != nil && !s.Submitted.mayRead(name) {
+			s.refusing.variable(text.OneLine(name, maxVariable))
+		}
+	}
+}
+
+// maxVariable bounds the name of a variable that is shown, in runes.
+const maxVariable = 100
+
+// NamesAddress refuses a private address that a submitted run names in plain sight. who says what has it.
+func (s *shared) NamesAddress(who, address string) {
+	if s.Submitted == nil || s.Submitted.AllowPrivate {
+		return
+	}
+	if host := outbound.Host(address); host != "" && outbound.PrivateHost(host) && !s.guard.Own(address) {
+		s.refusing.address(who + " at " + text.OneLine(text.Address(address), maxAddress))
+	}
+}
+
+const maxAddress = 200
+
+// variableName matches what only the name of a variable looks like.
+var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+
+// secretKeys are the keys of configurations that name variables, whatever their values look like.
+func secretKeys() []string {
+	return []string{"api_key_env", "token_env", "public_env", "url_env", "secret_env", "host_env", "key_env", "ip_hash_salt_env"}
+}
+
+// namesIn refuses the variables that a document names by keys that end in _env.
+func (s *shared) namesIn(v source.Value, key string) {
+	if s.Submitted == nil {
+		return
+	}
+	if v.Kind == source.String && strings.HasSuffix(key, "_env") && v.Scalar != "" {
+		if slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar) {
+			s.NamesVariables(v.Scalar)
+		}
+	}
+	for i := range v.Items {
+		s.namesIn(v.Items[i], key)
+	}
+	for i := range v.Fields {
+		s.namesIn(v.Fields[i].Value, v.Fields[i].Name)
+	}
+}
+
+// namesOf refuses what a configuration names and may not.
+func (s *shared) namesOf(c config.File) error {
+	if s.Submitted == nil {
+		return nil
+	}
+	s.namesIn(c.Document, "")
+	for _, name := range Names(c.Targets) {
+		if err := s.targetNames("target "+name, c.Targets[name]); err != nil {
+			return err
+		}
+	}
+	models := map[string]*config.Model{"the user": c.User, "the embedder": c.Embedder, "the judge": c.Judge.Primary, "the second judge": c.Judge.Secondary}
+	for name, m := range c.Models {
+		models["model "+name] = &m
+	}
+	for i, m := range c.Judge.Panel {
+		models[fmt.Sprintf("judge %d", i+1)] = &m
+	}
+	for _, who := range Names(models) {
+		if m := models[who]; m != nil {
+			s.NamesAddress(who, m.BaseURL)
+		}
+	}
+	return nil
+}
+
+// NamesTarget refuses what a target of a test names and may not. A name that is no target is passed over: opening it says so.
+func (s *Setup) NamesTarget(name string) error {
+	if s.Submitted == nil {
+		return nil
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return s.targetNames("target "+text.Address(name), t)
+}
+
+// TargetStartsProgram reports whether a target starts a program that its configuration names.
+func (s *Setup) TargetStartsProgram(name string) bool {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	t, err := s.targetNamed(name)
+	return err == nil && target.StartsProgram(t)
+}
+
+// targetNames refuses what a target names and may not.
+func (s *shared) targetNames(who string, t config.Target) error {
+	s.NamesAddress(who, t.Model.BaseURL)
+	for _, address := range target.Addresses(t) {
+		s.NamesAddress(who, address)
+	}
+	if target.StartsProgram(t) {
+		s.NamesProgram()
+	}
+	c, ok := target.SiteOf(t)
+	switch {
+	case !ok:
+		return nil
+	case (SitesOptions{Dir: c.Dir}).InDatabase():
+		s.NamesAddress(who, c.Dir)
+		return s.siteDatabase(c.Dir)
+	}
+	library, _, err := s.siteLibrary(context.Background(), c.Dir)
+	if err != nil {
+		return nil //nolint:nilerr // opening it says so
+	}
+	for _, one := range library.Sites() {
+		s.siteNames(one)
+	}
+	return nil
+}
+
+// siteDatabase refuses a database of chatbots that a submitted run names: its driver would take passwords from this process.
+func (s *shared) siteDatabase(address string) error {
+	if s.Submitted == nil || !IsPostgres(address) {
+		return nil
+	}
+	return source.Invalid("chatbots in a PostgreSQL database are for local runs: give a submitted run the files of its sites, or their Supabase")
+}
+
+// siteNames refuses what a chatbot names and may not.
+func (s *shared) siteNames(one *site.Site) {
+	variables := []string{
+		one.Enrichment.IPHashSaltEnv, one.Integrations.LeadWebhook.URLEnv, one.Integrations.LeadWebhook.SecretEnv,
+		one.Integrations.PostHog.HostEnv, one.Integrations.PostHog.KeyEnv,
+	}
+	if server := one.KnowledgeBase.LightRAG; server != nil {
+		s.NamesAddress("site "+one.Name, server.URL)
+		variables = append(variables, server.APIKeyEnv)
+	}
+	s.NamesVariables(slices.DeleteFunc(variables, func(name string) bool { return name == "" })...)
+}
