@@ -16,7 +16,7 @@ import (
 // its left on its own floor.
 var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
-	{"text", "shell", "curl", "retry", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "config"},
+	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "config"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",

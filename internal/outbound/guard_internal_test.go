@@ -2,65 +2,17 @@ package outbound
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"rehearse/internal/outbound/outboundtest"
 )
-
-// answers is a resolver whose names have other addresses each time they are asked for; the last stays.
-func answers(t *testing.T, all ...string) (*net.Resolver, *atomic.Int32) {
-	asked := &atomic.Int32{}
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		go func() {
-			defer func() { _ = there.Close() }()
-			for {
-				size := make([]byte, 2)
-				if _, err := io.ReadFull(there, size); err != nil {
-					return
-				}
-				query := make([]byte, binary.BigEndian.Uint16(size))
-				if _, err := io.ReadFull(there, query); err != nil {
-					return
-				}
-				reply := answered(query, asked, all)
-				if _, err := there.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
-					return
-				}
-			}
-		}()
-		return streamed{here}, nil
-	}}, asked
-}
-
-// streamed is a pipe that is no packet connection, so that the resolver speaks as over TCP.
-type streamed struct{ net.Conn }
-
-// answered returns the answer to a question: an A record for A, none for anything else.
-func answered(query []byte, asked *atomic.Int32, all []string) []byte {
-	end := 12
-	for query[end] != 0 {
-		end += int(query[end]) + 1
-	}
-	question := query[12 : end+5]
-	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
-	if binary.BigEndian.Uint16(query[end+1:]) != 1 {
-		return reply
-	}
-	reply[7] = 1
-	n := min(int(asked.Add(1)), len(all)) - 1
-	ip := netip.MustParseAddr(all[n]).As4()
-	return append(append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4), ip[:]...)
-}
 
 func get(t *testing.T, transport http.RoundTripper, address string) error {
 	t.Helper()
@@ -108,7 +60,7 @@ func TestGuardRefuses(t *testing.T) {
 // A name that leads to a private address is refused, whatever it has led to before: the address that is dialled decides.
 func TestGuardRebinding(t *testing.T) {
 	for _, private := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.7"} {
-		resolver, asked := answers(t, "203.0.113.1", private)
+		resolver, asked := outboundtest.Resolver("203.0.113.1", private)
 		if ips, err := resolver.LookupNetIP(t.Context(), "ip4", "rebinds.example"); err != nil || ips[0].String() != "203.0.113.1" {
 			t.Fatalf("%v, %v", ips, err)
 		}

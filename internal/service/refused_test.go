@@ -35,7 +35,7 @@ func written(config, test string) runspec.Spec {
 		Files: map[string]runspec.File{
 			"s.suite.yaml":  {Content: []byte("name: s\ntests:\n  - {id: a, input: hi, " + test + "}\n")},
 			"rehearse.yaml": {Content: []byte(config)},
-			"sites/a.yaml":  {Content: []byte("site: a\nlanguage: en\n")},
+			"bot.yaml":      {Content: []byte("default: {reply: x}\n")},
 		},
 	}
 }

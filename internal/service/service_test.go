@@ -340,9 +340,7 @@ func TestCancel(t *testing.T) {
 
 // What cannot be run is refused before it is kept; what may not be started fails that conversation only.
 func TestRefused(t *testing.T) {
-	h := newHouse(t)
-	s, _ := h.lead("one")
-	h.work("w1", 1)
+	s := strict(newHouse(t), setup.Submitted{AllowPrivate: true}, false)
 	for name, change := range map[string]func(*runspec.Spec){
 		"no files":      func(p *runspec.Spec) { p.Files = nil },
 		"a baseline":    func(p *runspec.Spec) { p.Baseline = "/" },

@@ -164,7 +164,7 @@ func (c CommandConfig) at() string { return text.OneLine(strings.Join(c.Words, "
 func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
 	if p.NoCommands {
-		return nil, ErrNoCommands
+		return refusing{errNoCommands}, nil
 	}
 	program := Program{Words: c.words, Dir: p.Files.OnDisk(c.Dir), Env: c.env}
 	if p.Environ != nil {
@@ -242,5 +242,11 @@ func (c CommandConfig) placeholders() []string {
 	return names
 }
 
-// ErrNoCommands says that a program would have to be started where none may be.
-var ErrNoCommands = errors.New("it starts a program, which is refused here: start the server and its workers with --allow-commands")
+// refusing is a target with which no conversation can be held here. Others of the same run can.
+type refusing struct{ err error }
+
+// Open returns the error.
+func (r refusing) Open(context.Context, runner.Opening) (runner.Session, error) { return nil, r.err }
+
+// errNoCommands says that a program would have to be started where none may be.
+var errNoCommands = errors.New("it starts a program, which is refused here: start the server and its workers with --allow-commands")

@@ -221,7 +221,7 @@ func transient(err error) bool {
 		}
 		return false
 	}
-	return err != nil
+	return err != nil && !errors.As(err, new(*outbound.PrivateError))
 }
 
 // httpError is an answer with a status other than 200. A 504 counts as a timeout.

@@ -72,6 +72,9 @@ func (a httpAttempt) unanswered(err error, connected bool) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // that of the client repeats the whole address
 	}
+	if private, ok := errors.AsType[*outbound.PrivateError](err); ok {
+		return &httpFault{fault: llm.Refused, message: ": " + private.Error()}
+	}
 	what := text.OneLine(err.Error(), 200)
 	if connected {
 		return &httpFault{fault: llm.Malformed, again: a.config.Idempotent, message: ": the connection broke off before there was an answer: " + what}

@@ -115,6 +115,9 @@ func refused(ctx context.Context, answered *http.Response, reached bool, err err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if private, ok := errors.AsType[*outbound.PrivateError](err); ok {
+			return private
+		}
 		if reached {
 			return fmt.Errorf("%w: %s", errHungUp, shown(err.Error()))
 		}
