@@ -120,6 +120,9 @@ type Evaluation struct {
 // of a submitted run.
 func New(ctx context.Context, c Config) (*Evaluation, error) {
 	c.Setup.NamesVariables(c.Spec.Env...)
+	for _, target := range c.Spec.Targets {
+		c.Setup.NamesWritten(target)
+	}
 	e, err := planned(ctx, c)
 	if refused := c.Setup.Refused(); refused != nil { // which may be why it cannot be planned
 		return nil, refused

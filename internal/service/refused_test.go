@@ -134,7 +134,21 @@ func TestRefusedEnvironment(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	spec := written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY }}', B: '${{ SHOP_URL }}'}}}", plainTest+", criteria: '${{ UNSET }}'")
+	for name, spec := range map[string]runspec.Spec{
+		"in the configuration": written("targets: {t: {url: 'http://127.0.0.1:1/chat'}}", plainTest),
+		"behind @":             written("targets: {t: 'openai:m@http://127.0.0.1:1'}", plainTest),
+		"in the suite":         written("targets: {t: lexical}", plainTest+", execution: {target: 'http://127.0.0.1:1/chat'}"),
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
+			t.Errorf("the address of the environment, spelled out %s: %v", name, err)
+		}
+	}
+	spec := written("targets: {t: lexical}", plainTest)
+	spec.Targets = []string{"http://127.0.0.1:1/chat"}
+	if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
+		t.Errorf("the address of the environment, spelled out as a target: %v", err)
+	}
+	spec = written("targets: {t: {url: 'http://shop.example', headers: {A: '${{ OTHER_KEY }}', B: '${{ SHOP_URL }}'}}}", plainTest+", criteria: '${{ UNSET }}'")
 	spec.Env = []string{"SHOP_X", "LISTED_NOT"}
 	if _, err := s.Check(t.Context(), spec, service.Caller{}); !strings.Contains(fmt.Sprint(err), "read: LISTED_NOT, OTHER_KEY, UNSET") {
 		t.Errorf("not all names are told: %v", err)

@@ -55,6 +55,20 @@ func (s *shared) NamesAddress(who, address string) {
 
 const maxAddress = 200
 
+// writtenAddress matches an address that stands at the end of a text, such as a target's short form.
+var writtenAddress = regexp.MustCompile(`^\S*?((?:https?|wss?)://\S+)$`)
+
+// NamesWritten refuses a private address of the process itself that a submitted run spells out. Only a variable may stand for it.
+func (s *shared) NamesWritten(written string) {
+	if s.guard == nil || !strings.Contains(written, "://") {
+		return
+	}
+	found := writtenAddress.FindStringSubmatch(strings.TrimSpace(written))
+	if found != nil && outbound.PrivateHost(outbound.Host(found[1])) && s.guard.Own(found[1]) {
+		s.refusing.address(text.OneLine(text.Address(found[1]), maxAddress))
+	}
+}
+
 // variableName matches what only the name of a variable looks like.
 var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 
@@ -63,15 +77,17 @@ func secretKeys() []string {
 	return []string{"api_key_env", "token_env", "public_env", "url_env", "secret_env", "host_env", "key_env", "ip_hash_salt_env"}
 }
 
-// namesIn refuses the variables that a document names by keys that end in _env.
+// namesIn refuses the variables that a document names by keys that end in _env, and the process's own private addresses where they are written out.
 func (s *shared) namesIn(v source.Value, key string) {
 	if s.Submitted == nil {
 		return
 	}
-	if v.Kind == source.String && strings.HasSuffix(key, "_env") && v.Scalar != "" {
-		if slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar) {
+	if v.Kind == source.String {
+		if strings.HasSuffix(key, "_env") && v.Scalar != "" && (slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar)) {
 			s.NamesVariables(v.Scalar)
 		}
+		s.NamesWritten(v.Scalar)
+		return
 	}
 	for i := range v.Items {
 		s.namesIn(v.Items[i], key)
