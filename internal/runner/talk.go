@@ -166,7 +166,9 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
 		FirstTextMS: milliseconds(reply.FirstText), Requests: reply.Requests,
 	})
-	calledTools(ctx, reply.ToolCalls)
+	for _, call := range reply.ToolCalls {
+		trace.Called(ctx, call.Name, call.LatencyMS, call.Args, call.Result)
+	}
 	h.history = append(h.history, chat.Message{Role: chat.User, Content: turn.Input})
 	if err != nil {
 		var tries interface{ Tries() int }

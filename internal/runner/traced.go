@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"time"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/trace"
 )
@@ -80,20 +78,5 @@ func evaluated(span *trace.Span, s result.Score) {
 			attributes = append(attributes, trace.A(trace.EvaluationReason, why))
 		}
 		span.Event(trace.Evaluation, attributes...)
-	}
-}
-
-// calledTools adds a span for each tool that was called in a turn. How long most of them took is not known: they end with the turn's reply.
-func calledTools(ctx context.Context, calls []chat.ToolCall) {
-	for _, call := range calls {
-		_, span := trace.Start(ctx, trace.ExecuteTool+" "+call.Name, trace.A(trace.Operation, trace.ExecuteTool), trace.A(trace.ToolName, call.Name))
-		if span == nil {
-			return
-		}
-		span.Start = span.Start.Add(-time.Duration(max(0, call.LatencyMS) * float64(time.Millisecond)))
-		if span.Text() {
-			span.Set(trace.A(trace.ToolArguments, string(call.Args)), trace.A(trace.ToolResult, string(call.Result)))
-		}
-		span.Finish()
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"rehearse/internal/sitebot"
+	"rehearse/internal/trace"
 )
 
 // chat is POST /api/v1/chat: one turn, as events (sitebot.md 2.12) or, with Accept: application/json, as one object.
 func (s *Chats) chat(w http.ResponseWriter, r *http.Request) {
 	s.allowOrigin(w, r)
 	asked, err := s.readChat(w, r)
+	r = r.WithContext(trace.FromRequest(trace.ForVisitor(r.Context()), r))
 	switch {
 	case err != nil:
 		writeProblem(w, problemOf(err))
@@ -69,6 +71,8 @@ func chatFailed(err error) bool {
 // turn takes a turn if there is room for one, within the time limit, and logs it.
 func (s *Chats) turn(ctx context.Context, asked sitebot.Request, sink func(sitebot.Event)) (out *sitebot.Outcome, err error) {
 	started := time.Now()
+	ctx, span := chatTurn(ctx, asked)
+	defer func() { chatEnded(span, out, err) }()
 	err = s.pass(ctx, func() (err error) {
 		within, done := context.WithTimeout(ctx, s.MaxTime)
 		defer done()

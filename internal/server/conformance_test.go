@@ -117,7 +117,7 @@ func TestConformance(t *testing.T) {
 				for round := range 2 { // the second time, limited faults are over
 					want, wantErr := played.Generate(t.Context(), request)
 					got, gotErr := served.Generate(t.Context(), request)
-					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "Cost", "FirstText")); d != "" {
+					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost", "FirstText")); d != "" {
 						t.Errorf("round %d: replies differ (-in process +HTTP):\n%s", round, d)
 					}
 					diffErrors(t, title, wantErr, gotErr)
@@ -128,7 +128,7 @@ func TestConformance(t *testing.T) {
 				said := []string{"", ""}
 				want, wantErr := llm.Stream(t.Context(), played, request, func(token string) { said[0] += token })
 				got, gotErr := llm.Stream(t.Context(), served, request, func(token string) { said[1] += token })
-				if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "Cost", "FirstText")); d != "" {
+				if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost", "FirstText")); d != "" {
 					t.Errorf("streamed replies differ (-in process +HTTP):\n%s", d)
 				}
 				diffErrors(t, title, wantErr, gotErr)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/trace"
 )
 
 // beginConversation is POST /api/v1/conversations.
@@ -43,7 +44,9 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (any, error) {
+	r, span := flowTurn(r, clean(r.PathValue("conversation_id")), "")
+	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
+		defer func() { spanEnded(span, err) }()
 		reply, err := s.converse(ctx, r.PathValue("conversation_id"), message, sink)
 		if err != nil {
 			return nil, err
@@ -67,7 +70,7 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 		return nil, err
 	}
 	before, started := c.session.Context(), time.Now()
-	result, err := c.session.Say(ctx, message, flow.Options{Sink: sink})
+	result, err := c.session.Say(ctx, message, flow.Options{Sink: sink, TraceID: trace.TraceOf(ctx)})
 	s.logTurn(ctx, c.flow.ID, &before, started, result, err)
 	if err != nil {
 		return nil, err

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/trace"
 )
 
 // execute is POST /execute: an ExecutionContext in, an ExecutionResult out. The context's model parameters are ignored.
@@ -31,23 +31,14 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 	}
 	setID(w, conversationHeader, c.ConversationID)
 	setID(w, testCaseHeader, c.TestCaseID)
-	trace := traceOf(r)
-	setID(w, traceHeader, trace)
-	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (any, error) {
-		return s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace})
+	r, span := flowTurn(r, c.ConversationID, c.TestCaseID)
+	setID(w, traceHeader, trace.TraceOf(r.Context()))
+	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
+		defer func() { spanEnded(span, err) }()
+		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.TraceOf(ctx)})
+		flowSaid(ctx, span, c.Memory.TurnIndex+1, result)
+		return result, err
 	})
-}
-
-// traceparent is the header of W3C Trace Context: version, trace id, parent id, flags.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// traceOf returns the caller's trace ID, so that both sides' spans belong to one trace, or a new ID.
-func traceOf(r *http.Request) string {
-	found := traceparent.FindStringSubmatch(r.Header.Get("traceparent"))
-	if found == nil || strings.Trim(found[1], "0") == "" { // all zeros is invalid
-		return flow.NewTraceID()
-	}
-	return found[1]
 }
 
 // executeContext takes the turn of a context, and logs it.

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
+	"rehearse/internal/trace"
 )
 
 func TestExecute(t *testing.T) {
@@ -280,8 +281,9 @@ func TestTraceparent(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/execute", nil)
 		r.Header.Set("traceparent", header)
-		if got := traceOf(r); want != "" && got != want || len(got) != 32 || strings.Trim(got, "0") == "" {
-			t.Errorf("traceOf(%q) = %q, want %q", header, got, want)
+		r, _ = flowTurn(r, "", "")
+		if got := trace.TraceOf(r.Context()); want != "" && got != want || len(got) != 32 || strings.Trim(got, "0") == "" {
+			t.Errorf("the trace of %q = %q, want %q", header, got, want)
 		}
 	}
 }

@@ -51,7 +51,6 @@ type Config struct {
 	Checkpoints graph.Checkpointer
 	Locks       Locks
 	Log         *slog.Logger
-	Observer    graph.Observer
 	// Guard makes nodes fail that change what they may only read; tests switch it on.
 	Guard bool
 	// Now is the clock; nil means time.Now.

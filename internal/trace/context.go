@@ -11,7 +11,7 @@ type place struct {
 	// visitors is the tracer of the turns that visitors have with a chatbot.
 	visitors *Tracer
 	mask     func(string) string
-	ids    IDs
+	ids      IDs
 	// remote is true when ids are those of a span in another process.
 	remote bool
 	// span is that of ids; nil where it is not kept.

@@ -44,6 +44,9 @@ const (
 	Action         = "rehearse.action"
 	Intent         = "rehearse.intent"
 	NodeStatus     = "rehearse.status"
+	// Input and Output are what the visitor of a chatbot wrote and read.
+	Input  = "rehearse.input"
+	Output = "rehearse.output"
 )
 
 // Attributes of OpenTelemetry (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/).

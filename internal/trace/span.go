@@ -116,6 +116,22 @@ func (p place) begin(ctx context.Context, parent [8]byte, links []IDs, name stri
 	return p.in(ctx), p.span
 }
 
+// Called adds the span of a tool that was called and has answered. How long most of them took is not known, which is 0 milliseconds: what was called at
+// an agent is known when it replies.
+func Called(ctx context.Context, name string, milliseconds float64, args, result []byte) {
+	_, span := Start(ctx, ExecuteTool+" "+name, A(Operation, ExecuteTool), A(ToolName, name))
+	if span == nil {
+		return
+	}
+	if milliseconds > 0 && milliseconds < 24*60*60*1000 {
+		span.Start = span.Start.Add(-time.Duration(milliseconds * float64(time.Millisecond)))
+	}
+	if span.Text() {
+		span.Set(A(ToolArguments, string(args)), A(ToolResult, string(result)))
+	}
+	span.Finish()
+}
+
 // Set adds attributes; one that the span has is replaced.
 func (s *Span) Set(attributes ...Attribute) {
 	if s == nil {

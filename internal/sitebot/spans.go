@@ -1,0 +1,39 @@
+package sitebot
+
+import (
+	"context"
+
+	"rehearse/internal/graph"
+	"rehearse/internal/trace"
+)
+
+// spans is the observer that makes each node a span, named as the node.
+type spans struct{}
+
+type nodeSpan struct{}
+
+// NodeBegan begins the span.
+func (spans) NodeBegan(ctx context.Context, v graph.Visit) context.Context {
+	ctx, span := trace.Start(ctx, v.Node)
+	if span == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, nodeSpan{}, span)
+}
+
+// NodeEnded ends the span, with what became of the node.
+func (spans) NodeEnded(ctx context.Context, v graph.Visit) {
+	span, _ := ctx.Value(nodeSpan{}).(*trace.Span)
+	status := "ok"
+	switch {
+	case v.FellBack:
+		status = "fell_back"
+	case v.Err != nil:
+		status = "failed"
+	}
+	span.Set(trace.A(trace.NodeStatus, status))
+	if v.Err != nil {
+		span.Fail(v.Err.Error())
+	}
+	span.Finish()
+}
