@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "tallied": tallied, "collector": collector, "spans": spans,
+			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "tallied": tallied, "collector": collector, "spans": spans, "sametraces": sameTraces,
 		},
 	})
 }

@@ -21,7 +21,7 @@ func (h *held) finish(ctx context.Context, t *result.Test) {
 	}
 	h.span.Set(
 		trace.A(trace.GenAIConversation, h.ID), trace.A(trace.SessionID, sessionOf(h)), trace.A(trace.Suite, h.Test.Suite),
-		trace.A(trace.TargetName, h.TargetName), trace.A(trace.Trial, h.Trial), trace.A(trace.Attempt, trace.AttemptOf(ctx)),
+		trace.A(trace.TargetName, h.TargetName), trace.A(trace.Trial, max(1, h.Trial)), trace.A(trace.Attempt, trace.AttemptOf(ctx)),
 	)
 	if t != nil {
 		h.span.Set(trace.A(trace.Verdict, string(t.Verdict)))
