@@ -90,7 +90,10 @@ func (s *sender) take() (spans [][]byte) {
 	for ; n < len(s.waiting) && size < batch; n++ {
 		size += len(s.waiting[n])
 	}
-	spans, s.waiting, s.size = s.waiting[:n], s.waiting[n:], s.size-size
+	spans, s.waiting, s.size = s.waiting[:n:n], s.waiting[n:], s.size-size
+	if len(s.waiting) == 0 {
+		s.waiting = nil // what was sent is not kept
+	}
 	return spans
 }
 
