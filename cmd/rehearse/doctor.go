@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,16 +18,23 @@ import (
 )
 
 func newDoctor(env *Env) *cobra.Command {
-	return &cobra.Command{
+	var server serverFlags
+	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything which a run needs is there",
 		Long: `Check the configuration, the folder for results, the store, and the models that configuration and environment name: is the key there, and does
 the server answer, where it is not the provider's own?
-Nothing is asked of a model and nothing is changed but the store. The exit code is 0 when all is well and 3 otherwise.`,
-		Example: "  rehearse doctor",
+Nothing is asked of a model and nothing is changed but the store. The exit code is 0 when all is well and 3 otherwise.
+
+With --server, only ask a server or a worker whether it can work (GET /healthz): a health check where no other program is.`,
+		Example: `  rehearse doctor
+  rehearse doctor --server http://127.0.0.1:8090`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := &doctor{env: env}
+			if server.url != "" {
+				return d.askServer(c.Context(), &server)
+			}
 			here := d.checkConfig()
 			d.checkFolder()
 			if here == nil {
@@ -42,6 +50,28 @@ Nothing is asked of a model and nothing is changed but the store. The exit code 
 			return nil
 		},
 	}
+	server.register(command.Flags(), "only ask whether the server or worker at this address can work")
+	return command
+}
+
+// healthWait is how long a server may take to say that it can work.
+const healthWait = 5 * time.Second
+
+// askServer asks a server for its health.
+func (d *doctor) askServer(ctx context.Context, at *serverFlags) error {
+	server, err := at.client(d.env, func(string) {})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	ctx, done := context.WithTimeout(ctx, healthWait)
+	defer done()
+	if _, err := server.Get(ctx, "/healthz"); err != nil {
+		d.bad("server", "%s: %v", at.url, err)
+		return &exitError{code: result.ExitNotRun}
+	}
+	d.well("server", "%s can work", at.url)
+	return nil
 }
 
 type doctor struct {
