@@ -185,7 +185,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	c := runner.Conversation{
 		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
-		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
+		InOrder: e.planned.workers == 1, Regraded: e.regraded != nil, Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.Turned != nil {
 		c.Turned = func(turn, of int) { e.Turned(k, turn, of) }

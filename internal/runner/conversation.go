@@ -26,8 +26,9 @@ var errTooLong = errors.New("the conversation took longer than its time limit")
 type Conversation struct {
 	Test  *suite.Test
 	Trial int
-	// TargetName is what spans call the target.
+	// TargetName is what spans call the target. Regraded is true of a conversation that was held before, and is only graded again.
 	TargetName string
+	Regraded   bool
 	// ID is the conversation's own; empty draws one.
 	ID      string
 	Target  Target

@@ -2,15 +2,21 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 
 	"rehearse/internal/result"
 	"rehearse/internal/trace"
 )
 
-// traced begins the span of the conversation, in a trace of its own that has the id which its turns bear.
+// traced begins the span of the conversation, in a trace of its own that has the id which its turns bear. That of a conversation that is graded again
+// was sent when it was held.
 func (h *held) traced(ctx context.Context) context.Context {
+	name, id := trace.Conversation, h.ID
+	if h.Regraded {
+		name, id = trace.Regrade, rand.Text()
+	}
 	ctx = trace.Sharing(ctx, trace.A(trace.TestCaseID, h.Test.ID), trace.A(trace.ConversationID, h.ID))
-	ctx, h.span = trace.Root(ctx, h.ID, trace.Conversation)
+	ctx, h.span = trace.Root(ctx, id, name)
 	return ctx
 }
 

@@ -11,7 +11,9 @@ const (
 const (
 	Run          = "rehearse.run"
 	Conversation = "rehearse.conversation"
-	Turn         = "rehearse.turn"
+	// Regrade is a conversation that was held before and is graded again.
+	Regrade = "rehearse.regrade"
+	Turn    = "rehearse.turn"
 	// UserTurn is a turn that the simulated user did not take: it was asked and said nothing.
 	UserTurn    = "rehearse.user"
 	Send        = "rehearse.send"

@@ -239,12 +239,8 @@ func (s *Span) cleanAll(attributes []Attribute) {
 	}
 }
 
-// clean returns a text without secrets, as valid UTF-8 of at most so many bytes. It is cut before anything else, and again at the end, because a
-// mask is longer than what it hides; a secret that the cut divides is not hidden any more, so that much more than the bound is masked.
+// clean returns a text without secrets, as valid UTF-8 of at most so many bytes. It is masked first: a secret that is cut in two is not found.
 func (s *Span) clean(text string, most int) string {
-	if len(text) > 16*most {
-		text = text[:16*most]
-	}
 	if s.mask != nil {
 		text = s.mask(text)
 	}
