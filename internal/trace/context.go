@@ -10,12 +10,11 @@ type place struct {
 	tracer *Tracer
 	// visitors is the tracer of the turns that visitors have with a chatbot.
 	visitors *Tracer
-	mask     func(string) string
-	ids      IDs
+	// mask takes secrets out of what spans hold; private takes more out of what was said.
+	mask, private func(string) string
+	ids           IDs
 	// remote is true when ids are those of a span in another process.
 	remote bool
-	// span is that of ids; nil where it is not kept.
-	span *Span
 	// shared are the attributes of all spans below.
 	shared  []Attribute
 	role    string
@@ -47,10 +46,10 @@ func ForVisitor(ctx context.Context) context.Context {
 	return p.in(ctx)
 }
 
-// Masked returns a context whose spans are masked by a function, instead of by that of the tracer.
-func Masked(ctx context.Context, mask func(text string) string) context.Context {
+// Masked returns a context whose spans are masked by a function, instead of by that of the tracer. What was said (Said) is masked by private.
+func Masked(ctx context.Context, mask, private func(text string) string) context.Context {
 	p := at(ctx)
-	p.mask = mask
+	p.mask, p.private = mask, private
 	return p.in(ctx)
 }
 

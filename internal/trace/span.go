@@ -24,10 +24,14 @@ type Tracer struct {
 type Attribute struct {
 	Key   string
 	Value any
+	said  bool
 }
 
 // A makes an attribute.
-func A(key string, value any) Attribute { return Attribute{key, value} }
+func A(key string, value any) Attribute { return Attribute{Key: key, Value: value} }
+
+// Said makes an attribute of what was said, or may repeat it. Only a span whose Text is true gets one.
+func Said(key, text string) Attribute { return Attribute{key, text, true} }
 
 // Event is something that happened in a span.
 type Event struct {
@@ -71,7 +75,8 @@ type Span struct {
 
 	mu     sync.Mutex
 	tracer *Tracer
-	mask   func(string) string
+	// mask and private are those of the context.
+	mask, private func(string) string
 }
 
 // Start begins a span below that of ctx. Its caller ends it with Finish. It is nil where nothing is kept.
@@ -106,14 +111,14 @@ func Root(ctx context.Context, conversationID, name string, attributes ...Attrib
 }
 
 func (p place) begin(ctx context.Context, parent [8]byte, links []IDs, name string, attributes []Attribute) (context.Context, *Span) {
-	p.remote, p.span = false, nil
-	if p.tracer != nil && p.ids.Sampled {
-		p.span = &Span{
-			IDs: p.ids, Parent: parent, Name: name, Kind: Internal, Start: time.Now(), Links: links, tracer: p.tracer, mask: p.mask,
-			Attributes: slices.Concat(p.shared, attributes),
-		}
+	p.remote = false
+	if p.tracer == nil || !p.ids.Sampled {
+		return p.in(ctx), nil
 	}
-	return p.in(ctx), p.span
+	return p.in(ctx), &Span{
+		IDs: p.ids, Parent: parent, Name: name, Kind: Internal, Start: time.Now(), Links: links, tracer: p.tracer, mask: p.mask, private: p.private,
+		Attributes: slices.Concat(p.shared, attributes),
+	}
 }
 
 // Called adds the span of a tool that was called and has answered. How long most of them took is not known, which is 0 milliseconds: what was called at
@@ -127,7 +132,7 @@ func Called(ctx context.Context, name string, milliseconds float64, args, result
 		span.Start = span.Start.Add(-time.Duration(milliseconds * float64(time.Millisecond)))
 	}
 	if span.Text() {
-		span.Set(A(ToolArguments, string(args)), A(ToolResult, string(result)))
+		span.Set(Said(ToolArguments, string(args)), Said(ToolResult, string(result)))
 	}
 	span.Finish()
 }
@@ -201,11 +206,8 @@ func (s *Span) Fail(reason string) {
 // Text reports whether the span may hold what was said.
 func (s *Span) Text() bool { return s != nil && s.tracer.Text }
 
-// Finish ends the span. It is ended once; later calls do nothing.
-func (s *Span) Finish() { s.FinishAt(time.Now()) }
-
-// FinishAt is Finish for work that was over earlier.
-func (s *Span) FinishAt(end time.Time) {
+// Finish ends the span and gives it to the tracer. It is ended once; later calls do nothing.
+func (s *Span) Finish() {
 	if s == nil {
 		return
 	}
@@ -214,11 +216,14 @@ func (s *Span) FinishAt(end time.Time) {
 		s.mu.Unlock()
 		return
 	}
-	s.End = end
+	s.End = time.Now()
 	if s.mask == nil {
 		s.mask = s.tracer.Mask
 	}
-	s.Name, s.Message = s.clean(s.Name, maxShortText), s.clean(s.Message, maxShortText)
+	if s.private == nil {
+		s.private = s.mask
+	}
+	s.Name, s.Message = clean(s.Name, s.mask, maxShortText), clean(s.Message, s.private, maxShortText)
 	s.cleanAll(s.Attributes)
 	for _, e := range s.Events {
 		s.cleanAll(e.Attributes)
@@ -229,20 +234,21 @@ func (s *Span) FinishAt(end time.Time) {
 
 func (s *Span) cleanAll(attributes []Attribute) {
 	for i, a := range attributes {
-		if text, ok := a.Value.(string); ok {
-			most := maxShortText
-			if s.tracer.Text {
-				most = maxText
-			}
-			attributes[i].Value = s.clean(text, most)
+		text, ok := a.Value.(string)
+		switch {
+		case !ok:
+		case a.said:
+			attributes[i].Value = clean(text, s.private, maxText)
+		default:
+			attributes[i].Value = clean(text, s.mask, maxShortText)
 		}
 	}
 }
 
-// clean returns a text without secrets, as valid UTF-8 of at most so many bytes. It is masked first: a secret that is cut in two is not found.
-func (s *Span) clean(text string, most int) string {
-	if s.mask != nil {
-		text = s.mask(text)
+// clean returns a masked text as valid UTF-8 of at most so many bytes. It is masked first: a secret that is cut in two is not found.
+func clean(text string, mask func(string) string, most int) string {
+	if mask != nil {
+		text = mask(text)
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) > most {
