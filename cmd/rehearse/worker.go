@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,11 @@ func (f *runsFlags) declare(flags *pflag.FlagSet) {
 
 // check refuses flags that are out of range.
 func (f *runsFlags) check() error {
+	for _, pattern := range f.allowEnv {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return usage("--allow-env %q: write names of variables, in which * stands for any characters", pattern)
+		}
+	}
 	switch {
 	case f.workers < 0 || f.workers > 10_000:
 		return usage("--workers %d is out of range: use 0 to 10000", f.workers)

@@ -17,7 +17,7 @@ func (e *Evaluation) costed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2
 		for chunk, err := range chunked(units, costedAtOnce) {
 			costs.settle(chunk)
 			for _, u := range chunk {
-				u.Commands = e.Fleet != nil && e.startsPrograms(u)
+				u.Commands = e.Fleet != nil && e.Config.Setup.StartsPrograms() && e.startsPrograms(u)
 				if !yield(u, nil) {
 					return
 				}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -178,8 +179,8 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	return judge.New(c), nil
 }
 
-// judging opens a judging model. Its name and its key in the cache cover its address, its parameters and what its script says, but no
-// folder: a copied suite finds the same verdicts.
+// judging opens a judging model. Its name and its key in the cache cover its address, its parameters, what the configuration adds to its requests and
+// what its file says: verdicts are remembered for the runs of others, too. They cover no folder: a copied suite finds the same verdicts.
 func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	model, err := s.open(m, call)
 	if err != nil {
@@ -190,10 +191,15 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.ownEnv("OPENAI_BASE_URL")) + " " + describe(parameters)
+	if said := (config.Model{API: m.API, APIVersion: m.APIVersion, Headers: m.Headers, Body: m.Body, System: m.System}); !reflect.ValueOf(said).IsZero() {
+		key += " " + describe(said)
+	}
 	named := m
-	if m.Provider == "scripted" {
+	if m.Provider == "scripted" || m.Provider == "cassette" {
 		file, _, _ := strings.Cut(m.Name, "#")
 		key += " " + s.contentHash(filepath.Join(m.Dir, file))
+	}
+	if m.Provider == "scripted" {
 		named.Name = filepath.Base(m.Name)
 	}
 	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil

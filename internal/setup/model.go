@@ -129,7 +129,7 @@ func (s *Setup) ModelNamed(name, what string, known []string) (config.Model, err
 }
 
 // describe writes parameters as a part of a key.
-func describe(r llm.Request) string {
+func describe(r any) string {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return ""

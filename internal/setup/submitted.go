@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -19,8 +20,12 @@ type Submitted struct {
 	AllowEnv []string `json:"allow_env,omitempty"`
 }
 
-// mayRead reports whether a run may name a variable.
+// mayRead reports whether a run may name a variable. What admits people and workers is the process's alone, whatever the patterns say.
 func (s *Submitted) mayRead(name string) bool {
+	switch name {
+	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET":
+		return false
+	}
 	return slices.ContainsFunc(s.AllowEnv, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
 		return ok && err == nil
@@ -119,21 +124,24 @@ func (s *shared) guardOutside() {
 	if s.Submitted == nil {
 		return
 	}
-	if s.outside = outbound.Transport(); !s.Submitted.AllowPrivate {
-		s.guard = outbound.NewGuard(s.ownAddresses()...)
-		s.outside = s.guard
-	}
+	s.outside = s.Submitted.Transport(s.Environ)
+	s.guard, _ = s.outside.(*outbound.Guard)
 	s.models.Named = &llm.Named{Getenv: s.Getenv, Transport: s.outside}
 }
 
-// ownAddresses returns the addresses in variables that a submitted run may read: whoever started the process has set them.
-func (s *shared) ownAddresses() (addresses []string) {
-	for _, entry := range s.Environ {
-		if name, value, _ := strings.Cut(entry, "="); strings.Contains(value, "://") && s.Submitted.mayRead(name) {
-			addresses = append(addresses, value)
+// Transport returns what carries requests to addresses that a run names, in an environment in the form of os.Environ. Addresses in variables that the
+// run may read are those of whoever started the process. The caller closes its idle connections in the end.
+func (s *Submitted) Transport(environ []string) http.RoundTripper {
+	if s.AllowPrivate {
+		return outbound.Transport()
+	}
+	var own []string
+	for _, entry := range environ {
+		if name, value, _ := strings.Cut(entry, "="); strings.Contains(value, "://") && s.mayRead(name) {
+			own = append(own, value)
 		}
 	}
-	return addresses
+	return outbound.NewGuard(own...)
 }
 
 // environ returns the environment of a program with some configuration (redact.Redactor.Environ). One of a submitted run gets no secrets but those
