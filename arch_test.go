@@ -16,7 +16,7 @@ import (
 // its left on its own floor.
 var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
-	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "config"},
+	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
@@ -214,6 +214,7 @@ var behindTheDoor = map[string]string{
 	"probe":                "init: an agent is asked, and files are written",
 	"replay":               "replay: variants, days and logs",
 	"report/lanes":         "replay run: its report",
+	"schedule":             "schedule add: the expression is checked before the files are sent",
 	"runlog":               "resume, show: the record of a run; files are written whole",
 	"server":               "mock, serve",
 	"sitebot":              "chat: a turn of the chatbot",

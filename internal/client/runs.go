@@ -53,32 +53,40 @@ const (
 
 // Submit sends the files of a run that are large, then the run. It is not submitted twice, also when an answer is lost.
 func (c *Client) Submit(ctx context.Context, s runspec.Spec) (Run, error) {
-	spec, blobs := withBlobs(s)
-	for _, hash := range slices.Sorted(maps.Keys(blobs)) {
-		if err := c.putBlob(ctx, hash, blobs[hash], false); err != nil {
-			return Run{}, fmt.Errorf("send a file of the run: %w", err)
+	key := rand.Text()
+	answer, err := c.sendSpec(ctx, s, func(spec runspec.Spec) ([]byte, error) {
+		body, err := json.Marshal(spec)
+		if err != nil {
+			return nil, err
 		}
-	}
-	body, err := json.Marshal(spec)
-	if err != nil {
-		return Run{}, fmt.Errorf("submit the run: %w", err)
-	}
-	submit := call{method: http.MethodPost, path: runsPath, accept: "application/json", body: body, header: map[string]string{"Idempotency-Key": rand.Text()}}
-	answer, err := c.ask(ctx, firm(), submit)
-	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "missing_blobs" { // they were deleted in between
-		for _, hash := range refused.Missing {
-			if content, ok := blobs[hash]; ok {
-				if err := c.putBlob(ctx, hash, content, true); err != nil {
-					return Run{}, fmt.Errorf("send a file of the run: %w", err)
-				}
-			}
-		}
-		answer, err = c.ask(ctx, firm(), submit)
-	}
+		return c.ask(ctx, firm(), call{method: http.MethodPost, path: runsPath, accept: "application/json", body: body, header: map[string]string{"Idempotency-Key": key}})
+	})
 	if err != nil {
 		return Run{}, fmt.Errorf("submit the run: %w", err)
 	}
 	return readRun(answer)
+}
+
+// sendSpec sends the large files of a spec, and then what is made of the spec that names them by their hashes.
+func (c *Client) sendSpec(ctx context.Context, s runspec.Spec, send func(runspec.Spec) ([]byte, error)) ([]byte, error) {
+	spec, blobs := withBlobs(s)
+	for _, hash := range slices.Sorted(maps.Keys(blobs)) {
+		if err := c.putBlob(ctx, hash, blobs[hash], false); err != nil {
+			return nil, fmt.Errorf("send a file of the run: %w", err)
+		}
+	}
+	answer, err := send(spec)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "missing_blobs" { // they were deleted in between
+		for _, hash := range refused.Missing {
+			if content, ok := blobs[hash]; ok {
+				if err := c.putBlob(ctx, hash, content, true); err != nil {
+					return nil, fmt.Errorf("send a file of the run: %w", err)
+				}
+			}
+		}
+		answer, err = send(spec)
+	}
+	return answer, err
 }
 
 // withBlobs returns a spec that names its large files by their hashes, and these files.
@@ -136,33 +144,38 @@ const maxPage = 1000
 
 // List returns the newest runs, at most limit, of a status where one is given; as JSON with list.
 func (c *Client) List(ctx context.Context, status string, limit int) (runs []json.RawMessage, err error) {
-	cursor := ""
-	for len(runs) < limit {
-		query := url.Values{"limit": {fmt.Sprint(min(maxPage, limit-len(runs)))}}
-		if status != "" {
-			query.Set("status", status)
-		}
-		if cursor != "" {
-			query.Set("cursor", cursor)
-		}
-		answer, err := c.Get(ctx, runsPath+"?"+query.Encode())
+	query := url.Values{}
+	if status != "" {
+		query.Set("status", status)
+	}
+	if runs, err = c.items(ctx, runsPath, query, limit); err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	return runs, nil
+}
+
+// items returns the first items of a list, at most limit.
+func (c *Client) items(ctx context.Context, path string, query url.Values, limit int) (items []json.RawMessage, err error) {
+	for len(items) < limit {
+		query.Set("limit", fmt.Sprint(min(maxPage, limit-len(items))))
+		answer, err := c.Get(ctx, path+"?"+query.Encode())
 		if err != nil {
-			return nil, fmt.Errorf("list the runs: %w", err)
+			return nil, err
 		}
 		var page struct {
 			Items []json.RawMessage `json:"items"`
 			Next  *string           `json:"next_cursor"`
 		}
 		if err := json.Unmarshal(answer, &page); err != nil {
-			return nil, fmt.Errorf("list the runs: the server's answer is no page: %w", err)
+			return nil, fmt.Errorf("the server's answer is no page: %w", err)
 		}
-		runs = append(runs, page.Items...)
-		if page.Next == nil || *page.Next == cursor || len(page.Items) == 0 {
+		items = append(items, page.Items...)
+		if page.Next == nil || *page.Next == query.Get("cursor") || len(page.Items) == 0 {
 			break
 		}
-		cursor = *page.Next
+		query.Set("cursor", *page.Next)
 	}
-	return runs[:min(limit, len(runs))], nil
+	return items[:min(limit, len(items))], nil
 }
 
 // readRun reads a run in an answer.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -37,11 +38,12 @@ type Crew interface {
 	Notices(run string, f func(fleet.Notice)) (stop func(), err error)
 }
 
-// RunsConfig is what a server of runs uses. Leader, Store and Crew are required.
+// RunsConfig is what a server of runs uses. All but Log is required.
 type RunsConfig struct {
-	Leader Leader
-	Store  *store.Fleet
-	Crew   Crew
+	Leader    Leader
+	Scheduler Scheduler
+	Store     *store.Fleet
+	Crew      Crew
 	// Log gets what goes wrong; nil discards it.
 	Log *slog.Logger
 }
@@ -80,7 +82,7 @@ func (s *Runs) End() { s.ending.Do(func() { close(s.ended) }) }
 
 func (s *Runs) table() table {
 	one := runsPath + "/{run_id}"
-	return table{
+	rows := table{
 		runsPath:                     {http.MethodPost: runs(s.answer(s.submit)), http.MethodGet: reads(s.answer(s.list))},
 		runsPath + "/prune":          {http.MethodPost: admins(s.answer(s.prune))},
 		one:                          {http.MethodGet: reads(s.answer(s.show)), http.MethodDelete: admins(s.answer(s.remove))},
@@ -94,12 +96,14 @@ func (s *Runs) table() table {
 		"/api/v1/suites/validate":    {http.MethodPost: runs(s.answer(s.validate))},
 		"/api/v1/workers":            {http.MethodGet: reads(s.answer(s.workers))},
 	}
+	maps.Copy(rows, s.scheduleTable())
+	return rows
 }
 
 // Beside serves the paths of runs and passes all others to next.
 func (s *Runs) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{runsPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers"} {
+		for _, prefix := range []string{runsPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers", schedulesPath} {
 			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
 				s.routes.ServeHTTP(w, r)
 				return

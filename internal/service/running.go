@@ -75,14 +75,15 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.last = append(r.last, closeStore)
-	if o.NATS == "" && !setup.IsPostgres(o.Store) { // the file is this server's alone
+	alone := o.NATS == "" && !setup.IsPostgres(o.Store)
+	if alone { // the file is this server's
 		if err := runs.GiveUpAllLeases(ctx); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 	}
 	r.Service = New(Config{
 		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
-		MaxRuns: o.MaxRuns, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
+		MaxRuns: o.MaxRuns, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ type Config struct {
 	Lease   time.Duration
 	MaxRuns int
 	Window  int
+	// Alone is true for a server that no other one shares the store with.
+	Alone bool
 	// Version is the program's.
 	Version string
 	// Metrics count what is led here; nil counts nothing.
@@ -110,13 +113,16 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Message }
 
-// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError, that of one that
-// names what it may not a *setup.RefusedError.
+// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError or a
+// *store.MissingBlobsError, that of one that names what it may not a *setup.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
 	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
+		return p, err
+	}
+	if err := s.checkBlobs(ctx, spec); err != nil {
 		return p, err
 	}
 	p, err = s.plan(ctx, spec)
@@ -180,6 +186,19 @@ func (s *Service) checkCommands(p Checked, by Caller) error {
 	return refused
 }
 
+// checkBlobs refuses files that are named by a hash and not there.
+func (s *Service) checkBlobs(ctx context.Context, spec runspec.Spec) error {
+	hashes := blobsOf(spec)
+	if len(hashes) == 0 {
+		return nil
+	}
+	missing, err := s.Store.MissingBlobs(ctx, hashes)
+	if err == nil && len(missing) > 0 {
+		err = &store.MissingBlobsError{SHA256: missing}
+	}
+	return err
+}
+
 // checkBaseline refuses what is no run of this store that has ended.
 func (s *Service) checkBaseline(ctx context.Context, id string) error {
 	if id == "" {
@@ -214,38 +233,62 @@ func invalid(err error) error {
 // Submit keeps a run, which is begun when it is its turn. A key that was used within a day gives the run that it was used for; created is false
 // then.
 func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string, by Caller) (run store.Run, created bool, err error) {
+	return s.create(ctx, spec, key, "", by)
+}
+
+// create keeps a run of a schedule, or of none.
+func (s *Service) create(ctx context.Context, spec runspec.Spec, key, schedule string, by Caller) (run store.Run, created bool, err error) {
 	planned, err := s.Check(ctx, spec, by)
 	if err != nil {
 		return run, false, err
 	}
-	data, err := json.Marshal(spec)
+	n, err := s.newRun(spec, planned)
 	if err != nil {
 		return run, false, err
 	}
-	kind := spec.Kind
-	if kind == "" {
-		kind = "suite"
-	}
-	n := store.NewRun{
-		Run: store.Run{
-			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: kind, Name: spec.Name, Labels: spec.Labels, Fingerprint: planned.Fingerprint,
-			Suites: planned.Suites, Targets: planned.Targets, Progress: store.RunProgress{Conversations: new(planned.Conversations)},
-		},
-		Spec: data, Key: key, MaxWaiting: maxWaiting,
-	}
-	for _, f := range spec.Files {
-		if f.SHA256 != "" {
-			n.Blobs = append(n.Blobs, f.SHA256)
-		}
+	n.Key = key
+	if schedule != "" {
+		n.Run.Schedule = &schedule
 	}
 	if run, created, err = s.Store.CreateRun(ctx, n); err != nil {
 		return run, false, err
 	}
+	s.submitted()
+	return run, created, nil
+}
+
+// submitted has waiting runs looked for.
+func (s *Service) submitted() {
 	select {
 	case s.news <- struct{}{}:
 	default: // there is a signal already
 	}
-	return run, created, nil
+}
+
+// newRun returns what is kept of a run that was checked.
+func (s *Service) newRun(spec runspec.Spec, planned Checked) (n store.NewRun, err error) {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return n, err
+	}
+	return store.NewRun{
+		Run: store.Run{
+			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: cmp.Or(spec.Kind, "suite"), Name: spec.Name, Labels: spec.Labels,
+			Fingerprint: planned.Fingerprint, Suites: planned.Suites, Targets: planned.Targets,
+			Progress: store.RunProgress{Conversations: new(planned.Conversations)},
+		},
+		Spec: data, Blobs: blobsOf(spec), MaxWaiting: maxWaiting,
+	}, nil
+}
+
+// blobsOf returns the hashes by which a spec names files.
+func blobsOf(spec runspec.Spec) (hashes []string) {
+	for _, f := range spec.Files {
+		if f.SHA256 != "" {
+			hashes = append(hashes, f.SHA256)
+		}
+	}
+	return hashes
 }
 
 // Cancel ends a run. Conversations under way are cut off within a second; what was finished stays.
@@ -277,6 +320,7 @@ func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
 	var runs sync.WaitGroup
 	defer runs.Wait()
 	defer leave()
+	runs.Go(func() { s.keepSchedules(leading) })
 	for {
 		s.begin(leading, cancels, &runs)
 		select {

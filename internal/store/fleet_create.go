@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"rehearse/internal/result"
 )
 
 // idempotencyKept is how long a run is found by the key with which it was submitted.
@@ -24,51 +26,80 @@ type NewRun struct {
 	Blobs []string
 	// MaxWaiting is how many runs may wait, this one among them; 0 means any number.
 	MaxWaiting int
+	// Failed says why the run cannot be begun; empty if it can. Such a run does not wait: it ends at once as RunFailed.
+	Failed string
 }
 
 // CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the key was used within 24 hours or the id
 // is there already: then the run is that one, unchanged. It refuses with ErrQueueFull, and with a *MissingBlobsError which blobs are missing.
 func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool, err error) {
-	row := runRow{Run: n.Run}
-	check := rowCheck{what: "run", id: n.Run.ID}
-	check.key("id", n.Run.ID)
-	check.text("idempotency key", n.Key, maxIdempotencyKey)
-	if check.err != nil {
-		return Run{}, false, check.err
+	s, err := f.submission(n)
+	if err != nil {
+		return Run{}, false, err
 	}
-	row.ID, row.Status = plainText(n.Run.ID), RunQueued
-	row.StartedAt, row.EndedAt, row.CancelAt, row.Progress.Done, row.Progress.Running = nil, nil, nil, 0, 0
-	packed := f.packers.pack(n.Spec)
 	err = f.write(ctx, "write a run to", func(tx fleetTx) error {
-		// One submission at a time, so that numbers are in the order in which runs can be seen.
-		if err := tx.lock(ctx, "submission"); err != nil {
-			return err
-		}
-		now, err := tx.now(ctx)
-		if err != nil {
-			return err
-		}
-		row.CreatedAt = now
-		known, err := findSubmission(ctx, tx, row.ID, plainText(n.Key), now)
-		if err != nil {
-			return err
-		}
-		if created = known.number == 0; !created {
-			row = known
-			return nil
-		}
-		if err := f.checkWaiting(ctx, tx, n.MaxWaiting); err != nil {
-			return err
-		}
-		if err := insertRun(ctx, tx, &row, plainText(n.Key), packed); err != nil {
-			return err
-		}
-		return f.useBlobs(ctx, tx, runOwner(row.ID), n.Blobs)
+		run, created, err = f.createRun(ctx, tx, s)
+		return err
 	})
 	if err != nil {
 		return Run{}, false, err
 	}
-	return row.Run, created, nil
+	return run, created, nil
+}
+
+// submission is a new run that was looked at, with its packed spec.
+type submission struct {
+	NewRun
+	packed []byte
+}
+
+func (f *Fleet) submission(n NewRun) (*submission, error) {
+	check := rowCheck{what: "run", id: n.Run.ID}
+	check.key("id", n.Run.ID)
+	check.text("idempotency key", n.Key, maxIdempotencyKey)
+	if check.err != nil {
+		return nil, check.err
+	}
+	n.Run.ID, n.Key = plainText(n.Run.ID), plainText(n.Key)
+	return &submission{n, f.packers.pack(n.Spec)}, nil
+}
+
+// createRun keeps a run, or finds the one that it was kept as.
+func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run Run, created bool, err error) {
+	// One submission at a time, so that numbers are in the order in which runs can be seen.
+	if err := tx.lock(ctx, "submission"); err != nil {
+		return run, false, err
+	}
+	now, err := tx.now(ctx)
+	if err != nil {
+		return run, false, err
+	}
+	known, err := findSubmission(ctx, tx, s.Run.ID, s.Key, now)
+	if err != nil || known.number != 0 {
+		return known.Run, false, err
+	}
+	row := runRow{Run: s.Run}
+	row.Status, row.CreatedAt = RunQueued, now
+	row.StartedAt, row.EndedAt, row.CancelAt, row.Progress.Done, row.Progress.Running = nil, nil, nil, 0, 0
+	if s.Failed == "" {
+		if err := f.checkWaiting(ctx, tx, s.MaxWaiting); err != nil {
+			return run, false, err
+		}
+	}
+	if err := insertRun(ctx, tx, &row, s.Key, s.packed); err != nil {
+		return run, false, err
+	}
+	if err := f.useBlobs(ctx, tx, runOwner(row.ID), s.Blobs); err != nil {
+		return run, false, err
+	}
+	if s.Failed != "" {
+		failed := row
+		failed.Status, failed.Error = RunFailed, &s.Failed
+		failed.ExitReason, failed.ExitCode = new(result.ReasonAborted), new(result.ExitNotRun)
+		err = f.keepRun(ctx, tx, &row, &failed)
+		row = failed
+	}
+	return row.Run, true, err
 }
 
 // maxIdempotencyKey bounds the key of a submission, in bytes.

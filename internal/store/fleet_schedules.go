@@ -156,39 +156,6 @@ func (f *Fleet) ScheduleSpec(ctx context.Context, name string) ([]byte, error) {
 	return found[0], nil
 }
 
-// FireSchedule notes what became of the time for which a schedule was due, and when it is due next. Of several servers one succeeds; the others, and
-// whoever is late, get ErrChanged. To start a run exactly once, create it before with an idempotency key of the schedule's name and time.
-func (f *Fleet) FireSchedule(ctx context.Context, name string, due, next time.Time, last Firing, fence Fence) error {
-	return f.write(ctx, "write a schedule to", func(tx fleetTx) error {
-		if err := f.demand(ctx, tx, fence); err != nil {
-			return err
-		}
-		if err := tx.lock(ctx, scheduleOwner(plainText(name))); err != nil {
-			return err
-		}
-		var s Schedule
-		err := tx.read(ctx, `SELECT body FROM exp.fleet_schedules WHERE name = $1`, []any{plainText(name)}, func(row fleetRow) (err error) {
-			s, err = scanSchedule(row)
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case s.Name == "":
-			return f.noSchedule(name)
-		case micros(s.NextAt) != micros(due):
-			return f.fault("write a schedule to", fmt.Sprintf("the schedule %q has been fired for that time", shortened(name)), "read the schedule again", ErrChanged)
-		}
-		s.NextAt, s.Last = next, &last
-		body, err := s.encode()
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `UPDATE exp.fleet_schedules SET next_at = $2, body = $3 WHERE name = $1`, plainText(name), micros(next), body)
-		return err
-	})
-}
-
 // DeleteSchedule deletes a schedule and the blobs that it alone needed. Its runs stay.
 func (f *Fleet) DeleteSchedule(ctx context.Context, name string) error {
 	return f.write(ctx, "delete a schedule in", func(tx fleetTx) error {

@@ -34,6 +34,8 @@ var otherTests = []fleetTest{
 	{"artifacts come in pages", artifactPages},
 	{"a schedule comes back", scheduleKept},
 	{"one server fires a schedule", scheduleFired},
+	{"a firing begins one run", scheduleBegins},
+	{"a run that cannot be begun ends", scheduleFails},
 	{"a token is found by its hash", tokenKept},
 	{"names come in pages", namePages},
 	{"a cancelled context ends a call", fleetCancelled},

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/store"
+)
+
+// Scheduler makes schedules, and runs of them (service.Service).
+type Scheduler interface {
+	AddSchedule(ctx context.Context, name, cron, zone string, spec runspec.Spec, by service.Caller) (store.Schedule, error)
+	RunSchedule(ctx context.Context, name, key string, by service.Caller) (run store.Run, created bool, err error)
+}
+
+const (
+	schedulesPath      = "/api/v1/schedules"
+	codeScheduleExists = "schedule_exists"
+)
+
+// scheduleTable has the rows of schedules.
+func (s *Runs) scheduleTable() table {
+	one := schedulesPath + "/{name}"
+	return table{
+		schedulesPath: {http.MethodGet: reads(s.ofSchedules(s.schedules)), http.MethodPost: runs(s.ofSchedules(s.addSchedule))},
+		one:           {http.MethodGet: reads(s.ofSchedules(s.schedule)), http.MethodDelete: runs(s.ofSchedules(s.removeSchedule))},
+		one + "/run":  {http.MethodPost: runs(s.ofSchedules(s.runSchedule))},
+	}
+}
+
+// ofSchedules answers with the problems of schedules, and those of runs.
+func (s *Runs) ofSchedules(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return s.answer(func(w http.ResponseWriter, r *http.Request) error {
+		err := handle(w, r)
+		field, faulty := errors.AsType[*service.FieldError](err)
+		switch {
+		case faulty:
+			return newProblem(http.StatusBadRequest, codeQuery, clip(field.Error(), maxDetail), `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/" + field.Field)
+		case errors.Is(err, store.ErrExists):
+			return newProblem(http.StatusConflict, codeScheduleExists, "there is a schedule of that name", "remove it first, or take another name")
+		case errors.Is(err, store.ErrUnknown) && !isMissing(err):
+			return newProblem(http.StatusNotFound, codeNotFound, "there is no such schedule", "GET "+schedulesPath+" lists the schedules")
+		}
+		return err
+	})
+}
+
+func isMissing(err error) bool {
+	_, lacks := errors.AsType[*store.MissingBlobsError](err)
+	return lacks
+}
+
+func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
+	if s.stopping.Load() {
+		return stoppingProblem()
+	}
+	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Name     string          `json:"name"`
+		Cron     string          `json:"cron"`
+		Timezone string          `json:"timezone"`
+		Spec     json.RawMessage `json:"spec"`
+	}
+	if err := decodeUTF8(body, &asked); err != nil {
+		return err
+	}
+	if len(asked.Spec) == 0 {
+		return newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec", `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
+	}
+	spec, err := runspec.Read(asked.Spec)
+	if err != nil {
+		return &service.InvalidError{Message: err.Error()}
+	}
+	made, err := s.Scheduler.AddSchedule(r.Context(), asked.Name, asked.Cron, asked.Timezone, spec, caller(r))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", schedulesPath+"/"+url.PathEscape(made.Name))
+	writeBody(w, http.StatusCreated, "application/json", made)
+	return nil
+}
+
+func (s *Runs) schedules(w http.ResponseWriter, r *http.Request) error {
+	q := query{r.URL.Query(), nil}
+	page, err := q.page()
+	if err != nil {
+		return err
+	}
+	found, err := s.Store.Schedules(r.Context(), page)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", found)
+	return nil
+}
+
+func (s *Runs) schedule(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.Store.Schedule(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", found)
+	return nil
+}
+
+func (s *Runs) removeSchedule(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Store.DeleteSchedule(r.Context(), r.PathValue("name")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Runs) runSchedule(w http.ResponseWriter, r *http.Request) error {
+	if s.stopping.Load() {
+		return stoppingProblem()
+	}
+	run, _, err := s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), r.Header.Get("Idempotency-Key"), caller(r))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
+	writeBody(w, http.StatusAccepted, "application/json", run)
+	return nil
+}
