@@ -16,7 +16,7 @@ import (
 // operations documents every route. A test holds it against the tables.
 func operations() map[string]operation {
 	all := map[string]operation{}
-	for _, part := range []map[string]operation{runOperations(), flowOperations(), chatOperations(), otherOperations()} {
+	for _, part := range []map[string]operation{runOperations(), scheduleOperations(), flowOperations(), chatOperations(), otherOperations()} {
 		for name, o := range part {
 			all[name] = o
 		}

@@ -50,6 +50,31 @@ func (s *Runs) ofSchedules(handle func(http.ResponseWriter, *http.Request) error
 	})
 }
 
+// scheduleHead says when a schedule is due.
+type scheduleHead struct {
+	Name     string `json:"name"`
+	Cron     string `json:"cron"`
+	Timezone string `json:"timezone,omitempty"`
+}
+
+func scheduleOperations() map[string]operation {
+	one := schedulesPath + "/{name}"
+	type newSchedule struct {
+		scheduleHead
+		Spec runspec.Spec `json:"spec"`
+	}
+	return map[string]operation{
+		"GET " + schedulesPath:  {summary: "List schedules", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[store.Schedule]{})}},
+		"POST " + schedulesPath: {summary: "Add a schedule", body: newSchedule{}, answers: []answer{gives(http.StatusCreated, store.Schedule{})}},
+		"GET " + one:            {summary: "A schedule, and what became of its last time", answers: []answer{gives(http.StatusOK, store.Schedule{})}},
+		"DELETE " + one:         {summary: "Remove a schedule; its runs stay", answers: []answer{{status: http.StatusNoContent}}},
+		"POST " + one + "/run": {
+			summary: "Begin a run of a schedule now", answers: []answer{gives(http.StatusAccepted, store.Run{})},
+			headers: []parameter{{"Idempotency-Key", "the same key within 24 hours gives the same run"}},
+		},
+	}
+}
+
 func isMissing(err error) bool {
 	_, lacks := errors.AsType[*store.MissingBlobsError](err)
 	return lacks
@@ -64,10 +89,8 @@ func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var asked struct {
-		Name     string          `json:"name"`
-		Cron     string          `json:"cron"`
-		Timezone string          `json:"timezone"`
-		Spec     json.RawMessage `json:"spec"`
+		scheduleHead
+		Spec json.RawMessage `json:"spec"`
 	}
 	if err := decodeUTF8(body, &asked); err != nil {
 		return err
