@@ -16,7 +16,7 @@ import (
 // its left on its own floor.
 var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
-	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config"},
+	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
@@ -25,7 +25,7 @@ var floors = [][]string{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
 	},
 	{
-		"orchestrator", "fleet", "fleet/fleettest", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest", "access",
+		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest", "access",
 		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},

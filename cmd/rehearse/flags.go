@@ -44,6 +44,7 @@ type runFlags struct {
 	grace        time.Duration
 	noCache      bool
 	attribute    bool
+	artifacts    bool
 	dryRun       bool
 	watch        bool
 	quiet        bool
@@ -93,6 +94,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
 	flags.BoolVar(&f.attribute, "attribute-flakes", false, "where the trials of a test differ, judge their transcripts again and say what varies: agent, judge or transport")
 	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
+	flags.BoolVar(&f.artifacts, "artifacts", false, "keep what targets and judges were sent and answered in artifacts/ beside the results")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
 	f.server.register(flags, "base URL of a server that holds the run; suites and what they name are sent there")
@@ -146,7 +148,7 @@ func (f *runFlags) spec() runspec.Spec {
 	if f.hasRetries {
 		s.Retries = &f.retries
 	}
-	s.AttributeFlakes = f.attribute
+	s.AttributeFlakes, s.Artifacts = f.attribute, f.artifacts
 	if f.noCache {
 		s.JudgeCache = new(false)
 	}

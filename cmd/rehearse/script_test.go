@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 //	seen NAME LINE…         compares what one of them, agent or judge, was asked since with lines MODEL AUTHORIZATION
 //	agents                  starts agents behind a WebSocket, $WS, and of A2A, $A2A
 //	records DIR             prints the records of a run, sorted, without times and ids
+//	artifacts DIR [KIND]    checks the artifacts of a run against their files, and lists them or prints those of a kind
 //	embeddings              starts an embeddings endpoint; sets $EMBEDDINGS
 //	langfuse …              a Langfuse for tests; see scriptLangfuse
 //	little                  starts little chat agents, each at a path of its own below $AGENTS; see littleAgents
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "tallied": tallied, "collector": collector, "spans": spans, "sametraces": sameTraces,
+			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "collector": collector, "spans": spans, "sametraces": sameTraces,
 		},
 	})
 }

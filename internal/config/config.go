@@ -1,7 +1,11 @@
 // Package config reads rehearse.yaml, which names the targets, models and judge of a folder of suites.
 package config
 
-import "rehearse/internal/source"
+import (
+	"regexp"
+
+	"rehearse/internal/source"
+)
 
 // File is one configuration file. The zero value stands for a folder without one.
 type File struct {
@@ -22,6 +26,8 @@ type File struct {
 	Store string
 	// PublicEnv are variables of the environment that ${{ NAME }} may show.
 	PublicEnv []string
+	// Redact are patterns for what artifacts must not hold beside secrets.
+	Redact []*regexp.Regexp
 	// Document is the file as it is written. It is there also when the file is faulty.
 	Document source.Value
 	Workers  int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,6 +85,7 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 		"embedder":   func(n source.Node) { f.Embedder = new(f.model(n)) },
 		"store":      func(n source.Node) { f.Store = f.store(n) },
 		"public_env": func(n source.Node) { f.PublicEnv = n.Texts() },
+		"redact":     func(n source.Node) { f.Redact = readPatterns(n) },
 		"prices":     func(n source.Node) { f.Prices = readPrices(n) },
 		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
 		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
@@ -91,6 +93,30 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 	if _, ok := f.Targets[f.Target]; f.Target != "" && !ok && !strings.Contains(f.Target, ":") {
 		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
 	}
+}
+
+// readPatterns reads regular expressions. One that matches the empty text would match everywhere.
+func readPatterns(n source.Node) (patterns []*regexp.Regexp) {
+	read := func(n source.Node) {
+		pattern, err := regexp.Compile(n.Text())
+		switch {
+		case n.Kind != source.String:
+		case err != nil:
+			n.Report("write a regular expression of Go (RE2)", "%v", err)
+		case pattern.MatchString(""):
+			n.Report("write a pattern for the text that is to be masked", "the pattern matches the empty text")
+		default:
+			patterns = append(patterns, pattern)
+		}
+	}
+	if n.Kind != source.List {
+		read(n)
+		return patterns
+	}
+	for _, item := range n.List() {
+		read(item)
+	}
+	return patterns
 }
 
 // store reads where the store is.

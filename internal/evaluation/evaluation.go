@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/compare"
 	"rehearse/internal/grader"
 	"rehearse/internal/judge"
@@ -59,6 +60,8 @@ type Config struct {
 	Fleet *Fleet
 	// Turned, if set, is called when a turn of a conversation was answered, of so many at most. It must return quickly.
 	Turned func(k result.Key, turn, of int)
+	// Artifacts takes what is kept of conversations where the spec asks for it; nil means the folder ArtifactDir of the results.
+	Artifacts artifact.Keepable
 	// Verdicts remembers what judges have answered; nil means the store of the setup.
 	Verdicts judge.Cache
 }
@@ -109,6 +112,9 @@ type Evaluation struct {
 	baseline string
 	// regraded is the run that is graded again; nil for a run that holds its own conversations.
 	regraded *regraded
+
+	// artifacts keeps what is gathered of conversations; nil where nothing is.
+	artifacts *artifact.Keeper
 
 	cacheTold sync.Once
 

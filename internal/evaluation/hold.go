@@ -55,6 +55,9 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	ctx, span := trace.Start(e.tracing(ctx, h.Run.ID), trace.Run, trace.A(trace.Tests, e.planned.tests))
 	defer span.Finish()
 	e.Sink.Begin(h.Run, e.planned.tests-prior.tests)
+	if err := e.keepArtifacts(h); err != nil {
+		e.warn(err.Error())
+	}
 	orchestration, err := e.orchestration(ctx, h, kept)
 	var o *orchestrator.Orchestrator
 	if err == nil {
@@ -193,7 +196,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	if e.regraded != nil {
 		return e.regrade(ctx, k, c)
 	}
-	return runner.Hold(ctx, c)
+	return e.collecting(ctx, j.Test.Suite, func(ctx context.Context) (*result.Test, error) { return runner.Hold(ctx, c) })
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
@@ -26,6 +27,9 @@ func NewHolder(ctx context.Context, c Config) (*Holder, error) {
 	}
 	if err := e.open(); err != nil {
 		return nil, err
+	}
+	if e.spec.Artifacts && e.Artifacts != nil {
+		e.artifacts = artifact.New(e.Artifacts, artifact.MaxRun, e.warn)
 	}
 	h := &Holder{e: e, tests: map[result.Key]*suite.Test{}}
 	for u, err := range e.planned.units() {

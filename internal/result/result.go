@@ -194,6 +194,8 @@ type Test struct {
 	Judge           JudgeUse       `json:"judge"`
 	// Attempts are there when the conversation was held more than once, because workers were lost; the last one counts.
 	Attempts []Attempt `json:"attempts,omitempty"`
+	// Artifacts is what was kept of the conversation, where it was asked for.
+	Artifacts []Artifact `json:"artifacts,omitempty"`
 	// User is there when a model wrote messages of the user. Neither Usage nor Cost has its part in it.
 	User     *User     `json:"user,omitempty"`
 	Trials   *Trials   `json:"trials,omitempty"`

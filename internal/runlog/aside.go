@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 )
 
@@ -32,6 +33,12 @@ func MoveAside(dir string, marks map[string][]string) (aside string, err error) 
 		return "", fmt.Errorf("move the earlier results aside: %w", err)
 	}
 	for _, e := range entries {
+		if e.Name() == ArtifactDir && e.IsDir() {
+			if err := moveArtifacts(filepath.Join(dir, ArtifactDir), filepath.Join(aside, ArtifactDir)); err != nil {
+				return "", fmt.Errorf("move the earlier results aside: %w", err)
+			}
+			continue
+		}
 		kept, _ := filepath.Match(keptPattern, e.Name()) // the pattern is a constant
 		if texts, report := marks[e.Name()]; report {
 			if _, ours, err := marked(filepath.Join(dir, e.Name()), texts); err != nil || !ours {
@@ -45,6 +52,30 @@ func MoveAside(dir string, marks map[string][]string) (aside string, err error) 
 		}
 	}
 	return aside, nil
+}
+
+// artifactName matches the name of an artifact, which is the hash of its bytes.
+var artifactName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// moveArtifacts moves the artifacts of a folder. What is something else stays, and the folder with it.
+func moveArtifacts(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !artifactName.MatchString(e.Name()) {
+			continue
+		}
+		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(from) // which fails where something else is in it
+	return nil
 }
 
 // maxMarked is how much of a file is searched for the mark of its kind.

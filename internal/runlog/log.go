@@ -19,9 +19,10 @@ import (
 
 // Names of the files in the folder of a run.
 const (
-	LogFile  = "results.jsonl"
-	TornFile = "results.jsonl.torn"
-	RunFile  = "run.json"
+	LogFile     = "results.jsonl"
+	TornFile    = "results.jsonl.torn"
+	RunFile     = "run.json"
+	ArtifactDir = "artifacts"
 )
 
 const (

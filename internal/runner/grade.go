@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/result"
 	"rehearse/internal/trace"
 )
@@ -70,7 +71,7 @@ func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchan
 
 // ask has a grader grade the exchange. A grader that does not end with its context is not waited for.
 func (h *held) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
-	ctx, span := trace.Start(trace.As(ctx, trace.Judge), trace.Grade, trace.A(trace.Grader, c.Type))
+	ctx, span := trace.Start(trace.As(collect.Grading(ctx, x.Turn), trace.Judge), trace.Grade, trace.A(trace.Grader, c.Type))
 	defer span.Finish()
 	g, err := foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
 	if err != nil {

@@ -3,10 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/suite"
@@ -48,7 +50,7 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 	stop := false
 	for i := range h.turns {
 		turn, span := trace.Start(ctx, trace.Turn, trace.A(trace.TurnNumber, i+1))
-		line, err := user.Next(trace.As(turn, trace.User), Talk{Messages: slices.Clip(h.history), Turn: i + 1})
+		line, err := user.Next(collect.Aside(trace.As(turn, trace.User)), Talk{Messages: slices.Clip(h.history), Turn: i + 1})
 		if err != nil {
 			unsaid(span, err)
 			h.mute(ctx, i, err)
@@ -150,12 +152,14 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 	if i < len(h.Test.Turns) {
 		turn = h.Test.Turns[i]
 	}
+	ctx = collect.Turn(ctx, i+1)
 	asked := h.Now()
 	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) }, func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
 	if reply.Latency == 0 {
 		reply.Latency = h.Now().Sub(asked)
 	}
+	collected(ctx, turn.Input, reply)
 	reply.Attempts = max(1, reply.Attempts)
 	reply.TraceID = cmp.Or(reply.TraceID, trace.ID(h.ID))
 	if worked(err) {
@@ -184,6 +188,23 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 	h.history = append(h.history, reply.Message())
 	h.replies = append(h.replies, reply)
 	return x, nil
+}
+
+// collected gathers the results of a turn's tools, and the message where nothing else tells what the target was sent.
+func collected(ctx context.Context, message chat.Content, reply chat.Reply) {
+	collect.Said(ctx, message.String())
+	for _, call := range reply.ToolCalls {
+		if len(call.Result) == 0 {
+			continue
+		}
+		collect.Put(ctx, collect.ToolResult, func() []byte {
+			data, err := json.Marshal(call)
+			if err != nil { // arguments that are no JSON
+				return call.Result
+			}
+			return data
+		})
+	}
 }
 
 // worked reports whether a model may have worked for a turn that failed.

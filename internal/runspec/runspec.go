@@ -60,6 +60,8 @@ type Spec struct {
 	Baseline string `json:"baseline,omitempty"`
 	// Budget is what the run may spend before it begins nothing new; nil leaves it to the suites.
 	Budget *Budget `json:"budget,omitempty"`
+	// Artifacts keeps what targets and judges were sent and answered.
+	Artifacts bool `json:"artifacts,omitempty"`
 	// Env names the variables of the environment that the run reads where its conversations are held.
 	Env []string `json:"env,omitempty"`
 }

@@ -80,7 +80,7 @@ func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, 
 // open opens a model, wrapped in the recording if there is one.
 func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if s.tape.playing != nil {
-		return llm.Traced(s.taped(m.String(), nil), m), nil
+		return collectedModel{llm.Traced(s.taped(m.String(), nil), m)}, nil
 	}
 	if err := s.needed("model "+m.String(), m.Unset); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return s.taped(m.String(), model), nil
+	return collectedModel{s.taped(m.String(), model)}, nil
 }
 
 // taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds it.

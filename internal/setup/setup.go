@@ -269,6 +269,9 @@ func (s *shared) Graded() { s.graded.Store(true) }
 // Secrets returns what keeps secrets out of what is written.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 
+// Private returns what takes secrets, and what else is nobody's business, out of artifacts of this configuration's conversations.
+func (s *Setup) Private() *redact.Private { return s.secrets.Private(s.config.Redact...) }
+
 // warn reports a problem that stops nothing.
 func (s *shared) warn(text string) {
 	if s.Warn != nil {

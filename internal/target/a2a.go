@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/a2a"
 	"rehearse/internal/answer"
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
@@ -46,7 +47,7 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 		return nil, err
 	}
 	client, hangUp := outbound.Apart(t.client)
-	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(client, jar), hangUp: hangUp, kind: "a2a", trace: trace.ID(id), opened: ctx}}
+	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: outbound.WithCookies(collect.Exchanges(client), jar), hangUp: hangUp, kind: "a2a", trace: trace.ID(id), opened: ctx}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
 		hangUp()

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
@@ -112,6 +113,7 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	if err != nil {
 		return chat.Reply{}, err
 	}
+	collect.Put(ctx, collect.Prompt, func() []byte { return body })
 	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}
 	answer, err := s.exchange(ctx, body)
 	if err != nil {
@@ -122,6 +124,7 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 		return unknown, &executeError{err, answer.Attempts}
 	}
 	reply.Latency, reply.Attempts = answer.Latency, answer.Attempts
+	remembered(ctx, reply.State)
 	return reply, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
@@ -55,7 +56,7 @@ func readExecute(n source.Node, at config.Place) config.Target {
 func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	e := &Execute{
 		URL: c.URL, FlowSettings: c.Flow.Settings(), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
-		Client: p.Client, Timeout: cmp.Or(p.Timeout, c.Timeout), Retries: suite.DefaultRetries,
+		Client: collect.Exchanges(p.Client), Timeout: cmp.Or(p.Timeout, c.Timeout), Retries: suite.DefaultRetries,
 		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
 	}
 	for name, value := range c.Headers {

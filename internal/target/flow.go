@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
 	"rehearse/internal/runner"
@@ -100,7 +103,9 @@ func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		return flowReply(r)
+		reply, err := flowReply(r)
+		remembered(ctx, reply.State)
+		return reply, err
 	})
 }
 
@@ -126,6 +131,29 @@ func flowUse(u flow.Usage) chat.Reply {
 	return chat.Reply{
 		Usage: chat.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, Unknown: u.Unknown}, Cost: u.Cost, Attempts: u.Attempts,
 	}
+}
+
+// remembered gathers what a turn changed in the memory; nothing where it changed nothing.
+func remembered(ctx context.Context, state json.RawMessage) {
+	if !collect.Conversing(ctx) {
+		return
+	}
+	var changed struct {
+		Delta map[string]json.RawMessage `json:"memory_delta"`
+	}
+	if json.Unmarshal(state, &changed) != nil {
+		return
+	}
+	maps.DeleteFunc(changed.Delta, func(_ string, of json.RawMessage) bool {
+		return slices.Contains([]string{"null", "[]", "{}"}, string(of))
+	})
+	if len(changed.Delta) == 0 {
+		return
+	}
+	collect.Put(ctx, collect.MemoryDelta, func() []byte {
+		data, _ := json.Marshal(changed.Delta) // it was JSON
+		return data
+	})
 }
 
 // flowReply returns a turn of a flow as a target's reply.

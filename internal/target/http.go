@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rehearse/internal/answer"
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
@@ -48,6 +49,7 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 	}
 	s := &httpSession{HTTP: h, talk: talk, kind: "http", trace: trace.ID(id), opened: ctx}
 	s.client, s.hangUp = outbound.Apart(h.client)
+	s.client = collect.Exchanges(s.client)
 	if !h.config.withoutJar {
 		jar, err := cookiejar.New(nil)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rehearse/internal/answer"
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/llm"
@@ -32,6 +33,14 @@ type recordedCall struct {
 	Path   string            `json:"path"`
 	Header map[string]string `json:"headers,omitempty"`
 	Body   string            `json:"body,omitempty"`
+}
+
+// prompt returns what the agent is sent: the body, or the address of a request without one.
+func (c *httpCall) prompt() []byte {
+	if c.body != "" {
+		return []byte(c.body)
+	}
+	return []byte(c.method + " " + c.recorded().Path)
 }
 
 func (c *httpCall) recorded() recordedCall {
@@ -139,6 +148,7 @@ func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got ht
 	if err != nil {
 		return got, taken, err
 	}
+	collect.Put(ctx, collect.Prompt, c.prompt)
 	at := shownAddress(c.url)
 	m := llm.Model(httpAttempt{s, c, turn})
 	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"rehearse/internal/answer"
+	"rehearse/internal/artifact/collect"
 	"rehearse/internal/chat"
 	"rehearse/internal/inbox"
 	"rehearse/internal/llm"
@@ -148,6 +149,7 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 		return unknown, err
 	}
 	s.settle(ctx)
+	collect.Put(ctx, collect.Prompt, func() []byte { return request })
 	x, took, err := s.agent(s.talkOver).exchange(ctx, string(request))
 	if err != nil {
 		s.late = !s.apart
