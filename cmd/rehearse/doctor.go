@@ -29,7 +29,7 @@ Nothing is asked of a model and nothing is changed but the store. The exit code 
 With --server, only ask a server or a worker whether it can work (GET /healthz): a health check where no other program is.`,
 		Example: `  rehearse doctor
   rehearse doctor --server http://127.0.0.1:8090`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := &doctor{env: env}
 			if server.url != "" {

@@ -156,6 +156,15 @@ func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Cli
 		}
 		return &exitError{result.ExitNotRun, err}
 	}
+	if f.artifacts {
+		missing, err := server.FetchArtifacts(ctx, ended.ID, dir)
+		if missing > 0 && err == nil {
+			err = fmt.Errorf("%d artifacts that the records name are not on the server", missing)
+		}
+		if err != nil {
+			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
+		}
+	}
 	if run.ExitCode == nil {
 		return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s does not say how it ended", ended.ID)}
 	}

@@ -15,6 +15,7 @@ import (
 
 // artifactsOf checks that the artifacts in the records of a run are the files of its folder, byte by byte, and prints a line TEST TURN KIND for each, with
 // "cut" behind one that was longer; "none" stands for a hash that there is not. Given a kind, it prints the bytes of that kind instead.
+// $ARTIFACT is the hash of one.
 func artifactsOf(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: artifacts DIR [KIND]")
@@ -38,6 +39,7 @@ func artifactsOf(ts *testscript.TestScript, neg bool, args []string) {
 				continue
 			}
 			named[a.SHA256] = true
+			ts.Setenv("ARTIFACT", a.SHA256)
 			data, err := os.ReadFile(filepath.Join(dir, runlog.ArtifactDir, a.SHA256))
 			ts.Check(err)
 			if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != a.SHA256 || int64(len(data)) != a.Bytes {

@@ -184,7 +184,9 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 		}
 		return running.Healthy()
 	}
-	c.Runs = server.NewRuns(server.RunsConfig{Leader: running, Scheduler: running, Store: running.Store, Crew: running.Conn, Log: log})
+	c.Runs = server.NewRuns(server.RunsConfig{
+		Leader: running, Scheduler: running, Store: running.Store, Crew: running.Conn, Artifacts: running.Artifacts, Log: log,
+	})
 	agents, err := server.NewAgents(c)
 	if err != nil {
 		return nil, usage("--origin: %w", err)

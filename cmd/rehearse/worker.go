@@ -20,6 +20,7 @@ import (
 // runsFlags are the flags of a process that takes part in runs: `rehearse serve` and `rehearse worker`.
 type runsFlags struct {
 	data, nats, natsAddr, name string
+	artifacts                  string
 	addr                       string // of a worker's probes
 	workers, maxRuns           int
 	ackWait, lease             time.Duration
@@ -41,6 +42,7 @@ func (f *runsFlags) declare(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may name, here and on workers, such as SHOP_*; keys of providers need none")
 	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: one in this process; REHEARSE_NATS stands in)")
 	flags.StringVar(&f.data, "data", setup.StateDir, "folder of the runs and of NATS; one server at a time uses it")
+	flags.StringVar(&f.artifacts, "artifacts", "", "where artifacts of runs are kept: a folder, nats, or s3://BUCKET/PREFIX (default: artifacts/ in --data)")
 	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
 	flags.IntVar(&f.maxRuns, "max-runs", 4, "how many runs are led at once; others wait")
 	flags.DurationVar(&f.ackWait, "ack-wait", 30*time.Second, "after how long in silence a worker has lost its conversations")
@@ -68,7 +70,7 @@ func (f *runsFlags) check() error {
 func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
 	return service.Options{
 		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
-		Workers: f.workers, MaxRuns: f.maxRuns, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
+		Workers: f.workers, MaxRuns: f.maxRuns, Artifacts: f.artifacts, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
 		Allowed: setup.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
 		Setup:   setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
 		Version: version(), Metrics: service.NewMetrics(version()), Log: log,

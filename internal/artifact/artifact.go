@@ -90,8 +90,11 @@ func (k *Keeper) Keep(ctx context.Context, p collect.Piece, mask func([]byte) []
 	return a
 }
 
-// awhile is how long a place that has failed is not tried again: each try may wait.
-const awhile = 10 * time.Second
+const (
+	// putTime bounds one try. A place that has failed is not tried again for awhile: each try may take so long.
+	putTime = 30 * time.Second
+	awhile  = 10 * time.Second
+)
 
 // Put keeps bytes under their hash, and reports whether they are kept.
 func (k *Keeper) Put(ctx context.Context, sha256 string, data []byte) bool {
@@ -110,7 +113,9 @@ func (k *Keeper) Put(ctx context.Context, sha256 string, data []byte) bool {
 	}
 	k.used += size
 	k.mu.Unlock()
-	err := k.place.Put(ctx, sha256, data)
+	putting, cancel := context.WithTimeout(ctx, putTime)
+	err := k.place.Put(putting, sha256, data)
+	cancel()
 	k.mu.Lock()
 	if err != nil || k.kept[sha256] { // another conversation was faster
 		k.used -= size

@@ -2,12 +2,17 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/result"
 	"rehearse/internal/retry"
 	"rehearse/internal/runlog"
@@ -41,6 +46,39 @@ func (c *Client) Fetch(ctx context.Context, id, dir string) (result.Run, error) 
 		return run, fmt.Errorf("the record of run %s has schema %d; this program knows %d: use the server's version", id, run.Schema, result.Schema)
 	}
 	return run, runlog.WriteRun(dir, run)
+}
+
+// FetchArtifacts writes the artifacts of a run into the folder artifacts/ of its results. Those that its records name and the server does not have
+// are counted.
+func (c *Client) FetchArtifacts(ctx context.Context, id, dir string) (missing int, err error) {
+	folder := artifact.Folder{Dir: filepath.Join(dir, runlog.ArtifactDir)}
+	asked := map[string]bool{"": true}
+	for t, err := range runlog.Read(dir) {
+		if err != nil {
+			return missing, err
+		}
+		for _, a := range t.Artifacts {
+			if asked[a.SHA256] {
+				continue
+			}
+			asked[a.SHA256] = true
+			data, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: "/api/v1/artifacts/" + url.PathEscape(a.SHA256)})
+			if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
+				missing++
+				continue
+			}
+			if sum := sha256.Sum256(data); err == nil && hex.EncodeToString(sum[:]) != a.SHA256 {
+				err = errors.New("its bytes do not have its hash")
+			}
+			if err == nil {
+				err = folder.Put(ctx, a.SHA256, data)
+			}
+			if err != nil {
+				return missing, fmt.Errorf("fetch the artifact %s of run %s: %w", a.SHA256, id, err)
+			}
+		}
+	}
+	return missing, nil
 }
 
 // firmer is the policy of requests to a server that was there before.

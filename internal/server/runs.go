@@ -38,12 +38,19 @@ type Crew interface {
 	Notices(run string, f func(fleet.Notice)) (stop func(), err error)
 }
 
-// RunsConfig is what a server of runs uses. All but Log is required.
+// Shelf has the bytes of artifacts under their hashes (artifact.Place).
+type Shelf interface {
+	Get(ctx context.Context, sha256 string) ([]byte, error)
+}
+
+// RunsConfig is what a server of runs uses. All but Artifacts and Log is required.
 type RunsConfig struct {
 	Leader    Leader
 	Scheduler Scheduler
 	Store     *store.Fleet
 	Crew      Crew
+	// Artifacts has the bytes of artifacts; nil has none.
+	Artifacts Shelf
 	// Log gets what goes wrong; nil discards it.
 	Log *slog.Logger
 }
@@ -91,10 +98,12 @@ func (s *Runs) table() table {
 		one + "/events":              {http.MethodGet: reads(s.answer(s.events))},
 		one + "/results":             {http.MethodGet: reads(s.answer(s.results))},
 		one + "/results/{result_id}": {http.MethodGet: reads(s.answer(s.result))},
+		one + "/artifacts":           {http.MethodGet: reads(s.answer(s.artifacts))},
 		one + "/{file}":              {http.MethodGet: reads(s.answer(s.file))},
 		"/api/v1/blobs/{sha256}":     {http.MethodPut: runs(s.answer(s.putBlob)), http.MethodHead: runs(s.answer(s.hasBlob))},
 		"/api/v1/suites/validate":    {http.MethodPost: runs(s.answer(s.validate))},
 		"/api/v1/workers":            {http.MethodGet: reads(s.answer(s.workers))},
+		artifactsPath + "/{sha256}":  {http.MethodGet: reads(s.answer(s.artifact))},
 	}
 	maps.Copy(rows, s.scheduleTable())
 	return rows
@@ -103,7 +112,7 @@ func (s *Runs) table() table {
 // Beside serves the paths of runs and passes all others to next.
 func (s *Runs) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{runsPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers", schedulesPath} {
+		for _, prefix := range []string{runsPath, artifactsPath, schedulesPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers"} {
 			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
 				s.routes.ServeHTTP(w, r)
 				return

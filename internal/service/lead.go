@@ -104,6 +104,10 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
 		in: make(chan orchestrator.Return, 64),
 	}
+	if err := l.keepArtifacts(spec, opened.Setup); err != nil {
+		return nil, err
+	}
+	defer l.arrived(nil)
 	quiet, err := s.Conn.Notices(id, l.notice)
 	if err != nil {
 		return nil, err
@@ -227,7 +231,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	if reported {
 		s.keepFiles(id)
 	}
-	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id), s.Conn.RunArtifacts(id).Drop(ctx)); err != nil && ctx.Err() == nil {
 		s.Log.Warn("what NATS has of the run stays for a while", "run_id", id, "error", err)
 	}
 }

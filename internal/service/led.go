@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
@@ -35,6 +36,13 @@ type led struct {
 	workers map[result.Key]string
 	// held are those of out that a worker is known to hold.
 	held map[result.Key]bool
+
+	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell is told of what could not be
+	// kept. came are the hashes of conversations whose records are not stored.
+	artifacts *artifact.Keeper
+	sent      *fleet.Artifacts
+	tell      func(string)
+	came      map[result.Key][]string
 }
 
 var (
@@ -131,6 +139,9 @@ func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return
 			r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
 		}
 	}
+	if r.Record != nil {
+		l.receiveArtifacts(ctx, r.Record)
+	}
 	if r.Record != nil && len(got.Tries) > 0 {
 		r.Record.Attempts = attempts(got)
 	}
@@ -206,10 +217,13 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 		if err != nil {
 			return err
 		}
-		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key())}
+		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key()), Artifacts: rowsOf(t)}
 	}
 	for again := false; ; again = true {
 		stored, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
+		if err == nil {
+			l.arrived(records)
+		}
 		for i, s := range stored {
 			if s.New || again { // the store went away when it had kept them: nobody else stores results of this lease
 				l.service.Metrics.Stored(results[i].Test)

@@ -12,9 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/fleet"
 	"rehearse/internal/llm"
 	"rehearse/internal/metrics"
+	"rehearse/internal/outbound"
 	"rehearse/internal/queue"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -35,6 +37,8 @@ type Options struct {
 	// MaxRuns, AckWait and Lease are those of Config and queue.Options.
 	MaxRuns        int
 	AckWait, Lease time.Duration
+	// Artifacts is where artifacts are kept: a folder, nats, or s3://BUCKET/PREFIX; empty means a folder in Data.
+	Artifacts string
 	// AllowCommands lets runs start programs.
 	AllowCommands bool
 	// Allowed is what runs that are led here may name, wherever they are held.
@@ -81,9 +85,15 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 			return nil, errors.Join(err, r.Close())
 		}
 	}
+	transport := outbound.Transport()
+	r.last = append(r.last, func() error { transport.CloseIdleConnections(); return nil })
+	place, err := artifact.Open(cmp.Or(o.Artifacts, filepath.Join(o.Data, "artifacts")), r.Conn, o.getenv, outbound.Client(transport))
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	r.Service = New(Config{
-		Store: runs, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease,
-		MaxRuns: o.MaxRuns, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
+		Store: runs, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name,
+		Lease: o.Lease, MaxRuns: o.MaxRuns, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
@@ -199,6 +209,15 @@ func (o *Options) allowed(limits *llm.Limits) setup.Options {
 	s.Limits = limits
 	s.NoCommands, s.Submitted = !o.AllowCommands, &o.Allowed
 	return s
+}
+
+// getenv returns a variable of the process itself; empty where it is not set.
+func (o *Options) getenv(name string) string {
+	if o.Setup.LookupEnv == nil {
+		return ""
+	}
+	value, _ := o.Setup.LookupEnv(name)
+	return value
 }
 
 // Healthy returns what keeps the process from working: NATS or the store that cannot be reached.

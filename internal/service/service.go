@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"rehearse/internal/artifact"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/metrics"
@@ -43,6 +44,8 @@ type Config struct {
 	Window  int
 	// Alone is true for a server that no other one shares the store with.
 	Alone bool
+	// Artifacts is where artifacts of runs are kept; nil keeps none.
+	Artifacts artifact.Place
 	// Version is the program's.
 	Version string
 	// Metrics count what is led here; nil counts nothing.
@@ -77,6 +80,10 @@ type Service struct {
 	leading map[string]bool
 	// active are those of them that have not ended.
 	active map[string]bool
+
+	// arriving guards incoming: how many conversations whose results are not stored yet have bytes under a hash.
+	arriving sync.Mutex
+	incoming map[string]int
 }
 
 // New returns a service.
@@ -99,7 +106,7 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{}}
+	s := &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{}, incoming: map[string]int{}}
 	s.Metrics.Lead(state{s})
 	return s
 }
@@ -321,6 +328,7 @@ func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
 	defer runs.Wait()
 	defer leave()
 	runs.Go(func() { s.keepSchedules(leading) })
+	runs.Go(func() { s.sweep(leading) })
 	for {
 		s.begin(leading, cancels, &runs)
 		select {

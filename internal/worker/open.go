@@ -93,7 +93,7 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 		options := options
 		options.Submitted = &p.Submitted
 		return hold(ctx, dir, options, evaluation.Config{
-			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Turned: func(k result.Key, turn, of int) {
+			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Artifacts: conn.RunArtifacts(run), Turned: func(k result.Key, turn, of int) {
 				_ = conn.Notify(fleet.Notice{Run: run, Kind: orchestrator.KindSuite, Key: k, Turn: turn, Of: of}) // nobody may listen
 			},
 		}, spec)

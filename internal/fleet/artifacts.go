@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const artifactBucket = "rehearse-artifacts"
+
+// Artifacts is a bucket of artifacts, each under the SHA-256 of its bytes. It is safe for concurrent use.
+type Artifacts struct {
+	conn   *Conn
+	config jetstream.ObjectStoreConfig
+}
+
+// Artifacts returns the bucket in which artifacts are kept for good.
+func (c *Conn) Artifacts() *Artifacts {
+	return &Artifacts{c, jetstream.ObjectStoreConfig{Bucket: artifactBucket}}
+}
+
+// RunArtifacts returns the bucket in which workers give artifacts of a run to its leader. Drop it when the run has ended.
+func (c *Conn) RunArtifacts(run string) *Artifacts {
+	return &Artifacts{c, jetstream.ObjectStoreConfig{Bucket: artifactBucket + "-" + Token(run), TTL: resultAge}}
+}
+
+// ErrNoArtifact says that NATS does not have an artifact.
+var ErrNoArtifact = errors.New("the artifact is not there")
+
+// Put keeps an artifact. One that is there already is not sent.
+func (a *Artifacts) Put(ctx context.Context, sha256 string, data []byte) error {
+	store, err := a.conn.objects(ctx, a.config)
+	if err == nil {
+		if _, err := store.GetInfo(ctx, sha256); err == nil {
+			return nil
+		}
+		err = Again(ctx, func(ctx context.Context) error {
+			_, err := store.PutBytes(ctx, sha256, data)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("keep an artifact in NATS: %w", err)
+	}
+	return nil
+}
+
+// Get returns the bytes of an artifact, or ErrNoArtifact.
+func (a *Artifacts) Get(ctx context.Context, sha256 string) (data []byte, err error) {
+	store, err := a.conn.objects(ctx, a.config)
+	if err == nil {
+		err = Again(ctx, func(ctx context.Context) error {
+			data, err = store.GetBytes(ctx, sha256)
+			return err
+		})
+	}
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, ErrNoArtifact
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read an artifact from NATS: %w", err)
+	}
+	return data, nil
+}
+
+// Delete deletes an artifact. One that is not there is no error.
+func (a *Artifacts) Delete(ctx context.Context, sha256 string) error {
+	store, err := a.conn.objects(ctx, a.config)
+	if err == nil {
+		err = store.Delete(ctx, sha256)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("delete an artifact in NATS: %w", err)
+	}
+	return nil
+}
+
+// Drop deletes the bucket.
+func (a *Artifacts) Drop(ctx context.Context) error {
+	err := a.conn.js.DeleteObjectStore(ctx, a.config.Bucket)
+	if err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("delete the artifacts of a run in NATS: %w", err)
+	}
+	return nil
+}
