@@ -29,18 +29,26 @@ func (c *Conn) RunArtifacts(run string) *Artifacts {
 // ErrNoArtifact says that NATS does not have an artifact.
 var ErrNoArtifact = errors.New("the artifact is not there")
 
+// with calls f with the bucket, again while NATS cannot be reached. The bucket is looked for each time: it may have been dropped meanwhile.
+func (a *Artifacts) with(ctx context.Context, f func(context.Context, jetstream.ObjectStore) error) error {
+	return Again(ctx, func(ctx context.Context) error {
+		store, err := a.conn.objects(ctx, a.config)
+		if err != nil {
+			return err
+		}
+		return f(ctx, store)
+	})
+}
+
 // Put keeps an artifact. One that is there already is not sent.
 func (a *Artifacts) Put(ctx context.Context, sha256 string, data []byte) error {
-	store, err := a.conn.objects(ctx, a.config)
-	if err == nil {
-		if _, err := store.GetInfo(ctx, sha256); err == nil {
-			return nil
+	err := a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error {
+		_, err := store.GetInfo(ctx, sha256)
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			_, err = store.PutBytes(ctx, sha256, data)
 		}
-		err = Again(ctx, func(ctx context.Context) error {
-			_, err := store.PutBytes(ctx, sha256, data)
-			return err
-		})
-	}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("keep an artifact in NATS: %w", err)
 	}
@@ -49,13 +57,10 @@ func (a *Artifacts) Put(ctx context.Context, sha256 string, data []byte) error {
 
 // Get returns the bytes of an artifact, or ErrNoArtifact.
 func (a *Artifacts) Get(ctx context.Context, sha256 string) (data []byte, err error) {
-	store, err := a.conn.objects(ctx, a.config)
-	if err == nil {
-		err = Again(ctx, func(ctx context.Context) error {
-			data, err = store.GetBytes(ctx, sha256)
-			return err
-		})
-	}
+	err = a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error {
+		data, err = store.GetBytes(ctx, sha256)
+		return err
+	})
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, ErrNoArtifact
 	}
@@ -67,10 +72,7 @@ func (a *Artifacts) Get(ctx context.Context, sha256 string) (data []byte, err er
 
 // Delete deletes an artifact. One that is not there is no error.
 func (a *Artifacts) Delete(ctx context.Context, sha256 string) error {
-	store, err := a.conn.objects(ctx, a.config)
-	if err == nil {
-		err = store.Delete(ctx, sha256)
-	}
+	err := a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error { return store.Delete(ctx, sha256) })
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("delete an artifact in NATS: %w", err)
 	}

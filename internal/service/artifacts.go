@@ -21,12 +21,22 @@ import (
 
 // keepArtifacts prepares to keep the artifacts of a run that asks for them. What was kept of it before counts.
 func (l *led) keepArtifacts(spec runspec.Spec, s *setup.Setup) error {
-	l.tell, l.came = s.Tell, map[result.Key][]string{}
+	l.tell, l.came, l.stored = s.Tell, map[result.Key][]string{}, map[result.Key]bool{}
 	if !spec.Artifacts || l.service.Artifacts == nil {
 		return nil
 	}
 	l.sent = l.service.Conn.RunArtifacts(l.run)
 	l.artifacts = artifact.New(l.service.Artifacts, artifact.MaxRun, s.Tell)
+	for r, err := range l.service.Store.AllResults(l.ctx, l.run, store.ResultFilter{}) {
+		if err != nil {
+			return err
+		}
+		t, err := r.Test()
+		if err != nil {
+			return err
+		}
+		l.stored[t.Key()] = true
+	}
 	for page := (store.PageOf{Limit: 1000}); ; {
 		found, err := l.service.Store.Artifacts(l.ctx, l.run, page)
 		if err != nil {
@@ -55,9 +65,9 @@ var kinds = []string{collect.Prompt, collect.Exchange, collect.ToolResult, colle
 func (l *led) receiveArtifacts(ctx context.Context, t *result.Test) {
 	key := t.Key()
 	l.mu.Lock()
-	_, awaited := l.out[key]
+	stored := l.stored[key]
 	l.mu.Unlock()
-	if l.artifacts == nil || !awaited { // nobody asked, or the record is stored already
+	if l.artifacts == nil || stored { // nobody asked, or the first record stands
 		t.Artifacts = nil
 		return
 	}
@@ -132,6 +142,7 @@ func (l *led) arrived(records []*result.Test) {
 	for _, t := range records {
 		l.service.unexpect(l.came[t.Key()])
 		delete(l.came, t.Key())
+		l.stored[t.Key()] = true
 	}
 }
 

@@ -38,11 +38,12 @@ type led struct {
 	held map[result.Key]bool
 
 	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell is told of what could not be
-	// kept. came are the hashes of conversations whose records are not stored.
+	// kept. came are the hashes of conversations whose records are not stored, stored are those whose records are.
 	artifacts *artifact.Keeper
 	sent      *fleet.Artifacts
 	tell      func(string)
 	came      map[result.Key][]string
+	stored    map[result.Key]bool
 }
 
 var (
