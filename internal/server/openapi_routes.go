@@ -96,7 +96,11 @@ func runOperations() map[string]operation {
 		},
 		"HEAD /api/v1/blobs/{sha256}":  {summary: "Is a file there?", answers: []answer{{status: http.StatusOK}}},
 		"POST /api/v1/suites/validate": {summary: "Check a run without beginning it", body: runspec.Spec{}, answers: []answer{gives(http.StatusOK, validation{})}},
-		"GET /api/v1/workers":          {summary: "Who holds conversations", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[fleet.Worker]{})}},
+		"GET " + one + "/artifacts": {
+			summary: "What was kept of the conversations of a run", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[store.Artifact]{})},
+		},
+		"GET " + artifactsPath + "/{sha256}": {summary: "The bytes of an artifact", answers: []answer{sends("application/octet-stream")}},
+		"GET /api/v1/workers":                {summary: "Who holds conversations", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[fleet.Worker]{})}},
 	}
 }
 

@@ -16,10 +16,12 @@ const scopes = `
 read  GET /docs
 read  GET /metrics
 read  GET /openapi.json
+read  GET /api/v1/artifacts/{sha256}
 read  GET /api/v1/flows
 read  GET /api/v1/flows/{flow_id}
 read  GET /api/v1/runs
 read  GET /api/v1/runs/{run_id}
+read  GET /api/v1/runs/{run_id}/artifacts
 read  GET /api/v1/runs/{run_id}/events
 read  GET /api/v1/runs/{run_id}/results
 read  GET /api/v1/runs/{run_id}/results/{result_id}

@@ -25,7 +25,7 @@ import (
 func (h *house) leadWith(name string, place artifact.Place) (s *service.Service, stop func()) {
 	s = service.New(service.Config{
 		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second, Artifacts: place,
-		Setup: setup.Options{NoCommands: true}, Log: slog.New(slog.DiscardHandler),
+		Setup: setup.Options{NoCommands: true, Submitted: &setup.Submitted{AllowPrivate: true}}, Log: slog.New(slog.DiscardHandler),
 	})
 	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 }
@@ -86,7 +86,7 @@ func TestArtifacts(t *testing.T) {
 		stopWork := h.work("w"+name, 4)
 		spec := shop(10, address)
 		spec.Artifacts = true
-		run, _, err := s.Submit(t.Context(), spec, "")
+		run, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestArtifacts(t *testing.T) {
 			}
 		}
 		spec.Artifacts = false
-		plain, _, err := s.Submit(t.Context(), spec, "")
+		plain, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestArtifactsTakeOver(t *testing.T) {
 	h.work("w1", 2)
 	spec := shop(40, address)
 	spec.Artifacts = true
-	run, _, err := s.Submit(t.Context(), spec, "")
+	run, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestArtifactsWithoutRoom(t *testing.T) {
 	h.work("w1", 4)
 	spec := shop(5, address)
 	spec.Artifacts = true
-	run, _, err := s.Submit(t.Context(), spec, "")
+	run, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestArtifactsOfDeletedRuns(t *testing.T) {
 	for _, tests := range []int{4, 2} {
 		spec := shop(tests, address)
 		spec.Artifacts = true
-		run, _, err := s.Submit(t.Context(), spec, "")
+		run, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
