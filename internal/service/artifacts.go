@@ -54,7 +54,7 @@ func (l *led) keepArtifacts(spec runspec.Spec, s *setup.Setup) error {
 
 const (
 	// fetchedAtOnce is how many artifacts of a conversation are fetched at once, mostArtifacts how many one has at most.
-	fetchedAtOnce   = 8
+	fetchedAtOnce = 8
 	mostArtifacts = 10_000
 )
 
