@@ -37,7 +37,7 @@ func vendorAnswer(asked llmtest.Asked) llmtest.Answer {
 	last := asked.Said[len(asked.Said)-1]
 	switch {
 	case asked.Schema != nil:
-		satisfied := id == "" && traced == ""
+		satisfied := id == "" && traced != ""
 		return llmtest.Answer{Text: fmt.Sprintf(`{"checks": [{"id": "criterion-1", "satisfied": %t, "reasoning": "it is"}]}`, satisfied)}
 	case strings.Contains(last, "wordy"):
 		return llmtest.Answer{Text: "This has no", Finish: "length"}
