@@ -28,9 +28,7 @@ func (e *Evaluation) named() error {
 					continue
 				}
 				known[target] = true
-				if err := e.setups[s.Name].NamesTarget(target); err != nil {
-					return err
-				}
+				e.setups[s.Name].NamesTarget(target)
 			}
 			for a := range assertionsOf(t) {
 				outside := e.kinds.Outside(a)

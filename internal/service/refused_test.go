@@ -143,6 +143,11 @@ func TestRefusedEnvironment(t *testing.T) {
 			t.Errorf("the address of the environment, spelled out %s: %v", name, err)
 		}
 	}
+	part := strict(h, setup.Submitted{AllowEnv: []string{"SHOP_HOST"}}, false, "SHOP_HOST=10.98.76.54")
+	_, err := part.Check(t.Context(), written("targets: {t: {url: 'http://${{ SHOP_HOST }}:8080/chat'}}", plainTest), service.Caller{})
+	if code(err) != setup.RefusedAddress || strings.Contains(err.Error(), "10.98.76.54") {
+		t.Errorf("a part of an address: %v", err)
+	}
 	spec := written("targets: {t: lexical}", plainTest)
 	spec.Targets = []string{"http://127.0.0.1:1/chat"}
 	if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
@@ -162,6 +167,31 @@ func TestRefusedEnvironment(t *testing.T) {
 		"passed over":                   written("targets: {t: lexical}\nstore: '${{ OTHER_KEY }}'", plainTest),
 	} {
 		if _, err := s.Check(t.Context(), spec, service.Caller{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A chatbot of a submission follows the same rules.
+func TestRefusedChatbots(t *testing.T) {
+	h := newHouse(t)
+	s := strict(h, setup.Submitted{AllowEnv: []string{"SHOP_*"}}, false)
+	sites := func(target, text string) runspec.Spec {
+		spec := written("targets: {t: '"+target+"'}", plainTest)
+		spec.Files["sites/a.yaml"] = runspec.File{Content: []byte("site: a\nmodels: {default: lexical}\n" + text)}
+		return spec
+	}
+	for name, one := range map[string]struct {
+		spec runspec.Spec
+		want string
+	}{
+		"knowledge":         {sites("site:sites", "knowledge_base: {lightrag: {url: 'http://127.0.0.1:9621'}}"), setup.RefusedAddress},
+		"key of knowledge":  {sites("site:sites", "knowledge_base: {lightrag: {url: 'http://rag.example', api_key_env: RAG_KEY}}"), setup.RefusedEnv},
+		"webhook":           {sites("site:sites", "integrations: {lead_webhook: {url_env: HOOK}}"), setup.RefusedEnv},
+		"listed":            {sites("site:sites", "integrations: {lead_webhook: {url_env: SHOP_HOOK}}"), ""},
+		"of a test, unused": {sites("site:sites#b", "knowledge_base: {lightrag: {url: 'http://localhost'}}"), setup.RefusedAddress},
+	} {
+		if _, err := s.Check(t.Context(), one.spec, service.Caller{}); code(err) != one.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

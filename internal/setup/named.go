@@ -98,15 +98,13 @@ func (s *shared) namesIn(v source.Value, key string) {
 }
 
 // namesOf refuses what a configuration names and may not.
-func (s *shared) namesOf(c config.File) error {
+func (s *shared) namesOf(c config.File) {
 	if s.Submitted == nil {
-		return nil
+		return
 	}
 	s.namesIn(c.Document, "")
 	for _, name := range Names(c.Targets) {
-		if err := s.targetNames("target "+name, c.Targets[name]); err != nil {
-			return err
-		}
+		s.targetNames("target "+name, c.Targets[name])
 	}
 	models := map[string]*config.Model{"the user": c.User, "the embedder": c.Embedder, "the judge": c.Judge.Primary, "the second judge": c.Judge.Secondary}
 	for name, m := range c.Models {
@@ -120,21 +118,18 @@ func (s *shared) namesOf(c config.File) error {
 			s.NamesAddress(who, m.BaseURL)
 		}
 	}
-	return nil
 }
 
 // NamesTarget refuses what a target of a test names and may not. A name that is no target is passed over: opening it says so.
-func (s *Setup) NamesTarget(name string) error {
+func (s *Setup) NamesTarget(name string) {
 	if s.Submitted == nil {
-		return nil
+		return
 	}
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	t, err := s.targetNamed(name)
-	if err != nil {
-		return nil //nolint:nilerr // see above
+	if t, err := s.targetNamed(name); err == nil {
+		s.targetNames("target "+text.Address(name), t)
 	}
-	return s.targetNames("target "+text.Address(name), t)
 }
 
 // TargetStartsProgram reports whether a target starts a program that its configuration names.
@@ -146,7 +141,7 @@ func (s *Setup) TargetStartsProgram(name string) bool {
 }
 
 // targetNames refuses what a target names and may not.
-func (s *shared) targetNames(who string, t config.Target) error {
+func (s *shared) targetNames(who string, t config.Target) {
 	s.NamesAddress(who, t.Model.BaseURL)
 	for _, address := range target.Addresses(t) {
 		s.NamesAddress(who, address)
@@ -155,29 +150,16 @@ func (s *shared) targetNames(who string, t config.Target) error {
 		s.NamesProgram()
 	}
 	c, ok := target.SiteOf(t)
-	switch {
-	case !ok:
-		return nil
-	case (SitesOptions{Dir: c.Dir}).InDatabase():
-		s.NamesAddress(who, c.Dir)
-		return s.siteDatabase(c.Dir)
+	if !ok {
+		return
 	}
 	library, _, err := s.siteLibrary(context.Background(), c.Dir)
-	if err != nil {
-		return nil //nolint:nilerr // opening it says so
+	if err != nil { // opening it says so
+		return
 	}
 	for _, one := range library.Sites() {
 		s.siteNames(one)
 	}
-	return nil
-}
-
-// siteDatabase refuses a database of chatbots that a submitted run names: its driver would take passwords from this process.
-func (s *shared) siteDatabase(address string) error {
-	if s.Submitted == nil || !IsPostgres(address) {
-		return nil
-	}
-	return source.Invalid("chatbots in a PostgreSQL database are for local runs: give a submitted run the files of its sites, or their Supabase")
 }
 
 // siteNames refuses what a chatbot names and may not.

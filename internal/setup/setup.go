@@ -182,12 +182,10 @@ func (s *shared) configured(path string) (*Setup, error) {
 		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupNamed, passedOver...)
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
-		if err == nil {
-			err = s.namesOf(found.config)
-		}
 		if err != nil {
 			return nil, cmp.Or(s.Refused(), source.AsInvalid(err))
 		}
+		s.namesOf(found.config)
 	}
 	if s.curl != nil {
 		found = found.With(map[string]config.Target{CurlTarget: *s.curl})

@@ -24,8 +24,8 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 	place = dir
 	if siteconfig.IsAddress(dir) {
 		s.secrets.Address(dir)
-		if err := s.siteDatabase(dir); err != nil {
-			return nil, "", err
+		if s.Submitted != nil { // the driver of a database would take passwords from this process
+			return nil, "", source.Invalid("chatbots in a database are for local runs: give a submitted run the files of its sites")
 		}
 		from, err := siteconfig.Open(dir, s.Getenv, s.outside)
 		if err != nil {
