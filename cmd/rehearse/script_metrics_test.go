@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -127,11 +128,18 @@ func sumOf(ts *testscript.TestScript, results string) map[string]float64 {
 			continue
 		}
 		sum["rehearse_conversations_total "+r.Verdict]++
+		cost := new(float64) // that of the record has the judge's in it
 		for _, turn := range r.Turns {
 			var t struct {
-				LatencyMS float64 `json:"latency_ms"`
+				LatencyMS float64  `json:"latency_ms"`
+				Cost      *float64 `json:"cost_usd"`
 			}
 			ts.Check(json.Unmarshal(turn, &t))
+			if t.Cost == nil || cost == nil {
+				cost = nil
+			} else {
+				*cost += *t.Cost
+			}
 			sum["rehearse_turns_total"]++
 			sum["rehearse_target_seconds count"]++
 			sum["rehearse_target_seconds sum"] += t.LatencyMS / 1000
@@ -151,7 +159,7 @@ func sumOf(ts *testscript.TestScript, results string) map[string]float64 {
 		sum["rehearse_judge_calls_total"] += r.Judge.Calls
 		sum["rehearse_judge_cache_hits_total"] += r.Judge.Hits
 		sum["rehearse_judge_seconds count"] += r.Judge.Calls
-		spent("target", r.spentRecord)
+		spent("target", spentRecord{r.Usage, cost})
 		spent("judge", r.Judge.spentRecord)
 		if r.User != nil {
 			spent("user", *r.User)
@@ -159,4 +167,31 @@ func sumOf(ts *testscript.TestScript, results string) map[string]float64 {
 	}
 	ts.Check(lines.Err())
 	return sum
+}
+
+// loggedLines holds that each line of a log is JSON, and that so many of those about a run have an id.
+func loggedLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: loggedlines FILE KEY NUMBER")
+	}
+	with := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if strings.HasPrefix(line, "finishing what is in flight") { // for people
+			continue
+		}
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			ts.Fatalf("the line is no JSON: %s", line)
+		}
+		id, there := fields[args[1]]
+		if there && id == "" {
+			ts.Fatalf("the line has an empty %s: %s", args[1], line)
+		}
+		if there {
+			with++
+		}
+	}
+	if strconv.Itoa(with) != args[2] {
+		ts.Fatalf("%d lines of %s have %s", with, args[0], args[1])
+	}
 }

@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 //	agent                   starts a little agent behind HTTP; sets $AGENT
 //	toolagents              starts agents that call tools over MCP, $TOOLS and $TOOLS_WS
 //	runserver               starts a server of runs that takes the token rht_good; sets $RUNS
+//	loggedlines FILE KEY NUMBER  holds that a log is JSON, and counts its lines with an id
 //	tallied RESULTS SCRAPE… compares what processes have counted, added up, with records, one a line
 //	toolagent               is such an agent as a program
 //	npm VARIABLE FILE ARG…  starts an agent of testdata/agents with Node.js and sets a variable to its address; after [!npm] skip
@@ -70,7 +71,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "collector": collector, "spans": spans, "sametraces": sameTraces,
+			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces,
 		},
 	})
 }

@@ -211,16 +211,11 @@ func (f *serveFlags) check(token string) error {
 
 // openLog returns the log on stderr. It has no secrets in it.
 func openLog(env *Env, format string) (*slog.Logger, error) {
-	out := env.Stderr
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(out, nil)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(out, nil)), nil
-	case "off":
-		return slog.New(slog.DiscardHandler), nil
+	log, ok := setup.Log(env.Stderr, format)
+	if !ok {
+		return nil, usage("--log %q: use text, json or off", format)
 	}
-	return nil, usage("--log %q: use text, json or off", format)
+	return log, nil
 }
 
 // folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a database.

@@ -143,7 +143,23 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 		}
 		defer logged(log, stop)
 	}
-	running, err := service.Join(ctx, o)
+	joining, leave := context.WithCancel(ctx) // a worker that waits for NATS can be stopped, too
+	defer leave()
+	joined, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-env.Signals:
+			leave()
+		case <-joined:
+		}
+	}()
+	running, err := service.Join(joining, o)
+	close(joined)
+	<-stopped
+	if err != nil && joining.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -152,7 +168,7 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 	log.Info("holding conversations", "at once", f.workers)
 	select {
 	case <-env.Signals:
-	case <-ctx.Done():
+	case <-joining.Done(): // the signal came as NATS did
 	}
 	probes.Stopping()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

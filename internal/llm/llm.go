@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rehearse/internal/chat"
@@ -108,6 +109,16 @@ func (e *Error) Error() string {
 		s += " (" + e.Hint + ")"
 	}
 	return s
+}
+
+// Logged returns the error without what the server said, which may repeat the conversation.
+func (e *Error) Logged() string {
+	plain := *e
+	plain.Message = strings.ReplaceAll(string(e.Fault), "_", " ")
+	if e.Status != 0 {
+		plain.Message += fmt.Sprintf(" (%d)", e.Status)
+	}
+	return plain.Error()
 }
 
 // Unwrap returns the cause. A timeout is also context.DeadlineExceeded.

@@ -67,7 +67,7 @@ func (s *Chats) refuseState(w http.ResponseWriter, r *http.Request, err error) {
 	p := chatProblem(err)
 	if p.Status >= http.StatusInternalServerError {
 		s.Log.WarnContext(r.Context(), "state failed", "method", r.Method, "site", clean(r.PathValue("site_name")),
-			"session_id", clean(r.PathValue("session_id")), "code", p.Code, "error", clip(err.Error(), maxDetail))
+			"session_id", clean(r.PathValue("session_id")), "code", p.Code, "error", err)
 	}
 	writeChatProblem(w, p)
 }

@@ -115,6 +115,6 @@ func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time
 		s.Log.InfoContext(ctx, "chat turn given up: the client went away", fields...)
 	default:
 		p := chatProblem(err)
-		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error", clip(err.Error(), maxDetail))...)
+		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error", err)...)
 	}
 }

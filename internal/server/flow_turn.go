@@ -61,6 +61,6 @@ func (s *Flows) logTurn(ctx context.Context, flowID string, c *flow.Context, sta
 		s.Log.InfoContext(ctx, "turn given up: the client went away", fields...)
 	default:
 		p := problemOf(err)
-		s.Log.WarnContext(ctx, "turn failed", append(fields, "status", p.Status, "code", p.Code, "error", clip(err.Error(), maxDetail))...)
+		s.Log.WarnContext(ctx, "turn failed", append(fields, "status", p.Status, "code", p.Code, "error", err)...)
 	}
 }

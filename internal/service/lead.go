@@ -35,6 +35,7 @@ func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, l
 		s.renew(leading, &lease)
 	}()
 	cancelled, done := cancels.Context(leading, id)
+	log.Info("the run is led here")
 	ended, err := s.hold(cancelled, id, fence)
 	cutOff := errors.Is(context.Cause(cancelled), fleet.ErrCancelled)
 	done()
@@ -90,7 +91,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
+	defer func() { err = opened.Masked(errors.Join(err, opened.Close())) }()
 	resumed, err := s.export(ctx, run)
 	if err != nil {
 		return nil, err
@@ -228,6 +229,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	}
 	s.setActive(id, false)
 	kept(string(status))
+	s.Log.Info("the run has ended", "run_id", id, "status", status, "exit_reason", ended.ExitReason, "exit_code", ended.Code())
 	if reported {
 		s.keepFiles(id)
 	}

@@ -87,3 +87,9 @@ func AttemptOf(ctx context.Context) int { return max(1, at(ctx).attempt) }
 
 // Carry returns ctx with what another context knows of traces.
 func Carry(ctx, from context.Context) context.Context { return at(from).in(ctx) }
+
+// About returns the attributes that all spans of ctx have; of several with one key the last holds.
+func About(ctx context.Context) []Attribute { return slices.Clone(at(ctx).shared) }
+
+// MaskOf returns what takes secrets out of the spans of ctx; nil where nothing does.
+func MaskOf(ctx context.Context) func(text string) string { return at(ctx).mask }

@@ -47,9 +47,12 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 	if o.dir, err = os.MkdirTemp(dir, "files-"); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
+	if options.Secrets == nil {
+		options.Secrets = setup.Secrets(options.Environ, nil)
+	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, o.Close())
+			err = &maskedError{errors.Join(err, o.Close()), options.Secrets}
 		}
 	}()
 	if err := bundle.Unpack(ctx, o.dir, spec, blobs); err != nil {
@@ -62,6 +65,24 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 	o.Setup, err = setup.Open(options)
 	return o, err
 }
+
+// Masked returns an error whose text has none of the run's secrets; nil for none.
+func (o *Opened) Masked(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &maskedError{err, o.Setup.Secrets()}
+}
+
+// maskedError is an error without the secrets of its run.
+type maskedError struct {
+	error
+	secrets *setup.Redactor
+}
+
+func (e *maskedError) Error() string { return e.secrets.Text(e.error.Error()) }
+
+func (e *maskedError) Unwrap() error { return e.error }
 
 // Close closes what was opened and removes the folder.
 func (o *Opened) Close() error {
@@ -107,7 +128,7 @@ func hold(ctx context.Context, dir string, options setup.Options, c evaluation.C
 	}
 	h, c.Setup = &heldRun{opened: o}, o.Setup
 	if h.holder, err = evaluation.NewHolder(ctx, c); err != nil {
-		return nil, errors.Join(err, o.Close())
+		return nil, o.Masked(errors.Join(err, o.Close()))
 	}
 	return h, nil
 }
@@ -129,7 +150,29 @@ func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (*result.Test, e
 	if err := json.Unmarshal(j.Payload, &p); err == nil { // else the run would not have been opened
 		ctx = trace.Remote(ctx, p.Traceparent)
 	}
-	return h.holder.Hold(ctx, j)
+	record, err := h.holder.Hold(ctx, j)
+	if err != nil || record == nil {
+		return nil, h.opened.Masked(err)
+	}
+	return h.masked(record)
+}
+
+// masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by which the record is known.
+func (h *heldRun) masked(t *result.Test) (*result.Test, error) {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	clean := h.opened.Setup.Secrets().Bytes(data)
+	if bytes.Equal(clean, data) {
+		return t, nil
+	}
+	var masked result.Test
+	if err := json.Unmarshal(clean, &masked); err != nil {
+		return nil, fmt.Errorf("mask a record: %w", err)
+	}
+	masked.Suite, masked.TestID, masked.Target = t.Suite, t.TestID, t.Target
+	return &masked, nil
 }
 
 func (h *heldRun) Close() error { return h.opened.Close() }

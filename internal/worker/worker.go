@@ -109,7 +109,7 @@ func (w *Worker) work(ctx, pulling context.Context) {
 // take holds the conversation of one delivery and ends the delivery.
 func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	j := d.Job()
-	log := w.Log.With("run_id", j.Run, "test_case_id", j.Key.TestID)
+	log := w.jobLog(j, d.Attempt())
 	ending := context.WithoutCancel(ctx)
 	held, stop := w.cancels.Context(trace.Attempted(ctx, d.Attempt()), j.Run)
 	defer stop()
@@ -118,18 +118,22 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	beating, silence := context.WithCancel(held)
 	var extending sync.WaitGroup
 	extending.Go(func() { w.extend(beating, d) })
-	err := w.hold(held, j, &o)
+	record, err := w.hold(held, j, &o)
 	silence()
 	extending.Wait()
 	switch {
 	case errors.Is(context.Cause(held), fleet.ErrCancelled): // the run is over
+		log.Info("the run was cancelled: the conversation is given up")
 		err = d.Ack(ending)
 	case ctx.Err() != nil && o.Record == nil && o.Fault == "":
+		log.Info("the conversation goes back to the queue: this worker ends")
 		err = d.Retry(ending, 0)
 	case err != nil:
+		log.Warn("the conversation cannot be held here", "error", err)
 		o.Fault = err.Error()
 		err = w.send(ending, d, o)
 	default:
+		logHeld(log, record, &o)
 		err = w.send(ending, d, o)
 	}
 	if err != nil && !errors.Is(err, queue.ErrLapsed) {
@@ -138,19 +142,19 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 }
 
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
-func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) error {
+func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) (*result.Test, error) {
 	holder, done, err := w.runs.get(ctx, j)
 	if err != nil {
-		return fmt.Errorf("worker %s: %w", w.Name, err)
+		return nil, fmt.Errorf("worker %s: %w", w.Name, err)
 	}
 	defer done()
 	record, err := holder.Hold(ctx, j)
 	o.EndedAt = w.Now().UTC()
 	if err != nil || record == nil {
-		return err
+		return nil, err
 	}
 	o.Record, err = json.Marshal(record)
-	return err
+	return record, err
 }
 
 func (w *Worker) send(ctx context.Context, d *queue.Delivery, o fleet.Return) error {

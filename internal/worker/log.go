@@ -1,0 +1,37 @@
+package worker
+
+import (
+	"log/slog"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
+	"rehearse/internal/trace"
+)
+
+// jobLog returns the log of everything about one job.
+func (w *Worker) jobLog(j orchestrator.Job, attempt int) *slog.Logger {
+	log := w.Log.With("run_id", j.Run, "suite", j.Key.Suite, "test_case_id", j.Key.TestID, "target", j.Key.Target)
+	if j.Key.Trial > 0 {
+		log = log.With("trial", j.Key.Trial)
+	}
+	if attempt > 1 {
+		log = log.With("attempt", attempt)
+	}
+	return log
+}
+
+// logHeld logs what came of a conversation: its ids, its verdict and its duration, and nothing that was said.
+func logHeld(log *slog.Logger, t *result.Test, o *fleet.Return) {
+	if t == nil {
+		return
+	}
+	fields := []any{"verdict", t.Verdict, "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds(), "turns", len(t.Turns)}
+	if t.ConversationID != "" {
+		fields = append(fields, "conversation_id", t.ConversationID, "trace_id", trace.ID(t.ConversationID))
+	}
+	if codes := t.Codes(); len(codes) > 0 {
+		fields = append(fields, "codes", codes)
+	}
+	log.Info("a conversation was held", fields...)
+}
