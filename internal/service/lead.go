@@ -126,7 +126,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	}
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
-		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.Window, Store: l.store, Durations: l.durations},
+		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store, Durations: l.durations},
 	})
 	if err != nil {
 		return nil, err
@@ -251,4 +251,18 @@ func (s *Service) ended(ctx context.Context, id string, fence store.Fence, statu
 		return nil
 	})
 	return err
+}
+
+// window returns how many conversations of a run are queued or held at once: at least Window, and twice as many as all workers have places, so that
+// none of them waits for the leader.
+func (s *Service) window(ctx context.Context) int {
+	workers, err := s.Conn.Workers(ctx)
+	if err != nil {
+		s.Log.Warn("it is not known how many workers there are", "error", err)
+	}
+	places := 0
+	for _, w := range workers {
+		places += w.Workers
+	}
+	return min(max(s.Window, 2*places), mostWindow)
 }

@@ -38,7 +38,7 @@ type Config struct {
 	// Owner names this server among all that lead runs.
 	Owner string
 	// Lease is how long a server leads without a sign of life (15s), MaxRuns how many runs it leads at once (4), Window how many conversations of a
-	// run are queued or held at once (512).
+	// run are queued or held at once at least (512).
 	Lease   time.Duration
 	MaxRuns int
 	Window  int
@@ -60,6 +60,7 @@ const (
 	defaultLease   = 15 * time.Second
 	defaultMaxRuns = 4
 	defaultWindow  = 512
+	mostWindow     = 20_000
 	// maxWaiting is how many runs may wait, maxConversations how many one may have.
 	maxWaiting       = 1000
 	maxConversations = 100_000
