@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/runspec"
 	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
@@ -27,6 +28,8 @@ type runsFlags struct {
 	allowCommands              bool
 	allowPrivate               bool
 	allowEnv                   []string
+	webhook                    string
+	retention                  runspec.Age
 }
 
 // declareShared declares the flags that servers and workers have.
@@ -46,6 +49,9 @@ func (f *runsFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
 	flags.IntVar(&f.maxRuns, "max-runs", 4, "how many runs are led at once; others wait")
 	flags.DurationVar(&f.ackWait, "ack-wait", 30*time.Second, "after how long in silence a worker has lost its conversations")
+	flags.StringVar(&f.webhook, "webhook", "", "address that is told of the end of every run; REHEARSE_WEBHOOK_SECRET signs what it is sent")
+	flags.Var(&f.retention, "retention", "delete runs so long after their end, such as 30d, but for those with the label keep (default: never)")
+	flags.Lookup("retention").DefValue = ""
 	flags.DurationVar(&f.lease, "lease", 15*time.Second, "after how long in silence another server leads a run on")
 }
 
@@ -63,6 +69,11 @@ func (f *runsFlags) check() error {
 		return usage("--max-runs cannot be negative")
 	case f.ackWait < 0 || f.lease < 0:
 		return usage("--ack-wait and --lease cannot be negative")
+	case f.webhook == "":
+		return nil
+	}
+	if err := runspec.CheckHook(f.webhook); err != nil {
+		return usage("--webhook: %w", err)
 	}
 	return nil
 }
@@ -71,9 +82,11 @@ func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
 	return service.Options{
 		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
 		Workers: f.workers, MaxRuns: f.maxRuns, Artifacts: f.artifacts, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
-		Allowed: setup.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
-		Setup:   setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
-		Version: version(), Metrics: service.NewMetrics(version()), Log: log,
+		Webhooks:  service.Webhooks{URL: f.webhook, Secret: env.Getenv("REHEARSE_WEBHOOK_SECRET")},
+		Retention: time.Duration(f.retention),
+		Allowed:   setup.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
+		Setup:     setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
+		Version:   version(), Metrics: service.NewMetrics(version()), Log: log,
 	}
 }
 

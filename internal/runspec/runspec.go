@@ -62,6 +62,8 @@ type Spec struct {
 	Budget *Budget `json:"budget,omitempty"`
 	// Artifacts keeps what targets and judges were sent and answered.
 	Artifacts bool `json:"artifacts,omitempty"`
+	// Webhook is told of the end of the run; nil for nobody.
+	Webhook *Webhook `json:"webhook,omitempty"`
 	// Env names the variables of the environment that the run reads where its conversations are held.
 	Env []string `json:"env,omitempty"`
 }
@@ -131,6 +133,9 @@ func (s *Spec) Check() error {
 	if err := s.Budget.check(); err != nil {
 		return err
 	}
+	if err := s.Webhook.check(); err != nil {
+		return err
+	}
 	switch {
 	case !slices.Contains([]string{"", "suite"}, s.Kind):
 		return source.Invalid("run spec: kind %q cannot be run here: use suite", s.Kind)
@@ -146,9 +151,9 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// Fingerprint is a hash of what decides the results: all but the name and the labels. Equal specs have equal fingerprints.
+// Fingerprint is a hash of what decides the results: all but the name, the labels and the webhook. Equal specs have equal fingerprints.
 func (s Spec) Fingerprint() string {
-	s.Name, s.Labels, s.Schema = "", nil, Schema
+	s.Name, s.Labels, s.Webhook, s.Schema = "", nil, nil, Schema
 	files := s.Files
 	s.Files = make(map[string]File, len(files))
 	for name, f := range files { // however the content was sent

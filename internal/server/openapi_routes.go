@@ -39,8 +39,8 @@ type (
 		Errors source.Problems `json:"errors"`
 	}
 	pruning struct {
-		OlderThan *runspec.Duration `json:"older_than,omitempty"`
-		Keep      *int              `json:"keep,omitempty"`
+		OlderThan *runspec.Age `json:"older_than,omitempty"`
+		Keep      *int         `json:"keep,omitempty"`
 	}
 	pruned struct {
 		Pruned int `json:"pruned"`

@@ -24,6 +24,7 @@ func written() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[time.Time]():        {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage]():  {},
 		reflect.TypeFor[runspec.Duration](): {Type: "string", Description: "a number and a unit, such as 90s"},
+		reflect.TypeFor[runspec.Age]():      {Type: "string", Description: "a number and a unit, such as 30d"},
 		reflect.TypeFor[runspec.File](): {AnyOf: []*jsonschema.Schema{
 			{Type: "string", Description: "its text"}, required("base64", text), required("sha256", text),
 		}},

@@ -24,11 +24,13 @@ import (
 	"rehearse/internal/store"
 )
 
-// Leader takes, checks and cancels runs (service.Service).
+// Leader takes, checks, cancels and deletes runs (service.Service).
 type Leader interface {
 	Submit(ctx context.Context, spec runspec.Spec, key string, by service.Caller) (run store.Run, created bool, err error)
 	Check(ctx context.Context, spec runspec.Spec, by service.Caller) (service.Checked, error)
 	Cancel(ctx context.Context, id string) (store.Run, error)
+	DeleteRun(ctx context.Context, id string) error
+	Prune(ctx context.Context, limits store.Pruning) (pruned int, err error)
 	Files(ctx context.Context, id string) (dir string, err error)
 }
 
@@ -325,7 +327,7 @@ func (s *Runs) cancel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Store.DeleteRun(r.Context(), r.PathValue("run_id")); err != nil {
+	if err := s.Leader.DeleteRun(r.Context(), r.PathValue("run_id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -338,27 +340,25 @@ func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var asked struct {
-		OlderThan *runspec.Duration `json:"older_than"`
-		Keep      *int              `json:"keep"`
+	var asked pruning
+	if err := decodeUTF8(body, &asked); err != nil {
+		return err
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil || asked.OlderThan == nil && asked.Keep == nil || asked.Keep != nil && *asked.Keep < 0 {
-		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "720h"}, {"keep": 100}, or both`).at("")
+	if asked.OlderThan == nil && asked.Keep == nil || asked.Keep != nil && *asked.Keep < 0 {
+		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "30d"}, {"keep": 100}, or both`).at("")
 	}
-	p := store.Pruning{}
+	limits := store.Pruning{}
 	if asked.OlderThan != nil {
-		p.OlderThan = time.Duration(*asked.OlderThan)
+		limits.OlderThan = time.Duration(*asked.OlderThan)
 	}
 	if asked.Keep != nil {
-		p.Newest = *asked.Keep
+		limits.Newest = *asked.Keep
 	}
-	pruned, err := s.Store.Prune(r.Context(), p)
+	n, err := s.Leader.Prune(r.Context(), limits)
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, "application/json", map[string]int{"pruned": len(pruned)})
+	writeBody(w, http.StatusOK, "application/json", pruned{n})
 	return nil
 }
 

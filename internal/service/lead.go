@@ -230,6 +230,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	s.setActive(id, false)
 	kept(string(status))
 	s.Log.Info("the run has ended", "run_id", id, "status", status, "exit_reason", ended.ExitReason, "exit_code", ended.Code())
+	s.hasEnded()
 	if reported {
 		s.keepFiles(id)
 	}

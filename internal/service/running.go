@@ -39,6 +39,9 @@ type Options struct {
 	AckWait, Lease time.Duration
 	// Artifacts is where artifacts are kept: a folder, nats, or s3://BUCKET/PREFIX; empty means a folder in Data.
 	Artifacts string
+	// Webhooks and Retention are those of Config.
+	Webhooks  Webhooks
+	Retention time.Duration
 	// AllowCommands lets runs start programs.
 	AllowCommands bool
 	// Allowed is what runs that are led here may name, wherever they are held.
@@ -93,7 +96,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	}
 	r.Service = New(Config{
 		Store: runs, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name,
-		Lease: o.Lease, MaxRuns: o.MaxRuns, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
+		Lease: o.Lease, MaxRuns: o.MaxRuns, Webhooks: o.Webhooks, Retention: o.Retention, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut

@@ -18,6 +18,7 @@ import (
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/metrics"
+	"rehearse/internal/outbound"
 	"rehearse/internal/queue"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
@@ -42,6 +43,10 @@ type Config struct {
 	Lease   time.Duration
 	MaxRuns int
 	Window  int
+	// Retention is how long runs are kept after their end; 0 is for ever.
+	Retention time.Duration
+	// Webhooks say who is told of the ends of runs, and how.
+	Webhooks Webhooks
 	// Alone is true for a server that no other one shares the store with.
 	Alone bool
 	// Artifacts is where artifacts of runs are kept; nil keeps none.
@@ -73,6 +78,9 @@ type Service struct {
 	Config
 	// news has room for one signal: a run was submitted.
 	news chan struct{}
+	// endings has room for one signal: a run has ended here. unsigned tells once that there is no secret.
+	endings  chan struct{}
+	unsigned sync.Once
 
 	// making are the files of runs that are made just now.
 	making singleflight.Group
@@ -101,13 +109,19 @@ func New(c Config) *Service {
 	if c.Setup.Submitted == nil {
 		c.Setup.Submitted = &setup.Submitted{}
 	}
+	if c.Webhooks.Client == nil {
+		c.Webhooks.Client = outbound.Client(outsider(c.Setup.Submitted))
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{Config: c, news: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{}, incoming: map[string]int{}}
+	s := &Service{
+		Config: c, news: make(chan struct{}, 1), endings: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{},
+		incoming: map[string]int{},
+	}
 	s.Metrics.Lead(state{s})
 	return s
 }
@@ -162,6 +176,9 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	spec.Files, spec.Baseline = nil, ""
+	if spec.Webhook != nil {
+		opened.Setup.NamesAddress("the webhook", spec.Webhook.URL)
+	}
 	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
 	p.programs = opened.Setup.StartsPrograms()
 	if err != nil {
@@ -330,6 +347,8 @@ func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
 	defer leave()
 	runs.Go(func() { s.keepSchedules(leading) })
 	runs.Go(func() { s.sweep(leading) })
+	runs.Go(func() { s.tellEnds(leading) })
+	runs.Go(func() { s.retain(leading) })
 	for {
 		s.begin(leading, cancels, &runs)
 		select {

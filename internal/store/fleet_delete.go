@@ -43,7 +43,7 @@ func deleteRun(ctx context.Context, tx fleetTx, row *runRow) error {
 			return err
 		}
 	}
-	for _, table := range []string{"fleet_events", "fleet_words", "fleet_specs", "fleet_files"} {
+	for _, table := range []string{"fleet_events", "fleet_words", "fleet_specs", "fleet_files", "fleet_endings"} {
 		if _, err := tx.exec(ctx, `DELETE FROM exp.`+table+` WHERE run = $1`, row.number); err != nil {
 			return err
 		}

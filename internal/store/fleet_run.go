@@ -283,6 +283,9 @@ func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) e
 	if !ended {
 		return nil
 	}
+	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_endings (run) VALUES ($1)`, next.number); err != nil {
+		return err
+	}
 	return countDurations(ctx, tx, next.number, 1)
 }
 

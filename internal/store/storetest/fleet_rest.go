@@ -36,6 +36,8 @@ var otherTests = []fleetTest{
 	{"one server fires a schedule", scheduleFired},
 	{"a firing begins one run", scheduleBegins},
 	{"a run that cannot be begun ends", scheduleFails},
+	{"the end of a run is told of once", endTold},
+	{"a delivery is tried by one server at a time", deliveryTaken},
 	{"a token is found by its hash", tokenKept},
 	{"names come in pages", namePages},
 	{"a cancelled context ends a call", fleetCancelled},
