@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -11,82 +13,166 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/client"
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/setup"
 )
 
-// askingFlags are what the commands of runs have in common.
+// askingFlags are what the commands of servers have in common.
 type askingFlags struct {
 	server serverFlags
 	format string
 }
 
-func newRuns(env *Env) *cobra.Command {
-	f := &askingFlags{}
-	c := group(&cobra.Command{
-		Use:   "runs",
-		Short: "List, show and cancel the runs of a server",
-		Long: `List, show and cancel the runs of a server.
-
-Runs come to a server from run --server, over HTTP, or by schedule.`,
-		Example: `  rehearse runs list --server http://127.0.0.1:8090
-  rehearse runs list --server https://rehearse.example --status running --limit 10
-  rehearse runs show ID --server https://rehearse.example --format json
-  rehearse runs cancel ID --server https://rehearse.example`,
-	}, newRunsList(env, f), newRunsShow(env, f), newRunsCancel(env, f))
-	f.server.register(c.PersistentFlags(), "base URL of the server")
-	c.PersistentFlags().StringVar(&f.format, "format", "text", "text or json")
-	return c
-}
-
 // open checks the flags and returns a client.
 func (f *askingFlags) open(env *Env) (*client.Client, error) {
-	switch {
-	case f.server.url == "":
-		return nil, usage("name the server with --server; `rehearse show` lists the runs of this folder")
-	case f.format != "text" && f.format != "json":
-		return nil, usage("unknown format %q: use text or json", f.format)
+	if f.server.url == "" {
+		return nil, usage("name the server with --server")
+	}
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	return f.server.client(env, nil)
 }
 
-func newRunsList(env *Env, f *askingFlags) *cobra.Command {
+func (f *askingFlags) check() error {
+	if f.format != "text" && f.format != "json" {
+		return usage("unknown format %q: use text or json", f.format)
+	}
+	return nil
+}
+
+// placeFlags say whose runs are meant.
+type placeFlags struct {
+	askingFlags
+	store string
+}
+
+func newRuns(env *Env) *cobra.Command {
+	f := &placeFlags{}
+	c := group(&cobra.Command{
+		Use:   "runs",
+		Short: "List, show, cancel and prune runs",
+		Long: `List, show, cancel and prune runs: those of a server with --server, those of servers in their store with --store, else those that were held in
+this folder.`,
+		Example: `  rehearse runs list
+  rehearse runs list --server https://rehearse.example --status running --limit 10
+  rehearse runs show ID --server https://rehearse.example --format json
+  rehearse runs cancel ID --server https://rehearse.example
+  rehearse runs prune --older-than 30d --keep 100 --store postgres://rehearse@db.example/rehearse`,
+	}, newRunsList(env, f), newRunsShow(env, f), newRunsCancel(env, f), newRunsPrune(env, f))
+	f.server.register(c.PersistentFlags(), "base URL of the server")
+	c.PersistentFlags().StringVar(&f.store, "store", "", "store of servers: sqlite:PATH or postgres://… (default: the index of this folder)")
+	c.PersistentFlags().StringVar(&f.format, "format", "text", "text or json")
+	return c
+}
+
+// runsOf are runs somewhere: of a server, in a store, or of a folder.
+type runsOf struct {
+	list   func(ctx context.Context, status string, limit int) ([]json.RawMessage, error)
+	show   func(ctx context.Context, id string) (client.Run, error)
+	cancel func(ctx context.Context, id string) (client.Run, error)
+	prune  func(ctx context.Context, olderThan *runspec.Age, keep *int) (int, error)
+}
+
+// in does something with the runs that are meant.
+func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	switch {
+	case f.server.url != "" && f.store != "":
+		return usage("--server and --store exclude each other: a server knows its store")
+	case f.server.url != "":
+		server, err := f.server.client(env, nil)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		return outcome(do(runsOf{server.List, server.Show, server.Cancel, server.Prune}))
+	case f.store != "":
+		runs, closing, err := setup.FindRuns(ctx, f.store)
+		if err != nil {
+			return outcome(err)
+		}
+		return outcome(errors.Join(do(placed(service.Kept{Store: runs})), closing()))
+	}
+	s, err := env.here(setup.Options{})
+	if err != nil {
+		return outcome(err)
+	}
+	defer env.closed(s)
+	local, err := service.OpenLocal(ctx, s)
+	if err != nil {
+		return outcome(err)
+	}
+	return outcome(do(placed(local)))
+}
+
+// placed are the runs of a place that is open here.
+func placed(p service.Place) runsOf {
+	return runsOf{
+		list: func(ctx context.Context, status string, limit int) (shown []json.RawMessage, err error) {
+			found, err := p.List(ctx, status, limit)
+			for _, run := range found {
+				data, failed := json.Marshal(run)
+				shown, err = append(shown, data), errors.Join(err, failed)
+			}
+			return shown, err
+		},
+		show: func(ctx context.Context, id string) (client.Run, error) {
+			run, err := p.Show(ctx, id)
+			return asShown(run, err)
+		},
+		cancel: func(ctx context.Context, id string) (client.Run, error) {
+			run, err := p.Cancel(ctx, id)
+			return asShown(run, err)
+		},
+		prune: func(ctx context.Context, olderThan *runspec.Age, keep *int) (int, error) {
+			return p.Prune(ctx, service.Limits(olderThan, keep))
+		},
+	}
+}
+
+// asShown returns a run as the API shows it.
+func asShown(run any, err error) (shown client.Run, _ error) {
+	if err != nil {
+		return shown, err
+	}
+	data, err := json.Marshal(run)
+	if err == nil {
+		err = json.Unmarshal(data, &shown)
+	}
+	shown.Body = data
+	return shown, err
+}
+
+func newRunsList(env *Env, f *placeFlags) *cobra.Command {
 	var status string
 	var limit int
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the runs of a server, the newest first",
-		Example: `  rehearse runs list --server http://127.0.0.1:8090 --status running`,
-		Args:    cobra.NoArgs,
+		Use:   "list",
+		Short: "List runs, the newest first",
+		Example: `  rehearse runs list
+  rehearse runs list --server http://127.0.0.1:8090 --status running`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if limit < 1 {
 				return usage("--limit %d is out of range: use 1 or more", limit)
 			}
-			server, err := f.open(env)
-			if err != nil {
-				return err
-			}
-			defer server.Close()
-			found, err := server.List(c.Context(), status, limit)
-			if err != nil {
-				return outcome(err)
-			}
-			if f.format == "json" {
-				if found == nil {
-					found = []json.RawMessage{}
+			return f.in(c.Context(), env, func(runs runsOf) error {
+				found, err := runs.list(c.Context(), status, limit)
+				if err != nil {
+					return err
 				}
-				return printJSON(env.Stdout, map[string]any{"items": found, "next_cursor": nil})
-			}
-			w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "RUN\tSTATUS\tSUBMITTED\tDONE\tPASSED\tSUITES")
-			for _, data := range found {
-				var run client.Run
-				if err := json.Unmarshal(data, &run); err != nil {
-					return outcome(fmt.Errorf("list the runs: %w", err))
+				if f.format == "json" {
+					if found == nil {
+						found = []json.RawMessage{}
+					}
+					return printJSON(env.Stdout, map[string]any{"items": found, "next_cursor": nil})
 				}
-				fmt.Fprintln(w, strings.Join([]string{
-					run.ID, run.Status, run.CreatedAt.Local().Format(time.DateTime), doneOf(run), passedOf(run), strings.Join(run.Suites, ", "),
-				}, "\t"))
-			}
-			return outcome(w.Flush())
+				return printRuns(env, found)
+			})
 		},
 	}
 	c.Flags().StringVar(&status, "status", "", "only runs of this status: queued, running, completed, failed, cancelled or partial")
@@ -94,25 +180,39 @@ func newRunsList(env *Env, f *askingFlags) *cobra.Command {
 	return c
 }
 
-func newRunsShow(env *Env, f *askingFlags) *cobra.Command {
+// printRuns prints runs, one in a line.
+func printRuns(env *Env, found []json.RawMessage) error {
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTATUS\tSUBMITTED\tDONE\tPASSED\tSUITES")
+	for _, data := range found {
+		var run client.Run
+		if err := json.Unmarshal(data, &run); err != nil {
+			return fmt.Errorf("list the runs: %w", err)
+		}
+		fmt.Fprintln(w, strings.Join([]string{
+			run.ID, run.Status, run.CreatedAt.Local().Format(time.DateTime), doneOf(run), passedOf(run), strings.Join(run.Suites, ", "),
+		}, "\t"))
+	}
+	return w.Flush()
+}
+
+func newRunsShow(env *Env, f *placeFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show a run of a server",
-		Example: `  rehearse runs show ID --server http://127.0.0.1:8090`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "show ID",
+		Short: "Show a run",
+		Example: `  rehearse runs show latest
+  rehearse runs show ID --server http://127.0.0.1:8090`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			server, err := f.open(env)
-			if err != nil {
-				return err
-			}
-			defer server.Close()
-			run, err := server.Show(c.Context(), args[0])
-			return f.printed(env, run, err)
+			return f.in(c.Context(), env, func(runs runsOf) error {
+				run, err := runs.show(c.Context(), args[0])
+				return f.printed(env, run, err)
+			})
 		},
 	}
 }
 
-func newRunsCancel(env *Env, f *askingFlags) *cobra.Command {
+func newRunsCancel(env *Env, f *placeFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel ID",
 		Short:   "Cancel a run of a server",
@@ -120,15 +220,60 @@ func newRunsCancel(env *Env, f *askingFlags) *cobra.Command {
 		Example: `  rehearse runs cancel ID --server http://127.0.0.1:8090`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			server, err := f.open(env)
-			if err != nil {
-				return err
-			}
-			defer server.Close()
-			run, err := server.Cancel(c.Context(), args[0])
-			return f.printed(env, run, err)
+			return f.in(c.Context(), env, func(runs runsOf) error {
+				run, err := runs.cancel(c.Context(), args[0])
+				return f.printed(env, run, err)
+			})
 		},
 	}
+}
+
+func newRunsPrune(env *Env, f *placeFlags) *cobra.Command {
+	var olderThan runspec.Age
+	var keep int
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Delete old runs",
+		Long: `Delete runs that have ended, with their results, events, artifacts and files that nothing else needs. Runs stay that ended within --older-than, and
+the newest --keep of them; with both, what either keeps stays. Runs with the label keep are never deleted.
+
+Of a run that was held in this folder its own files are removed, and nothing else in their folder.`,
+		Example: `  rehearse runs prune --older-than 30d
+  rehearse runs prune --older-than 30d --keep 100 --server https://rehearse.example
+  rehearse runs prune --keep 1000 --store postgres://rehearse@db.example/rehearse`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var age *runspec.Age
+			var number *int
+			if c.Flags().Changed("older-than") {
+				age = &olderThan
+			}
+			if c.Flags().Changed("keep") {
+				number = &keep
+			}
+			switch {
+			case age == nil && number == nil:
+				return usage("say which runs stay: --older-than 30d, --keep 100, or both")
+			case keep < 0:
+				return usage("--keep %d is out of range: use 0 or more", keep)
+			}
+			return f.in(c.Context(), env, func(runs runsOf) error {
+				pruned, err := runs.prune(c.Context(), age, number)
+				if err != nil {
+					return err
+				}
+				if f.format == "json" {
+					return printJSON(env.Stdout, map[string]int{"pruned": pruned})
+				}
+				_, err = fmt.Fprintf(env.Stdout, "pruned %d runs\n", pruned)
+				return err
+			})
+		},
+	}
+	c.Flags().Var(&olderThan, "older-than", "delete runs that ended longer ago, such as 30d or 36h")
+	c.Flags().Lookup("older-than").DefValue = ""
+	c.Flags().IntVar(&keep, "keep", 0, "keep so many of the newest runs")
+	return c
 }
 
 // printed prints one run.

@@ -154,6 +154,28 @@ func (c *Client) List(ctx context.Context, status string, limit int) (runs []jso
 	return runs, nil
 }
 
+// Prune deletes runs that have ended, and returns how many. Of an age and a number at least one is given; nil is none.
+func (c *Client) Prune(ctx context.Context, olderThan *runspec.Age, keep *int) (pruned int, err error) {
+	body, err := json.Marshal(struct {
+		OlderThan *runspec.Age `json:"older_than,omitempty"`
+		Keep      *int         `json:"keep,omitempty"`
+	}{olderThan, keep})
+	if err != nil {
+		return 0, fmt.Errorf("prune the runs: %w", err)
+	}
+	answer, err := c.ask(ctx, firm(), call{method: http.MethodPost, path: runsPath + "/prune", accept: "application/json", body: body})
+	if err != nil {
+		return 0, fmt.Errorf("prune the runs: %w", err)
+	}
+	var said struct {
+		Pruned *int `json:"pruned"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil || said.Pruned == nil {
+		return 0, errors.New("prune the runs: the server's answer does not say how many")
+	}
+	return *said.Pruned, nil
+}
+
 // items returns the first items of a list, at most limit.
 func (c *Client) items(ctx context.Context, path string, query url.Values, limit int) (items []json.RawMessage, err error) {
 	for len(items) < limit {

@@ -347,14 +347,7 @@ func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
 	if asked.OlderThan == nil && asked.Keep == nil || asked.Keep != nil && *asked.Keep < 0 {
 		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "30d"}, {"keep": 100}, or both`).at("")
 	}
-	limits := store.Pruning{}
-	if asked.OlderThan != nil {
-		limits.OlderThan = time.Duration(*asked.OlderThan)
-	}
-	if asked.Keep != nil {
-		limits.Newest = *asked.Keep
-	}
-	n, err := s.Leader.Prune(r.Context(), limits)
+	n, err := s.Leader.Prune(r.Context(), service.Limits(asked.OlderThan, asked.Keep))
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ func (s *Service) Files(ctx context.Context, id string) (dir string, err error) 
 	return dir, err
 }
 
+// making begins the names of folders with files that are made just now.
+const making = "making-"
+
 // makeFiles makes the files of a run from what is stored.
 func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err error) {
 	defer func() {
@@ -82,7 +85,7 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	made, err := os.MkdirTemp(filepath.Dir(dir), "making-")
+	made, err := os.MkdirTemp(filepath.Dir(dir), making)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"rehearse/internal/fleet"
@@ -68,6 +69,9 @@ func (s *Service) sweepFiles(ctx context.Context) error {
 			return err
 		}
 		for _, dir := range found {
+			if strings.HasPrefix(filepath.Base(dir), making) {
+				continue
+			}
 			if _, err := s.Store.Run(ctx, filepath.Base(dir)); errors.Is(err, store.ErrUnknown) {
 				err = os.RemoveAll(dir)
 				if err != nil {

@@ -372,6 +372,9 @@ func (s *Service) begin(ctx context.Context, cancels *fleet.Cancels, runs *sync.
 		return
 	}
 	for _, run := range waiting {
+		if run.CancelAt != nil { // in the store, beside the servers
+			s.cancelLed(ctx, run.ID)
+		}
 		s.mu.Lock()
 		free := len(s.leading) < s.MaxRuns && !s.leading[run.ID]
 		if free {
@@ -390,6 +393,19 @@ func (s *Service) begin(ctx context.Context, cancels *fleet.Cancels, runs *sync.
 			defer s.left(run.ID)
 			s.lead(ctx, cancels, run.ID, lease)
 		})
+	}
+}
+
+// cancelLed ends a run that is led here.
+func (s *Service) cancelLed(ctx context.Context, id string) {
+	s.mu.Lock()
+	led := s.leading[id]
+	s.mu.Unlock()
+	if !led {
+		return
+	}
+	if err := s.Conn.Cancel(ctx, id); err != nil && ctx.Err() == nil {
+		s.Log.Warn("the run cannot be cancelled; it is tried again", "run_id", id, "error", err)
 	}
 }
 

@@ -111,3 +111,12 @@ func (s *Store) query(ctx context.Context, query string, args ...any) (entries [
 	})
 	return entries, explain("read", s.path, err)
 }
+
+// DropRun takes a run out of the index. One that is not there is no error.
+func (s *Store) DropRun(ctx context.Context, id string) error {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM runs WHERE id = ?`, id)
+		return err
+	})
+	return explain("delete run "+id+" in", s.path, err)
+}
