@@ -7,13 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 )
-
-// artifactsFolder is where a run keeps artifacts, artifactName how they are called.
-const artifactsFolder = "artifacts"
-
-var artifactName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Remove removes the files that the run with an id has written to dir, by the marks of Foreign, and dir itself if nothing else is in it. What a later
 // run has written there stays. A run that goes on is a *BusyError.
@@ -43,7 +37,7 @@ func removeOwn(dir string, marks map[string][]string) error {
 	if err := RemoveMarked(dir, marks); err != nil {
 		return err
 	}
-	artifacts := filepath.Join(dir, artifactsFolder)
+	artifacts := filepath.Join(dir, ArtifactDir)
 	entries, err := os.ReadDir(artifacts)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
