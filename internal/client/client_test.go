@@ -271,3 +271,27 @@ func TestList(t *testing.T) {
 		t.Errorf("asked %v", f.seen)
 	}
 }
+
+// A schedule is sent once: after a lost answer it may be there. What the server refuses for a while is sent again.
+func TestAddSchedule(t *testing.T) {
+	f, c := started(t)
+	spec := runspec.Spec{Schema: 1, Suites: []string{"a"}}
+	f.fail = []func(http.ResponseWriter){
+		problem(503, `"code":"stopping"`),
+		func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
+		},
+	}
+	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil || len(f.seen) != 2 {
+		t.Errorf("%+v, %v, %v", s, err, f.seen)
+	}
+	f.seen = nil
+	f.fail = []func(http.ResponseWriter){func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, problem(409, `"code":"schedule_exists"`)}
+	if _, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err == nil || len(f.seen) != 1 {
+		t.Errorf("%v, %v", err, f.seen)
+	}
+	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{}`) }}
+	if n, err := c.Prune(t.Context(), nil, new(1)); err == nil {
+		t.Errorf("an answer without a number is %d", n)
+	}
+}
