@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rehearse": main, "toolagent": toolAgent})
+	testscript.Main(m, map[string]func(){"rehearse": main, "toolagent": toolAgent, "natsserver": chaosNATS})
 }
 
 // TestScripts runs the whole program as testdata/script/*.txtar tell. Besides the usual commands there are
