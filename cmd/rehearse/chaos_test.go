@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -50,41 +49,10 @@ func TestChaos(t *testing.T) {
 		r := newEmbeddedRig(t, agent.URL, t.TempDir())
 		r.disturb(seed, rounds, embeddedDisturbances)
 	})
-}
-
-// disturbance disturbs a run under way.
-type disturbance struct {
-	name string
-	do   func(r *chaosRig, rnd *rand.Rand, run string)
-}
-
-var embeddedDisturbances = []disturbance{
-	{"worker killed", func(r *chaosRig, rnd *rand.Rand, _ string) {
-		w := r.workers[rnd.IntN(len(r.workers))]
-		w.kill()
-		pause(rnd, chaosLost)
-		w.start()
-	}},
-	{"worker silent", func(r *chaosRig, rnd *rand.Rand, _ string) {
-		w := r.workers[rnd.IntN(len(r.workers))]
-		w.signal(syscall.SIGSTOP)
-		time.Sleep(chaosLost)
-		pause(rnd, 2*chaosLost) // its conversations are given to others now, or have been held
-		w.signal(syscall.SIGCONT)
-	}},
-	{"worker ends", func(r *chaosRig, rnd *rand.Rand, _ string) {
-		w := r.workers[rnd.IntN(len(r.workers))]
-		w.signal(syscall.SIGTERM)
-		if err := w.cmd.Wait(); err != nil {
-			r.t.Errorf("a worker that is told to end: %v", err)
-		}
-		w.start()
-	}},
-	{"server killed", func(r *chaosRig, rnd *rand.Rand, _ string) {
-		r.servers[0].kill()
-		pause(rnd, chaosLost)
-		r.servers[0].start()
-	}},
+	t.Run("outside", func(t *testing.T) {
+		r := newOutsideRig(t, agent.URL)
+		r.disturb(seed, rounds, outsideDisturbances)
+	})
 }
 
 // disturb holds rounds of runs for each disturbance, and compares them with an undisturbed one.

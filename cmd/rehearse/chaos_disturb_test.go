@@ -1,0 +1,101 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"time"
+)
+
+// disturbance disturbs a run under way.
+type disturbance struct {
+	name string
+	do   func(r *chaosRig, rnd *rand.Rand, run string)
+}
+
+var embeddedDisturbances = []disturbance{
+	{"worker killed", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		w := r.workers[rnd.IntN(len(r.workers))]
+		w.kill()
+		pause(rnd, chaosLost)
+		w.start()
+	}},
+	{"worker silent", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		w := r.workers[rnd.IntN(len(r.workers))]
+		w.signal(syscall.SIGSTOP)
+		time.Sleep(chaosLost)
+		pause(rnd, 2*chaosLost) // its conversations are given to others now, or have been held
+		w.signal(syscall.SIGCONT)
+	}},
+	{"worker ends", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		w := r.workers[rnd.IntN(len(r.workers))]
+		w.signal(syscall.SIGTERM)
+		if err := w.cmd.Wait(); err != nil {
+			r.t.Errorf("a worker that is told to end: %v", err)
+		}
+		w.start()
+	}},
+	{"server killed", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.servers[0].kill()
+		pause(rnd, chaosLost)
+		r.servers[0].start()
+	}},
+}
+
+// outsideDisturbances are those of two servers on PostgreSQL and a NATS of their own.
+var outsideDisturbances = []disturbance{
+	{"leader killed", func(r *chaosRig, rnd *rand.Rand, run string) {
+		leading, _ := r.leader(run)
+		leading.kill()
+		time.Sleep(chaosLost)
+		pause(rnd, chaosLost) // the other one leads on
+		leading.start()
+	}},
+	{"two leaders", func(r *chaosRig, rnd *rand.Rand, run string) {
+		leading, _ := r.leader(run)
+		leading.signal(syscall.SIGSTOP)
+		time.Sleep(chaosLost)
+		pause(rnd, 2*chaosLost) // the other one leads on, and this one wakes up believing that it does
+		leading.signal(syscall.SIGCONT)
+	}},
+	{"NATS killed", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.nats.kill()
+		pause(rnd, chaosLost)
+		r.nats.start()
+	}},
+	{"NATS silent", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.nats.signal(syscall.SIGSTOP)
+		pause(rnd, 2*chaosLost)
+		r.nats.signal(syscall.SIGCONT)
+	}},
+	{"NATS lost with its disk", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.nats.kill()
+		if err := os.RemoveAll(r.nats.args[1]); err != nil {
+			r.t.Fatal(err)
+		}
+		pause(rnd, chaosLost)
+		r.nats.start()
+	}},
+	{"PostgreSQL restarted", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.postgres.Crash()
+		pause(rnd, chaosLost)
+		r.postgres.Start(r.t)
+	}},
+	{"workers cut off", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.toNATS.cut(true)
+		pause(rnd, 2*chaosLost)
+		r.toNATS.cut(false)
+	}},
+	{"server cut off from the store", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.toStore.cut(true)
+		pause(rnd, 2*chaosLost)
+		r.toStore.cut(false)
+	}},
+	{"slow network", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		r.toNATS.slow(50 * time.Millisecond)
+		r.toStore.slow(20 * time.Millisecond)
+		pause(rnd, 2*chaosLost)
+		r.toNATS.slow(0)
+		r.toStore.slow(0)
+	}},
+}
