@@ -272,25 +272,35 @@ func TestList(t *testing.T) {
 	}
 }
 
+// next sets the answers to the next requests, and forgets those before. An aborted answer is no sign that its handler is done.
+func (f *fake) next(answers ...func(http.ResponseWriter)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen, f.fail = nil, answers
+}
+
+// asked returns how many requests there were.
+func (f *fake) asked() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.seen)
+}
+
 // A schedule is sent once: after a lost answer it may be there. What the server refuses for a while is sent again.
 func TestAddSchedule(t *testing.T) {
 	f, c := started(t)
 	spec := runspec.Spec{Schema: 1, Suites: []string{"a"}}
-	f.fail = []func(http.ResponseWriter){
-		problem(503, `"code":"stopping"`),
-		func(w http.ResponseWriter) {
-			_, _ = io.WriteString(w, `{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
-		},
+	f.next(problem(503, `"code":"stopping"`), func(w http.ResponseWriter) {
+		_, _ = io.WriteString(w, `{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
+	})
+	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil || f.asked() != 2 {
+		t.Errorf("%+v, %v, %d requests", s, err, f.asked())
 	}
-	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil || len(f.seen) != 2 {
-		t.Errorf("%+v, %v, %v", s, err, f.seen)
+	f.next(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, problem(409, `"code":"schedule_exists"`))
+	if _, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err == nil || f.asked() != 1 {
+		t.Errorf("%v, %d requests", err, f.asked())
 	}
-	f.seen = nil
-	f.fail = []func(http.ResponseWriter){func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, problem(409, `"code":"schedule_exists"`)}
-	if _, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err == nil || len(f.seen) != 1 {
-		t.Errorf("%v, %v", err, f.seen)
-	}
-	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{}`) }}
+	f.next(func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{}`) })
 	if n, err := c.Prune(t.Context(), nil, new(1)); err == nil {
 		t.Errorf("an answer without a number is %d", n)
 	}
