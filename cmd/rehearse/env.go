@@ -178,6 +178,30 @@ func untilSignal(ctx context.Context, env *Env) (working context.Context, releas
 	}
 }
 
+// begins calls do, which may wait for what is not there yet, with a context that a signal ends. It reports whether a signal came; then the error is
+// only that of a do that ended before.
+func (e *Env) begins(ctx context.Context, do func(context.Context) error) (stopped bool, err error) {
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done, listened := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(listened)
+		select {
+		case <-e.Signals:
+			stopped = true
+			cancel()
+		case <-done:
+		}
+	}()
+	err = do(working)
+	close(done)
+	<-listened
+	if stopped && err != nil && working.Err() != nil {
+		err = nil
+	}
+	return stopped, err
+}
+
 // interruptibly calls do with a context that a signal ends.
 func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
 	ctx, release := untilSignal(ctx, env)

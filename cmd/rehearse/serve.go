@@ -117,16 +117,25 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	var running *service.Running
+	store := s.RunsStore(f.store, f.runs.data)
+	stopped, err := env.begins(ctx, func(ctx context.Context) (err error) {
+		if err = setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) }); err == nil {
+			running, err = f.runs.serve(ctx, env, log, store)
+		}
+		return err
+	})
+	if running != nil {
+		defer logged(log, running.Close)
+	}
+	if err != nil || stopped {
+		return outcome(err)
+	}
 	served, err := s.Served(ctx, options)
 	if err != nil {
 		return outcome(err)
 	}
 	defer logged(log, served.Close)
-	running, err := f.runs.serve(ctx, env, log, s.RunsStore(f.store, f.runs.data))
-	if err != nil {
-		return outcome(err)
-	}
-	defer logged(log, running.Close)
 	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
 	guarded, err := tokens.Configured()
 	if err != nil {

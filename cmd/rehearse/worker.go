@@ -156,32 +156,19 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 		}
 		defer logged(log, stop)
 	}
-	joining, leave := context.WithCancel(ctx) // a worker that waits for NATS can be stopped, too
-	defer leave()
-	joined, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		select {
-		case <-env.Signals:
-			leave()
-		case <-joined:
-		}
-	}()
-	running, err := service.Join(joining, o)
-	close(joined)
-	<-stopped
-	if err != nil && joining.Err() != nil && ctx.Err() == nil {
-		return nil
-	}
-	if err != nil {
+	var running *service.Running
+	stopped, err := env.begins(ctx, func(ctx context.Context) (err error) {
+		running, err = service.Join(ctx, o)
+		return err
+	})
+	if err != nil || running == nil {
 		return err
 	}
 	defer logged(log, running.Close)
 	probes.Ready(running.Healthy)
-	log.Info("holding conversations", "at once", f.workers)
-	select {
-	case <-env.Signals:
-	case <-joining.Done(): // the signal came as NATS did
+	if !stopped {
+		log.Info("holding conversations", "at once", f.workers)
+		<-env.Signals
 	}
 	probes.Stopping()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"rehearse/internal/source"
 	"rehearse/internal/store"
@@ -51,4 +52,30 @@ func FindRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 		}
 	}
 	return OpenRuns(ctx, address)
+}
+
+// AwaitRuns waits until the store at an address can be opened, and says why it waits: once, and when the reason changes. Any other error than that of
+// a database which is away ends the wait.
+func AwaitRuns(ctx context.Context, address string, tell func(err error)) error {
+	if !IsPostgres(address) {
+		return nil
+	}
+	for said := ""; ; {
+		_, closing, err := OpenRuns(ctx, address)
+		if err == nil {
+			return closing()
+		}
+		if !store.Away(err) {
+			return err
+		}
+		if why := err.Error(); why != said {
+			said = why
+			tell(err)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
