@@ -53,6 +53,21 @@ func (c *Conn) PutBundle(ctx context.Context, sha string, r io.Reader) error {
 	return nil
 }
 
+// HasBundle reports whether NATS has a bundle. Its bytes are not read.
+func (c *Conn) HasBundle(ctx context.Context, sha string) (bool, error) {
+	store, err := c.bundles(ctx)
+	if err == nil {
+		_, err = store.GetInfo(ctx, sha)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for bundle %s: %w", sha, err)
+	}
+	return true, nil
+}
+
 // GetBundle writes a bundle to w. It returns ErrNoBundle when there is none, ErrDamaged when what it has written must not be used.
 func (c *Conn) GetBundle(ctx context.Context, sha string, w io.Writer) error {
 	store, err := c.bundles(ctx)

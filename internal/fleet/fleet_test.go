@@ -205,6 +205,9 @@ func TestBundles(t *testing.T) {
 	if err := c.GetBundle(t.Context(), sha, &got); !errors.Is(err, fleet.ErrNoBundle) {
 		t.Errorf("a missing bundle: %v, want ErrNoBundle", err)
 	}
+	if has, err := c.HasBundle(t.Context(), sha); has || err != nil {
+		t.Errorf("a missing bundle is there: %v, %v", has, err)
+	}
 	if err := c.PutBundle(t.Context(), sha, strings.NewReader("other bytes")); !errors.Is(err, fleet.ErrDamaged) {
 		t.Errorf("a bundle with other bytes: %v, want ErrDamaged", err)
 	}

@@ -102,7 +102,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	}
 	defer returns.Close()
 	l := &led{
-		service: s, ctx: ctx, run: id, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
+		service: s, ctx: ctx, run: id, bundle: payload.Bundle, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
 		in: make(chan orchestrator.Return, 64),
 	}
 	if err := l.keepArtifacts(spec, opened.Setup); err != nil {

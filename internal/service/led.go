@@ -22,6 +22,7 @@ type led struct {
 	ctx     context.Context //nolint:containedctx // that of the leading, for what an evaluation calls without one
 	passing context.Context //nolint:containedctx // that of whoever waits in Next
 	run     string
+	bundle  string // the hash of the files of the run, as NATS has them
 	fence   store.Fence
 	returns *fleet.Returns
 
@@ -190,8 +191,8 @@ func (l *led) miss(ctx context.Context) {
 			continue
 		}
 		lost, err := l.service.Queue.Missing(ctx, l.run, jobs)
-		if err == nil && len(lost) > 0 {
-			_, _, err = l.service.offer(ctx, l.run)
+		if err == nil {
+			err = l.offerAgain(ctx)
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -208,6 +209,15 @@ func (l *led) miss(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// offerAgain puts the files of the run in again when NATS has lost them: a worker that comes new needs them.
+func (l *led) offerAgain(ctx context.Context) error {
+	there, err := l.service.Conn.HasBundle(ctx, l.bundle)
+	if err == nil && !there {
+		_, _, err = l.service.offer(ctx, l.run)
+	}
+	return err
 }
 
 // store keeps records for all servers. A store that is away is waited for.

@@ -39,11 +39,11 @@ type Opened struct {
 
 // Unpack puts the files of a spec into a new folder below dir, and opens a setup that reads nothing else. options are those of the process; what
 // the spec says goes before.
-func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs, options setup.Options) (o *Opened, err error) {
+func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs, options setup.Options) (_ *Opened, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
-	o = &Opened{Spec: spec}
+	o := &Opened{Spec: spec}
 	if o.dir, err = os.MkdirTemp(dir, "files-"); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
@@ -104,7 +104,11 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 			return nil, fmt.Errorf("the job of run %s says not where its files are: %w", run, err)
 		}
 		var data bytes.Buffer
-		if err := conn.GetBundle(ctx, p.Bundle, &data); err != nil {
+		err := fleet.Again(ctx, func(ctx context.Context) error { // a NATS that goes away comes back
+			data.Reset()
+			return conn.GetBundle(ctx, p.Bundle, &data)
+		})
+		if err != nil {
 			return nil, fmt.Errorf("get the files of run %s: %w", run, err)
 		}
 		spec, err := runspec.Read(data.Bytes())

@@ -143,7 +143,7 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
 func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) (*result.Test, error) {
-	holder, done, err := w.runs.get(ctx, j)
+	holder, done, err := w.openRun(ctx, j)
 	if err != nil {
 		return nil, fmt.Errorf("worker %s: %w", w.Name, err)
 	}
@@ -155,6 +155,23 @@ func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) 
 	}
 	o.Record, err = json.Marshal(record)
 	return record, err
+}
+
+const (
+	// filesTries is how often a worker looks for the files of a run that NATS has lost, filesPause the time between two looks. The server that
+	// leads the run puts them in again.
+	filesTries = 30
+	filesPause = time.Second
+)
+
+// openRun returns the run of a job as runs.get does. It waits for files that NATS has lost.
+func (w *Worker) openRun(ctx context.Context, j orchestrator.Job) (h Holder, done func(), err error) {
+	for try := 1; ; try++ {
+		h, done, err = w.runs.get(ctx, j)
+		if !errors.Is(err, fleet.ErrNoBundle) || try == filesTries || fleet.Pause(ctx, filesPause) != nil {
+			return h, done, err
+		}
+	}
 }
 
 func (w *Worker) send(ctx context.Context, d *queue.Delivery, o fleet.Return) error {
