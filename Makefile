@@ -23,6 +23,10 @@ short: ## run every test without the race detector
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
 	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./internal/graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store
 
+.PHONY: chaos
+chaos: ## disturb runs at 20 random moments in each way: kills, cut and slow networks, a full disk; SEED=n repeats the moments of an earlier time
+	REHEARSE_CHAOS_ROUNDS=20 REHEARSE_CHAOS_SEED=$(SEED) go test -count=1 -v -timeout 2h -run '^TestChaos$$' ./cmd/rehearse
+
 .PHONY: lint
 lint: ## check style and common mistakes
 	go vet ./...

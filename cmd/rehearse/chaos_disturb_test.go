@@ -1,10 +1,19 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"syscall"
+	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"rehearse/internal/fleet"
+	"rehearse/internal/orchestrator"
 )
 
 // disturbance disturbs a run under way.
@@ -98,4 +107,63 @@ var outsideDisturbances = []disturbance{
 		r.toNATS.slow(0)
 		r.toStore.slow(0)
 	}},
+	{"bundle gone", func(r *chaosRig, rnd *rand.Rand, _ string) {
+		conn := r.connect()
+		hashes, err := conn.Bundles(r.t.Context())
+		for _, sha := range hashes {
+			err = errors.Join(err, conn.DeleteBundle(r.t.Context(), sha))
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		w := r.workers[rnd.IntN(len(r.workers))]
+		w.kill()
+		w.start() // and this one has nothing of the run
+	}},
+	{"jobs delivered twice", func(r *chaosRig, _ *rand.Rand, run string) {
+		jobs := r.connect().JetStream()
+		stream, err := jobs.Stream(r.t.Context(), "rehearse-jobs")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		info, err := stream.Info(r.t.Context(), jetstream.WithSubjectFilter("rehearse.job.*.*."+fleet.Token(run)+".*"))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for subject := range info.State.Subjects {
+			m, err := stream.GetLastMsgForSubject(r.t.Context(), subject)
+			if err != nil {
+				continue // it was held meanwhile
+			}
+			for err = errors.New("not yet"); err != nil && r.run(run).Status == "running"; { // it is refused for as long as the job is not done
+				_, err = jobs.Publish(r.t.Context(), subject, m.Data)
+			}
+		}
+	}},
+	{"jobs of another version", func(r *chaosRig, rnd *rand.Rand, run string) {
+		jobs := r.connect().JetStream()
+		subject := fmt.Sprintf("rehearse.job.%d.plain.%s.", orchestrator.JobSchema+1+rnd.IntN(9), fleet.Token(run))
+		for n := range 20 {
+			if _, err := jobs.Publish(r.t.Context(), subject+strconv.Itoa(n), []byte(`{"schema": "of another time"}`)); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}},
+}
+
+// fillDisk writes a file until its disk is full.
+func fillDisk(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; { // to the last byte
+		if _, err := f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
+			size /= 2
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

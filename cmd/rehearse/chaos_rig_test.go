@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"rehearse/internal/fleet"
+	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/store/servertest"
 )
 
@@ -258,13 +259,25 @@ func (r *chaosRig) decode(data []byte, v any) {
 	}
 }
 
+// run is what a server says of a run.
+func (r *chaosRig) run(id string) (run chaosRun) {
+	r.t.Helper()
+	r.decode(r.ask(http.StatusOK, http.MethodGet, "/api/v1/runs/"+id, nil), &run)
+	return run
+}
+
+// connect connects the test itself to NATS.
+func (r *chaosRig) connect() *fleet.Conn {
+	r.t.Helper()
+	return fleettest.Connect(r.t, fleet.ConnConfig{URL: "nats://" + r.natsAddr})
+}
+
 // until waits until what a server says of the run is what is wanted.
 func (r *chaosRig) until(id, what string, wanted func(chaosRun) bool) chaosRun {
 	r.t.Helper()
 	var run chaosRun
 	for end := time.Now().Add(chaosPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		r.decode(r.ask(http.StatusOK, http.MethodGet, "/api/v1/runs/"+id, nil), &run)
-		if wanted(run) {
+		if run = r.run(id); wanted(run) {
 			return run
 		}
 	}

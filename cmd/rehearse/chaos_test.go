@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +50,30 @@ func TestChaos(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		r := newEmbeddedRig(t, agent.URL, t.TempDir())
 		r.disturb(seed, rounds, embeddedDisturbances)
+	})
+	t.Run("disk", func(t *testing.T) {
+		data := t.TempDir()
+		if err := syscall.Mount("chaos", data, "tmpfs", 0, "size=64m"); err != nil {
+			t.Logf("no disk can be filled here, which takes root: %v", err)
+			return
+		}
+		t.Cleanup(func() {
+			if err := syscall.Unmount(data, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		})
+		r := newEmbeddedRig(t, agent.URL, data)
+		r.disturb(seed, rounds, []disturbance{{"disk full", func(r *chaosRig, rnd *rand.Rand, _ string) {
+			filler := filepath.Join(data, "filler")
+			fillDisk(r.t, filler)
+			pause(rnd, 2*chaosLost)
+			// NATS writes no more to a stream whose disk was full until it starts again.
+			r.servers[0].kill()
+			if err := os.Remove(filler); err != nil {
+				r.t.Error(err)
+			}
+			r.servers[0].start()
+		}}})
 	})
 	t.Run("outside", func(t *testing.T) {
 		r := newOutsideRig(t, agent.URL)
