@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -211,10 +212,42 @@ func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err er
 	if !json.Valid(body) {
 		return spec, newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
 	}
-	if spec, err = runspec.Read(body); err != nil {
-		return spec, &service.InvalidError{Message: err.Error()}
+	return specOf(body)
+}
+
+// specOf reads a RunSpec. What is no RunSpec is a bad request; what is one and cannot be meant is an invalid spec.
+func specOf(body []byte) (runspec.Spec, error) {
+	spec, err := runspec.Read(body)
+	if err == nil {
+		return spec, nil
 	}
-	return spec, nil
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return spec, newProblem(http.StatusBadRequest, codeQuery, "a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
+			at("/" + strings.ReplaceAll(typed.Field, ".", "/"))
+	}
+	if _, name, unknown := strings.Cut(err.Error(), "json: unknown field "); unknown {
+		name = strings.Trim(name, `"`)
+		return spec, newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("there is no field %q", clip(name, maxID)), "leave it out").at(whereIs(body, name))
+	}
+	return spec, &service.InvalidError{Message: err.Error()}
+}
+
+// whereIs returns the JSON pointer of a field of a RunSpec: a member of it, or of one of its objects.
+func whereIs(body []byte, name string) string {
+	var whole map[string]json.RawMessage
+	_ = json.Unmarshal(body, &whole) // it was read before
+	if _, ok := whole[name]; ok {
+		return pointerOf(name)
+	}
+	for _, part := range slices.Sorted(maps.Keys(whole)) {
+		var inside map[string]json.RawMessage
+		if json.Unmarshal(whole[part], &inside) == nil {
+			if _, ok := inside[name]; ok {
+				return pointerOf(part) + pointerOf(name)
+			}
+		}
+	}
+	return ""
 }
 
 // caller says what whoever sends a request may submit.

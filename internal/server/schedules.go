@@ -98,9 +98,12 @@ func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
 	if len(asked.Spec) == 0 {
 		return newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec", `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
 	}
-	spec, err := runspec.Read(asked.Spec)
+	spec, err := specOf(asked.Spec)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Pointer != nil {
+		return p.at("/spec" + *p.Pointer)
+	}
 	if err != nil {
-		return &service.InvalidError{Message: err.Error()}
+		return err
 	}
 	made, err := s.Scheduler.AddSchedule(r.Context(), asked.Name, asked.Cron, asked.Timezone, spec, caller(r))
 	if err != nil {
