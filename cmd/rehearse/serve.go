@@ -71,7 +71,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.store, "store", "", "database that keeps logged events, and the visitors' sessions: sqlite:PATH, or for events only postgres://… (default: sessions in memory)")
+	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH, which keeps visitors' sessions too, or postgres://… (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
@@ -117,17 +117,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	var running *service.Running
 	store := s.RunsStore(f.store, f.runs.data)
-	stopped, err := env.begins(ctx, func(ctx context.Context) (err error) {
-		if err = setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) }); err == nil {
-			running, err = f.runs.serve(ctx, env, log, store)
-		}
-		return err
+	stopped, err := env.begins(ctx, func(ctx context.Context) error {
+		return setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
-	if running != nil {
-		defer logged(log, running.Close)
-	}
 	if err != nil || stopped {
 		return outcome(err)
 	}
@@ -136,6 +129,17 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer logged(log, served.Close)
+	var running *service.Running
+	stopped, err = env.begins(ctx, func(ctx context.Context) (err error) {
+		running, err = f.runs.serve(ctx, env, log, store)
+		return err
+	})
+	if running != nil {
+		defer logged(log, running.Close)
+	}
+	if err != nil || stopped {
+		return outcome(err)
+	}
 	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
 	guarded, err := tokens.Configured()
 	if err != nil {
