@@ -228,11 +228,12 @@ func openExplains(t *testing.T, server postgresServer) {
 // openRights has users who may do little.
 func openRights(t *testing.T, server postgresServer) {
 	u := server.database(t)
+	const password = "not-in-any-name" // names of databases are random letters and digits
 	role := "role_" + strings.TrimPrefix(u.Path, "/test_")
-	execute(t, u, "CREATE ROLE "+role+" LOGIN PASSWORD 'pw'")
+	execute(t, u, "CREATE ROLE "+role+" LOGIN PASSWORD '"+password+"'")
 	t.Cleanup(func() { execute(t, u, "DROP OWNED BY "+role+"; DROP ROLE "+role) })
 	other := *u
-	other.User = url.UserPassword(role, "pw")
+	other.User = url.UserPassword(role, password)
 	wantOpenError(t, &other, "open the store once as the owner")
 
 	events := openPostgres(t, u).Events()
