@@ -22,6 +22,18 @@ type replayFlags struct {
 	evaluation.ReplayConfig
 	config, format string
 	quiet          bool
+	rules          gateFlags
+}
+
+// gateFlags are the flags of the paired gate, which run and score have in common.
+type gateFlags struct{ margins []string }
+
+func (g *gateFlags) register(flags *pflag.FlagSet, rules *replay.Rules) {
+	flags.StringVar((*string)(&rules.Require), "require", string(rules.Require), "what the paired gate asks for: not_worse, non_inferior or better")
+	flags.StringArrayVar(&g.margins, "margin", nil, "loss that does not matter, METRIC=VALUE: completion_match=5pp, avg_latency_ms=10% or a number; may be given several times")
+	flags.Float64Var(&rules.MinPower, "min-power", rules.MinPower, "probability with which a loss beyond the margin must have been found; 0 asks for none")
+	flags.Float64Var(&rules.MaxLost, "max-lost", rules.MaxLost, "largest share of pairs that may be lost because a lane failed")
+	flags.StringVar((*string)(&rules.Cluster), "cluster", string(rules.Cluster), "what counts as independent: unit (the user), session, or auto (the user where it is known)")
 }
 
 func newReplayRun(env *Env) *cobra.Command {
@@ -35,13 +47,14 @@ Every conversation is played in three lanes: what was logged, the baseline and t
 as long as the lane has asked for the same thing; up to there it is supported. Every figure is given for whole conversations, and for the turns
 that are supported in both lanes.
 
-The paired gate compares both lanes conversation by conversation and passes unless a metric is known to be worse (--require asks for more). The spec
-gate compares means, and asks for 80 % completion match besides. Both are printed, --gate says which decides.
+The paired gate compares both lanes conversation by conversation. It does not pass when a metric is worse or too many pairs are lost, and it cannot
+say when a loss that matters could have gone unnoticed (--require asks for more). The spec gate compares means, and asks for 80 % completion match
+besides. Both are printed, --gate says which decides.
 
 Results are kept in the store as they are finished. A run that was broken off goes on with the same command and --evaluation_run_id.
 
 Exit codes: 0 passed, or nothing to compare with; 1 the gate was not passed; 2 wrong usage, unknown variant or flow, no conversations; 3 it could not
-be run; 130 interrupted.`,
+be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it cannot be judged from this log; 130 interrupted.`,
 		Example: `  rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31
   rehearse replay run --variant_id new --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --mode forced --sample_size 500
   rehearse replay run --aa --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31`,
@@ -63,7 +76,10 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
 	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded), "recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
 	flags.StringVar(&f.Spec.Gate, "gate", replay.GatePaired, "what decides: paired (with intervals) or spec (70 % of the metrics)")
-	flags.StringVar((*string)(&f.Spec.Require), "require", string(replay.NotWorse), "what the paired gate asks for: not_worse, non_inferior or better")
+	f.Spec.Rules = replay.DefaultRules()
+	f.rules.register(flags, &f.Spec.Rules)
+	flags.Float64Var(&f.Spec.Rules.MinSupport, "min-support", f.Spec.Rules.MinSupport, "least share of logged messages that answer what a lane had asked (recorded mode)")
+	flags.Float64Var(&f.Spec.Rules.MinFidelity, "min-fidelity", f.Spec.Rules.MinFidelity, "least fidelity of the simulated user (simulated mode)")
 	flags.BoolVar(&f.Spec.AA, "aa", false, "replay the baseline against itself, to see the noise")
 	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
 	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
@@ -90,6 +106,9 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 		return err
 	}
 	defer env.closed(s)
+	if err := f.Spec.Rules.SetMargins(f.rules.margins); err != nil {
+		return err
+	}
 	if f.Setup, err = s.At("."); err != nil {
 		return err
 	}
@@ -126,8 +145,8 @@ func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
-	if r.Passed != nil && !*r.Passed {
-		return &exitError{code: result.ExitFailed}
+	if r.Gate != nil && r.Gate.ExitCode != result.ExitPassed {
+		return &exitError{code: r.Gate.ExitCode}
 	}
 	return nil
 }

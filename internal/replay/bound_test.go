@@ -65,7 +65,7 @@ func TestShownText(t *testing.T) {
 		text := strings.Repeat("x", 1<<20)
 		tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Dropped: "it broke down", Lanes: []replay.Lane{{Name: replay.Observed, Turns: []replay.LaneTurn{{User: text}}}}})
 	}
-	report, err := tally.Report(replay.Report{}, replay.NotWorse)
+	report, err := tally.Report(replay.Report{}, replay.DefaultRules())
 	if err != nil || len(report.Sessions) != 32 || !strings.Contains(fmt.Sprint(report.Notes), "the 32 are") {
 		t.Errorf("%d sessions, %v, %v", len(report.Sessions), err, report.Notes)
 	}

@@ -39,9 +39,14 @@ const (
 	AvgLatency        = "avg_latency_ms"
 	CompletionSeconds = "completion_time_seconds"
 	DataAccuracy      = "data_collection_accuracy"
+	CompletedShare    = "completed"
+	Answered          = "answered"
+	EndedEarly        = "ended_early"
+	NeverSaid         = "messages_never_said"
+	SupportCoverage   = "support_coverage"
 )
 
-// MetricNames lists the metrics in the order of their report.
+// MetricNames lists S4's metrics in the order of their report.
 var MetricNames = []string{CompletionMatch, TurnCountDiff, TurnCountRatio, StateProgression, AvgLatency, CompletionSeconds, DataAccuracy}
 
 // Means are the means of one variant, by metric.

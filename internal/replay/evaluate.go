@@ -26,8 +26,8 @@ type Evaluation struct {
 	// Workers is how many sessions are replayed at once, at least 1.
 	Workers int
 	// Head is the report as far as it is known before: run, variants, days.
-	Head        Report
-	Requirement Requirement
+	Head  Report
+	Rules Rules
 	// Resumed is true when the run goes on: sessions that are kept are not replayed again.
 	Resumed bool
 	// Each gets every pair in the order of the sessions' ids; nil is allowed.
@@ -55,7 +55,7 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 	err := e.replayAll(ctx, tally)
 	var report *Report
 	if err == nil {
-		report, err = tally.Report(e.Head, e.Requirement)
+		report, err = tally.Report(e.Head, e.Rules)
 	}
 	if err == nil && report.Run.Sessions == 0 {
 		err = ErrNothingReplayed
@@ -70,7 +70,7 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 	row.Status, row.Seen, row.Ended = Done, e.Now(), e.Now()
 	if err != nil {
 		row.Error, row.Status = err.Error(), Failed
-		row.Sessions, row.PairsDropped = len(tally.sessions), tally.dropped
+		row.Sessions, row.PairsDropped = len(tally.sessions), len(tally.lost)
 		if len(tally.sessions) > 0 {
 			row.Status = Partially
 		}

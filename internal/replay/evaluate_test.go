@@ -107,7 +107,7 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 	now := time.Unix(0, 0)
 	clock := func() time.Time { return now }
 	return &replay.Evaluation{
-		Events: log, Runs: runs, MinTurns: 1, Side: replay.After, Workers: workers, Requirement: replay.NotWorse, Now: clock,
+		Events: log, Runs: runs, MinTurns: 1, Side: replay.After, Workers: workers, Rules: replay.DefaultRules(), Now: clock,
 		Head: replay.Report{Run: replay.Run{ID: "r", FlowID: "f", Gate: replay.GatePaired}},
 		Replayer: &replay.Replayer{
 			Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}},

@@ -1,8 +1,9 @@
 package replay
 
 import (
-	"fmt"
+	"math"
 
+	"rehearse/internal/result"
 	"rehearse/internal/stats"
 )
 
@@ -23,123 +24,187 @@ type Requirement string
 // The requirements.
 const (
 	NotWorse    Requirement = "not_worse"    // nothing is known to be worse
-	NonInferior Requirement = "non_inferior" // it is known of every metric that what is lost is within its margin
-	Better      Requirement = "better"       // non_inferior, and something is better
+	NonInferior Requirement = "non_inferior" // it is known of every metric that decides that what is lost is within its margin
+	Better      Requirement = "better"       // non_inferior, and the candidate is better
 )
 
 // Requirements lists the requirements.
 var Requirements = []Requirement{NotWorse, NonInferior, Better}
 
-// combine returns the verdict on several metrics: worse when any is, else open when any is, else better when any is.
-func combine(verdicts []stats.Verdict) stats.Verdict {
-	if len(verdicts) == 0 {
-		return stats.Inconclusive
+// Decision is what a gate came to. Headline, tables, the stored row and the exit code follow from it.
+type Decision string
+
+// The decisions.
+const (
+	Passed       Decision = "passed"
+	NotPassed    Decision = "not_passed"
+	CannotSay    Decision = "cannot_say"    // too few sessions to have seen a loss that matters
+	NotJudgeable Decision = "not_judgeable" // the log does not fit the agents
+)
+
+// ExitCode is the program's (replay.md 9).
+func (d Decision) ExitCode() int {
+	switch d {
+	case Passed:
+		return result.ExitPassed
+	case CannotSay:
+		return ExitCannotSay
+	case NotJudgeable:
+		return ExitNotJudgeable
 	}
-	seen := map[stats.Verdict]bool{}
-	for _, v := range verdicts {
-		seen[v] = true
-	}
-	for _, v := range []stats.Verdict{stats.Worse, stats.Inconclusive, stats.Better} {
-		if seen[v] {
-			return v
-		}
-	}
-	return stats.NonInferior
+	return result.ExitFailed
 }
 
-// met reports whether verdicts meet the requirement.
-func (r Requirement) met(verdicts []stats.Verdict) bool {
-	all := combine(verdicts)
-	switch r {
-	case Better:
-		return all == stats.Better
-	case NonInferior:
-		return all == stats.Better || all == stats.NonInferior
-	}
-	return all != stats.Worse
+// Exit codes that only a replay has.
+const (
+	ExitCannotSay    = 4
+	ExitNotJudgeable = 5
+)
+
+// VerdictNotJudgeable is the verdict of a run whose log does not fit the agents, beside those of stats.
+const VerdictNotJudgeable stats.Verdict = "not_judgeable"
+
+// Gate is what the gate of a run came to, and why.
+type Gate struct {
+	Name     string        `json:"name"`
+	Outcome  Decision      `json:"outcome"`
+	ExitCode int           `json:"exit_code"`
+	Verdict  stats.Verdict `json:"verdict"`
+	// Headline is one line that begins with the outcome.
+	Headline string   `json:"headline"`
+	Reasons  []Reason `json:"reasons"`
+
+	Require    Requirement `json:"require"`
+	MinPower   float64     `json:"min_power"`
+	MinSupport float64     `json:"min_support"`
+	MaxLost    float64     `json:"max_lost"`
+	// Support is the mean support coverage of each lane, nil where it is not known.
+	Support map[string]*float64 `json:"support"`
+	// Unseen is, for each metric that decides and applies, the loss that could have gone unnoticed.
+	Unseen map[string]Unseen `json:"unseen"`
+	// FalseAlarm bounds the probability that the gate finds a candidate that equals the baseline worse or better.
+	FalseAlarm FalseAlarm `json:"false_alarm"`
 }
 
-// fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have would take seconds.
-const fewResamples = 1_000
+// Reason is why a gate came out as it did.
+type Reason struct {
+	// Code is worse, lost_pairs, support, fidelity, power, not_shown or spec. Metric is empty where it is about no single one.
+	Code   string `json:"code"`
+	Metric string `json:"metric,omitempty"`
+	Text   string `json:"text"`
+}
 
-// compareLanes adds the differences between the lanes to the report of each metric, and returns the verdicts of the gated ones, with
-// notes on those that are left open.
-func (t *Tally) compareLanes(metrics []MetricReport, baseline, candidate *laneTally) (verdicts []stats.Verdict, notes []Note) {
-	var gated []stats.Difference
-	var at []int
-	for i := range table {
-		m := &table[i]
-		pairs := t.pairs(m, baseline.whole[i], candidate.whole[i])
-		criterion := stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Seed: Seed}
-		if !m.gated {
-			criterion.Resamples = fewResamples
-		}
-		d := pairs.Compare(criterion)
-		switch {
-		case d.N == 0:
-		case m.gated:
-			gated, at = append(gated, d), append(at, i)
-		default:
-			metrics[i].Difference = differenceReport(d, m)
-		}
-		if m.onSupport != nil {
-			metrics[i].DifferenceOnSupport = t.differenceOnSupport(m, baseline.onSupport[i], candidate.onSupport[i])
+// Unseen is the smallest true loss of a metric that would have been found with the probability that was asked for, nil when none would, and
+// the loss that does not matter; both in the metric's unit, shares from 0 to 1.
+type Unseen struct {
+	Loss   *float64 `json:"loss"`
+	Margin float64  `json:"margin"`
+}
+
+// FalseAlarm holds probabilities: 2.5 % for each metric that varies, and 5 %.
+type FalseAlarm struct {
+	Worse  float64 `json:"worse"`
+	Better float64 `json:"better"`
+}
+
+// Lost counts the pairs of which a lane failed, and their share of all pairs.
+type Lost struct {
+	Baseline  int     `json:"baseline"`
+	Candidate int     `json:"candidate"`
+	Both      int     `json:"both"`
+	Share     float64 `json:"share"`
+}
+
+func (l Lost) pairs() int { return l.Baseline + l.Candidate + l.Both }
+
+// compared is a metric with the difference between the lanes.
+type compared struct {
+	*metric
+	stats.Difference
+	// marginSize is the margin in the metric's unit.
+	marginSize float64
+}
+
+// harmless reports whether the loss is known to be within the margin.
+func (c *compared) harmless() bool {
+	return c.Verdict == stats.Better || c.Verdict == stats.NonInferior
+}
+
+// findings are what the paired gate decides by.
+type findings struct {
+	metrics []compared // those that decide and apply
+	guards  []compared
+	// together is the verdict over the metrics.
+	together stats.Verdict
+	lost     Lost
+	compared int
+	support  map[string]*float64
+	fidelity *Fidelity
+	mode     Mode
+}
+
+// judge decides as replay.md 5 says, the first that applies.
+func (f *findings) judge(rules *Rules) Gate {
+	g := Gate{
+		Name: GatePaired, Verdict: f.verdict(), Require: rules.Require, MinPower: rules.MinPower, MinSupport: rules.MinSupport, MaxLost: rules.MaxLost,
+		Support: f.support, Unseen: f.unseen(), FalseAlarm: f.falseAlarm(),
+	}
+	unfit := f.unfit(rules)
+	if len(unfit) > 0 && g.Verdict != stats.Worse {
+		g.Verdict = VerdictNotJudgeable
+	}
+	for _, step := range []struct {
+		outcome Decision
+		reasons []Reason
+	}{
+		{NotPassed, append(f.worse(), f.lostPairs(rules)...)},
+		{NotJudgeable, unfit},
+		{CannotSay, f.blind(rules)},
+		{NotPassed, f.notShown(rules, g.Verdict)},
+		{Passed, nil},
+	} {
+		if len(step.reasons) > 0 || step.outcome == Passed {
+			g.Outcome, g.Reasons = step.outcome, step.reasons
+			break
 		}
 	}
-	stats.DecideTogether(gated)
-	for i := range gated {
-		m, d := &table[at[i]], &gated[i]
-		verdicts = append(verdicts, d.Verdict)
-		metrics[at[i]].Difference = differenceReport(*d, m)
-		if d.Verdict == stats.Inconclusive {
-			if note, ok := sampleNote(m, d); ok {
-				notes = append(notes, note)
+	if g.Reasons == nil {
+		g.Reasons = []Reason{}
+	}
+	g.ExitCode = g.Outcome.ExitCode()
+	g.Headline = f.headline(&g)
+	return g
+}
+
+// verdict is that of the run: harm in any metric or guard, else what the metrics that decide say together.
+func (f *findings) verdict() stats.Verdict {
+	for i := range f.guards {
+		if f.guards[i].Verdict == stats.Worse {
+			return stats.Worse
+		}
+	}
+	return f.together
+}
+
+func (f *findings) unseen() map[string]Unseen {
+	unseen := map[string]Unseen{}
+	for i := range f.metrics {
+		c := &f.metrics[i]
+		unseen[c.name] = Unseen{finite(c.Detectable), c.marginSize}
+	}
+	return unseen
+}
+
+// falseAlarm bounds the false alarms. What does not vary raises none.
+func (f *findings) falseAlarm() FalseAlarm {
+	a := FalseAlarm{Better: 1 - stats.Confidence}
+	for _, list := range [][]compared{f.metrics, f.guards} {
+		for i := range list {
+			if list[i].Varies {
+				a.Worse += (1 - stats.Confidence) / 2
 			}
 		}
 	}
-	return verdicts, notes
-}
-
-// differenceOnSupport compares the lanes on the turns that they have in common; nil where there are none.
-func (t *Tally) differenceOnSupport(m *metric, baseline, candidate []float64) *DifferenceReport {
-	d := t.pairs(m, baseline, candidate).Compare(stats.Criterion{LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Seed: Seed, Resamples: fewResamples})
-	if d.N == 0 {
-		return nil
-	}
-	plain := *m
-	plain.gated = false
-	return differenceReport(d, &plain)
-}
-
-// differenceReport says a difference. Metrics that are not gated have no verdict: among so many of them some would seem to differ by chance.
-func differenceReport(d stats.Difference, m *metric) *DifferenceReport {
-	r := &DifferenceReport{
-		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed, P: d.AdjustedP,
-		Detectable: finite(d.Detectable), Method: d.Method,
-	}
-	if m.gated {
-		r.Verdict, r.Margin = string(d.Verdict), m.marginText
-		r.MarginSize = new(m.margin.Absolute + m.margin.Relative*d.Baseline)
-	}
-	return r
-}
-
-// sampleNote is the note on a metric that was left open: how many sessions would have shown a difference beyond the margin.
-func sampleNote(m *metric, d *stats.Difference) (note Note, ok bool) {
-	matters := m.margin.Absolute + m.margin.Relative*d.Baseline
-	if matters == 0 {
-		matters = 0.05
-	}
-	n := d.UnitsFor(matters)
-	if n <= d.Clusters {
-		return Note{}, false
-	}
-	size := fmt.Sprintf("%.3g", matters)
-	switch m.unit {
-	case Share:
-		size = fmt.Sprintf("%.3g points", 100*matters)
-	case Milliseconds:
-		size += " ms"
-	}
-	return Note{Text: fmt.Sprintf("%s is left open: about %d sessions would show a difference of %s", m.name, n, size), Count: n}, true
+	a.Worse = min(math.Round(1000*a.Worse)/1000, 1)
+	return a
 }

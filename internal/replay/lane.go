@@ -29,10 +29,12 @@ const Observed = "observed"
 
 // Lane is a session as it went in one lane.
 type Lane struct {
-	Name      string         `json:"lane"`
-	Completed bool           `json:"completed"`
-	Turns     []LaneTurn     `json:"turns"`
-	Data      map[string]any `json:"data_collected,omitempty"`
+	Name      string `json:"lane"`
+	Completed bool   `json:"completed"`
+	// Error says why the lane failed, which loses the pair; empty when it did not.
+	Error string         `json:"error,omitempty"`
+	Turns []LaneTurn     `json:"turns"`
+	Data  map[string]any `json:"data_collected,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states; nil where they are too many.
@@ -52,8 +54,10 @@ type LaneTurn struct {
 	// Supported is whether the message answers what was asked; see Support.
 	Supported bool `json:"supported"`
 	// Invented is true for the messages of a simulated user.
-	Invented  bool      `json:"simulated,omitempty"`
-	LatencyMS *float64  `json:"latency_ms"`
+	Invented  bool     `json:"simulated,omitempty"`
+	LatencyMS *float64 `json:"latency_ms"`
+	// ToolCalls counts the calls of tools in the answer.
+	ToolCalls int       `json:"tool_calls,omitempty"`
 	Tokens    int       `json:"tokens,omitempty"`
 	Cost      chat.Cost `json:"cost_usd,omitzero"`
 	Started   time.Time `json:"started_at"`
@@ -64,11 +68,14 @@ type LaneTurn struct {
 type Pair struct {
 	SessionID string `json:"session_id"`
 	FlowID    string `json:"flow_id"`
+	UnitID    string `json:"unit_id,omitempty"`
 	Mode      Mode   `json:"mode"`
 	// Outcome is how the session ended: completed, dropped or unknown.
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started_at"`
-	Lanes   []Lane    `json:"lanes"`
+	// FirstLane is the lane that went first; empty without a baseline.
+	FirstLane string `json:"first_lane,omitempty"`
+	Lanes     []Lane `json:"lanes"`
 	// Dropped says why the session does not count, and in which lane it went wrong; empty when it counts.
 	Dropped string `json:"dropped,omitempty"`
 }

@@ -28,6 +28,18 @@ type Metrics struct {
 	// Exhausted is true when the session's messages ran out before the replay completed.
 	Exhausted bool `json:"user_turns_exhausted"`
 
+	// Completed is 1 when the replay completed, else 0. CompletedOnPath and CompletedOffPath split it by whether every turn was supported;
+	// both are nil where support is not known.
+	Completed        *float64 `json:"completed"`
+	CompletedOnPath  *float64 `json:"completed_on_path"`
+	CompletedOffPath *float64 `json:"completed_off_path"`
+	// EndedEarly is 1 when the replay completed while the user still had something to say. NeverSaid is the share of the logged user messages
+	// that were not said. Forced turns are said in any case: there both are nil.
+	EndedEarly *float64 `json:"ended_early"`
+	NeverSaid  *float64 `json:"messages_never_said"`
+	// Answered is 1 when every turn was answered without an error and with something that can be seen, or with a call of a tool.
+	Answered *float64 `json:"answered"`
+
 	// What follows is only known of lanes that were played here.
 
 	// SupportCoverage is the share of the session's turns whose message answers what the lane had asked for.
@@ -74,6 +86,12 @@ func Score(s *Session, p *Played, side Side, similarity func(a, b []string) floa
 		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
 	}
 	m.DataAccuracy = accuracy(s.Data, p.Data)
+	m.Completed = new(oneIf(p.Completed))
+	m.EndedEarly = new(oneIf(p.Completed && len(p.Turns) < turns))
+	if turns > 0 {
+		m.NeverSaid = new(float64(max(turns-len(p.Turns), 0)) / float64(turns))
+	}
+	m.Answered = new(oneIf(p.Error == ""))
 	return m
 }
 
@@ -123,13 +141,13 @@ func Measure(s *Session, pair *Pair, side Side) {
 	}
 	for i := range pair.Lanes {
 		if lane := &pair.Lanes[i]; lane.Name != Observed {
-			lane.measure(s, observed, side, common, similarity, align)
+			lane.measure(s, observed, pair.Mode, side, common, similarity, align)
 		}
 	}
 }
 
 func (l *Lane) measure(
-	s *Session, observed *Lane, side Side, common []int,
+	s *Session, observed *Lane, mode Mode, side Side, common []int,
 	similarity func(was, is []string) float64, align func(was, is []string) ([]stats.Aligned, error),
 ) {
 	p := l.played(s)
@@ -160,6 +178,7 @@ func (l *Lane) measure(
 		m.CostUSD = &cost.USD
 	}
 	m.OnSupport = l.onSupport(&m, was, common, similarity)
+	l.measureEnd(&m, s, observed, mode)
 	l.Metrics = &m
 }
 

@@ -1,8 +1,6 @@
 package replay_test
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,73 +85,5 @@ func TestLaneSums(t *testing.T) {
 	got := []float64{*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns), *m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression}
 	if want := []float64{12, 1.75, 2. / 3, 40, 2, 20, 1}; !slices.Equal(got, want) {
 		t.Errorf("tokens, cost, coverage, latency, and turns, latency, states on support: %v, want %v", got, want)
-	}
-}
-
-// TestLeftOpen holds what is noted of metrics that decide: how many sessions would show what matters, only where these are too few to know.
-func TestLeftOpen(t *testing.T) {
-	flat := func(x float64) func(int) float64 { return func(int) float64 { return x } }
-	// lost is 1 but for the given number of sessions, which begin at one of them.
-	lost := func(from, n int) func(int) float64 {
-		return func(i int) float64 {
-			if i >= from && i < from+n {
-				return 0
-			}
-			return 1
-		}
-	}
-	latency := func(mean, spread float64) func(int) float64 {
-		return func(i int) float64 { return mean + spread*float64(1-2*(i%2)) }
-	}
-	for _, tc := range []struct {
-		name                string
-		set                 func(m *replay.Metrics, x float64)
-		baseline, candidate func(int) float64
-		want                string
-	}{
-		{
-			"some were lost and some won", func(m *replay.Metrics, x float64) { m.CompletionMatch = &x }, lost(0, 3), lost(3, 2),
-			`^completion_match is left open: about (\d+) sessions would show a difference of 5 points$`,
-		},
-		{"nearly all were lost", func(m *replay.Metrics, x float64) { m.CompletionMatch = &x }, flat(1), lost(0, 28), ""},
-		{
-			"latencies that vary much", func(m *replay.Metrics, x float64) { m.AvgLatencyMS = &x }, flat(100), latency(120, 100),
-			`^avg_latency_ms is left open: about (\d+) sessions would show a difference of 30 ms$`,
-		},
-		{
-			"turns that vary much", func(m *replay.Metrics, x float64) { m.TurnCountRatio = &x }, flat(2), latency(2.1, 1),
-			`^turn_count_ratio is left open: about (\d+) sessions would show a difference of 0\.2$`,
-		},
-		// A loss of half of the margin, which is three standard errors: bad luck, since so many sessions mostly show it.
-		{"enough sessions, and yet not known", func(m *replay.Metrics, x float64) { m.AvgLatencyMS = &x }, flat(100), latency(115, 53.9), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			var tally replay.Tally
-			for i := range 30 {
-				was, is := &replay.Metrics{}, &replay.Metrics{}
-				tc.set(was, tc.baseline(i))
-				tc.set(is, tc.candidate(i))
-				tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Lanes: []replay.Lane{
-					{Name: replay.Observed}, {Name: replay.Baseline, Metrics: was}, {Name: replay.Candidate, Metrics: is},
-				}})
-			}
-			report, err := tally.Report(replay.Report{Run: replay.Run{Gate: replay.GatePaired}}, replay.NotWorse)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tc.want == "" {
-				if len(report.Notes) > 0 {
-					t.Errorf("notes %+v, want none", report.Notes)
-				}
-				return
-			}
-			if len(report.Notes) != 1 {
-				t.Fatalf("notes %+v, want one", report.Notes)
-			}
-			found := regexp.MustCompile(tc.want).FindStringSubmatch(report.Notes[0].Text)
-			if found == nil || found[1] != strconv.Itoa(report.Notes[0].Count) || report.Notes[0].Count <= 30 {
-				t.Errorf("note %+v, want %s with the count", report.Notes[0], tc.want)
-			}
-		})
 	}
 }

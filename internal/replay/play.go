@@ -34,7 +34,7 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 		ctx, cancel = context.WithTimeout(ctx, r.SessionTimeout)
 		defer cancel()
 	}
-	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
+	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
 	players := []*player{}
 	names, fields := s.logged(), s.fields()
 	for _, lane := range []struct {

@@ -18,21 +18,55 @@ type Report struct {
 	Dropped   int `json:"sessions_dropped"`
 	Unknown   int `json:"sessions_unknown"`
 
+	// Gate is what the run's gate came to, nil without a baseline.
+	Gate *Gate `json:"gate"`
+	// Belief says in one sentence, true of the mode, how far the figures may be believed.
+	Belief string `json:"belief"`
+
 	Metrics []MetricReport `json:"metrics"`
+	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane went first.
+	Clusters  Clusters  `json:"clusters"`
+	Lost      Lost      `json:"lost"`
+	LaneOrder LaneOrder `json:"lane_order"`
+	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of the sessions, nil
+	// without a baseline.
+	Outcomes map[string]Ends `json:"outcomes"`
+	Lists    Lists           `json:"lists"`
+	Slices   []Slice         `json:"slices"`
+	// Fidelity says how like the real users the simulated one is; nil in other modes.
+	Fidelity *Fidelity `json:"fidelity,omitempty"`
 	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).
 	PooledLatencyMS map[string]float64 `json:"pooled_latency_ms,omitempty"`
 	// UserThinkSeconds is how long the real users took to think, which is no time of either lane (X14).
 	UserThinkSeconds *Estimate `json:"user_think_seconds,omitempty"`
 	// Spec is the specification's gate, nil without a baseline.
 	Spec *Comparison `json:"spec_gate,omitempty"`
-	// Passed is the verdict of the run's gate; nil without a baseline.
-	Passed *bool `json:"passed,omitempty"`
+	// Passed is whether the gate was passed; nil without a baseline.
+	Passed *bool `json:"passed"`
 	// Divergences say at which turn the candidate first left the log's path, and how often; the last one stands for all beyond.
 	Divergences []Divergence `json:"first_divergences,omitempty"`
 	// Notes are what a reader must know: what was left out and why, and what the log had wrong.
 	Notes []Note `json:"notes,omitempty"`
 	// Sessions are those that differ most between the lanes, with the dropped ones. Shown of Run.Sessions + Run.PairsDropped.
 	Sessions []Pair `json:"sessions,omitempty"`
+}
+
+// LaneOrder counts the sessions in which each lane went first.
+type LaneOrder struct {
+	BaselineFirst  int `json:"baseline_first"`
+	CandidateFirst int `json:"candidate_first"`
+}
+
+// Fidelity says how like the real users a simulated one is, each from 0 to 1 (replay.md 3): in the kinds of messages, the logged data that it
+// gives, the length of conversations and how they end. Overall is the least of them, Floor what is needed, Sessions how many were played.
+type Fidelity struct {
+	Kinds    float64 `json:"kinds"`
+	Fields   float64 `json:"fields"`
+	Length   float64 `json:"length"`
+	End      float64 `json:"end"`
+	Overall  float64 `json:"overall"`
+	Floor    float64 `json:"floor"`
+	Sessions int     `json:"sessions"`
 }
 
 // Replayed is a variant as it was replayed.
@@ -86,8 +120,10 @@ type MetricReport struct {
 	Difference *DifferenceReport `json:"difference,omitempty"`
 	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no verdict.
 	DifferenceOnSupport *DifferenceReport `json:"difference_on_support,omitempty"`
-	// Gated is true for the metrics that the gates look at; Spec is what the specification's gate says of it.
-	Gated bool  `json:"gated,omitempty"`
+	// Gated is true for the metrics that decide, Guard for those by which a candidate can only fail; Spec is what the specification's gate
+	// says of it.
+	Gated bool  `json:"gated"`
+	Guard bool  `json:"guard"`
 	Spec  *bool `json:"spec_passed,omitempty"`
 }
 
@@ -105,15 +141,25 @@ type DifferenceReport struct {
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	N    int      `json:"n"`
-	// Changed counts the sessions in which the lanes differ.
-	Changed int     `json:"changed"`
-	P       float64 `json:"p_adjusted"`
-	Verdict string  `json:"verdict"`
+	// Changed counts the sessions in which the lanes differ, and Varies is whether there are any.
+	Changed int  `json:"changed"`
+	Varies  bool `json:"varies"`
+	// P is the p-value of "no difference", AdjustedP that for the claim that the candidate is better, corrected over the metrics that decide.
+	P         float64 `json:"p"`
+	AdjustedP float64 `json:"p_adjusted"`
+	Verdict   string  `json:"verdict"`
 	// Margin is the loss that does not matter, in words: "10 % of the baseline".
 	Margin string `json:"margin,omitempty"`
 	// MarginSize is the margin in units of the metric; nil where there is no verdict.
 	MarginSize *float64 `json:"margin_size,omitempty"`
-	// Detectable is the smallest true difference that would have been found with 80 % probability; nil where none would.
+	// Detectable is the smallest true loss that would have been found with the probability that was asked for; nil where none would.
 	Detectable *float64 `json:"detectable"`
 	Method     string   `json:"method"`
+	// Clusters counts the users or sessions that are independent of each other. ICC says how alike the differences of one user are, nil where
+	// none has two sessions; DesignEffect by how much that widens the interval's square.
+	Clusters     int      `json:"clusters"`
+	ICC          *float64 `json:"icc"`
+	DesignEffect float64  `json:"design_effect"`
+	// WorstCase is the mean if the candidate had lost every lost pair; of completion match only.
+	WorstCase *float64 `json:"worst_case,omitempty"`
 }

@@ -4,32 +4,54 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"rehearse/internal/stats"
 )
 
-// Report makes the report of a run: r has what was asked for, to which the figures and the verdict are added.
-func (t *Tally) Report(r Report, requirement Requirement) (*Report, error) {
+// Report makes the report of a run: r has what was asked for, to which the figures and the gate are added.
+func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	run := &r.Run
-	run.Sessions, run.PairsDropped = len(t.sessions), t.dropped
+	run.Sessions, run.PairsDropped = len(t.sessions), len(t.lost)
 	r.Completed, r.Dropped, r.Unknown = t.ends[EndCompleted], t.ends[EndDropped], t.ends[EndUnknown]
-	r.Metrics = make([]MetricReport, len(table))
-	candidate, baseline := t.lanes[Candidate], t.lanes[Baseline]
-	for i := range table {
-		m := &table[i]
-		r.Metrics[i] = MetricReport{Name: m.name, Unit: m.unit, LowerIsBetter: m.lowerIsBetter, Gated: m.gated}
-		if candidate != nil {
-			r.Metrics[i].Candidate, r.Metrics[i].CandidateOnSupport = estimate(m, candidate.whole[i]), estimate(m, candidate.onSupport[i])
-		}
-		if baseline != nil {
-			r.Metrics[i].Baseline, r.Metrics[i].BaselineOnSupport = estimate(m, baseline.whole[i]), estimate(m, baseline.onSupport[i])
-		}
+	r.Lost, r.LaneOrder = t.lostPairs(), LaneOrder{t.firsts[Baseline], t.firsts[Candidate]}
+	var err error
+	if r.Clusters, err = t.clusters(rules.Cluster); err != nil {
+		return nil, err
 	}
-	if candidate != nil {
+	metrics := rules.metrics(run.Mode)
+	t.figure(&r, metrics, rules.Cluster)
+	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {
 		run.take(r.Metrics)
+		r.Outcomes, r.Lists = t.outcomes(), t.lists()
+		if t.lanes[Baseline] != nil {
+			t.judge(&r, metrics, &rules)
+		}
 	}
-	r.UserThinkSeconds = estimate(&metric{unit: Seconds}, t.thinking)
-	if candidate != nil && baseline != nil {
-		t.judge(&r, requirement)
+	r.Belief = t.belief(&r)
+	t.cut()
+	r.Notes = append(r.Notes, t.notes(&r)...)
+	for _, s := range t.shown {
+		r.Sessions = append(r.Sessions, *s.pair)
 	}
+	run.Intervals, err = json.Marshal(intervals(r.Metrics))
+	return &r, err
+}
+
+// figure fills in the means of each lane.
+func (t *Tally) figure(r *Report, metrics []metric, by Clustering) {
+	r.Metrics = make([]MetricReport, len(metrics))
+	for i := range metrics {
+		m := &metrics[i]
+		of := MetricReport{Name: m.name, Unit: m.unit, LowerIsBetter: m.lowerIsBetter, Gated: m.role == decides, Guard: m.role == guards}
+		if l := t.lanes[Candidate]; l != nil {
+			of.Candidate, of.CandidateOnSupport = t.estimate(m, by, l.column(i)), t.estimate(m, by, l.onSupport[i])
+		}
+		if l := t.lanes[Baseline]; l != nil {
+			of.Baseline, of.BaselineOnSupport = t.estimate(m, by, l.column(i)), t.estimate(m, by, l.onSupport[i])
+		}
+		r.Metrics[i] = of
+	}
+	r.UserThinkSeconds = t.estimate(&metric{unit: Seconds}, by, t.thinking)
 	for _, lane := range []string{Baseline, Candidate} {
 		if l := t.lanes[lane]; l != nil && l.latencyN > 0 {
 			if r.PooledLatencyMS == nil {
@@ -43,21 +65,13 @@ func (t *Tally) Report(r Report, requirement Requirement) (*Report, error) {
 			r.Divergences = append(r.Divergences, Divergence{turn, n})
 		}
 	}
-	t.cut()
-	r.Notes = append(r.Notes, t.notes(&r)...)
-	for _, s := range t.shown {
-		r.Sessions = append(r.Sessions, *s.pair)
-	}
-	var err error
-	run.Intervals, err = json.Marshal(intervals(r.Metrics))
-	return &r, err
 }
 
 // take copies the candidate's figures into the row of the run.
 func (r *Run) take(metrics []MetricReport) {
 	for name, to := range map[string]**float64{
 		CompletionMatch: &r.CompletionMatch, TurnCountRatio: &r.TurnCountRatio, StateProgression: &r.StateProgression, AvgLatency: &r.AvgLatencyMS,
-		CompletionSeconds: &r.CompletionSeconds, DataAccuracy: &r.DataAccuracy, "support_coverage": &r.SupportCoverage,
+		CompletionSeconds: &r.CompletionSeconds, DataAccuracy: &r.DataAccuracy, SupportCoverage: &r.SupportCoverage,
 	} {
 		i := slices.IndexFunc(metrics, func(m MetricReport) bool { return m.Name == name })
 		if e := metrics[i].Candidate; e != nil {
@@ -66,8 +80,8 @@ func (r *Run) take(metrics []MetricReport) {
 	}
 }
 
-// judge applies both gates; the one that the run names decides.
-func (t *Tally) judge(r *Report, requirement Requirement) {
+// judge applies both gates; the one that the run names decides. Everything that says how the run came out is set here, from one outcome.
+func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	run := &r.Run
 	spec := Compare(t.lanes[Baseline].means, t.lanes[Candidate].means)
 	r.Spec = &spec
@@ -76,26 +90,40 @@ func (t *Tally) judge(r *Report, requirement Requirement) {
 			r.Metrics[i].Spec = &passed
 		}
 	}
-	verdicts, notes := t.compareLanes(r.Metrics, t.lanes[Baseline], t.lanes[Candidate])
-	r.Notes = append(r.Notes, notes...)
-	run.Verdict = string(combine(verdicts))
-	run.NonInferior = new(NonInferior.met(verdicts))
-	passed := requirement.met(verdicts)
-	if run.Gate == GateSpec {
-		passed = spec.Passed && spec.Hard
+	found := t.compareLanes(r.Metrics, metrics, rules)
+	found.support, found.fidelity, found.mode = t.supportOf(), r.Fidelity, run.Mode
+	gate := found.judge(rules)
+	if len(found.unfit(rules)) > 0 {
+		nothingGood(r.Metrics)
 	}
-	r.Passed, run.Better = &passed, &passed
+	if run.Gate == GateSpec {
+		gate = specGate(&spec, gate)
+	}
+	r.Gate, r.Slices = &gate, t.slices(metrics, rules)
+	run.Verdict, run.Outcome = string(gate.Verdict), string(gate.Outcome)
+	run.Better = new(gate.Verdict == stats.Better)
+	run.NonInferior = new(gate.Verdict == stats.Better || gate.Verdict == stats.NonInferior)
+	r.Passed = new(gate.Outcome == Passed)
+}
+
+// nothingGood takes back the verdicts that a log cannot give that does not fit the agents.
+func nothingGood(reports []MetricReport) {
+	for i := range reports {
+		if d := reports[i].Difference; d != nil && (d.Verdict == string(stats.Better) || d.Verdict == string(stats.NonInferior)) {
+			d.Verdict = string(VerdictNotJudgeable)
+		}
+	}
 }
 
 func (t *Tally) notes(r *Report) []Note {
 	var notes []Note
-	if t.dropped > 0 {
-		notes = append(notes, Note{Text: "sessions left out, as a lane failed", Count: t.dropped, Examples: t.drops})
+	if n := len(t.lost); n > 0 {
+		notes = append(notes, Note{Text: "sessions left out, as a lane failed", Count: n, Examples: t.drops})
 	}
 	if r.Unknown > 0 {
 		notes = append(notes, Note{Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown})
 	}
-	if far := len(t.sessions) + t.dropped - len(t.shown); far > 0 {
+	if far := len(t.sessions) + len(t.lost) - len(t.shown); far > 0 {
 		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", len(t.shown)), Count: far})
 	}
 	return notes

@@ -44,10 +44,12 @@ type Run struct {
 	// Sessions counts those that were compared, PairsDropped those left out because a lane failed.
 	Sessions     int `json:"sessions"`
 	PairsDropped int `json:"pairs_dropped"`
-	// Better is whether the gate was passed; nil without a baseline. NonInferior is whether no metric is worse or left open.
+	// Outcome is the gate's, empty without a baseline.
+	Outcome string `json:"outcome,omitempty"`
+	// Better is true only when the verdict is better, NonInferior when it is better or non_inferior; nil without a baseline.
 	Better      *bool `json:"is_better_than_baseline"`
 	NonInferior *bool `json:"non_inferior"`
-	// Verdict is the paired comparison's, empty without a baseline.
+	// Verdict is that of the paired comparison or not_judgeable, empty without a baseline.
 	Verdict string `json:"verdict,omitempty"`
 	// Intervals are the bounds of each metric's interval and difference, a JSON object; nil without.
 	Intervals json.RawMessage `json:"intervals,omitempty"`

@@ -152,6 +152,9 @@ type Played struct {
 	Completed bool           `json:"replay_completed"`
 	Turns     []PlayedTurn   `json:"results"`
 	Data      map[string]any `json:"data_collected"`
+	// Error says why the replay failed; empty when it did not. Repeat numbers the replays of a session by a variant.
+	Error  string `json:"error"`
+	Repeat int    `json:"repeat"`
 }
 
 // PlayedTurn is the answer to one message of the user's.

@@ -14,7 +14,9 @@ import (
 // Session is a logged conversation.
 type Session struct {
 	ID, FlowID string
-	Messages   []Said
+	// UnitID names the user: the unit of the first event that has one.
+	UnitID   string
+	Messages []Said
 	// Completed and Dropped say how it ended; with neither, its outcome is not known.
 	Completed, Dropped bool
 	// Data is what was collected, nil when the log says nothing of it.
@@ -157,6 +159,9 @@ type payload struct {
 
 func (s *Session) add(e *Event, faults *Faults) {
 	s.Ended = e.Time
+	if s.UnitID == "" {
+		s.UnitID = e.UnitID
+	}
 	if s.FlowID == "" {
 		s.FlowID = e.FlowID
 	}

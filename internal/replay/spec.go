@@ -24,9 +24,9 @@ type Spec struct {
 	// MinTurns is the least number of the user's messages. SampleSize is how many sessions are drawn; 0 means all.
 	SampleSize, MinTurns int
 	Mode                 Mode
-	// Gate decides, one of Gates. Require is what the paired gate asks for.
-	Gate    string
-	Require Requirement
+	// Gate decides, one of Gates. Rules are those of the paired gate.
+	Gate  string
+	Rules Rules
 	// Side says which states of the log count.
 	Side Side
 	// User names the model of the simulated user; empty means Recalled.
@@ -64,8 +64,6 @@ func (s *Spec) Check() error {
 		return source.Invalid("unknown --mode %q: use recorded, forced or simulated", s.Mode)
 	case !slices.Contains(Gates, s.Gate):
 		return source.Invalid("unknown --gate %q: use %s", s.Gate, strings.Join(Gates, " or "))
-	case !slices.Contains(Requirements, s.Require):
-		return source.Invalid("unknown --require %q: use not_worse, non_inferior or better", s.Require)
 	case s.SampleSize < 0 || s.MinTurns < 0 || s.TurnTimeout < 0:
 		return source.Invalid("--sample_size, --min_turns and --turn_timeout cannot be negative")
 	case s.Workers < 1 || s.Workers > maxWorkers:
@@ -74,6 +72,9 @@ func (s *Spec) Check() error {
 		return source.Invalid("--user is for --mode simulated only")
 	case s.AA && s.VariantID != s.BaselineID:
 		return source.Invalid("--aa replays one variant against itself: name only --baseline_variant_id %s", s.BaselineID)
+	}
+	if err := s.Rules.Check(); err != nil {
+		return err
 	}
 	return s.Side.Check()
 }
@@ -112,7 +113,7 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	}
 	return &Evaluation{
 		From: days.From, To: days.To, MinTurns: s.MinTurns, SampleSize: s.SampleSize, Side: s.Side,
-		Replayer: player, Workers: s.Workers, Head: head, Requirement: s.Require,
+		Replayer: player, Workers: s.Workers, Head: head, Rules: s.Rules,
 	}, nil
 }
 

@@ -16,7 +16,7 @@ import (
 func valid() replay.Spec {
 	return replay.Spec{
 		VariantID: "new", FlowID: "f", FirstDay: "2026-01-01", LastDay: "2026-01-31", Mode: replay.Recorded, Gate: replay.GatePaired,
-		Require: replay.NotWorse, Side: replay.After, Workers: 8,
+		Rules: replay.DefaultRules(), Side: replay.After, Workers: 8,
 	}
 }
 
@@ -32,7 +32,7 @@ func TestSpecCheck(t *testing.T) {
 		"days":             {func(s *replay.Spec) { s.FirstDay = "2026-02-01" }, "is after --end_date 2026-01-31"},
 		"mode":             {func(s *replay.Spec) { s.Mode = "fast" }, "unknown --mode"},
 		"gate":             {func(s *replay.Spec) { s.Gate = "" }, "use paired or spec"},
-		"requirement":      {func(s *replay.Spec) { s.Require = "best" }, "unknown --require"},
+		"requirement":      {func(s *replay.Spec) { s.Rules.Require = "best" }, "unknown --require"},
 		"states":           {func(s *replay.Spec) { s.Side = "between" }, "unknown --states"},
 		"negative":         {func(s *replay.Spec) { s.SampleSize = -1 }, "cannot be negative"},
 		"no workers":       {func(s *replay.Spec) { s.Workers = 0 }, "--workers 0 is out of range"},

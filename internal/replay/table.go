@@ -9,6 +9,15 @@ const Seed = 42
 // that happens to go first pays for warming up is no difference.
 const unnoticedLatency = 10
 
+// role is what a metric does in the paired gate.
+type role int
+
+const (
+	shown   role = iota // it decides nothing
+	decides             // the candidate passes by it
+	guards              // the candidate can fail by it, and never passes by it
+)
+
 // metric is one figure of a lane in a session.
 type metric struct {
 	name          string
@@ -16,47 +25,80 @@ type metric struct {
 	lowerIsBetter bool
 	// passFail is true of metrics that are 1 or 0 in each session.
 	passFail bool
-	// gated metrics decide; margin is the loss that S4.28 tolerates, and marginText says it.
-	gated      bool
-	margin     stats.Margin
-	marginText string
+	role     role
+	// margin is the loss that does not matter.
+	margin stats.Margin
 	// unnoticed is the difference within one session below which there is none.
 	unnoticed float64
+	// everyPair is true of a metric that lost pairs count in, too.
+	everyPair bool
 
 	of        func(*Metrics) *float64
 	onSupport func(*OnSupport) *float64
 }
 
-// table lists the metrics of a report in its order. A new metric is a line here.
+// span is the distance between the ends of a metric's scale, 0 when it has none (statistics.md, "No variation").
+func (m *metric) span() float64 {
+	if m.unit == Share || m.unit == Ratio {
+		return 1
+	}
+	return 0
+}
+
+// fivePoints is the loss of a share that does not matter.
+var fivePoints = stats.Margin{Absolute: 0.05}
+
+// table lists the metrics of a report in its order, with their roles and margins of replay.md 5. A new metric is a line here.
 var table = []metric{
 	{
-		name: CompletionMatch, unit: Share, passFail: true, gated: true, marginText: "none",
+		name: CompletionMatch, unit: Share, passFail: true, role: decides, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.CompletionMatch }, onSupport: func(s *OnSupport) *float64 { return s.CompletionMatch },
 	},
 	{
-		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: turnMargin - 1}, marginText: "10 % of the baseline",
+		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, role: decides, margin: stats.Margin{Relative: turnMargin - 1},
 		of: func(m *Metrics) *float64 { return m.TurnCountRatio }, onSupport: func(s *OnSupport) *float64 { return s.TurnCountRatio },
 	},
 	{
-		name: StateProgression, unit: Share, gated: true, marginText: "none",
+		name: StateProgression, unit: Share, role: decides, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.StateProgression }, onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
 	},
 	{
-		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, gated: true, margin: stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency}, marginText: "20 % of the baseline and 10 ms", unnoticed: unnoticedLatency,
-		of: func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
+		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, role: decides, unnoticed: unnoticedLatency,
+		margin: stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency},
+		of:     func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
 	},
-	{name: "support_coverage", unit: Share, of: func(m *Metrics) *float64 { return m.SupportCoverage }},
-	{name: TurnCountDiff, unit: Turns, of: func(m *Metrics) *float64 { return m.TurnCountDiff }},
+	{name: Answered, unit: Share, passFail: true, role: guards, everyPair: true, of: func(m *Metrics) *float64 { return m.Answered }},
 	{
-		name: "turn_count_off", unit: Ratio, lowerIsBetter: true,
-		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
+		name: EndedEarly, unit: Share, passFail: true, lowerIsBetter: true, role: guards, margin: fivePoints,
+		of: func(m *Metrics) *float64 { return m.EndedEarly },
 	},
-	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: func(m *Metrics) *float64 { return new(oneIf(m.Exhausted)) }},
+	{
+		name: NeverSaid, unit: Share, lowerIsBetter: true, role: guards, margin: fivePoints,
+		of: func(m *Metrics) *float64 { return m.NeverSaid },
+	},
+	{name: CompletedShare, unit: Share, passFail: true, of: func(m *Metrics) *float64 { return m.Completed }},
+	{name: "completed_on_path", unit: Share, passFail: true, of: func(m *Metrics) *float64 { return m.CompletedOnPath }},
+	{name: "completed_off_path", unit: Share, passFail: true, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletedOffPath }},
 	{
 		name: DataAccuracy, unit: Share,
 		of: func(m *Metrics) *float64 { return m.DataAccuracy }, onSupport: func(s *OnSupport) *float64 { return s.DataAccuracy },
 	},
 	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 { return m.NormalAccuracy }},
+	{name: SupportCoverage, unit: Share, of: func(m *Metrics) *float64 { return m.SupportCoverage }},
+	{
+		name: "first_divergence_turn", unit: Turns, of: func(m *Metrics) *float64 {
+			if m.FirstDivergence == nil {
+				return nil
+			}
+			return new(float64(*m.FirstDivergence))
+		},
+	},
+	{name: TurnCountDiff, unit: Turns, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.TurnCountDiff }},
+	{
+		name: "turn_count_off", unit: Ratio, lowerIsBetter: true,
+		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
+	},
+	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: func(m *Metrics) *float64 { return new(oneIf(m.Exhausted)) }},
 	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletionSeconds }},
 	{name: "states_lcs", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
 	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.NeedlemanWunsch })},
@@ -68,6 +110,16 @@ var table = []metric{
 	{name: "states_recall", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},
 	{name: "cost_usd", unit: USD, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CostUSD }},
+}
+
+// columnOf returns the place of a metric in the table, -1 when there is none of that name.
+func columnOf(name string) int {
+	for i := range table {
+		if table[i].name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 func sequence(of func(*stats.SequenceScores) float64) func(*Metrics) *float64 {

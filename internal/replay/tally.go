@@ -4,17 +4,20 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"rehearse/internal/stats"
+	"time"
 )
 
 // Tally gathers pairs as they are replayed. It keeps a few numbers of each session, and some sessions to look at. The zero value is ready; it
 // must not be used from several goroutines at once.
 type Tally struct {
-	sessions []string
+	// sessions are those that were compared, lost those of which a lane failed.
+	sessions []played
+	lost     []played
 	lanes    map[string]*laneTally
-	// dropped counts the pairs that were dropped; drops are some of the reasons.
-	dropped     int
+	// losses counts the lost pairs by the lane that failed, and firsts the lanes that went first.
+	losses Lost
+	firsts map[string]int
+	// drops are some of the reasons why pairs were lost.
 	drops       []string
 	ends        map[string]int
 	divergences map[int]int
@@ -25,13 +28,24 @@ type Tally struct {
 	shownText int
 }
 
+// played is what is kept of a session beside its figures.
+type played struct {
+	id, unit, flow, outcome string
+	day                     string
+	turns                   int // of the user's, in the log
+}
+
 // laneTally has a column for each metric, with NaN where it does not apply.
 type laneTally struct {
-	means      Means
-	whole      [][]float64
-	onSupport  [][]float64
+	means     Means
+	whole     [][]float64
+	onSupport [][]float64
+	// answered is of the lost pairs.
+	answered   []float64
 	latencySum float64
 	latencyN   int
+	// turns counts the lane's turns, misses those that it could not take in forced mode, invented those of a simulated user.
+	turns, misses, invented int
 }
 
 // seen is a pair that may be shown, with how much there is to see in it.
@@ -52,23 +66,22 @@ const (
 // Add takes a pair. It may be kept: do not change it any more.
 func (t *Tally) Add(pair *Pair) {
 	if t.lanes == nil {
-		t.lanes, t.ends, t.divergences = map[string]*laneTally{}, map[string]int{}, map[int]int{}
+		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{}, map[int]int{}, map[string]int{}
 	}
 	t.show(pair)
+	of := playedOf(pair)
+	if pair.FirstLane != "" {
+		t.firsts[pair.FirstLane]++
+	}
 	if pair.Dropped != "" {
-		if t.dropped++; len(t.drops) < maxExamples {
-			t.drops = append(t.drops, pair.SessionID+": "+pair.Dropped)
-		}
+		t.lose(of, pair)
 		return
 	}
-	t.sessions = append(t.sessions, pair.SessionID)
+	t.sessions = append(t.sessions, of)
 	t.ends[pair.Outcome]++
 	for i := range pair.Lanes {
 		if lane := &pair.Lanes[i]; lane.Metrics != nil {
-			if t.lanes[lane.Name] == nil {
-				t.lanes[lane.Name] = &laneTally{means: Means{}, whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
-			}
-			t.lanes[lane.Name].add(lane)
+			t.lane(lane.Name).add(lane, pair.Mode)
 		}
 	}
 	if candidate := pair.Lane(Candidate); candidate != nil && candidate.Metrics != nil {
@@ -81,13 +94,60 @@ func (t *Tally) Add(pair *Pair) {
 	}
 }
 
-func (l *laneTally) add(lane *Lane) {
+func playedOf(pair *Pair) played {
+	of := played{id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome, day: pair.Started.UTC().Format(time.DateOnly)}
+	if observed := pair.Lane(Observed); observed != nil {
+		of.turns = len(observed.Turns)
+	}
+	return of
+}
+
+func (t *Tally) lane(name string) *laneTally {
+	if t.lanes[name] == nil {
+		t.lanes[name] = &laneTally{means: Means{}, whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
+	}
+	return t.lanes[name]
+}
+
+// lose counts a pair that is lost. Its figures are left out, but not that a lane gave no answer.
+func (t *Tally) lose(of played, pair *Pair) {
+	t.lost = append(t.lost, of)
+	if len(t.drops) < maxExamples {
+		t.drops = append(t.drops, pair.SessionID+": "+pair.Dropped)
+	}
+	failed := map[string]bool{}
+	for _, name := range []string{Baseline, Candidate} {
+		if lane := pair.Lane(name); lane != nil {
+			failed[name] = lane.Error != ""
+			l := t.lane(name)
+			l.answered = append(l.answered, orNaN(lane.answered(of.turns)))
+		}
+	}
+	switch {
+	case failed[Baseline] && !failed[Candidate]:
+		t.losses.Baseline++
+	case failed[Candidate] && !failed[Baseline]:
+		t.losses.Candidate++
+	default:
+		t.losses.Both++
+	}
+}
+
+func (l *laneTally) add(lane *Lane, mode Mode) {
 	m := lane.Metrics
 	l.means.Add(m)
+	l.turns += len(lane.Turns)
 	for i := range lane.Turns {
-		if ms := lane.Turns[i].LatencyMS; ms != nil {
-			l.latencySum += *ms
+		turn := &lane.Turns[i]
+		if turn.LatencyMS != nil {
+			l.latencySum += *turn.LatencyMS
 			l.latencyN++
+		}
+		if turn.Invented {
+			l.invented++
+		}
+		if mode == Forced && !turn.Supported {
+			l.misses++
 		}
 	}
 	for i := range table {
@@ -149,57 +209,4 @@ func interest(pair *Pair) float64 {
 		}
 	}
 	return sum
-}
-
-// pairs returns a metric's columns of both lanes as pairs, one session a cluster.
-func (t *Tally) pairs(m *metric, baseline, candidate []float64) *stats.Pairs {
-	p := &stats.Pairs{}
-	for i, id := range t.sessions {
-		was, is := baseline[i], candidate[i]
-		switch {
-		case math.IsNaN(was) || math.IsNaN(is):
-		case math.Abs(is-was) < m.unnoticed:
-			p.Add(id, was, was)
-		default:
-			p.Add(id, was, is)
-		}
-	}
-	return p
-}
-
-// estimate returns the mean of a column with its interval, nil where nothing applies.
-func estimate(m *metric, column []float64) *Estimate {
-	kept := make([]float64, 0, len(column))
-	sum := 0.0
-	for _, x := range column {
-		if !math.IsNaN(x) {
-			kept = append(kept, x)
-			sum += x
-		}
-	}
-	n := len(kept)
-	if n == 0 {
-		return nil
-	}
-	e := &Estimate{Value: sum / float64(n), N: n}
-	interval := stats.TInterval(kept)
-	if m.passFail {
-		interval = stats.Wilson(int(math.Round(sum)), n)
-	}
-	if m.unit == Share { // no share lies beyond
-		interval = [2]float64{max(interval[0], 0), min(interval[1], 1)}
-	}
-	e.Low, e.High = finite(interval[0]), finite(interval[1])
-	if n < 2 {
-		e.Low, e.High = nil, nil
-	}
-	return e
-}
-
-// finite is nil for a number that says nothing: infinite, or none.
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return nil
-	}
-	return &x
 }

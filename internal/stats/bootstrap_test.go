@@ -66,7 +66,7 @@ func TestBootstrapResamplesWholeClusters(t *testing.T) {
 			t.Errorf("once %v, ten times %v", a.Interval, b.Interval)
 		}
 	}
-	if math.Abs(b.DesignEffect-10*599./590) > 1e-9 || math.Abs(b.ICC-1) > 1e-9 {
+	if math.Abs(b.DesignEffect-10*599./590) > 1e-9 || math.Abs(*b.ICC-1) > 1e-9 {
 		t.Errorf("design effect %v, ICC %v", b.DesignEffect, b.ICC)
 	}
 }

@@ -56,11 +56,6 @@ func (e estimate) pAtMost(x float64) float64 {
 	return e.p(e.mean-x, e.mean > x, countAtMost(e.resampled, x))
 }
 
-// pBelow is pAtMost for the hypothesis that the true mean is less than x. A mean of exactly x contradicts it.
-func (e estimate) pBelow(x float64) float64 {
-	return e.p(e.mean-x, e.mean >= x, len(e.resampled)-countAtLeast(e.resampled, x))
-}
-
 // pAtLeast returns the one-sided p-value of the hypothesis that the true mean is x or more.
 func (e estimate) pAtLeast(x float64) float64 {
 	return e.p(x-e.mean, e.mean < x, countAtLeast(e.resampled, x))

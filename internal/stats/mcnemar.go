@@ -58,11 +58,6 @@ func pairedRateInterval(lost, won, n int) [2]float64 {
 	return interval
 }
 
-// tangoTail returns the one-sided p-value of the hypothesis that the true difference is less than x.
-func tangoTail(x float64, onlyFirst, onlySecond, n int) float64 {
-	return distuv.UnitNormal.Survival(tangoZ(x, onlyFirst, onlySecond, n))
-}
-
 // tangoZ returns the score statistic of a true difference of x: how far the observed difference is above x, in the standard errors that
 // hold if x is true. It falls as x rises.
 func tangoZ(x float64, onlyFirst, onlySecond, n int) float64 {

@@ -99,30 +99,33 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func TestDecideTogether(t *testing.T) {
-	// Four metrics of 16 pairs: by themselves 2.2 standard errors are p = 0.044 and 4 are p = 0.001.
-	metrics := []stats.Difference{
-		spreadOut(16, 100, 2.2, 4).Compare(stats.Criterion{}),
-		spreadOut(16, 100, 4, 4).Compare(stats.Criterion{}),
-		spreadOut(16, 100, 0, 4).Compare(stats.Criterion{Margin: stats.Margin{Absolute: 2.3}}),
-		spreadOut(16, 100, 0, 4).Compare(stats.Criterion{Margin: stats.Margin{Absolute: 4}}),
+func TestDecide(t *testing.T) {
+	metric := func(mean, margin float64) stats.Difference {
+		return spreadOut(16, 100, mean, 4).Compare(stats.Criterion{Margin: stats.Margin{Absolute: margin}})
 	}
-	alone := []stats.Verdict{stats.Better, stats.Better, stats.NonInferior, stats.NonInferior}
-	together := []stats.Verdict{stats.Inconclusive, stats.Better, stats.Inconclusive, stats.NonInferior}
-	detectable := metrics[0].Detectable
-	for i := range metrics {
-		if metrics[i].Verdict != alone[i] {
-			t.Errorf("metric %d alone: %+v", i, metrics[i])
+	still := singles(make([]float64, 100), make([]float64, 100)).Compare(stats.Criterion{Range: 1, Margin: stats.Margin{Absolute: 0.05}})
+	// Of 16 pairs with a standard error of 1, 2.2 are p = 0.044 and 4 are p = 0.001; harm of 2.2 is harm, whatever the other metrics.
+	for _, tc := range []struct {
+		name    string
+		metrics []stats.Difference
+		want    stats.Verdict
+	}{
+		{"none", nil, stats.Inconclusive},
+		{"a gain", []stats.Difference{metric(2.2, 0)}, stats.Better},
+		{"a gain beside what does not vary", []stats.Difference{metric(2.2, 0), still, still}, stats.Better},
+		{"a gain that two others make doubtful", []stats.Difference{metric(2.2, 0), metric(0, 4), metric(0, 4)}, stats.NonInferior},
+		{"a gain that is beyond doubt", []stats.Difference{metric(4, 0), metric(0, 4), metric(0, 4)}, stats.Better},
+		{"a gain beside what is left open", []stats.Difference{metric(4, 0), metric(0, 1)}, stats.Inconclusive},
+		{"harm among many", []stats.Difference{metric(4, 0), metric(-2.2, 0), metric(0, 1), metric(0, 4), metric(0, 4)}, stats.Worse},
+		{"nothing varies", []stats.Difference{still, still}, stats.NonInferior},
+	} {
+		if got := stats.Decide(tc.metrics); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}
-	stats.DecideTogether(metrics)
-	for i := range metrics {
-		if m := metrics[i]; m.Verdict != together[i] || m.AdjustedP < m.P || m.Detectable <= detectable {
-			t.Errorf("metric %d of four: %+v", i, m)
-		}
+	metrics := []stats.Difference{metric(2.2, 0), metric(4, 0), still}
+	stats.Decide(metrics)
+	if metrics[0].AdjustedP != metrics[0].P || math.Abs(metrics[1].AdjustedP-2*metrics[1].P) > 1e-12 || metrics[2].AdjustedP != 1 {
+		t.Errorf("corrected to %v, %v and %v", metrics[0].AdjustedP, metrics[1].AdjustedP, metrics[2].AdjustedP)
 	}
-	if math.Abs(metrics[0].AdjustedP-3*metrics[0].P) > 1e-12 {
-		t.Errorf("the second of four p-values is corrected to %v from %v", metrics[0].AdjustedP, metrics[0].P)
-	}
-	stats.DecideTogether(nil)
 }

@@ -6,24 +6,24 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Power is the probability with which a detectable difference is found.
+// Power is the probability with which a detectable difference is found, unless a Criterion gives another.
 const Power = 0.8
 
-// detectable returns the smallest true mean, above or below 0, that a two-sided t-test at a level distinguishes from 0 with 80 %
-// probability, given the standard error of the mean and its degrees of freedom.
+// detectable returns the smallest true mean, above or below 0, that a two-sided t-test at 5 % distinguishes from 0 with a probability, given
+// the standard error of the mean and its degrees of freedom.
 //
 // Source: H. S. Bloom, Minimum Detectable Effects: A Simple Way to Report the Statistical Power of Experimental Designs, Evaluation
 // Review 19 (1995), with the noncentral t in place of his sum of two quantiles, which is too small for few units;
 // E. Miller, Adding Error Bars to Evals (2024), on power.
-func detectable(se, df, level float64) float64 {
-	critical := tQuantile(1-level/2, df)
+func detectable(se, df, power float64) float64 {
+	critical := tQuantile(1-significance/2, df)
 	low, high := 0.0, 2*critical
-	for shiftedTail(critical, high, df) < Power {
+	for shiftedTail(critical, high, df) < power {
 		low, high = high, 2*high
 	}
 	for high-low > 1e-9*high {
 		middle := (low + high) / 2
-		if shiftedTail(critical, middle, df) < Power {
+		if shiftedTail(critical, middle, df) < power {
 			low = middle
 		} else {
 			high = middle
@@ -33,7 +33,7 @@ func detectable(se, df, level float64) float64 {
 }
 
 // UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either direction, better or
-// worse with 80 % probability if this were the only metric. When difference is the margin, as many show non-inferiority of a candidate that
+// worse with the probability that Detectable has. When difference is the margin, as many show non-inferiority of a candidate that
 // equals the baseline. It is 0 when it cannot be computed: nothing varies, too little is known, or the difference is 0.
 func (d *Difference) UnitsFor(difference float64) int {
 	difference = math.Abs(difference)
@@ -44,26 +44,26 @@ func (d *Difference) UnitsFor(difference float64) int {
 		if difference > 1 {
 			return 0
 		}
-		test, discordant := mcNemarTest{level: significance}, d.discordant()
-		return leastUnits(func(n int) bool { return test.power(n, discordant, difference) >= Power })
+		test, discordant := mcNemarTest{}, d.discordant()
+		return leastUnits(func(n int) bool { return test.power(n, discordant, difference) >= d.power })
 	case !(d.SE > 0) || math.IsInf(d.SE, 0):
 		return 0
 	}
 	clusters := float64(d.Clusters)
 	return leastUnits(func(n int) bool { // with sizes that differ as these do
-		return detectable(d.SE*math.Sqrt(clusters/float64(n)), float64(n-1)*d.df/(clusters-1), significance) <= difference
+		return detectable(d.SE*math.Sqrt(clusters/float64(n)), float64(n-1)*d.df/(clusters-1), d.power) <= difference
 	})
 }
 
-// detectable returns the value of Detectable at a level.
-func (d *Difference) detectable(level float64) float64 {
-	if d.Method == MethodMcNemar {
-		return detectableRate(d.Clusters, d.discordant(), level)
-	}
-	if math.IsInf(d.SE, 0) {
+// detectable returns the value of Detectable where pairs differ.
+func (d *Difference) detectable() float64 {
+	switch {
+	case d.Method == MethodMcNemar:
+		return detectableRate(d.Clusters, d.discordant(), d.power)
+	case math.IsInf(d.SE, 0):
 		return math.Inf(1)
 	}
-	return detectable(d.SE, d.df, level)
+	return detectable(d.SE, d.df, d.power)
 }
 
 // shiftedTail returns the probability that t exceeds critical when the true mean is shift standard errors above 0. It uses the normal

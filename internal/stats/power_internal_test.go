@@ -6,8 +6,8 @@ import (
 )
 
 // detectableMean is the mean that n independent units with the standard deviation sd detect.
-func detectableMean(sd float64, n int, level float64) float64 {
-	return detectable(sd/math.Sqrt(float64(n)), float64(n-1), level)
+func detectableMean(sd float64, n int, power float64) float64 {
+	return detectable(sd/math.Sqrt(float64(n)), float64(n-1), power)
 }
 
 func TestDetectable(t *testing.T) {
@@ -25,16 +25,16 @@ func TestDetectable(t *testing.T) {
 		{1, 20_000, 2.80158 / math.Sqrt(20_000), 1e-5},
 		{1, 9_999, 2.80158 / math.Sqrt(9_999), 1e-5},
 	} {
-		if got := detectableMean(tc.sd, tc.n, 0.05); math.Abs(got-tc.want) > tc.by {
+		if got := detectableMean(tc.sd, tc.n, Power); math.Abs(got-tc.want) > tc.by {
 			t.Errorf("detectable of (%v, %d) = %v, want %v", tc.sd, tc.n, got, tc.want)
 		}
 	}
-	// Two units at levels of up to a thousand metrics, where t is in the thousands: a number, and the larger the stricter.
+	// Two units, where t is 12.7: a number, and the larger the surer.
 	last := 0.0
-	for _, level := range []float64{0.05, 0.01, 0.001, 0.00005} {
-		got := detectableMean(1, 2, level)
+	for _, power := range []float64{0.1, 0.5, 0.8, 0.99, 0.9999} {
+		got := detectableMean(1, 2, power)
 		if !(got > last) || math.IsInf(got, 0) {
-			t.Errorf("two units detect %v at %v", got, level)
+			t.Errorf("two units detect %v with probability %v", got, power)
 		}
 		last = got
 	}
@@ -42,17 +42,17 @@ func TestDetectable(t *testing.T) {
 
 func TestLeastUnits(t *testing.T) {
 	for _, tc := range []struct {
-		sd, difference, level float64
-		want                  int
+		sd, difference float64
+		want           int
 	}{
-		{1, 0.8, 0.05, 15},
-		{1, -0.5, 0.05, 34},
-		{1, 0.2, 0.05, 199},
-		{1, 0.01, 0.05, 78_490}, // (2.80158/0.01)², rounded up
-		{1, 1e-9, 0.05, 0},
-		{0, 1, 0.05, 2},
+		{1, 0.8, 15},
+		{1, -0.5, 34},
+		{1, 0.2, 199},
+		{1, 0.01, 78_490}, // (2.80158/0.01)², rounded up
+		{1, 1e-9, 0},
+		{0, 1, 2},
 	} {
-		got := leastUnits(func(n int) bool { return detectableMean(tc.sd, n, tc.level) <= math.Abs(tc.difference) })
+		got := leastUnits(func(n int) bool { return detectableMean(tc.sd, n, Power) <= math.Abs(tc.difference) })
 		if off := math.Abs(float64(got - tc.want)); off > 0.0001*float64(tc.want) {
 			t.Errorf("leastUnits for (%v, %v) = %d, want %d", tc.sd, tc.difference, got, tc.want)
 		}

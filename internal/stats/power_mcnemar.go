@@ -14,18 +14,18 @@ func (d *Difference) discordant() float64 {
 	return ratio(d.onlyBaseline+d.onlyCandidate, d.Clusters)
 }
 
-// detectableRate returns the smallest true difference of two paired rates that McNemar's exact test at a level finds among n pairs with 80 %
-// probability. discordant is the share of pairs that one of the two alone passes; a greater difference raises it. It is infinite when there
+// detectableRate returns the smallest true difference of two paired rates that McNemar's exact test at 5 % finds among n pairs with the
+// probability power. discordant is the share of pairs that one of the two alone passes; a greater difference raises it. It is infinite when there
 // are so few pairs that the test could not even find one system passing all and the other none.
-func detectableRate(n int, discordant, level float64) float64 {
-	test := mcNemarTest{level: level}
-	if test.power(n, discordant, 1) < Power {
+func detectableRate(n int, discordant, power float64) float64 {
+	test := mcNemarTest{}
+	if test.power(n, discordant, 1) < power {
 		return math.Inf(1)
 	}
 	low, high := 0.0, 1.0
 	for high-low > 1e-5 {
 		middle := (low + high) / 2
-		if test.power(n, discordant, middle) < Power {
+		if test.power(n, discordant, middle) < power {
 			low = middle
 		} else {
 			high = middle
@@ -34,9 +34,8 @@ func detectableRate(n int, discordant, level float64) float64 {
 	return high
 }
 
-// mcNemarTest is McNemar's exact test at a level. It remembers its critical numbers.
+// mcNemarTest is McNemar's exact test at 5 %. It remembers its critical numbers.
 type mcNemarTest struct {
-	level float64
 	// needed[n] is how many of n discordant pairs must favour the same system.
 	needed []int
 }
@@ -51,7 +50,7 @@ func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 	discordant = max(discordant, difference)
 	expected := float64(n) * discordant
 	if expected > exactPowerPairs {
-		z := distuv.UnitNormal.Quantile(1 - t.level/2)
+		z := distuv.UnitNormal.Quantile(1 - significance/2)
 		above := float64(n)*difference - 1 - z*math.Sqrt(expected)
 		return distuv.UnitNormal.CDF(above / math.Sqrt(expected-float64(n)*difference*difference))
 	}
@@ -77,7 +76,7 @@ func (t *mcNemarTest) tail(pairs int, favour float64) float64 {
 		if n > 0 {
 			needed = t.needed[n-1] // or one more
 		}
-		for 2*binomialTail(needed, n, 0.5) > t.level {
+		for 2*binomialTail(needed, n, 0.5) > significance {
 			needed++
 		}
 		t.needed = append(t.needed, needed)

@@ -16,7 +16,7 @@ func TestUnitsFor(t *testing.T) {
 		t.Errorf("half the difference needs %d", more)
 	}
 	same := singles(make([]float64, 9), make([]float64, 9)).Compare(stats.Criterion{})
-	if n := same.UnitsFor(0.5); n != 0 || same.Detectable != 0 {
+	if n := same.UnitsFor(0.5); n != 0 || !math.IsInf(same.Detectable, 1) {
 		t.Errorf("from differences that do not vary: %d, detectable %v", n, same.Detectable)
 	}
 	if n := d.UnitsFor(0); n != 0 {
@@ -33,7 +33,16 @@ func passFail(n, onlyBaseline, onlyCandidate int) stats.Difference {
 	for i := range onlyCandidate {
 		candidate[n-1-i] = 1
 	}
-	return singles(baseline, candidate).Compare(stats.Criterion{PassFail: true})
+	return singles(baseline, candidate).Compare(stats.Criterion{PassFail: true, Range: 1})
+}
+
+// alternating are n scores of 1 and 0 in turns.
+func alternating(n, first int) []float64 {
+	scores := make([]float64, n)
+	for i := range scores {
+		scores[i] = float64((first + i) % 2)
+	}
+	return scores
 }
 
 func TestDetectableRate(t *testing.T) {
@@ -42,9 +51,13 @@ func TestDetectableRate(t *testing.T) {
 	if got := passFail(10, 5, 5).Detectable; math.Abs(got-(2*0.916740-1)) > 1e-5 {
 		t.Errorf("of ten discordant pairs %v is detectable", got)
 	}
-	// None of 100 is discordant. The test needs 6 of 6, 8 of 9, …; the binomial chance of 6 or more of 100 is 80 % at 7.85 %.
-	if got := passFail(100, 0, 0).Detectable; math.Abs(got-0.0785) > 1e-3 {
+	// None of 100 is discordant: the rule of three.
+	if got := passFail(100, 0, 0).Detectable; got != 0.03 {
 		t.Errorf("of a hundred that agree %v is detectable", got)
+	}
+	// The surer a loss is to be found, the larger it must be.
+	if sure := singles(alternating(100, 0), alternating(100, 1)).Compare(stats.Criterion{PassFail: true, Power: 0.95}); sure.Detectable <= passFail(100, 50, 50).Detectable {
+		t.Errorf("with a power of 0.95 %v is detectable", sure.Detectable)
 	}
 	// R. J. Connor (1987): (z·√ψ + 0.8416·√(ψ − d²))²/d² pairs for ψ = 0.2 and d = 0.1 are 155; the exact test needs some more.
 	d := passFail(1_000, 100, 100)

@@ -3,14 +3,14 @@ package stats
 // Verdict is the result of comparing a candidate.
 type Verdict string
 
-// The verdicts. A candidate may go live with Better and NonInferior. Inconclusive does not mean "equal": there were too few units for
-// their variation, and Difference.Detectable says what could have been found.
+// The verdicts. Each follows from the 95 % interval of the metric alone, and never contradicts it. Inconclusive does not mean "equal": there
+// were too few units for their variation, and Difference.Detectable says what could have been found.
 const (
-	// Better: the candidate's gain is above 0.
+	// Better: the interval of the gain lies above 0.
 	Better Verdict = "better"
-	// NonInferior: any loss is within the margin. It may be known that there is a loss.
+	// NonInferior: it lies at or above −margin. It may be known that there is a loss.
 	NonInferior Verdict = "non_inferior"
-	// Worse: the candidate loses, and the loss is not known to be within the margin.
+	// Worse: it lies below 0, and not within the margin.
 	Worse Verdict = "worse"
 	// Inconclusive: none of these is known.
 	Inconclusive Verdict = "inconclusive"
@@ -25,6 +25,10 @@ type Criterion struct {
 	PassFail bool
 	// Margin is the loss that does not matter.
 	Margin Margin
+	// Range is the distance between the ends of the metric's scale: 1 for shares; 0 for a metric without ends.
+	Range float64
+	// Power is the probability with which Difference.Detectable would have been found; 0 means the constant Power.
+	Power float64
 	// Seed is the seed of the bootstrap. Resamples is how often it draws, at least 200 times; 0 means the constant Resamples.
 	Seed      uint64
 	Resamples int
@@ -39,35 +43,52 @@ type Criterion struct {
 // Two Means for Normally Distributed Data, Statistics in Medicine 18 (1999), for the linear form of a relative one.
 type Margin struct{ Absolute, Relative float64 }
 
-// significance is the two-sided level of every verdict. Half of it is the one-sided level of non-inferiority.
+// significance is the two-sided level of every verdict.
 const significance = 1 - Confidence
 
-// DecideTogether decides several differences, one for each metric, that are looked at together. Without it, among four metrics of the same
-// candidate, one seems better or worse by chance in a fifth of all evaluations; with it, in a twentieth. It corrects the p-values of
-// differences and those of non-inferiority separately by Holm's procedure, and Detectable by its first step. Intervals remain those of
-// each metric alone.
-func DecideTogether(metrics []Difference) {
-	difference, inferior := make([]float64, len(metrics)), make([]float64, len(metrics))
+// Decide returns the verdict over several metrics of the same candidate, one difference each, and sets their AdjustedP. It is Worse when any
+// is: harm is not corrected for their number, since all must pass, and a correction would only hide losses. It is Better when all are Better or
+// NonInferior and one is better with a corrected p-value below 5 %; NonInferior when all are; else Inconclusive. What does not vary leaves
+// the correction, which is Holm's. Without metrics it is Inconclusive.
+//
+// Source: R. L. Berger, Multiparameter Hypothesis Testing and Acceptance Sampling, Technometrics 24 (1982), for the intersection–union test.
+func Decide(metrics []Difference) Verdict {
+	var varying []int
+	var ps []float64
 	for i := range metrics {
-		difference[i], inferior[i] = metrics[i].P, metrics[i].PInferior
+		metrics[i].AdjustedP = 1
+		if metrics[i].Varies {
+			varying, ps = append(varying, i), append(ps, metrics[i].P)
+		}
 	}
-	difference, inferior = Holm(difference), Holm(inferior)
+	for k, p := range Holm(ps) {
+		metrics[varying[k]].AdjustedP = p
+	}
+	overall := NonInferior
+	if len(metrics) == 0 {
+		overall = Inconclusive
+	}
 	for i := range metrics {
-		m := &metrics[i]
-		m.AdjustedP, m.AdjustedPInferior = difference[i], inferior[i]
-		m.Verdict = m.verdict()
-		m.Detectable = m.detectable(significance / float64(len(metrics)))
+		switch m := &metrics[i]; {
+		case m.Verdict == Worse:
+			return Worse
+		case m.Verdict == Inconclusive:
+			overall = Inconclusive
+		case m.Verdict == Better && m.AdjustedP < significance && overall != Inconclusive:
+			overall = Better
+		}
 	}
+	return overall
 }
 
-func (d *Difference) verdict() Verdict {
-	differs := d.AdjustedP <= significance
+// verdictOf returns the verdict of a gain. kept is the lower end of the gain plus the relative margin, which is held against −margin.
+func (c *Criterion) verdictOf(gain [2]float64, kept float64) Verdict {
 	switch {
-	case differs && d.gain > 0:
+	case gain[0] > 0:
 		return Better
-	case d.AdjustedPInferior <= significance/2:
+	case kept >= -c.Margin.Absolute, c.Range > 0 && c.Margin.Absolute >= c.Range:
 		return NonInferior
-	case differs:
+	case gain[1] < 0:
 		return Worse
 	}
 	return Inconclusive

@@ -39,6 +39,7 @@ func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 		{"is_better_than_baseline", "::boolean", r.Better},
 		{"non_inferior", "::boolean", r.NonInferior},
 		{column: "verdict", value: orNull(r.Verdict)},
+		{column: "outcome", value: orNull(r.Outcome)},
 		{column: "intervals", value: orNull(r.intervals)},
 		{column: "settings", value: orNull(r.settings)},
 	}
@@ -65,7 +66,7 @@ func (t postgresReplayRuns) runs(ctx context.Context, id string, limit int) ([]r
 			completion_match_score::float8, turn_count_ratio::float8, state_progression_match::float8, avg_latency_ms::float8,
 			completion_time_seconds::float8, data_collection_accuracy::float8, support_coverage::float8,
 			coalesce(sessions, 0)::bigint, coalesce(pairs_dropped, 0)::bigint, is_better_than_baseline, non_inferior,
-			coalesce(verdict::text, ''), coalesce(intervals::text, ''), coalesce(settings::text, ''), started_at, seen_at, ended_at
+			coalesce(verdict::text, ''), coalesce(outcome::text, ''), coalesce(intervals::text, ''), coalesce(settings::text, ''), started_at, seen_at, ended_at
 		FROM exp.conversation_replay_results
 		WHERE evaluation_run_id IS NOT NULL AND ($1 = '' OR `+isKey("evaluation_run_id")+`)
 		ORDER BY started_at DESC NULLS LAST, evaluation_run_id::text COLLATE "C" LIMIT CASE WHEN $2::bigint > 0 THEN $2::bigint END`,
@@ -79,7 +80,7 @@ func scanPostgresRun(row pgx.CollectableRow) (r replay.Run, err error) {
 	var started, seen, ended *time.Time
 	err = row.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
 		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
-		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &intervals, &settings, &started, &seen, &ended)
+		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &started, &seen, &ended)
 	r.Intervals, r.Settings = jsonOrNil(intervals), jsonOrNil(settings)
 	for _, at := range []struct{ to, from *time.Time }{{&r.Started, started}, {&r.Seen, seen}, {&r.Ended, ended}} {
 		if at.from != nil {

@@ -26,7 +26,7 @@ type replayRunRow struct {
 
 func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 	r := replayRunRow{Run: run}
-	for _, text := range []*string{&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Gate, &r.Error, &r.Verdict} {
+	for _, text := range []*string{&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Gate, &r.Error, &r.Verdict, &r.Outcome} {
 		*text = plainText(*text)
 	}
 	r.Mode, r.Status = replay.Mode(plainText(string(r.Mode))), replay.Status(plainText(string(r.Status)))
@@ -42,6 +42,7 @@ func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 		{"gate", r.Gate},
 		{"status", string(r.Status)},
 		{"verdict", r.Verdict},
+		{"outcome", r.Outcome},
 	} {
 		check.name(column.name, column.value)
 	}

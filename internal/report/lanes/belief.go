@@ -17,6 +17,9 @@ const (
 // beliefSentence says how far the figures may be believed: how many turns are supported, and whether what was found is found on them too.
 // It is empty where there is nothing to say.
 func beliefSentence(r *replay.Report) string {
+	if r.Belief != "" {
+		return strings.TrimSpace(text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r))
+	}
 	c := r.Run.SupportCoverage
 	if c == nil || !finite(*c) || r.Run.Status == replay.Failed || r.Run.Sessions == 0 {
 		return ""

@@ -22,8 +22,7 @@ const (
 // out, and the sessions that differ most, as many as a comment holds.
 func Markdown(w io.Writer, r *replay.Report) error {
 	b := &strings.Builder{}
-	verdict := verdictOf(r)
-	fmt.Fprintf(b, "## %s %s\n\n", verdict.emoji(), headline(r))
+	fmt.Fprintf(b, "## %s %s\n\n", emojiOf(r), text.Markdown(headline(r)))
 	if detail := detail(r); detail != "" {
 		fmt.Fprintf(b, "**Found:** %s\n\n", text.Markdown(detail))
 	}

@@ -88,9 +88,9 @@ type stepBar struct {
 }
 
 func topOf(r *replay.Report) top {
-	verdict, groups := verdictOf(r), groupsOf(r)
+	groups := groupsOf(r)
 	t := top{
-		Run: r.Run, Headline: headline(r), Detail: detail(r), Belief: beliefSentence(r), Sign: verdict.sign(),
+		Run: r.Run, Headline: headline(r), Detail: detail(r), Belief: beliefSentence(r), Sign: signOfRun(r),
 		Candidate: variantWords(&r.Candidate), Match: matchOf(r), Facts: factsOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
 		Meanings: verdictMeanings(groups.first), Figures: figuresOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r),
 	}

@@ -48,6 +48,11 @@ func verdictMeanings(metrics []*replay.MetricReport) []string {
 // headline says how the run came out.
 func headline(r *replay.Report) string {
 	s := ""
+	switch v := verdictOf(r); {
+	case v == failed || v == empty || r.Gate == nil:
+	default:
+		return text.OneLine(r.Gate.Headline, maxHeadline) + unfinished(r)
+	}
 	switch verdictOf(r) {
 	case failed:
 		return "The run failed: nothing can be said"
@@ -66,13 +71,21 @@ func headline(r *replay.Report) string {
 	default:
 		s = "Candidate and baseline are not told apart"
 	}
+	return s + unfinished(r)
+}
+
+// maxHeadline bounds the line of a gate.
+const maxHeadline = 2_000
+
+// unfinished says that a run has not come to its end.
+func unfinished(r *replay.Report) string {
 	switch r.Run.Status {
 	case replay.Partially:
-		s += ", but the run was broken off"
+		return ", but the run was broken off"
 	case replay.Running:
-		s += " so far"
+		return " so far"
 	}
-	return s
+	return ""
 }
 
 // sentences say how the run came out, and in what. What is known comes first, also where that is not enough for a verdict.
@@ -81,6 +94,8 @@ func sentences(r *replay.Report) string {
 	switch {
 	case detail == "":
 		return headline(r) + "."
+	case r.Gate != nil:
+		return detail // the headline stands above it
 	case verdictOf(r) == undecided && len(metricsByVerdict(r)[undecided]) < comparedMetrics(r):
 		return detail + " Overall, " + strings.ToLower(headline(r)[:1]) + headline(r)[1:] + "."
 	}
@@ -144,8 +159,14 @@ func foundSentence(r *replay.Report) string {
 		known = "It is " + known // the headline has said of what
 	}
 	open := ""
+	if list := names[verdict(replay.VerdictNotJudgeable)]; len(list) > 0 {
+		open = listed(list) + " cannot be judged from this log"
+	}
 	if list := names[undecided]; len(list) > 0 {
-		open = listed(list) + plural(len(list), " is", " are") + " left open"
+		if open != "" {
+			open += ", "
+		}
+		open += listed(list) + plural(len(list), " is", " are") + " left open"
 	}
 	switch {
 	case known == "" && open == "":
@@ -186,7 +207,7 @@ func plural(n int, one, several string) string {
 func gateSentence(r *replay.Report) string {
 	var parts []string
 	spec := r.Run.Gate == replay.GateSpec
-	if r.Passed != nil && !(spec && r.Spec != nil) {
+	if r.Gate == nil && r.Passed != nil && !(spec && r.Spec != nil) {
 		said := fmt.Sprintf("The %s gate is %s", text.OneLine(r.Run.Gate, 20), passedWord(*r.Passed))
 		if r.Run.Gate == replay.GatePaired {
 			said += "; it compares the lanes session by session"

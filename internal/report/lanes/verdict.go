@@ -51,6 +51,32 @@ func verdictOf(r *replay.Report) verdict {
 	return undecided
 }
 
+// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one.
+func signOfRun(r *replay.Report) result.Verdict {
+	v := verdictOf(r)
+	if r.Gate == nil || v == failed || v == empty {
+		return v.sign()
+	}
+	switch r.Gate.Outcome {
+	case replay.Passed:
+		return result.Pass
+	case replay.NotPassed:
+		return result.Fail
+	}
+	return result.Skip
+}
+
+// emojiOf is the sign in Markdown: a warning where the gate has not come to a decision.
+func emojiOf(r *replay.Report) string {
+	switch s := signOfRun(r); {
+	case s != result.Skip:
+		return page.Emoji(s)
+	case r.Gate != nil:
+		return "⚠️"
+	}
+	return "➖"
+}
+
 // sign is the verdict as that of a test, for what marks both: an icon, a colour.
 func (v verdict) sign() result.Verdict {
 	switch v {
@@ -62,14 +88,6 @@ func (v verdict) sign() result.Verdict {
 		return result.Error
 	}
 	return result.Skip
-}
-
-// emoji is the verdict's sign in Markdown.
-func (v verdict) emoji() string {
-	if s := v.sign(); s != result.Skip {
-		return page.Emoji(s)
-	}
-	return "➖"
 }
 
 // metricOf returns the report of a metric, nil when there is none.

@@ -30,6 +30,8 @@ func verdictPhrase(name string) string {
 		return "non-inferior"
 	case undecided:
 		return "left open"
+	case verdict(replay.VerdictNotJudgeable):
+		return "cannot be judged"
 	}
 	return text.OneLine(name, 20)
 }

@@ -48,7 +48,7 @@ func sampleReplay(id string) replay.Run {
 		ID: id, VariantID: "v2", BaselineID: "v1", FlowID: "hotel_book", DatasetVersion: "hotel_book_2025-01-01_2025-01-31", Mode: "recorded", Gate: "paired",
 		Status: replay.Done, Error: "none really", CompletionMatch: new(0.875), TurnCountRatio: new(1.0 / 3), StateProgression: new(0.0),
 		AvgLatencyMS: new(123.456), CompletionSeconds: new(1e-9), DataAccuracy: new(1.0), SupportCoverage: new(0.1), Sessions: 23_845, PairsDropped: 3,
-		Better: new(true), NonInferior: new(false), Verdict: "better", Intervals: json.RawMessage(`{"completion_match":{"low":0.8,"high":null}}`),
+		Better: new(true), NonInferior: new(false), Verdict: "better", Outcome: "passed", Intervals: json.RawMessage(`{"completion_match":{"low":0.8,"high":null}}`),
 		Settings: json.RawMessage(`{"seed":42}`), Started: eventTime, Seen: eventTime.Add(time.Minute), Ended: eventTime.Add(time.Hour),
 	}
 }

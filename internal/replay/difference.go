@@ -1,0 +1,147 @@
+package replay
+
+import (
+	"fmt"
+
+	"rehearse/internal/stats"
+)
+
+// fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have would take seconds.
+const fewResamples = 1_000
+
+// criterion is how a metric is compared.
+func (m *metric) criterion(power float64) stats.Criterion {
+	c := stats.Criterion{
+		LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Range: m.span(), Power: power, Seed: Seed,
+	}
+	if m.role == shown {
+		c.Resamples = fewResamples
+	}
+	return c
+}
+
+// compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
+func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
+	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions)}
+	var at []int
+	for i := range metrics {
+		m := &metrics[i]
+		if m.onSupport != nil {
+			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i], candidate.onSupport[i])
+		}
+		d := t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i]).Compare(m.criterion(rules.MinPower))
+		if d.N == 0 {
+			continue
+		}
+		c := compared{m, d, m.margin.Absolute + m.margin.Relative*d.Baseline}
+		reports[i].Difference = c.report()
+		switch m.role {
+		case decides:
+			f.metrics, at = append(f.metrics, c), append(at, i)
+		case guards:
+			f.guards = append(f.guards, c)
+		}
+		if m.name == CompletionMatch {
+			reports[i].Difference.WorstCase = t.worstCase(d)
+		}
+	}
+	f.together = decide(f.metrics)
+	for i := range f.metrics {
+		reports[at[i]].Difference.AdjustedP = f.metrics[i].AdjustedP
+	}
+	return f
+}
+
+// decide returns the verdict over the metrics that decide, and corrects their p-values.
+func decide(metrics []compared) stats.Verdict {
+	differences := make([]stats.Difference, len(metrics))
+	for i := range metrics {
+		differences[i] = metrics[i].Difference
+	}
+	verdict := stats.Decide(differences)
+	for i := range metrics {
+		metrics[i].Difference = differences[i]
+	}
+	return verdict
+}
+
+// lostPairs are the lost pairs with their share of all.
+func (t *Tally) lostPairs() Lost {
+	l := t.losses
+	if all := len(t.lost) + len(t.sessions); all > 0 {
+		l.Share = float64(len(t.lost)) / float64(all)
+	}
+	return l
+}
+
+// worstCase is the difference of completion match if the baseline had won each lost pair of which it is known how the session ended, and the
+// candidate had lost it.
+func (t *Tally) worstCase(d stats.Difference) *float64 {
+	lost := 0
+	for i := range t.lost {
+		if t.lost[i].outcome != EndUnknown {
+			lost++
+		}
+	}
+	return new((float64(d.N)*d.Mean - float64(lost)) / float64(d.N+lost))
+}
+
+// differenceOnSupport compares the lanes on the turns that they have in common; nil where there are none.
+func (t *Tally) differenceOnSupport(m *metric, rules *Rules, baseline, candidate []float64) *DifferenceReport {
+	plain := *m
+	plain.role, plain.everyPair = shown, false
+	d := t.pairs(&plain, rules.Cluster, baseline, candidate).Compare(plain.criterion(rules.MinPower))
+	if d.N == 0 {
+		return nil
+	}
+	c := compared{&plain, d, 0}
+	return c.report()
+}
+
+// report says a difference. Metrics that decide nothing have no verdict: among so many of them some would seem to differ by chance.
+func (c *compared) report() *DifferenceReport {
+	d := &c.Difference
+	r := &DifferenceReport{
+		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed, Varies: d.Varies, P: d.P, AdjustedP: d.P,
+		Detectable: finite(d.Detectable), Method: d.Method, Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect,
+	}
+	if c.role != shown {
+		r.Verdict, r.Margin, r.MarginSize = string(d.Verdict), c.marginWords(), &c.marginSize
+	}
+	return r
+}
+
+// supportOf is the mean support coverage of each lane, nil where it is not known.
+func (t *Tally) supportOf() map[string]*float64 {
+	support := map[string]*float64{}
+	for _, lane := range []string{Baseline, Candidate} {
+		if l := t.lanes[lane]; l != nil {
+			support[lane] = meanOf(l.whole[columnOf(SupportCoverage)])
+		}
+	}
+	return support
+}
+
+// specGate is S4's gate as the one that decides.
+func specGate(c *Comparison, paired Gate) Gate {
+	g := paired
+	g.Name, g.Outcome, g.Reasons = GateSpec, Passed, []Reason{}
+	held := 0
+	for _, good := range c.Tests {
+		if good {
+			held++
+		}
+	}
+	said := fmt.Sprintf("%d of %d rules hold (70 %% are needed)", held, len(c.Tests))
+	begin := "Passed: "
+	if !c.Hard {
+		said += ", completion match does not reach 80 %"
+	}
+	if !c.Passed || !c.Hard {
+		g.Outcome, begin = NotPassed, "Not passed: "
+		g.Reasons = []Reason{{Code: "spec", Text: said}}
+	}
+	g.Headline, g.ExitCode = begin+said, g.Outcome.ExitCode()
+	return g
+}

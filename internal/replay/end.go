@@ -1,0 +1,70 @@
+package replay
+
+import (
+	"strings"
+	"unicode"
+
+	"rehearse/internal/text"
+)
+
+// measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and whether each message
+// got an answer.
+func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
+	onPath := l.Completed && supportedTurns(l) == len(l.Turns)
+	m.CompletedOnPath, m.CompletedOffPath = new(oneIf(onPath)), new(oneIf(l.Completed && !onPath))
+	m.Answered = l.answered(len(observed.Turns))
+	switch mode {
+	case Forced:
+		m.EndedEarly, m.NeverSaid = nil, nil
+	case Simulated:
+		unsaid := Scene{Observed: observed.Turns, Turns: l.Turns}.unsaid()
+		m.NeverSaid = nil
+		if n := len(observed.Turns); n > 0 {
+			m.NeverSaid = new(float64(len(unsaid)) / float64(n))
+		}
+		m.EndedEarly = new(oneIf(l.Completed && l.leavesUngiven(s.Data, len(unsaid) > 0)))
+	}
+}
+
+// leavesUngiven reports whether the user has not given all of the session's data. Of a session without data it is whether messages are left.
+func (l *Lane) leavesUngiven(data map[string]any, messagesLeft bool) bool {
+	if len(data) == 0 {
+		return messagesLeft
+	}
+	var said strings.Builder
+	for i := range l.Turns {
+		said.WriteString(" " + normalValue(l.Turns[i].User))
+	}
+	for _, value := range data {
+		if !strings.Contains(said.String(), normalValue(value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered is 1 when the lane has answered each message, else 0; nil where there was none to answer. A lane that failed has not, and neither
+// has one that had nothing to say while the log has messages.
+func (l *Lane) answered(logged int) *float64 {
+	switch {
+	case l.Error != "":
+		return new(0.0)
+	case len(l.Turns) == 0 && logged == 0:
+		return nil
+	case len(l.Turns) == 0:
+		return new(0.0)
+	}
+	for i := range l.Turns {
+		if t := &l.Turns[i]; t.ToolCalls == 0 && blank(t.Bot) {
+			return new(0.0)
+		}
+	}
+	return new(1.0)
+}
+
+// blank reports whether nothing of a reply can be seen.
+func blank(reply string) bool {
+	return strings.IndexFunc(reply, func(r rune) bool {
+		return !unicode.IsSpace(r) && !text.Dangerous(r) && !unicode.Is(unicode.Join_Control, r)
+	}) < 0
+}

@@ -1,0 +1,143 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"rehearse/internal/stats"
+	"rehearse/internal/text"
+)
+
+// worse lists the metrics and guards that are worse.
+func (f *findings) worse() []Reason {
+	var reasons []Reason
+	for _, list := range [][]compared{f.metrics, f.guards} {
+		for i := range list {
+			if c := &list[i]; c.Verdict == stats.Worse {
+				reasons = append(reasons, Reason{"worse", c.name, fmt.Sprintf("%s is worse: %s", c.name, c.loss())})
+			}
+		}
+	}
+	return reasons
+}
+
+// loss says by how much a metric differs, with its interval.
+func (c *compared) loss() string {
+	way := "lower"
+	if c.Mean > 0 {
+		way = "higher"
+	}
+	low, high := math.Abs(c.Interval[0]), math.Abs(c.Interval[1])
+	return fmt.Sprintf("%s %s, 95 %% interval %s to %s", c.amount(math.Abs(c.Mean)), way, c.amount(min(low, high)), c.amount(max(low, high)))
+}
+
+func (f *findings) lostPairs(rules *Rules) []Reason {
+	n := f.lost.pairs()
+	if n == 0 || f.lost.Share <= rules.MaxLost {
+		return nil
+	}
+	return []Reason{{"lost_pairs", "", fmt.Sprintf("%d of %s lost because a lane failed (%s); at most %.3g %% may be",
+		n, text.Plural(n+f.compared, "pair"), f.lost.words(), 100*rules.MaxLost)}}
+}
+
+func (l Lost) words() string {
+	var parts []string
+	for _, lane := range []struct {
+		n    int
+		name string
+	}{{l.Baseline, "baseline"}, {l.Candidate, "candidate"}, {l.Both, "both"}} {
+		if lane.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", lane.name, lane.n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unfit says why nothing good can be said from this log.
+func (f *findings) unfit(rules *Rules) []Reason {
+	var reasons []Reason
+	if f.mode == Recorded {
+		for _, lane := range []string{Baseline, Candidate} {
+			if c := f.support[lane]; c != nil && *c < rules.MinSupport {
+				reasons = append(reasons, Reason{"support", "", fmt.Sprintf(
+					"only %.1f %% of the logged messages answer what the %s had asked, and %.3g %% are needed", 100**c, lane, 100*rules.MinSupport)})
+			}
+		}
+	}
+	if f.mode == Simulated && f.fidelity != nil && !(f.fidelity.Overall >= rules.MinFidelity) {
+		reasons = append(reasons, Reason{"fidelity", "", fmt.Sprintf(
+			"the simulated user is like the real ones to %.2f only, and %.3g is needed", f.fidelity.Overall, rules.MinFidelity)})
+	}
+	return reasons
+}
+
+// blind lists the metrics in which a loss beyond the margin could have gone unnoticed, with both ways out.
+func (f *findings) blind(rules *Rules) []Reason {
+	if len(f.metrics) == 0 {
+		return []Reason{{"power", "", "no metric that decides applies to these sessions"}}
+	}
+	if rules.MinPower == 0 {
+		return nil
+	}
+	var reasons []Reason
+	for i := range f.metrics {
+		if c := &f.metrics[i]; !c.harmless() && !(c.Detectable <= c.marginSize) {
+			reasons = append(reasons, Reason{"power", c.name, c.waysOut()})
+		}
+	}
+	return reasons
+}
+
+// waysOut says what could have gone unnoticed, about how many sessions would decide it, and the smallest margin that this log can decide.
+func (c *compared) waysOut() string {
+	if math.IsInf(c.Detectable, 0) || math.IsNaN(c.Detectable) {
+		return fmt.Sprintf("%s: %s are too few to say anything", c.name, text.Plural(c.Clusters, "independent session"))
+	}
+	said := fmt.Sprintf("%s, and %s matters", c.unnoticedLoss(c.Detectable), c.marginPhrase())
+	out := fmt.Sprintf("take --margin %s=%s", c.name, c.asMargin(c.Detectable))
+	if n := c.sessionsFor(c.marginSize); n > c.N {
+		out = fmt.Sprintf("about %s sessions would decide it, or %s", text.Count(n), out)
+	}
+	return said + "; " + out
+}
+
+func (c *compared) unnoticedLoss(loss float64) string {
+	return fmt.Sprintf("a loss of up to %s of %s could have gone unnoticed", c.amount(loss), plainName(c.name))
+}
+
+func (c *compared) marginPhrase() string {
+	if c.marginSize == 0 {
+		return "any loss"
+	}
+	return "more than " + c.amount(c.marginSize)
+}
+
+// sessionsFor is about how many sessions would find a loss of a size, 0 when that is not known.
+func (c *compared) sessionsFor(loss float64) int {
+	if loss <= 0 || c.Clusters == 0 {
+		return 0
+	}
+	clusters := float64(c.UnitsFor(loss))
+	if !c.Varies && c.span() > 0 {
+		clusters = math.Ceil(3 * c.span() / loss)
+	}
+	return int(math.Ceil(clusters * float64(c.N) / float64(c.Clusters)))
+}
+
+// notShown lists what the requirement asks for and is not shown.
+func (f *findings) notShown(rules *Rules, verdict stats.Verdict) []Reason {
+	if rules.Require == NotWorse {
+		return nil
+	}
+	var reasons []Reason
+	for i := range f.metrics {
+		if c := &f.metrics[i]; !c.harmless() {
+			reasons = append(reasons, Reason{"not_shown", c.name, fmt.Sprintf("%s is not shown to be non-inferior, as --require %s asks", c.name, rules.Require)})
+		}
+	}
+	if len(reasons) == 0 && rules.Require == Better && verdict != stats.Better {
+		reasons = append(reasons, Reason{"not_shown", "", "the candidate is not shown to be better, as --require better asks"})
+	}
+	return reasons
+}

@@ -1,0 +1,368 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/source"
+	"rehearse/internal/stats"
+)
+
+// figures are those of a lane that ends as the log did, on its path, and answers all.
+func figures() *replay.Metrics {
+	return &replay.Metrics{
+		CompletionMatch: new(1.0), TurnCountRatio: new(1.0), StateProgression: new(1.0), AvgLatencyMS: new(100.0),
+		Completed: new(1.0), EndedEarly: new(0.0), NeverSaid: new(0.0), Answered: new(1.0), SupportCoverage: new(1.0),
+	}
+}
+
+// lane is a lane of one turn.
+func lane(name string, m *replay.Metrics) replay.Lane {
+	return replay.Lane{Name: name, Completed: true, Turns: []replay.LaneTurn{{Number: 1, User: "hi", Bot: "hello", Supported: true}}, Metrics: m}
+}
+
+// gateRun is n sessions, whose lanes change makes different.
+type gateRun struct {
+	n      int
+	change func(i int, p *replay.Pair, baseline, candidate *replay.Metrics)
+	rules  func(*replay.Rules)
+	mode   replay.Mode
+	gate   string
+}
+
+func (g gateRun) report(t *testing.T) *replay.Report {
+	t.Helper()
+	var tally replay.Tally
+	for i := range g.n {
+		was, is := figures(), figures()
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%05d", i), FlowID: "f", Outcome: replay.EndCompleted, Mode: g.mode, Lanes: []replay.Lane{
+			lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
+		}}
+		if g.change != nil {
+			g.change(i, p, was, is)
+		}
+		tally.Add(p)
+	}
+	rules := replay.DefaultRules()
+	if g.rules != nil {
+		g.rules(&rules)
+	}
+	gate := g.gate
+	if gate == "" {
+		gate = replay.GatePaired
+	}
+	if g.mode == "" {
+		g.mode = replay.Recorded
+	}
+	r, err := tally.Report(replay.Report{Run: replay.Run{Gate: gate, Mode: g.mode}}, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// fail makes a lane fail, which loses the pair.
+func fail(p *replay.Pair, names ...string) {
+	for _, name := range names {
+		l := p.Lane(name)
+		l.Error, l.Metrics, p.Dropped = "it crashed", nil, name+": it crashed"
+	}
+}
+
+// change is a candidate that differs in one metric.
+func change(f func(i int, is *replay.Metrics)) func(int, *replay.Pair, *replay.Metrics, *replay.Metrics) {
+	return func(i int, _ *replay.Pair, _, is *replay.Metrics) { f(i, is) }
+}
+
+func TestGate(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		run     gateRun
+		outcome replay.Decision
+		verdict stats.Verdict
+		reasons string // code:metric, …
+		words   []string
+	}{
+		{"identical lanes of many", gateRun{n: 875}, replay.Passed, stats.NonInferior, "", []string{"Passed: ", "a loss of up to 0.3 points of completion match could have gone unnoticed"}},
+		{
+			"identical lanes of few", gateRun{n: 50}, replay.CannotSay, stats.Inconclusive, "power:completion_match power:state_progression_match",
+			[]string{"Cannot say: ", "a loss of up to 6.0 points of completion match", "about 60 sessions would decide it", "--margin completion_match=6pp"},
+		},
+		{
+			"few, with a margin that they can decide", gateRun{n: 50, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.CompletionMatch: {Absolute: 0.06}, replay.StateProgression: {Absolute: 0.06}}
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{"few, and power does not matter", gateRun{n: 50, rules: func(r *replay.Rules) { r.MinPower = 0 }}, replay.Passed, stats.Inconclusive, "", []string{"no metric is worse"}},
+		{
+			"five sessions of a bot that hangs up", gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
+			replay.CannotSay, stats.Inconclusive, "", []string{"Cannot say: "},
+		},
+		{
+			"a loss beyond the margin", gateRun{n: 300, change: change(func(i int, is *replay.Metrics) {
+				if i%4 == 0 {
+					is.CompletionMatch = new(0.0)
+				}
+			})}, replay.NotPassed, stats.Worse, "worse:completion_match", []string{"Not passed: completion_match is worse: 25.0 points lower"},
+		},
+		{
+			"a gain", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, _ *replay.Metrics) {
+				if i%4 == 0 {
+					was.CompletionMatch = new(0.0)
+				}
+			}}, replay.Passed, stats.Better, "", []string{"Passed: the candidate is better in completion_match"},
+		},
+		{
+			"a gain of one that ends early", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				if i%4 == 0 {
+					was.CompletionMatch = new(0.0)
+				}
+				is.EndedEarly, is.NeverSaid = new(1.0), new(0.75)
+			}}, replay.NotPassed, stats.Worse, "worse:ended_early worse:messages_never_said", nil,
+		},
+		{
+			"silence", gateRun{n: 100, change: change(func(_ int, is *replay.Metrics) { is.Answered = new(0.0) })},
+			replay.NotPassed, stats.Worse, "worse:answered", []string{"100.0 points lower"},
+		},
+		{
+			"crashes in three of four, and luck in the rest", gateRun{n: 400, change: func(i int, p *replay.Pair, was, _ *replay.Metrics) {
+				was.CompletionMatch = new(float64(i % 2))
+				if i%4 != 0 {
+					fail(p, replay.Candidate)
+				}
+			}}, replay.NotPassed, stats.Worse, "worse:answered lost_pairs:", []string{"300 of 400 pairs lost", "candidate 300"},
+		},
+		{
+			"a baseline that crashes", gateRun{n: 400, change: func(i int, p *replay.Pair, _, _ *replay.Metrics) {
+				if i%20 == 0 {
+					fail(p, replay.Baseline)
+				}
+			}}, replay.NotPassed, stats.NonInferior, "lost_pairs:", []string{"20 of 400 pairs lost", "baseline 20"},
+		},
+		{
+			"few crashes", gateRun{n: 400, change: func(i int, p *replay.Pair, _, _ *replay.Metrics) {
+				if i%100 == 0 {
+					fail(p, replay.Baseline, replay.Candidate)
+				}
+			}}, replay.Passed, stats.NonInferior, "", []string{"4 of 400 pairs lost"},
+		},
+		{
+			"little support", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.CompletionMatch, is.SupportCoverage = new(0.0), new(0.4)
+			}}, replay.NotJudgeable, replay.VerdictNotJudgeable, "support:", []string{"Cannot be judged from this log: ", "--mode forced", "could have gone unnoticed"},
+		},
+		{
+			"little support in forced mode", gateRun{n: 400, mode: replay.Forced, change: change(func(_ int, is *replay.Metrics) { is.SupportCoverage = new(0.4) })},
+			replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"little support, and harm", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) {
+				is.SupportCoverage, is.CompletionMatch = new(0.4), new(0.0)
+			})}, replay.NotPassed, stats.Worse, "worse:completion_match", nil,
+		},
+		{
+			"nothing applies", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				for _, m := range []*replay.Metrics{was, is} {
+					m.CompletionMatch, m.TurnCountRatio, m.StateProgression, m.AvgLatencyMS = nil, nil, nil, nil
+				}
+			}}, replay.CannotSay, stats.Inconclusive, "power:", []string{"no metric that decides applies"},
+		},
+		{
+			"better is asked for", gateRun{n: 400, rules: func(r *replay.Rules) { r.Require = replay.Better }},
+			replay.NotPassed, stats.NonInferior, "not_shown:", []string{"--require better"},
+		},
+		{
+			"shorter talks in simulated mode", gateRun{n: 400, mode: replay.Simulated, change: change(func(_ int, is *replay.Metrics) { is.NeverSaid = new(0.5) })},
+			replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"shorter talks that are let through", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) {
+				is.EndedEarly, is.NeverSaid = new(1.0), new(0.5)
+			}), rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.EndedEarly: {Absolute: 1}, replay.NeverSaid: {Absolute: 1}}
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"another metric decides", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.DataAccuracy, is.DataAccuracy = new(1.0), new(float64(i%2))
+			}, rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {}} }},
+			replay.NotPassed, stats.Worse, "worse:data_collection_accuracy", nil,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := tc.run.report(t)
+			g := r.Gate
+			if g.Outcome != tc.outcome || g.Verdict != tc.verdict || g.ExitCode != tc.outcome.ExitCode() {
+				t.Errorf("%s (%s, exit %d): %s", g.Outcome, g.Verdict, g.ExitCode, g.Headline)
+			}
+			var codes []string
+			for _, reason := range g.Reasons {
+				codes = append(codes, reason.Code+":"+reason.Metric)
+			}
+			if got := strings.Join(codes, " "); tc.reasons != "" && got != tc.reasons {
+				t.Errorf("reasons %q, want %q", got, tc.reasons)
+			}
+			for _, words := range tc.words {
+				if !strings.Contains(g.Headline, words) {
+					t.Errorf("%q lacks %q", g.Headline, words)
+				}
+			}
+			agree(t, r)
+		})
+	}
+}
+
+// agree checks that everything that says how a run came out says the same.
+func agree(t *testing.T, r *replay.Report) {
+	t.Helper()
+	g := r.Gate
+	begin := map[replay.Decision]string{
+		replay.Passed: "Passed: ", replay.NotPassed: "Not passed: ", replay.CannotSay: "Cannot say: ", replay.NotJudgeable: "Cannot be judged from this log: ",
+	}[g.Outcome]
+	if !strings.HasPrefix(g.Headline, begin) || strings.Contains(g.Headline, "\n") {
+		t.Errorf("%s begins with another outcome than %s", g.Headline, g.Outcome)
+	}
+	for _, reason := range g.Reasons {
+		if !strings.Contains(g.Headline, reason.Text) {
+			t.Errorf("the headline leaves out %q", reason.Text)
+		}
+	}
+	if *r.Passed != (g.Outcome == replay.Passed) || r.Run.Outcome != string(g.Outcome) || r.Run.Verdict != string(g.Verdict) || *r.Run.Better != (g.Verdict == stats.Better) {
+		t.Errorf("passed %v, row %s, %s, better %v beside %s, %s", *r.Passed, r.Run.Outcome, r.Run.Verdict, *r.Run.Better, g.Outcome, g.Verdict)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Verdict == replay.VerdictNotJudgeable && (strings.Contains(string(text), `"verdict":"better"`) || strings.Contains(string(text), `"verdict":"non_inferior"`)) {
+		t.Error("a report that cannot be judged says better or non_inferior")
+	}
+	for _, slice := range []string{"flow", "length", "unit", "day"} {
+		n := 0
+		for i := range r.Slices {
+			if r.Slices[i].By == slice {
+				n += r.Slices[i].Sessions
+			}
+		}
+		if n != r.Run.Sessions {
+			t.Errorf("slices by %s have %d sessions of %d", slice, n, r.Run.Sessions)
+		}
+	}
+}
+
+// The spec gate decides by itself: 70 % of the rules, and 80 % completion match.
+func TestSpecGateAlone(t *testing.T) {
+	low := func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+		was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.5)
+	}
+	for name, tc := range map[string]struct {
+		run  gateRun
+		want replay.Decision
+	}{
+		"few sessions":         {gateRun{n: 5, gate: replay.GateSpec}, replay.Passed},
+		"low completion match": {gateRun{n: 100, gate: replay.GateSpec, change: low}, replay.NotPassed},
+	} {
+		r := tc.run.report(t)
+		if r.Gate.Name != replay.GateSpec || r.Gate.Outcome != tc.want {
+			t.Errorf("%s: %+v", name, r.Gate)
+		}
+		agree(t, r)
+	}
+}
+
+// Sessions of one user are one cluster; a log without users cannot be clustered by them.
+func TestClustersOfUsers(t *testing.T) {
+	run := gateRun{n: 200, change: func(i int, p *replay.Pair, _, is *replay.Metrics) {
+		p.UnitID = fmt.Sprintf("u%d", i/20)
+		if i/20%3 == 0 {
+			is.CompletionMatch = new(0.0)
+		}
+	}}
+	r := run.report(t)
+	want := replay.Clusters{By: replay.ByUnit, Units: 10, Sessions: 200, Largest: 20}
+	d := r.Metrics[0].Difference
+	if r.Clusters != want || d.Clusters != 10 || d.ICC == nil || *d.ICC < 0.9 || d.DesignEffect < 10 {
+		t.Errorf("clusters %+v, difference %+v", r.Clusters, d)
+	}
+	run.rules = func(rules *replay.Rules) { rules.Cluster = replay.BySession }
+	alone := run.report(t)
+	if d := alone.Metrics[0].Difference; alone.Clusters.By != replay.BySession || d.Clusters != 200 || d.ICC != nil {
+		t.Errorf("by session: %+v, %+v", alone.Clusters, d)
+	}
+	var tally replay.Tally
+	tally.Add(&replay.Pair{SessionID: "s", Lanes: []replay.Lane{lane(replay.Observed, nil), lane(replay.Candidate, figures())}})
+	rules := replay.DefaultRules()
+	rules.Cluster = replay.ByUnit
+	if _, err := tally.Report(replay.Report{}, rules); !source.IsInvalid(err) {
+		t.Errorf("a log without users by unit: %v", err)
+	}
+}
+
+// Each list holds all of its sessions.
+func TestLists(t *testing.T) {
+	r := gateRun{n: 100, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
+		switch i {
+		case 0:
+			is.CompletionMatch, is.Completed = new(0.0), new(0.0)
+		case 1:
+			was.CompletionMatch, was.Completed = new(0.0), new(0.0)
+		case 2, 3:
+			p.Outcome = replay.EndDropped
+			was.Completed, is.CompletionMatch = new(0.0), new(0.0)
+			if i == 3 {
+				is.EndedEarly = new(1.0)
+			}
+		case 4:
+			p.Outcome, was.CompletionMatch, is.CompletionMatch = replay.EndUnknown, nil, nil
+		}
+	}}.report(t)
+	got, err := json.Marshal(map[string]any{"lists": r.Lists, "outcomes": r.Outcomes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"lists":{"regressed":["s00000","s00002","s00003"],"fixed":["s00001"],"lost":["s00000"],"rescued":["s00002"]},` +
+		`"outcomes":{"baseline":{"completed_completed":96,"completed_not":1,"dropped_completed":0,"dropped_not":2},` +
+		`"candidate":{"completed_completed":96,"completed_not":1,"dropped_completed":2,"dropped_not":0}}}`
+	if string(got) != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMargins(t *testing.T) {
+	for _, tc := range []struct {
+		text, want string // want is in the error; empty for none
+		margin     stats.Margin
+	}{
+		{"completion_match=12pp", "", stats.Margin{Absolute: 0.12}},
+		{"completion-match=0.12", "", stats.Margin{Absolute: 0.12}},
+		{"avg_latency_ms=10%", "", stats.Margin{Relative: 0.1}},
+		{"tokens=100", "", stats.Margin{Absolute: 100}},
+		{"ended_early=1", "", stats.Margin{Absolute: 1}},
+		{"completion_match=-5pp", "0 or more", stats.Margin{}},
+		{"completion_mach=5pp", "completion_match", stats.Margin{}},
+		{"avg_latency_ms=5pp", "no share", stats.Margin{}},
+		{"tokens", "not METRIC=VALUE", stats.Margin{}},
+		{"tokens=NaN", "write a number", stats.Margin{}},
+		{"tokens=inf", "write a number", stats.Margin{}},
+		{"tokens=", "write a number", stats.Margin{}},
+	} {
+		rules := replay.DefaultRules()
+		err := rules.SetMargins([]string{tc.text})
+		if tc.want != "" {
+			if !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(strings.ReplaceAll(tc.text, "-", "_"), "=")
+		if err != nil || rules.Margins[name] != tc.margin || rules.Check() != nil {
+			t.Errorf("%s: %+v, %v", tc.text, rules.Margins, err)
+		}
+	}
+	if rules := replay.DefaultRules(); rules.SetMargins([]string{"tokens=1", "tokens=2"}) == nil {
+		t.Error("a margin may be given twice")
+	}
+}

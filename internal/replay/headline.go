@@ -1,0 +1,91 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rehearse/internal/stats"
+)
+
+// headline is the line by which a run is known: the outcome, each reason, and what could have gone unseen.
+func (f *findings) headline(g *Gate) string {
+	parts := make([]string, 0, len(g.Reasons)+2)
+	for _, r := range g.Reasons {
+		parts = append(parts, r.Text)
+	}
+	begin := ""
+	switch g.Outcome {
+	case Passed:
+		begin, parts = "Passed", append(parts, f.found(g.Verdict))
+		if n := f.lost.pairs(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d pairs lost", n, n+f.compared))
+		}
+	case NotPassed:
+		begin = "Not passed"
+	case CannotSay:
+		begin = "Cannot say"
+	case NotJudgeable:
+		begin, parts = "Cannot be judged from this log", append(parts, f.otherModes())
+	}
+	if unseen := f.unseenWords(g); unseen != "" {
+		parts = append(parts, unseen)
+	}
+	return begin + ": " + strings.Join(parts, "; ")
+}
+
+func (f *findings) found(verdict stats.Verdict) string {
+	switch verdict {
+	case stats.Better:
+		var names []string
+		for i := range f.metrics {
+			if f.metrics[i].Verdict == stats.Better {
+				names = append(names, f.metrics[i].name)
+			}
+		}
+		return "the candidate is better in " + strings.Join(names, ", ")
+	case stats.NonInferior:
+		return "the candidate is no worse than the baseline, within the margins"
+	}
+	return "no metric is worse"
+}
+
+func (f *findings) otherModes() string {
+	if f.mode == Simulated {
+		return "replay it with --mode recorded or --mode forced, or with another --user"
+	}
+	return "replay it with --mode forced or --mode simulated"
+}
+
+// unseenWords says the loss of completion match, or else of the first metric that decides, which could have gone unnoticed. It is empty when
+// that metric is worse, and where a reason has said it.
+func (f *findings) unseenWords(g *Gate) string {
+	for i := range f.metrics {
+		c := &f.metrics[i]
+		if c.name != CompletionMatch && g.hasUnseen(CompletionMatch) {
+			continue
+		}
+		loss := g.Unseen[c.name].Loss
+		switch {
+		case c.Verdict == stats.Worse, g.gives("power", c.name):
+			return ""
+		case loss == nil:
+			return "no loss of " + plainName(c.name) + " would have been noticed"
+		}
+		return c.unnoticedLoss(*loss)
+	}
+	return ""
+}
+
+func (g *Gate) hasUnseen(metric string) bool {
+	_, has := g.Unseen[metric]
+	return has
+}
+
+// gives reports whether a reason of that code is about the metric.
+func (g *Gate) gives(code, metric string) bool {
+	return slices.ContainsFunc(g.Reasons, func(r Reason) bool { return r.Code == code && r.Metric == metric })
+}
+
+// plainName is a metric's name in a sentence.
+func plainName(metric string) string { return strings.ReplaceAll(metric, "_", " ") }

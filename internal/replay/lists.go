@@ -1,0 +1,84 @@
+package replay
+
+import "math"
+
+// Lists name the sessions that a reader will want to look at, by their ids.
+type Lists struct {
+	// Regressed ended as in the log in the baseline, and not in the candidate; Fixed is the reverse.
+	Regressed []string `json:"regressed"`
+	Fixed     []string `json:"fixed"`
+	// Lost were completed in the log, and not by the candidate. Rescued were dropped in the log, and the candidate completed them without
+	// ending early.
+	Lost    []string `json:"lost"`
+	Rescued []string `json:"rescued"`
+}
+
+// Ends counts how sessions ended in the log, and then in a lane. Sessions of which it is not known how they ended are not counted.
+type Ends struct {
+	CompletedCompleted int `json:"completed_completed"`
+	CompletedNot       int `json:"completed_not"`
+	DroppedCompleted   int `json:"dropped_completed"`
+	DroppedNot         int `json:"dropped_not"`
+}
+
+// lists makes the lists in the order of the sessions.
+func (t *Tally) lists() Lists {
+	l := Lists{Regressed: []string{}, Fixed: []string{}, Lost: []string{}, Rescued: []string{}}
+	is := t.figures(Candidate)
+	was := t.figures(Baseline)
+	for i := range t.sessions {
+		s := &t.sessions[i]
+		switch {
+		case was == nil: // the candidate is compared with the log alone
+		case was(CompletionMatch, i) > is(CompletionMatch, i):
+			l.Regressed = append(l.Regressed, s.id)
+		case was(CompletionMatch, i) < is(CompletionMatch, i):
+			l.Fixed = append(l.Fixed, s.id)
+		}
+		completed := is(CompletedShare, i)
+		switch {
+		case s.outcome == EndCompleted && completed < 1:
+			l.Lost = append(l.Lost, s.id)
+		case s.outcome == EndDropped && completed == 1 && !(is(EndedEarly, i) > 0):
+			l.Rescued = append(l.Rescued, s.id)
+		}
+	}
+	return l
+}
+
+// figures returns what looks up a metric of a lane in a session, NaN where it does not apply; nil when there is no such lane.
+func (t *Tally) figures(lane string) func(metric string, session int) float64 {
+	l := t.lanes[lane]
+	if l == nil {
+		return nil
+	}
+	return func(metric string, session int) float64 { return l.whole[columnOf(metric)][session] }
+}
+
+// outcomes counts the ends of each lane.
+func (t *Tally) outcomes() map[string]Ends {
+	all := map[string]Ends{}
+	for _, lane := range []string{Baseline, Candidate} {
+		of := t.figures(lane)
+		if of == nil {
+			continue
+		}
+		var e Ends
+		for i := range t.sessions {
+			completed := of(CompletedShare, i)
+			switch outcome := t.sessions[i].outcome; {
+			case math.IsNaN(completed):
+			case outcome == EndCompleted && completed == 1:
+				e.CompletedCompleted++
+			case outcome == EndCompleted:
+				e.CompletedNot++
+			case outcome == EndDropped && completed == 1:
+				e.DroppedCompleted++
+			case outcome == EndDropped:
+				e.DroppedNot++
+			}
+		}
+		all[lane] = e
+	}
+	return all
+}

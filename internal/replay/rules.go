@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rehearse/internal/source"
+	"rehearse/internal/stats"
+)
+
+// Rules are what the paired gate asks of a candidate (replay.md 5). DefaultRules returns those that hold when nothing else is said.
+type Rules struct {
+	Require Requirement
+	// MinSupport is the least mean support coverage of a lane in recorded mode, MinFidelity the least fidelity of a simulated user, MaxLost
+	// the largest share of lost pairs, and MinPower the probability with which a loss beyond the margin must have been found; 0 asks for none.
+	MinSupport, MinFidelity, MaxLost, MinPower float64
+	Cluster                                    Clustering
+	// Margins are those that differ from the table's, by the name of their metric.
+	Margins map[string]stats.Margin
+}
+
+// DefaultRules returns the rules of a run that names none.
+func DefaultRules() Rules {
+	return Rules{Require: NotWorse, MinSupport: 0.5, MinFidelity: 0.7, MaxLost: 0.02, MinPower: stats.Power, Cluster: ByAuto}
+}
+
+// Check returns wrong input as an error (source.IsInvalid).
+func (r *Rules) Check() error {
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{{"min_support", r.MinSupport}, {"min_fidelity", r.MinFidelity}, {"max_lost", r.MaxLost}, {"min_power", r.MinPower}} {
+		if !(share.value >= 0 && share.value <= 1) {
+			return source.Invalid("--%s %v is no share: use 0 to 1", share.name, share.value)
+		}
+	}
+	switch {
+	case !slices.Contains(Requirements, r.Require):
+		return source.Invalid("unknown --require %q: use not_worse, non_inferior or better", r.Require)
+	case !slices.Contains(Clusterings, r.Cluster):
+		return source.Invalid("unknown --cluster %q: use auto, session or unit", r.Cluster)
+	case r.MinPower == 1:
+		return source.Invalid("--min_power 1 asks for a certainty that no number of sessions gives: use less, such as 0.9")
+	}
+	for name, margin := range r.Margins {
+		if columnOf(name) < 0 {
+			return unknownMetric(name)
+		}
+		if !(margin.Absolute >= 0 && margin.Relative >= 0) || math.IsInf(margin.Absolute+margin.Relative, 0) {
+			return source.Invalid("--margin %s: a margin is 0 or more", name)
+		}
+	}
+	return nil
+}
+
+// SetMargins reads margins METRIC=VALUE. VALUE is a number in the metric's unit, points of a share such as 5pp, or a share of the baseline such
+// as 10%.
+func (r *Rules) SetMargins(margins []string) error {
+	for _, one := range margins {
+		name, value, ok := strings.Cut(one, "=")
+		if !ok {
+			return source.Invalid("--margin %q is not METRIC=VALUE, such as completion_match=5pp or avg_latency_ms=10%%", one)
+		}
+		name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
+		i := columnOf(name)
+		if i < 0 {
+			return unknownMetric(name)
+		}
+		if _, twice := r.Margins[name]; twice {
+			return source.Invalid("--margin %s is given twice: keep one", name)
+		}
+		margin, err := readMargin(&table[i], strings.TrimSpace(value))
+		if err != nil {
+			return err
+		}
+		if r.Margins == nil {
+			r.Margins = map[string]stats.Margin{}
+		}
+		r.Margins[name] = margin
+	}
+	return nil
+}
+
+func unknownMetric(name string) error {
+	names := make([]string, len(table))
+	for i := range table {
+		names[i] = table[i].name
+	}
+	return source.Invalid("--margin names the unknown metric %q: %s", name, source.Suggest(name, names))
+}
+
+func readMargin(m *metric, value string) (stats.Margin, error) {
+	number, scale, relative := value, 1.0, false
+	if cut, ok := strings.CutSuffix(value, "pp"); ok {
+		if m.unit != Share {
+			return stats.Margin{}, source.Invalid("--margin %s=%s: it is no share, so that it has no points; write a number of %s, or 10%%", m.name, value, m.unit)
+		}
+		number, scale = cut, 0.01
+	} else if cut, ok := strings.CutSuffix(value, "%"); ok {
+		number, scale, relative = cut, 0.01, true
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return stats.Margin{}, source.Invalid("--margin %s=%s: write a number, points such as 5pp, or a share of the baseline such as 10%%", m.name, value)
+	}
+	if x < 0 {
+		return stats.Margin{}, source.Invalid("--margin %s=%s: a margin is 0 or more", m.name, value)
+	}
+	if relative {
+		return stats.Margin{Relative: x * scale}, nil
+	}
+	return stats.Margin{Absolute: x * scale}, nil
+}
+
+// metrics returns the table as these rules have it: with their margins, by which any metric decides that was only shown. In simulated mode
+// the user says the rest in other words, so that an unsaid message is no loss there.
+func (r *Rules) metrics(mode Mode) []metric {
+	metrics := slices.Clone(table)
+	for i := range metrics {
+		m := &metrics[i]
+		if mode == Simulated && m.name == NeverSaid {
+			m.role = shown
+		}
+		if margin, set := r.Margins[m.name]; set {
+			m.margin = margin
+			if m.role == shown {
+				m.role = decides
+			}
+		}
+	}
+	return metrics
+}
+
+// marginWords says a margin to people: "10 % of the baseline".
+func (m *metric) marginWords() string {
+	var parts []string
+	if m.margin.Relative > 0 {
+		parts = append(parts, strconv.FormatFloat(100*m.margin.Relative, 'g', 4, 64)+" % of the baseline")
+	}
+	if m.margin.Absolute > 0 {
+		parts = append(parts, m.amount(m.margin.Absolute))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// amount says an amount of a metric to people: "3.1 points", "12 ms".
+func (m *metric) amount(x float64) string {
+	switch m.unit {
+	case Share:
+		return strconv.FormatFloat(100*x, 'f', 1, 64) + " points"
+	case Milliseconds, Seconds, USD, Tokens, Turns:
+		return strconv.FormatFloat(x, 'g', 3, 64) + " " + string(m.unit)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// asMargin writes an amount as a value of --margin, rounded up so that it is wide enough.
+func (m *metric) asMargin(x float64) string {
+	if m.unit == Share {
+		return strconv.FormatFloat(math.Ceil(1000*x-1e-9)/10, 'f', -1, 64) + "pp"
+	}
+	step := math.Pow(10, math.Floor(math.Log10(max(x, 1e-9)))-1)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/step-1e-9)*step, 'g', 2, 64), 64) // it was just written
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
