@@ -18,6 +18,7 @@ import (
 type scoreFlags struct {
 	replay.ScoreOptions
 	store, format, perSession string
+	rules                     gateFlags
 }
 
 func newReplayScore(env *Env) *cobra.Command {
@@ -29,7 +30,10 @@ func newReplayScore(env *Env) *cobra.Command {
 and variant, and whether the candidate passes against the baseline.
 
 REPLAYS is a file of JSON Lines, also packed as .gz, of {"session_id", "flow_id", "variant", "replay_completed", "results": [{"turn_number", "state",
-"latency_ms", "timestamp"}], "data_collected"}. A conversation counts only when every variant of its flow has played it.
+"latency_ms", "timestamp"}], "data_collected", "error", "repeat"}. A conversation counts only when every variant of its flow has played it. One with
+an error is a lost pair; of repeats the means count.
+
+Beside the means stands the paired comparison of "rehearse replay run", which prints and never decides here.
 
 The candidate passes when at least 70 % of the metrics that apply are good enough: completion match and state progression not below the baseline's,
 turn count ratio at most 1.1 times, latency at most 1.2 times. Its completion match has to reach 80 % besides.
@@ -50,6 +54,8 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 	flags.StringVar(&f.FlowID, "flow-id", "", "only this flow")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
 	flags.StringVar((*string)(&f.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	f.Rules = replay.DefaultRules()
+	f.rules.register(flags, &f.Rules)
 	flags.StringVar(&f.format, "format", "text", "text or json")
 	flags.StringVar(&f.perSession, "per-session", "", "also write a row per conversation and variant to this file")
 	underscored(c)
@@ -60,7 +66,7 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if err := textOrJSON(f.format); err != nil {
 		return err
 	}
-	if err := f.ScoreOptions.Check(); err != nil {
+	if err := errors.Join(f.Rules.SetMargins(f.rules.margins), f.ScoreOptions.Check()); err != nil {
 		return outcome(err)
 	}
 	played, err := replay.ReadPlayedFile(file)

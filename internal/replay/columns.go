@@ -100,14 +100,14 @@ func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 		sessions = slices.Concat(sessions, t.lost)
 	}
 	kept := stats.Clusters{}
-	n, passed, single := 0, 0.0, true
+	n, passed, counted := 0, 0.0, m.passFail // whether the figures can be counted: each 1 or 0, and one a cluster
 	seen := map[string]bool{}
 	for i, x := range column {
 		if math.IsNaN(x) {
 			continue
 		}
 		cluster := by.clusterOf(&sessions[i])
-		single = single && !seen[cluster]
+		counted = counted && !seen[cluster] && (x == 0 || x == 1)
 		seen[cluster] = true
 		kept.Add(cluster, x)
 		n++
@@ -119,7 +119,7 @@ func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 	mean := kept.Mean()
 	e := &Estimate{Value: passed / float64(n), N: n}
 	interval := mean.Interval
-	if m.passFail && single {
+	if counted {
 		interval = stats.Wilson(int(math.Round(passed)), n)
 	}
 	if m.unit == Share { // no share lies beyond

@@ -52,16 +52,17 @@ var MetricNames = []string{CompletionMatch, TurnCountDiff, TurnCountRatio, State
 // Means are the means of one variant, by metric.
 type Means map[string]*Mean
 
-// Add takes the metrics of one session.
-func (m Means) Add(s *Metrics) {
-	for name, value := range map[string]*float64{
-		CompletionMatch: s.CompletionMatch, TurnCountDiff: s.TurnCountDiff, TurnCountRatio: s.TurnCountRatio, StateProgression: s.StateProgression,
-		AvgLatency: s.AvgLatencyMS, CompletionSeconds: s.CompletionSeconds, DataAccuracy: s.DataAccuracy,
-	} {
+// Add takes the metrics of one session, once for each time that it was played: the mean over the times counts.
+func (m Means) Add(times ...*Metrics) {
+	for _, name := range MetricNames {
 		if m[name] == nil {
 			m[name] = &Mean{}
 		}
-		m[name].add(value)
+		row := make([]float64, len(times))
+		for i, s := range times {
+			row[i] = orNaN(table[columnOf(name)].of(s))
+		}
+		m[name].add(meanOf(row))
 	}
 }
 

@@ -43,6 +43,14 @@ func (l *Lane) leavesUngiven(data map[string]any, messagesLeft bool) bool {
 	return false
 }
 
+// hasAnswered is what was measured, or else what the turns say.
+func (l *Lane) hasAnswered(logged int) *float64 {
+	if l.Metrics != nil {
+		return l.Metrics.Answered
+	}
+	return l.answered(logged)
+}
+
 // answered is 1 when the lane has answered each message, else 0; nil where there was none to answer. A lane that failed has not, and neither
 // has one that had nothing to say while the log has messages.
 func (l *Lane) answered(logged int) *float64 {

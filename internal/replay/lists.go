@@ -35,16 +35,20 @@ func (t *Tally) lists() Lists {
 		case was(CompletionMatch, i) < is(CompletionMatch, i):
 			l.Fixed = append(l.Fixed, s.id)
 		}
-		completed := is(CompletedShare, i)
+		completed := mostly(is(CompletedShare, i))
 		switch {
-		case s.outcome == EndCompleted && completed < 1:
+		case math.IsNaN(is(CompletedShare, i)):
+		case s.outcome == EndCompleted && !completed:
 			l.Lost = append(l.Lost, s.id)
-		case s.outcome == EndDropped && completed == 1 && !(is(EndedEarly, i) > 0):
+		case s.outcome == EndDropped && completed && !mostly(is(EndedEarly, i)):
 			l.Rescued = append(l.Rescued, s.id)
 		}
 	}
 	return l
 }
+
+// mostly reports whether something happened in at least half of the times that a session was played.
+func mostly(share float64) bool { return share >= 0.5 }
 
 // figures returns what looks up a metric of a lane in a session, NaN where it does not apply; nil when there is no such lane.
 func (t *Tally) figures(lane string) func(metric string, session int) float64 {
@@ -65,14 +69,15 @@ func (t *Tally) outcomes() map[string]Ends {
 		}
 		var e Ends
 		for i := range t.sessions {
-			completed := of(CompletedShare, i)
+			share := of(CompletedShare, i)
+			completed := mostly(share)
 			switch outcome := t.sessions[i].outcome; {
-			case math.IsNaN(completed):
-			case outcome == EndCompleted && completed == 1:
+			case math.IsNaN(share):
+			case outcome == EndCompleted && completed:
 				e.CompletedCompleted++
 			case outcome == EndCompleted:
 				e.CompletedNot++
-			case outcome == EndDropped && completed == 1:
+			case outcome == EndDropped && completed:
 				e.DroppedCompleted++
 			case outcome == EndDropped:
 				e.DroppedNot++

@@ -33,6 +33,8 @@ type Report struct {
 	Outcomes map[string]Ends `json:"outcomes"`
 	Lists    Lists           `json:"lists"`
 	Slices   []Slice         `json:"slices"`
+	// Repeats say how much a lane varies when it plays a session again; nil where each was played once.
+	Repeats *Repeats `json:"repeats,omitempty"`
 	// Fidelity says how like the real users the simulated one is; nil in other modes.
 	Fidelity *Fidelity `json:"fidelity,omitempty"`
 	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).

@@ -22,7 +22,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	t.figure(&r, metrics, rules.Cluster)
 	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {
 		run.take(r.Metrics)
-		r.Outcomes, r.Lists = t.outcomes(), t.lists()
+		r.Outcomes, r.Lists, r.Repeats = t.outcomes(), t.lists(), t.repeated()
 		if t.lanes[Baseline] != nil {
 			t.judge(&r, metrics, &rules)
 		}
@@ -83,7 +83,7 @@ func (r *Run) take(metrics []MetricReport) {
 // judge applies both gates; the one that the run names decides. Everything that says how the run came out is set here, from one outcome.
 func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	run := &r.Run
-	spec := Compare(t.lanes[Baseline].means, t.lanes[Candidate].means)
+	spec := Compare(t.lanes[Baseline].means(), t.lanes[Candidate].means())
 	r.Spec = &spec
 	for i := range r.Metrics {
 		if passed, applies := spec.Tests[r.Metrics[i].Name]; applies {

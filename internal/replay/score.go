@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"rehearse/internal/source"
@@ -23,6 +24,8 @@ type ScoreOptions struct {
 	Side     Side
 	// Similarity compares two sequences of states; nil means stats.LevenshteinSimilarity.
 	Similarity func(a, b []string) float64
+	// Rules are those of the paired comparison.
+	Rules Rules
 	// Each gets the metrics of every session and variant as they are computed; nil is allowed.
 	Each func(Metrics) error
 }
@@ -31,6 +34,9 @@ type ScoreOptions struct {
 func (o ScoreOptions) Check() error {
 	if o.MinTurns < 0 {
 		return source.Invalid("--min_turns cannot be negative")
+	}
+	if err := o.Rules.Check(); err != nil {
+		return err
 	}
 	return o.Side.Check()
 }
@@ -48,13 +54,26 @@ type Scored struct {
 type FlowScore struct {
 	Sessions int
 	Variants map[string]Means
-	// Comparison is nil unless there are a baseline and a candidate.
+	// Comparison and Paired are nil unless there are a baseline and a candidate.
 	Comparison *Comparison
+	Paired     *PairedScore
+
+	tally Tally
+}
+
+// PairedScore is what the paired gate says of replays that were made elsewhere. It decides nothing.
+type PairedScore struct {
+	Metrics  []MetricReport `json:"metrics"`
+	Gate     *Gate          `json:"gate"`
+	Clusters Clusters       `json:"clusters"`
+	Lost     Lost           `json:"lost"`
+	Lists    Lists          `json:"lists"`
+	Repeats  *Repeats       `json:"repeats,omitempty"`
 }
 
 // MarshalJSON writes the variants beside the rest, as their readers expect.
 func (f *FlowScore) MarshalJSON() ([]byte, error) {
-	o := map[string]any{"sessions": f.Sessions, "comparison": f.Comparison}
+	o := map[string]any{"sessions": f.Sessions, "comparison": f.Comparison, "paired": f.Paired}
 	for name, means := range f.Variants {
 		o[name] = means
 	}
@@ -62,14 +81,14 @@ func (f *FlowScore) MarshalJSON() ([]byte, error) {
 }
 
 // ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a session counts only when
-// all of them have played it (X46).
-func ScoreAll(ctx context.Context, events Events, played []Played, o ScoreOptions) (*Scored, error) {
+// all of them have played it without an error (X46).
+func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptions) (*Scored, error) {
 	if o.Similarity == nil {
 		o.Similarity = stats.LevenshteinSimilarity[string]
 	}
 	bySession, variants := map[string][]*Played{}, map[string]map[string]bool{} // the variants by flow
-	for i := range played {
-		p := &played[i]
+	for i := range replays {
+		p := &replays[i]
 		if o.FlowID != "" && p.FlowID != "" && p.FlowID != o.FlowID {
 			continue
 		}
@@ -88,19 +107,19 @@ func ScoreAll(ctx context.Context, events Events, played []Played, o ScoreOption
 		if err != nil {
 			return nil, err
 		}
-		replays := bySession[s.ID]
+		of := bySession[s.ID]
 		delete(bySession, s.ID)
 		switch {
-		case len(replays) == 0:
+		case len(of) == 0:
 			continue
 		case s.Turns() < o.MinTurns:
-			out.Missing += len(replays)
+			out.Missing += len(of)
 			continue
-		case len(replays) < len(variants[replays[0].FlowID]):
-			out.Unpaired += len(replays)
+		case variantsOf(of) < len(variants[of[0].FlowID]):
+			out.Unpaired += len(of)
 			continue
 		}
-		if err := out.take(s, replays, o); err != nil {
+		if err := out.take(s, of, o); err != nil {
 			return nil, err
 		}
 	}
@@ -108,14 +127,23 @@ func ScoreAll(ctx context.Context, events Events, played []Played, o ScoreOption
 		out.Missing += len(left)
 	}
 	for _, f := range out.Flows {
-		if f.Variants[Baseline] != nil && f.Variants[Candidate] != nil {
-			c := Compare(f.Variants[Baseline], f.Variants[Candidate])
-			f.Comparison = &c
+		if err := f.compare(o.Rules); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
+// variantsOf counts the variants that have played a session.
+func variantsOf(replays []*Played) int {
+	names := map[string]bool{}
+	for _, p := range replays {
+		names[p.Variant] = true
+	}
+	return len(names)
+}
+
+// take measures the replays of a session. Its figures are the means over its repeats.
 func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 	f := out.Flows[s.FlowID]
 	if f == nil {
@@ -123,18 +151,65 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		out.Flows[s.FlowID] = f
 	}
 	f.Sessions++
+	failed := slices.ContainsFunc(replays, func(p *Played) bool { return p.Error != "" })
+	byVariant := map[string][]*Metrics{}
 	for _, p := range replays {
 		m := Score(s, p, o.Side, o.Similarity)
-		if f.Variants[p.Variant] == nil {
-			f.Variants[p.Variant] = Means{}
-		}
-		f.Variants[p.Variant].Add(&m)
+		byVariant[p.Variant] = append(byVariant[p.Variant], &m)
 		if o.Each != nil {
 			if err := o.Each(m); err != nil {
 				return fmt.Errorf("session %s: %w", s.ID, err)
 			}
 		}
 	}
+	for variant, times := range byVariant {
+		if f.Variants[variant] == nil {
+			f.Variants[variant] = Means{}
+		}
+		if !failed {
+			f.Variants[variant].Add(times...)
+		}
+	}
+	if byVariant[Baseline] != nil && byVariant[Candidate] != nil {
+		f.tally.Add(pairsOf(s, replays, byVariant)...)
+	}
+	return nil
+}
+
+// pairsOf makes pairs of replays that were made elsewhere, one for each repeat that both lanes have.
+func pairsOf(s *Session, replays []*Played, measured map[string][]*Metrics) []*Pair {
+	observed := observe(s)
+	next := map[string]int{}
+	var pairs []*Pair
+	for _, p := range replays {
+		k := next[p.Variant]
+		next[p.Variant]++
+		if k == len(pairs) {
+			pairs = append(pairs, &Pair{
+				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observed},
+			})
+		}
+		lane := Lane{Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k], Turns: make([]LaneTurn, 0)}
+		if pair := pairs[k]; p.Error != "" {
+			lane.Metrics = nil
+			pair.Dropped = p.Variant + ": " + p.Error
+		}
+		pairs[k].Lanes = append(pairs[k].Lanes, lane)
+	}
+	return pairs
+}
+
+// compare compares the two variants of a flow by both gates.
+func (f *FlowScore) compare(rules Rules) error {
+	if f.Variants[Baseline] == nil || f.Variants[Candidate] == nil {
+		return nil
+	}
+	f.Comparison = new(Compare(f.Variants[Baseline], f.Variants[Candidate]))
+	r, err := f.tally.Report(Report{Run: Run{Gate: GatePaired, Mode: Recorded}}, rules)
+	if err != nil {
+		return err
+	}
+	f.Paired = &PairedScore{Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats}
 	return nil
 }
 
@@ -185,7 +260,11 @@ func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
 func ReadPlayed(r io.Reader) ([]Played, error) {
 	lines := bufio.NewReaderSize(r, 256<<10)
 	var all []Played
-	seen := map[[2]string]int{}
+	type replayKey struct {
+		session, variant string
+		repeat           int
+	}
+	seen := map[replayKey]int{}
 	for number := 1; ; number++ {
 		line, long, err := readLine(lines)
 		if long {
@@ -196,7 +275,7 @@ func ReadPlayed(r io.Reader) ([]Played, error) {
 			if problem != nil {
 				return nil, fmt.Errorf("line %d: %w", number, problem)
 			}
-			key := [2]string{p.SessionID, p.Variant}
+			key := replayKey{p.SessionID, p.Variant, p.Repeat}
 			if at, twice := seen[key]; twice {
 				return nil, fmt.Errorf("line %d: session %q was played by variant %q in line %d already: keep one", number, p.SessionID, p.Variant, at)
 			}

@@ -55,6 +55,9 @@ func (f *FlowScore) text(b *strings.Builder, name string) {
 		}
 		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("  %-26s %s %s", metric, columns(cells), verdict), " "))
 	}
+	if f.Paired != nil && f.Paired.Gate != nil {
+		fmt.Fprintf(b, "  paired: %s\n", line(f.Paired.Gate.Headline))
+	}
 	if c := f.Comparison; c != nil {
 		fmt.Fprintf(b, "  gate: %s with %.0f %% of the metrics; completion match of 80 %%: %s\n",
 			either(c.Passed, "passed", "failed"), 100*c.PassedRatio, either(c.Hard, "reached", "not reached"))

@@ -24,6 +24,7 @@ type Tally struct {
 	// thinking is how long users took, a number for each session.
 	thinking []float64
 	shown    []seen
+	repeats  *repeatTally
 	// shownText is how many bytes the texts of those shown have.
 	shownText int
 }
@@ -37,7 +38,6 @@ type played struct {
 
 // laneTally has a column for each metric, with NaN where it does not apply.
 type laneTally struct {
-	means     Means
 	whole     [][]float64
 	onSupport [][]float64
 	// answered is of the lost pairs.
@@ -63,26 +63,31 @@ const (
 	maxDivergence = 20
 )
 
-// Add takes a pair. It may be kept: do not change it any more.
-func (t *Tally) Add(pair *Pair) {
+// Add takes a session that was played once, or several times. Its figures are the means over the times; it is lost when it is lost once. The
+// pairs may be kept: do not change them any more.
+func (t *Tally) Add(pairs ...*Pair) {
 	if t.lanes == nil {
 		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{}, map[int]int{}, map[string]int{}
 	}
+	pair := pairs[0]
+	for _, p := range pairs {
+		if p.FirstLane != "" {
+			t.firsts[p.FirstLane]++
+		}
+		if pair.Dropped == "" && p.Dropped != "" {
+			pair = p
+		}
+	}
 	t.show(pair)
 	of := playedOf(pair)
-	if pair.FirstLane != "" {
-		t.firsts[pair.FirstLane]++
-	}
 	if pair.Dropped != "" {
-		t.lose(of, pair)
+		t.lose(of, pairs)
 		return
 	}
 	t.sessions = append(t.sessions, of)
 	t.ends[pair.Outcome]++
-	for i := range pair.Lanes {
-		if lane := &pair.Lanes[i]; lane.Metrics != nil {
-			t.lane(lane.Name).add(lane, pair.Mode)
-		}
+	for _, name := range []string{Baseline, Candidate} {
+		t.addLane(name, pairs)
 	}
 	if candidate := pair.Lane(Candidate); candidate != nil && candidate.Metrics != nil {
 		turn := 0
@@ -104,23 +109,31 @@ func playedOf(pair *Pair) played {
 
 func (t *Tally) lane(name string) *laneTally {
 	if t.lanes[name] == nil {
-		t.lanes[name] = &laneTally{means: Means{}, whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
+		t.lanes[name] = &laneTally{whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
 	}
 	return t.lanes[name]
 }
 
-// lose counts a pair that is lost. Its figures are left out, but not that a lane gave no answer.
-func (t *Tally) lose(of played, pair *Pair) {
+// lose counts a session that is lost. Its figures are left out, but not that a lane gave no answer.
+func (t *Tally) lose(of played, pairs []*Pair) {
 	t.lost = append(t.lost, of)
-	if len(t.drops) < maxExamples {
-		t.drops = append(t.drops, pair.SessionID+": "+pair.Dropped)
-	}
 	failed := map[string]bool{}
+	for _, p := range pairs {
+		if p.Dropped != "" && len(t.drops) < maxExamples {
+			t.drops = append(t.drops, p.SessionID+": "+p.Dropped)
+		}
+	}
 	for _, name := range []string{Baseline, Candidate} {
-		if lane := pair.Lane(name); lane != nil {
-			failed[name] = lane.Error != ""
+		var answered []float64
+		for _, p := range pairs {
+			if lane := p.Lane(name); lane != nil {
+				failed[name] = failed[name] || lane.Error != ""
+				answered = append(answered, orNaN(lane.hasAnswered(of.turns)))
+			}
+		}
+		if len(answered) > 0 {
 			l := t.lane(name)
-			l.answered = append(l.answered, orNaN(lane.answered(of.turns)))
+			l.answered = append(l.answered, orNaN(meanOf(answered)))
 		}
 	}
 	switch {
@@ -133,9 +146,40 @@ func (t *Tally) lose(of played, pair *Pair) {
 	}
 }
 
-func (l *laneTally) add(lane *Lane, mode Mode) {
-	m := lane.Metrics
-	l.means.Add(m)
+// addLane adds the figures of a lane, which are means where the session was played several times.
+func (t *Tally) addLane(name string, pairs []*Pair) {
+	var times []*Metrics
+	for _, p := range pairs {
+		if lane := p.Lane(name); lane != nil && lane.Metrics != nil {
+			times = append(times, lane.Metrics)
+			t.lane(name).count(lane, p.Mode)
+		}
+	}
+	if len(times) == 0 {
+		return
+	}
+	l := t.lane(name)
+	row := make([]float64, len(times))
+	for i := range table {
+		for k, m := range times {
+			row[k] = orNaN(table[i].of(m))
+		}
+		l.whole[i] = append(l.whole[i], orNaN(meanOf(row)))
+		if len(pairs) > 1 {
+			t.repeat(name, i, row)
+		}
+		for k, m := range times {
+			row[k] = math.NaN()
+			if table[i].onSupport != nil && m.OnSupport != nil {
+				row[k] = orNaN(table[i].onSupport(m.OnSupport))
+			}
+		}
+		l.onSupport[i] = append(l.onSupport[i], orNaN(meanOf(row)))
+	}
+}
+
+// count counts what is told of single turns.
+func (l *laneTally) count(lane *Lane, mode Mode) {
 	l.turns += len(lane.Turns)
 	for i := range lane.Turns {
 		turn := &lane.Turns[i]
@@ -150,14 +194,18 @@ func (l *laneTally) add(lane *Lane, mode Mode) {
 			l.misses++
 		}
 	}
-	for i := range table {
-		l.whole[i] = append(l.whole[i], orNaN(table[i].of(m)))
-		on := math.NaN()
-		if table[i].onSupport != nil && m.OnSupport != nil {
-			on = orNaN(table[i].onSupport(m.OnSupport))
+}
+
+// means are the means of S4's metrics.
+func (l *laneTally) means() Means {
+	means := Means{}
+	for _, name := range MetricNames {
+		means[name] = &Mean{}
+		for _, x := range l.whole[columnOf(name)] {
+			means[name].add(finite(x))
 		}
-		l.onSupport[i] = append(l.onSupport[i], on)
 	}
+	return means
 }
 
 func orNaN(x *float64) float64 {
