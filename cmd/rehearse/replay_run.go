@@ -40,8 +40,11 @@ func newReplayRun(env *Env) *cobra.Command {
 	f := &replayFlags{}
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Replay past conversations against a variant and a baseline",
-		Long: `Replay past conversations against a variant and a baseline, and say whether the variant is better, worse, or not told apart.
+		Short: "Replay past conversations against an agent and a baseline",
+		Long: `Replay past conversations against an agent and a baseline, and say whether the agent is better, worse, or not told apart.
+
+An agent is variant:ID, a variant of the store, or target:NAME, a target of rehearse.yaml of any kind. It is opened as for a suite, and each
+conversation is one of its own.
 
 Every conversation is played in three lanes: what was logged, the baseline and the candidate. A message of the log says something about a lane only
 as long as the lane has asked for the same thing; up to there it is supported. Every figure is given for whole conversations, and for the turns
@@ -56,6 +59,7 @@ Results are kept in the store as they are finished. A run that was broken off go
 Exit codes: 0 passed, or nothing to compare with; 1 the gate was not passed; 2 wrong usage, unknown variant or flow, no conversations; 3 it could not
 be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it cannot be judged from this log; 130 interrupted.`,
 		Example: `  rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31
+  rehearse replay run --candidate target:staging --baseline target:production --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31
   rehearse replay run --variant_id new --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --mode forced --sample_size 500
   rehearse replay run --aa --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31`,
 		Args: cobra.NoArgs,
@@ -67,8 +71,10 @@ be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it ca
 }
 
 func (f *replayFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Spec.VariantID, "variant-id", "", "variant to evaluate: the candidate")
-	flags.StringVar(&f.Spec.BaselineID, "baseline-variant-id", "", "variant to compare it with")
+	flags.StringVar(&f.Spec.Candidate, "candidate", "", "agent to evaluate: variant:ID, or target:NAME with a target of rehearse.yaml")
+	flags.StringVar(&f.Spec.Baseline, "baseline", "", "agent to compare it with, likewise")
+	flags.StringVar(&f.Spec.VariantID, "variant-id", "", "the same as --candidate variant:ID")
+	flags.StringVar(&f.Spec.BaselineID, "baseline-variant-id", "", "the same as --baseline variant:ID")
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
 	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
 	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")

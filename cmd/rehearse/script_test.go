@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 //	tallied RESULTS SCRAPE… compares what processes have counted, added up, with records, one a line
 //	webhook N               starts a webhook that takes nothing N times; sets $HOOK
 //	hooked N FILE           waits until it was told N times, and writes a line for each: status, event, whether the signature is right
+//	samefigures REPORT REPORT METRIC…  compares the metrics of two replay reports, without times and those that are named
 //	toolagent               is such an agent as a program
 //	npm VARIABLE FILE ARG…  starts an agent of testdata/agents with Node.js and sets a variable to its address; after [!npm] skip
 //
@@ -73,7 +74,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked,
+			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked, "samefigures": sameFigures,
 		},
 	})
 }

@@ -41,7 +41,7 @@ type Replay struct {
 	evaluation *replay.Evaluation
 }
 
-// OpenReplay opens the log and both variants, and finds the run that goes on. Nothing is replayed yet.
+// OpenReplay opens the log and both agents, and finds the run that goes on. Nothing is replayed yet.
 func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *Replay) open(ctx context.Context) error {
 	if _, err := r.history.Runs.Sweep(ctx, c.Setup.Now()); err != nil {
 		return err
 	}
-	if err := r.variants(ctx); err != nil {
+	if err := r.agents(ctx); err != nil {
 		return err
 	}
 	e := r.evaluation
@@ -83,17 +83,17 @@ func (r *Replay) open(ctx context.Context) error {
 	return nil
 }
 
-// variants opens what is replayed, and the simulated user.
-func (r *Replay) variants(ctx context.Context) error {
+// agents opens what is replayed, and the simulated user.
+func (r *Replay) agents(ctx context.Context) error {
 	c := &r.config
-	from := &setup.Variants{Setup: c.Setup, Store: r.history.Variants, Flows: c.Flows, Prompts: c.Prompts}
-	candidate, err := from.Open(ctx, c.Spec.VariantID)
+	from := &replayAgents{&setup.Variants{Setup: c.Setup, Store: r.history.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
+	candidate, err := from.open(ctx, c.Spec.VariantID)
 	if err != nil {
 		return err
 	}
 	var baseline *replay.Opened
 	if c.Spec.BaselineID != "" {
-		if baseline, err = from.Open(ctx, c.Spec.BaselineID); err != nil {
+		if baseline, err = from.open(ctx, c.Spec.BaselineID); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (r *Replay) identify(ctx context.Context) error {
 	case former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
 		return source.Invalid("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
 	case !source.SameJSON(run.Settings, former.Settings):
-		return source.Invalid("run %s was another one: its variants, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
+		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
 	}
 	r.evaluation.Resumed = true
 	return nil

@@ -28,6 +28,11 @@ const (
 // exprEnv holds the names that an expression may use.
 type exprEnv struct {
 	view
+	exprCalls
+}
+
+// exprCalls are the functions that a compiled expression calls behind its author's back.
+type exprCalls struct {
 	// Step is called for each element that the expression looks at, with what it found about it.
 	Step        func(found any) (any, error) `expr:"_step"`
 	Equal       func(a, b any) bool          `expr:"_equal"`
@@ -66,8 +71,7 @@ func (a *Args) program(code string) *vm.Program {
 	if !a.node.Has("value") {
 		return nil
 	}
-	typed := []expr.Option{expr.Env(exprEnv{}), expr.MaxNodes(maxExprNodes), exactFromJSON()}
-	program, err := expr.Compile(code, typed...)
+	program, err := compileExpression(code, exprEnv{})
 	if err != nil {
 		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, finish_reason, latency_ms, cost_usd, vars, metadata",
 			"not a valid expression: %s", compileError(err))
@@ -76,12 +80,20 @@ func (a *Args) program(code string) *vm.Program {
 	if t := program.Node().Type(); t != nil && !maybeScore(t.Kind()) {
 		a.Report("value", "compare it with something, or count it", "the expression is a %s, not true or false or a number", t)
 	}
-	// Exact comparisons and counting steps hide the types of what they look at, so they are added after the types have been checked.
-	program, err = expr.Compile(code, append(typed, expr.Patch(exactComparisons{}), expr.Patch(stepCounter{}))...)
-	if err != nil {
+	if program, err = counting(code, exprEnv{}); err != nil {
 		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
 	}
 	return program
+}
+
+// compileExpression checks an expression over an environment. Its program is only good for asking what it is: counting makes the one that runs.
+func compileExpression(code string, env any, more ...expr.Option) (*vm.Program, error) {
+	return expr.Compile(code, append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExprNodes), exactFromJSON()}, more...)...)
+}
+
+// counting compiles an expression with exact comparisons and counted steps. Both hide the types of what they look at, so types are checked before.
+func counting(code string, env any) (*vm.Program, error) {
+	return compileExpression(code, env, expr.Patch(exactComparisons{}), expr.Patch(stepCounter{}))
 }
 
 // namesOf are the names of the environment that an expression uses. It is filled by ast.Walk.
@@ -151,6 +163,11 @@ func (stepCounter) Visit(node *ast.Node) {
 }
 
 func evaluate(ctx context.Context, program *vm.Program, v view) (any, error) {
+	return run(ctx, program, func(calls exprCalls) any { return exprEnv{v, calls} })
+}
+
+// run runs a program over the environment that env makes.
+func run(ctx context.Context, program *vm.Program, env func(exprCalls) any) (any, error) {
 	steps := 0
 	step := func(found any) (any, error) {
 		if steps++; steps > maxExprSteps {
@@ -162,7 +179,7 @@ func evaluate(ctx context.Context, program *vm.Program, v view) (any, error) {
 		return found, nil
 	}
 	machine := vm.VM{MemoryBudget: maxExprMemory}
-	value, err := machine.Run(program, exprEnv{v, step, equalValues, lessValues, lessOrEqualValues, inList})
+	value, err := machine.Run(program, env(exprCalls{step, equalValues, lessValues, lessOrEqualValues, inList}))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -31,10 +31,13 @@ type Definition struct {
 	Ignored    []string
 }
 
-// Opened is a variant that is ready to be replayed. setup opens one.
+// Opened is a variant or a target that is ready to be replayed. setup opens one.
 type Opened struct {
 	Replayed
 	Agent Agent
+	// Kind is that of a target; empty for a variant. Resumes is true when conversations can begin in their middle, as forced mode needs.
+	Kind    string
+	Resumes bool
 	// Settings are what decides how the agent answers, fit for JSON.
 	Settings map[string]any
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/marker"
 	"rehearse/internal/stats"
 )
 
@@ -35,6 +36,9 @@ type Lane struct {
 	Error string         `json:"error,omitempty"`
 	Turns []LaneTurn     `json:"turns"`
 	Data  map[string]any `json:"data_collected,omitempty"`
+	// NoStates is true of an agent that does not say in what state a conversation stands, Endless of one that cannot complete any.
+	NoStates bool `json:"no_states,omitempty"`
+	Endless  bool `json:"endless,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states; nil where they are too many.
@@ -57,8 +61,10 @@ type LaneTurn struct {
 	Invented  bool     `json:"simulated,omitempty"`
 	LatencyMS *float64 `json:"latency_ms"`
 	// ToolCalls counts the calls of tools in the answer.
-	ToolCalls int       `json:"tool_calls,omitempty"`
-	Tokens    int       `json:"tokens,omitempty"`
+	ToolCalls int `json:"tool_calls,omitempty"`
+	Tokens    int `json:"tokens,omitempty"`
+	// Uncounted is true when the agent did not say how many tokens it took.
+	Uncounted bool      `json:"tokens_unknown,omitempty"`
 	Cost      chat.Cost `json:"cost_usd,omitzero"`
 	Started   time.Time `json:"started_at"`
 	Ended     time.Time `json:"ended_at"`
@@ -159,21 +165,25 @@ func (s *Session) askedBefore(at int) string {
 	return strings.Join(said, "\n")
 }
 
-// supported reports whether the logged message of turn i answers what the agent has asked for: it stands in the logged state, or asks for the
-// same field or options, or has just said the same words. A message that answers another question says nothing of the agent (X24).
+// supported reports whether the logged message of turn i answers what the agent has asked for: it stands in the logged state, asks for the same
+// field, options or marker, or has just said the same words; the first message answers nothing where the agent has told no state. A message
+// that answers another question says nothing of the agent (X24). In forced mode the agent was put where the message was said.
 func (p *player) supported(i int, state string) bool {
 	was := p.observed[i].Before
-	if state == was {
+	switch {
+	case p.replayer.Mode == Forced, state == was && state != "", i == 0 && state == "":
 		return true
-	}
-	if asks := p.agent.Asks(state); asks != "" && asks == p.agent.Asks(was) {
+	case p.agent.Asks(state) != "" && p.agent.Asks(state) == p.agent.Asks(was):
 		return true
-	}
-	if i == 0 {
+	case i == 0:
 		return false
 	}
+	before := p.observed[i-1].Bot
+	if marks := marker.Of(p.asked); marks != (marker.Marks{}) && marks == marker.Of(before) {
+		return true
+	}
 	said := plainWords(p.asked)
-	return said != "" && said == plainWords(p.observed[i-1].Bot)
+	return said != "" && said == plainWords(before)
 }
 
 // plainWords makes texts equal that differ in case and white space only.

@@ -169,10 +169,15 @@ func (l *Lane) measure(
 	m.UserSeconds = thinking(s)
 	m.Tokens = new(0.0)
 	var cost chat.Cost
+	uncounted := false
 	for i := range l.Turns {
 		t := &l.Turns[i]
 		*m.Tokens += float64(t.Tokens)
 		cost = cost.Add(t.Cost)
+		uncounted = uncounted || t.Uncounted
+	}
+	if uncounted {
+		m.Tokens = nil
 	}
 	if !cost.Unknown {
 		m.CostUSD = &cost.USD

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rehearse/internal/stats"
@@ -25,8 +26,8 @@ type Replayer struct {
 	Now func() time.Time
 }
 
-// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails drops the pair (X46),
-// which says why; the error is that of a context that has ended.
+// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails ends there, with its reason,
+// and drops the pair (X46); the other one is played to its end. The error is that of a context that has ended.
 func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 	outer := ctx
 	if r.SessionTimeout > 0 {
@@ -35,32 +36,48 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 		defer cancel()
 	}
 	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
-	players := []*player{}
+	players := r.players(s, pair.Lanes[0].Turns)
+	pair.FirstLane = r.inTurns(ctx, s, players)
+	if outer.Err() != nil {
+		return nil, outer.Err()
+	}
+	var failed []string
+	for _, p := range players {
+		pair.Lanes = append(pair.Lanes, p.lane)
+		if p.lane.Error != "" {
+			failed = append(failed, fmt.Sprintf("%s, turn %d: %s", p.lane.Name, len(p.lane.Turns)+1, p.lane.Error))
+		}
+	}
+	pair.Dropped = strings.Join(failed, "; ")
+	return pair, nil
+}
+
+// players returns a player for each lane.
+func (r *Replayer) players(s *Session, observed []LaneTurn) []*player {
+	var players []*player
 	names, fields := s.logged(), s.fields()
 	for _, lane := range []struct {
 		name  string
 		agent Agent
 	}{{Baseline, r.Baseline}, {Candidate, r.Candidate}} {
-		if lane.agent != nil {
-			players = append(players, &player{replayer: r, agent: lane.agent, session: s, observed: pair.Lanes[0].Turns, names: names, fields: fields, lane: Lane{Name: lane.name, Turns: []LaneTurn{}}})
+		if lane.agent == nil {
+			continue
 		}
+		p := &player{replayer: r, agent: lane.agent, session: s, observed: observed, names: names, fields: fields}
+		p.lane = Lane{Name: lane.name, Turns: []LaneTurn{}}
+		if reticent, ok := lane.agent.(Reticent); ok {
+			states, completion := reticent.Tells()
+			p.lane.NoStates, p.lane.Endless = !states, !completion
+		}
+		players = append(players, p)
 	}
-	failed, err := r.inTurns(ctx, s, players)
-	if outer.Err() != nil {
-		return nil, outer.Err()
-	}
-	for _, p := range players {
-		pair.Lanes = append(pair.Lanes, p.lane)
-	}
-	if err != nil {
-		pair.Dropped = fmt.Sprintf("%s, turn %d: %v", failed.lane.Name, len(failed.lane.Turns)+1, err)
-	}
-	return pair, nil
+	return players
 }
 
-// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45).
-func (r *Replayer) inTurns(ctx context.Context, s *Session, players []*player) (failed *player, err error) {
-	first := int(stats.Rank(r.Seed, s.ID) >> 63)
+// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45). It returns the name of
+// that one; empty where there is only one.
+func (r *Replayer) inTurns(ctx context.Context, s *Session, players []*player) (firstLane string) {
+	first := int(stats.Rank(r.Seed, "lanes/"+s.ID) >> 63)
 	for round := 0; ; round++ {
 		playing := false
 		for i := range players {
@@ -70,13 +87,20 @@ func (r *Replayer) inTurns(ctx context.Context, s *Session, players []*player) (
 			}
 			playing = true
 			if err := p.turn(ctx); err != nil {
-				return p, err
+				p.lane.Error, p.lane.Completed, p.done = err.Error(), false, true
+			}
+			if p.done {
+				p.close()
 			}
 		}
 		if !playing {
-			return nil, nil
+			break
 		}
 	}
+	if len(players) > 1 {
+		return players[first].lane.Name
+	}
+	return ""
 }
 
 // player plays one lane of one session.
@@ -101,7 +125,7 @@ type player struct {
 	done   bool
 }
 
-// turn takes the next turn, or ends the lane. Its error drops the pair.
+// turn takes the next turn, or ends the lane. Its error is why the lane fails.
 func (p *player) turn(ctx context.Context) error {
 	i := len(p.lane.Turns)
 	if i >= len(p.observed) && (!p.simulates() || !p.astray) {
@@ -150,12 +174,21 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	if p.places == nil {
 		p.places = p.session.places()
 	}
+	p.close()
 	at := p.places[i]
 	p.astray, p.asked = false, p.session.askedBefore(at)
 	p.conversation, err = p.agent.Open(ctx, Moment{
 		SessionID: p.session.ID, State: p.observed[i].Before, Resumed: true, History: p.session.Messages[:at], Known: p.known,
 	})
 	return err
+}
+
+// close ends the conversation, if there is one. What goes wrong then is no answer of the agent's; its target warns of it.
+func (p *player) close() {
+	if p.conversation != nil {
+		_ = p.conversation.Close()
+		p.conversation = nil
+	}
 }
 
 // miss records a turn that could not be taken: the agent knows no such state.
@@ -200,16 +233,25 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	}
 	t.Ended = p.replayer.now()
 	t.LatencyMS = new(float64(t.Ended.Sub(t.Started).Microseconds()) / 1000)
-	t.Bot, t.State, t.Tokens, t.Cost = answer.Text, p.named(answer.State), answer.Tokens, answer.Cost
+	if answer.Data != nil {
+		p.known = answer.Data
+	}
+	if decider, ok := p.conversation.(Decider); ok {
+		if answer, err = decider.Decide(ctx, answer); err != nil {
+			return err
+		}
+	}
+	t.Bot, t.State, t.ToolCalls, t.Cost = answer.Text, p.named(answer.State), answer.ToolCalls, answer.Cost
+	t.Tokens, t.Uncounted = answer.Tokens, answer.Uncounted
 	t.Transition = t.State != t.Before
 	p.asked = answer.Text
 	p.lane.Turns = append(p.lane.Turns, t)
 	if answer.Data != nil {
-		p.known, p.lane.Data = answer.Data, renameFields(p.fields, answer.Data)
+		p.lane.Data = renameFields(p.fields, answer.Data)
 	}
 	p.lane.Completed = answer.Completed
 	// In forced mode the log goes on, whatever the agent thinks.
-	p.done = answer.Completed && p.replayer.Mode != Forced
+	p.done = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
 	return nil
 }
 

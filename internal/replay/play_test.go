@@ -50,6 +50,8 @@ type scriptedTalk struct {
 
 func (c *scriptedTalk) State() string { return c.state }
 
+func (c *scriptedTalk) Close() error { return nil }
+
 func (c *scriptedTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
 	if c.agent.calls != nil {
 		c.agent.mu.Lock()
@@ -250,11 +252,15 @@ func TestInTurns(t *testing.T) {
 			Baseline: &scripted{moves: booking, name: "A", mu: mu, calls: &calls}, Candidate: &scripted{moves: booking, name: "B", mu: mu, calls: &calls},
 			Mode: replay.Recorded, Seed: replay.Seed,
 		}
-		if _, err := r.Replay(t.Context(), s); err != nil {
+		pair, err := r.Replay(t.Context(), s)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "AB"[stats.Rank(replay.Seed, s.ID)>>63]; calls[0][0] != want {
+		if want := "AB"[stats.Rank(replay.Seed, "lanes/"+s.ID)>>63]; calls[0][0] != want {
 			t.Errorf("session %s begins with %s, and the seed says %c", s.ID, calls[0], want)
+		}
+		if want := map[byte]string{'A': replay.Baseline, 'B': replay.Candidate}[calls[0][0]]; pair.FirstLane != want {
+			t.Errorf("session %s begins with %s, and the pair says %s", s.ID, want, pair.FirstLane)
 		}
 		orders[strings.Join(calls, ", ")]++
 	}
@@ -278,6 +284,14 @@ func TestDropped(t *testing.T) {
 	replay.Measure(s, pair, replay.After)
 	if pair.Lane(replay.Baseline).Metrics != nil {
 		t.Error("a dropped pair is measured")
+	}
+	if failed, other := pair.Lane(replay.Candidate), pair.Lane(replay.Baseline); failed.Error != "it broke down" || len(failed.Turns) != 1 ||
+		other.Error != "" || len(other.Turns) != 2 {
+		t.Errorf("the lane that fails ends there and the other goes on: %+v, %+v", failed, other)
+	}
+	r.Baseline = &scripted{moves: booking, fail: "book"}
+	if pair, err = r.Replay(t.Context(), s); err != nil || pair.Dropped != "baseline, turn 1: it broke down; candidate, turn 2: it broke down" {
+		t.Errorf("got %q, %v", pair.Dropped, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,6 +17,9 @@ import (
 type Spec struct {
 	// VariantID names the candidate, BaselineID what it is compared with; without one it is compared with the log alone.
 	VariantID, BaselineID string
+	// Candidate and Baseline are references, variant:ID or target:NAME, in place of the ids. Check fills in whichever is missing of both: the id of
+	// a target is its reference.
+	Candidate, Baseline string
 	// AA replays the baseline against itself, to show the noise.
 	AA bool
 	// FlowID, FirstDay and LastDay choose the sessions. Days are YYYY-MM-DD in UTC.
@@ -43,6 +46,9 @@ const maxWorkers = 10_000
 
 // Check fills in the variant that AA leaves open. It returns wrong input as an error (source.IsInvalid).
 func (s *Spec) Check() error {
+	if err := s.refer(); err != nil {
+		return err
+	}
 	if s.AA && s.VariantID == "" {
 		s.VariantID = s.BaselineID
 	}

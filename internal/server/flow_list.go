@@ -49,11 +49,13 @@ type nodeView struct {
 	ID   string    `json:"id"`
 	Type flow.Type `json:"type"`
 	// StateType is the node's type in a state machine.
-	StateType    flow.StateType `json:"state_type,omitempty"`
-	Prompt       string         `json:"prompt,omitempty"`
-	Options      []optionView   `json:"options"`
-	QuickReplies []string       `json:"quick_replies,omitempty"`
-	Buttons      []flow.Button  `json:"buttons,omitempty"`
+	StateType flow.StateType `json:"state_type,omitempty"`
+	// Field is what the node collects in a state machine.
+	Field        string        `json:"field,omitempty"`
+	Prompt       string        `json:"prompt,omitempty"`
+	Options      []optionView  `json:"options"`
+	QuickReplies []string      `json:"quick_replies,omitempty"`
+	Buttons      []flow.Button `json:"buttons,omitempty"`
 }
 
 type optionView struct {
@@ -88,7 +90,7 @@ func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
 func viewNode(n *flow.Node) nodeView {
 	v := nodeView{ID: n.ID, Type: n.Type, Prompt: n.Prompt, Options: []optionView{}}
 	if n.State != nil {
-		v.StateType, v.QuickReplies, v.Buttons = n.State.Type, n.State.QuickReplies, n.State.Buttons
+		v.StateType, v.Field, v.QuickReplies, v.Buttons = n.State.Type, n.State.Field, n.State.QuickReplies, n.State.Buttons
 	}
 	for _, o := range n.Options {
 		option := optionView{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Rule: o.Rule != nil}

@@ -68,6 +68,7 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		Replayed: replay.Replayed{ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model()},
 		Agent:    &replay.FlowAgent{Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits},
 		Settings: settings,
+		Resumes:  true,
 	}, nil
 }
 

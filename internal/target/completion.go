@@ -2,9 +2,12 @@ package target
 
 import (
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"rehearse/internal/config"
+	"rehearse/internal/grader"
 	"rehearse/internal/source"
 )
 
@@ -13,19 +16,42 @@ func readCompletion(n source.Node) (c config.Completion, rest source.Node) {
 	fields := map[string]func(source.Node){
 		"complete_when": func(n source.Node) {
 			if n.Kind != source.Map {
-				c.When = n.Text()
+				c.When = readExpression(n, "say when it is true: reply contains \"goodbye\"", reflect.Bool)
 				return
 			}
 			n.Read(map[string]func(source.Node){"judge": func(n source.Node) { c.Judge = n.Text() }})
+			if strings.TrimSpace(c.Judge) == "" {
+				n.Report("write {judge: the order has been placed}, or an expression", "complete_when names no criterion")
+			}
 		},
-		"state_of": func(n source.Node) { c.StateOf = n.Text() },
-		"data_of":  func(n source.Node) { c.DataOf = n.Text() },
+		"state_of": func(n source.Node) {
+			c.StateOf = readExpression(n, "take the name of a state from it: data.step", reflect.String, reflect.Int, reflect.Float64, reflect.Bool)
+		},
+		"data_of": func(n source.Node) {
+			c.DataOf = readExpression(n, "write a mapping: {city: data.city}", reflect.Map)
+		},
 	}
 	own, rest := lifted(n, slices.Collect(maps.Keys(fields))...)
 	if len(own.Fields) > 0 {
 		own.Read(fields)
 	}
 	return c, rest
+}
+
+// readExpression reads an expression over a turn, which gives one of the kinds, or what only a run tells.
+func readExpression(n source.Node, hint string, kinds ...reflect.Kind) string {
+	code := n.Text()
+	if n.Kind != source.String {
+		return "" // it was reported
+	}
+	e, err := grader.CompileTurn(code)
+	switch {
+	case err != nil:
+		n.Report("known names: "+grader.TurnNames, "not a valid expression: %s", err)
+	case e.Kind() != reflect.Interface && !slices.Contains(kinds, e.Kind()):
+		n.Report(hint, "the expression is a %s", e.Kind())
+	}
+	return code
 }
 
 // lifted returns the mapping with the entries of some names, and the one with all others.

@@ -36,14 +36,19 @@ type MemoryConfig struct {
 
 // FlowOf returns the flow of a target that is defined here, in the process or for a server.
 func FlowOf(t config.Target) (FlowConfig, bool) {
-	var c FlowConfig
+	c := FlowConfigOf(t)
+	return c, c.Path != ""
+}
+
+// FlowConfigOf returns what a target says of the flow that it follows, here or at a server; the zero value of one that follows none.
+func FlowConfigOf(t config.Target) FlowConfig {
 	switch options := t.Options.(type) {
 	case FlowConfig:
-		c = options
+		return options
 	case ExecuteConfig:
-		c = options.Flow
+		return options.Flow
 	}
-	return c, c.Path != ""
+	return FlowConfig{}
 }
 
 func flowKind() Kind {

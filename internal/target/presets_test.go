@@ -165,7 +165,7 @@ targets:
   short: https://x/chat
   served: {kind: http, url: "http://x/execute", flow_id: tea, complete_when: {judge: it is settled}}
   own: {kind: execute, url: "http://x/execute", flow_id: tea, headers: {A: b}}
-  model: {model: openai:x, state_of: s}
+  model: {model: openai:x, state_of: state}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ targets:
 	if d := cmp.Diff(config.Completion{When: `state == "done"`, StateOf: "state", DataOf: "data"}, f.Targets["plain"].Completion); d != "" {
 		t.Error(d)
 	}
-	if f.Targets["served"].Judge != "it is settled" || f.Targets["model"].StateOf != "s" {
+	if f.Targets["served"].Judge != "it is settled" || f.Targets["model"].StateOf != "state" {
 		t.Errorf("got %+v, %+v", f.Targets["served"].Completion, f.Targets["model"].Completion)
 	}
 }
