@@ -184,6 +184,7 @@ func (l *Lane) measure(
 	}
 	m.OnSupport = l.onSupport(&m, was, common, similarity)
 	l.measureEnd(&m, s, observed, mode)
+	l.untold(&m)
 	l.Metrics = &m
 }
 

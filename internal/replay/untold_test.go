@@ -1,0 +1,72 @@
+package replay_test
+
+import (
+	"context"
+	"testing"
+
+	"rehearse/internal/replay"
+)
+
+// reticent is an agent that does not tell all.
+type reticent struct {
+	*scripted
+	states, completion bool
+}
+
+func (a reticent) Tells() (states, completion bool) { return a.states, a.completion }
+
+func (a reticent) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
+	c, err := a.scripted.Open(ctx, at)
+	return reticentTalk{c, a}, err
+}
+
+type reticentTalk struct {
+	replay.Conversation
+	agent reticent
+}
+
+func (c reticentTalk) State() string {
+	if !c.agent.states {
+		return ""
+	}
+	return c.Conversation.State()
+}
+
+func (c reticentTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+	a, err := c.Conversation.Say(ctx, text)
+	if !c.agent.states {
+		a.State = ""
+	}
+	a.Completed = a.Completed && c.agent.completion
+	return a, err
+}
+
+// TestUntold holds that what an agent does not tell is not measured: it is neither right nor wrong.
+func TestUntold(t *testing.T) {
+	for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
+		for _, tells := range []struct{ states, completion bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+			s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+			r := &replay.Replayer{Candidate: reticent{&scripted{moves: booking}, tells.states, tells.completion}, Mode: mode}
+			pair, err := r.Replay(t.Context(), s)
+			if err != nil || pair.Dropped != "" {
+				t.Fatal(err, pair.Dropped)
+			}
+			replay.Measure(s, pair, replay.After)
+			lane := pair.Lane(replay.Candidate)
+			m := lane.Metrics
+			if has := m.StateProgression != nil; has != tells.states || has != (m.Sequence != nil) || has != (lane.Alignment != nil) ||
+				has != (m.OnSupport.StateProgression != nil) {
+				t.Errorf("%s, %+v: state metrics %+v, alignment %v", mode, tells, m, lane.Alignment)
+			}
+			if has := m.CompletionMatch != nil; has != tells.completion || has != (m.OnSupport.CompletionMatch != nil) {
+				t.Errorf("%s, %+v: ends %+v", mode, tells, m)
+			}
+			if m.FirstDivergence != nil {
+				t.Errorf("%s, %+v: it diverges at turn %d", mode, tells, *m.FirstDivergence)
+			}
+			if *m.SupportCoverage != 1 || *m.TurnCountRatio != 1 {
+				t.Errorf("%s, %+v: coverage %v of an agent that says the same words, ratio %v", mode, tells, *m.SupportCoverage, *m.TurnCountRatio)
+			}
+		}
+	}
+}
