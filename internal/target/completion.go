@@ -49,7 +49,7 @@ func readExpression(n source.Node, hint string, kinds ...reflect.Kind) string {
 	case err != nil:
 		n.Report("known names: "+grader.TurnNames, "not a valid expression: %s", err)
 	case e.Kind() != reflect.Interface && !slices.Contains(kinds, e.Kind()):
-		n.Report(hint, "the expression is a %s", e.Kind())
+		n.Report(hint, "the expression gives %s", e.Kind())
 	}
 	return code
 }
