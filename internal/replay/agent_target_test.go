@@ -77,7 +77,7 @@ func TestTargetAgent(t *testing.T) {
 		data    map[string]any
 		fails   string
 	}{
-		"it tells states and its end": {traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "two", "", true)}, want: []string{"one", "two CE"}},
+		"it tells states and its end":                      {traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "two", "", true)}, want: []string{"one", "two CE"}},
 		"a state that is missing once is not the last one": {traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "", "", false)}, want: []string{"one", ""}},
 		"what it tells beside its traits is no state and no end": {
 			replies: []chat.Reply{reply("a", "task", "", false), reply("b", "", "", true)}, want: []string{"", " E"},
