@@ -120,6 +120,8 @@ type player struct {
 	conversation Conversation
 	// asked is what the agent said last.
 	asked string
+	// early is true once the agent has completed.
+	early bool
 	// astray is true once the log does not fit any more.
 	astray bool
 	done   bool
@@ -249,8 +251,9 @@ func (p *player) say(ctx context.Context, t LaneTurn) error {
 	if answer.Data != nil {
 		p.lane.Data = renameFields(p.fields, answer.Data)
 	}
-	p.lane.Completed = answer.Completed
-	// In forced mode the log goes on, whatever the agent thinks.
+	// In forced mode the log goes on, whatever the agent thinks; one that completes before its end has not ended as the log did.
+	p.lane.Completed = answer.Completed && !p.early
+	p.early = p.early || answer.Completed
 	p.done = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
 	return nil
 }

@@ -241,6 +241,19 @@ func TestForcedMissAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestForcedEarlyEnd proves that a lane which completes before the log's end has not ended as the log did, though it completes there, too.
+func TestForcedEarlyEnd(t *testing.T) {
+	s := talked("s", "hello book → where", "where May → bye")
+	r := &replay.Replayer{Candidate: &scripted{moves: map[string]string{"hello/book": "bye", "where/May": "bye"}}, Mode: replay.Forced}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lane := pair.Lane(replay.Candidate); lane.Completed || len(lane.Turns) != 2 {
+		t.Errorf("%+v", lane)
+	}
+}
+
 // TestInTurns proves that lanes take turns, and that the seed says which goes first, which is not always the same.
 func TestInTurns(t *testing.T) {
 	orders := map[string]int{}

@@ -98,7 +98,7 @@ var table = []metric{
 		name: "turn_count_off", unit: Ratio, lowerIsBetter: true,
 		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
 	},
-	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: func(m *Metrics) *float64 { return new(oneIf(m.Exhausted)) }},
+	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: exhausted},
 	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletionSeconds }},
 	{name: "states_lcs", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
 	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.NeedlemanWunsch })},
@@ -110,6 +110,14 @@ var table = []metric{
 	{name: "states_recall", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},
 	{name: "cost_usd", unit: USD, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CostUSD }},
+}
+
+// exhausted is nil of a lane that cannot complete.
+func exhausted(m *Metrics) *float64 {
+	if m.Completed == nil {
+		return nil
+	}
+	return new(oneIf(m.Exhausted))
 }
 
 // columnOf returns the place of a metric in the table, -1 when there is none of that name.

@@ -8,6 +8,7 @@ func (l *Lane) untold(m *Metrics) {
 	}
 	if l.Endless {
 		m.CompletionMatch, m.CompletionSeconds = nil, nil
+		m.Completed, m.CompletedOnPath, m.CompletedOffPath, m.EndedEarly = nil, nil, nil, nil
 	}
 	if on := m.OnSupport; on != nil {
 		if l.NoStates {
