@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 
 	"rehearse/internal/stats"
 )
@@ -23,7 +24,7 @@ func (m *metric) criterion(power float64) stats.Criterion {
 // compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
-	f := &findings{lost: t.lostPairs(), compared: len(t.sessions)}
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable()}
 	var at []int
 	for i := range metrics {
 		m := &metrics[i]
@@ -64,6 +65,19 @@ func decide(metrics []compared) stats.Verdict {
 		metrics[i].Difference = differences[i]
 	}
 	return verdict
+}
+
+// losable is the share of sessions that the baseline completes as the log did.
+func (t *Tally) losable() float64 {
+	of, n, completed := t.figures(Baseline), 0, 0.0
+	for i := range t.sessions {
+		if share := of(CompletedShare, i); t.sessions[i].outcome != EndUnknown && !math.IsNaN(share) {
+			if n++; t.sessions[i].outcome == EndCompleted {
+				completed += share
+			}
+		}
+	}
+	return completed / float64(max(n, 1))
 }
 
 // lostPairs are the lost pairs with their share of all.

@@ -134,6 +134,8 @@ func (c *compared) harmless() bool {
 type findings struct {
 	metrics []compared // those that decide and apply
 	guards  []compared
+	// losable is the share of sessions that the baseline completes as the log did: completion match can lose no more.
+	losable float64
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost

@@ -171,6 +171,29 @@ func TestGate(t *testing.T) {
 			}}, replay.CannotSay, stats.Inconclusive, "power:", []string{"no metric that decides applies"},
 		},
 		{
+			"agents without states, and a baseline that completes nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression = nil, nil
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}}, replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
+		},
+		{
+			"agents without states", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression = nil, nil
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"agents that tell nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression, was.CompletionMatch, is.CompletionMatch = nil, nil, nil, nil
+			}}, replay.CannotSay, stats.NonInferior, "power:", []string{"neither the states nor the ends"},
+		},
+		{
+			"agents that tell nothing, and data decides", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression, was.CompletionMatch, is.CompletionMatch = nil, nil, nil, nil
+				was.DataAccuracy, is.DataAccuracy = new(1.0), new(1.0)
+			}, rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 0.05}} }},
+			replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
 			"better is asked for", gateRun{n: 400, rules: func(r *replay.Rules) { r.Require = replay.Better }},
 			replay.NotPassed, stats.NonInferior, "not_shown:", []string{"--require better"},
 		},

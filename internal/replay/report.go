@@ -7,7 +7,7 @@ type Report struct {
 	Run Run `json:"run"`
 	// Candidate and Baseline are what was replayed; Baseline is nil when the candidate was compared with the log alone.
 	Candidate Replayed  `json:"candidate"`
-	Baseline  *Replayed `json:"baseline,omitempty"`
+	Baseline  *Replayed `json:"baseline"`
 	// AA is true when the baseline was compared with itself, to show the noise.
 	AA bool `json:"aa,omitempty"`
 	// From and To are the first and the last day of the sessions.
@@ -115,11 +115,11 @@ type MetricReport struct {
 	// Candidate and Baseline are the means over whole sessions, OnSupport those over the turns before either lane left the log's path.
 	// Nil where nothing applies.
 	Candidate          *Estimate `json:"candidate"`
-	Baseline           *Estimate `json:"baseline,omitempty"`
+	Baseline           *Estimate `json:"baseline"`
 	CandidateOnSupport *Estimate `json:"candidate_on_support,omitempty"`
 	BaselineOnSupport  *Estimate `json:"baseline_on_support,omitempty"`
 	// Difference is candidate less baseline on the same sessions; nil without a baseline, or where no session has both.
-	Difference *DifferenceReport `json:"difference,omitempty"`
+	Difference *DifferenceReport `json:"difference"`
 	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no verdict.
 	DifferenceOnSupport *DifferenceReport `json:"difference_on_support,omitempty"`
 	// Gated is true for the metrics that decide, Guard for those by which a candidate can only fail; Spec is what the specification's gate
