@@ -50,6 +50,7 @@ type Set struct {
 
 // collector reads the records of a file and gathers what is wrong with them.
 type collector struct {
+	files    source.Files
 	file     string
 	problems source.Problems
 	lines    map[string]int // where each id stands
@@ -59,7 +60,7 @@ type collector struct {
 // each calls read for every record until there are more faults than anybody would read.
 func (c *collector) each(read func(source.Node)) {
 	c.lines = map[string]int{}
-	for v, err := range records(c.file) {
+	for v, err := range records(c.files, c.file) {
 		if err != nil {
 			c.problems = append(c.problems, asProblems(c.file, err)...)
 		} else {

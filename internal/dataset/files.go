@@ -23,9 +23,9 @@ const (
 )
 
 // records yields the records of a file as its name says to read it. Errors may be source.Problems; reading goes on behind a bad line.
-func records(file string) iter.Seq2[source.Value, error] {
+func records(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
-		f, err := source.OpenBounded(file, maxFileBytes)
+		f, err := files.OpenBounded(file, maxFileBytes)
 		if err != nil {
 			yield(source.Value{}, err)
 			return

@@ -12,9 +12,12 @@ import (
 //	{"id", "input": "text" | {"message", "history": [{"role", "content"}]}, "expected_output", "metadata"}
 //
 // The expected output is a label, an object such as {"intent": "label"}, or a list of labels.
-func Load(file string) (Set, error) {
+func Load(file string) (Set, error) { return LoadFrom(source.Files{}, file) }
+
+// LoadFrom is Load for files that are read from elsewhere than the disk.
+func LoadFrom(files source.Files, file string) (Set, error) {
 	set := Set{File: file}
-	c := collector{file: file}
+	c := collector{files: files, file: file}
 	c.each(func(n source.Node) {
 		item, several := c.item(n)
 		set.Items = append(set.Items, item)

@@ -59,7 +59,7 @@ type seedItem struct {
 func (r *seedReader) read() {
 	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(r.file, ".gz"))) {
 	case ".jsonl", ".ndjson":
-		for v, err := range records(r.file) {
+		for v, err := range records(source.Files{}, r.file) {
 			switch {
 			case err != nil:
 				r.problems = append(r.problems, asProblems(r.file, err)...)

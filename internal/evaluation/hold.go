@@ -118,7 +118,7 @@ func (e *Evaluation) warnOfUnknown(t result.Totals) {
 // orchestration says how the conversations are held: in this process, or by a fleet.
 func (e *Evaluation) orchestration(ctx context.Context, h *Held, kept *keeper) (c orchestrator.Config, err error) {
 	c = orchestrator.Config{
-		RunID: h.Run.ID, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
+		RunID: h.Run.ID, Kind: e.spec.Kind, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.spec.AttributeFlakes {
 		c.Rejudge = e.rejudge

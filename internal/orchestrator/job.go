@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runspec"
 )
 
 // JobSchema is the version of Job. A worker leaves jobs of other versions alone.
@@ -13,9 +14,9 @@ const JobSchema = 1
 
 // The kinds of jobs.
 const (
-	KindSuite    = "suite"
-	KindReplay   = "replay"
-	KindClassify = "classify"
+	KindSuite    = runspec.KindSuite
+	KindReplay   = runspec.KindReplay
+	KindClassify = runspec.KindClassify
 )
 
 // Job is one conversation to hold, as data: it names nothing of the disk of whoever asked for it.

@@ -26,15 +26,17 @@ const Schema = 1
 // configuration. Secrets are named, never held.
 type Spec struct {
 	Schema int `json:"schema"`
-	// Kind is suite, replay or classify; empty means suite.
+	// Kind is one of Kinds; empty means KindSuite.
 	Kind   string            `json:"kind,omitempty"`
 	Name   string            `json:"name,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 	// Files are what the run reads, by their paths in the bundle; nil where a run reads the disk.
 	Files map[string]File `json:"files,omitempty"`
 	// Suites are files, folders or globs; Config is the configuration of all of them, empty for the nearest to each.
-	Suites []string `json:"suites"`
+	Suites []string `json:"suites,omitempty"`
 	Config string   `json:"config,omitempty"`
+	// Classify is what a run of KindClassify asks for; nil for other kinds.
+	Classify *Classify `json:"classify,omitempty"`
 	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and chatbots.
 	Targets []string `json:"targets,omitempty"`
 	Judge   string   `json:"judge,omitempty"`
@@ -136,9 +138,10 @@ func (s *Spec) Check() error {
 	if err := s.Webhook.check(); err != nil {
 		return err
 	}
+	if err := s.checkKind(); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains([]string{"", "suite"}, s.Kind):
-		return source.Invalid("run spec: kind %q cannot be run here: use suite", s.Kind)
 	case s.Threshold != nil && !(*s.Threshold >= 0 && *s.Threshold <= 1): // also what is no number
 		return source.Invalid("--threshold %g is out of range: use a score between 0 and 1", *s.Threshold)
 	case s.Trials < 0 || s.Trials > Most:

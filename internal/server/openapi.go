@@ -197,6 +197,8 @@ func (d *Document) schema(of any) (any, error) {
 		return map[string]any{"type": "string"}, nil
 	case json.RawMessage:
 		return d.published(written)
+	case anyOf:
+		return d.alternatives(written)
 	}
 	t := reflect.TypeOf(of)
 	name := componentName(t)
@@ -212,6 +214,22 @@ func (d *Document) schema(of any) (any, error) {
 	}
 	d.Components.Schemas[name] = s
 	return map[string]string{"$ref": "#/components/schemas/" + name}, nil
+}
+
+// anyOf is a body of any of several types.
+type anyOf []any
+
+// alternatives returns the schema of a value of any of several types.
+func (d *Document) alternatives(of anyOf) (any, error) {
+	var all []any
+	for _, one := range of {
+		s, err := d.schema(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return map[string]any{"anyOf": all}, nil
 }
 
 // nameOf makes the name of an operation: getRunsResults of GET /api/v1/runs/{run_id}/results.

@@ -6,6 +6,7 @@ import (
 
 	"rehearse/internal/fleet"
 	"rehearse/internal/flow"
+	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/sitebot"
@@ -85,9 +86,9 @@ func runOperations() map[string]operation {
 		},
 		"GET " + one + "/results/{result_id}": {summary: "A result", answers: []answer{gives(http.StatusOK, resultView{})}},
 		"GET " + one + "/{file}": {
-			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml",
+			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a classification also classification.json",
 			answers: []answer{
-				gives(http.StatusOK, result.Run{}), sends("application/x-ndjson"), sends("text/html"), sends("text/markdown"), sends("application/xml"),
+				gives(http.StatusOK, anyOf{result.Run{}, classification.Report{}}), sends("application/x-ndjson"), sends("text/html"), sends("text/markdown"), sends("application/xml"),
 			},
 		},
 		"PUT /api/v1/blobs/{sha256}": {

@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -105,7 +107,7 @@ func (s *Runs) result(w http.ResponseWriter, r *http.Request) error {
 // runFiles are the files of a run that has ended, with their media types.
 var runFiles = map[string]string{
 	"results.jsonl": "application/x-ndjson", "run.json": "application/json", "report.html": "text/html; charset=utf-8",
-	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml",
+	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml", "classification.json": "application/json",
 }
 
 // file answers with a file of a run that has ended.
@@ -127,6 +129,9 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	file, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) { // that of a run of another kind, or of one that came to no figures
+		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file", "results.jsonl and run.json are those of every run")
+	}
 	if err != nil {
 		return err
 	}

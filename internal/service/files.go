@@ -13,7 +13,9 @@ import (
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/runspec"
 	"rehearse/internal/store"
+	"rehearse/internal/worker"
 )
 
 // leadingDir is the folder in which a leader keeps the log and the reports of a run while it leads it.
@@ -99,10 +101,37 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err
 	if err := report.New(record, runlog.ReadWhole(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
 		return err
 	}
+	if run.Kind == runspec.KindClassify {
+		if err := s.classified(ctx, run.ID, record, made); err != nil {
+			return err
+		}
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	return os.Rename(made, dir)
+}
+
+// classified writes the reports of a classification into the folder with its records.
+func (s *Service) classified(ctx context.Context, id string, record result.Run, dir string) (err error) {
+	spec, err := s.spec(ctx, id)
+	if err != nil {
+		return err
+	}
+	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	classified, _, err := worker.Planned(evaluation.Config{Setup: opened.Setup, Spec: spec})
+	if err != nil {
+		return err
+	}
+	o, err := classified.Decide(&record, dir)
+	if err != nil {
+		return err
+	}
+	return classified.Write(o)
 }
 
 // record returns the run.json of a run. One that was cancelled while it waited has none: nobody has led it.

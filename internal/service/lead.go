@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
@@ -124,10 +125,14 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 			return nil, fmt.Errorf("the baseline: %w", err)
 		}
 	}
-	e, err := evaluation.New(ctx, evaluation.Config{
+	classified, c, err := worker.Planned(evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
 		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store, Durations: l.durations},
 	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := evaluation.New(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +140,24 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.Conclude(h)
-	return &h.Run, err
+	return &h.Run, conclude(e, h, classified)
+}
+
+// conclude writes the reports of a run. That of a classification decides how the run ended.
+func conclude(e *evaluation.Evaluation, h *evaluation.Held, classified *classify.Submitted) error {
+	if classified == nil {
+		_, err := e.Conclude(h)
+		return err
+	}
+	o, undecided := classified.Decide(&h.Run, h.Dir)
+	if undecided != nil {
+		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
+		h.Run.ExitMessage = undecided.Error()
+	}
+	if _, err := e.Conclude(h); err != nil || undecided != nil {
+		return err
+	}
+	return classified.Write(o)
 }
 
 // spec returns the spec of a run as it was submitted.

@@ -138,7 +138,7 @@ func (e *InvalidError) Error() string { return e.Message }
 // Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError or a
 // *store.MissingBlobsError, that of one that names what it may not a *setup.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
-	if len(spec.Suites) == 0 || len(spec.Files) == 0 {
+	if spec.Kind != runspec.KindClassify && len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
@@ -179,7 +179,11 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	if spec.Webhook != nil {
 		opened.Setup.NamesAddress("the webhook", spec.Webhook.URL)
 	}
-	e, err := evaluation.New(ctx, evaluation.Config{Setup: opened.Setup, Spec: spec})
+	_, c, err := worker.Planned(evaluation.Config{Setup: opened.Setup, Spec: spec})
+	var e *evaluation.Evaluation
+	if err == nil {
+		e, err = evaluation.New(ctx, c)
+	}
 	p.programs = opened.Setup.StartsPrograms()
 	if err != nil {
 		return p, invalid(err)

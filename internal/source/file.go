@@ -13,26 +13,43 @@ import (
 // Open opens a file for reading. One whose name ends in .gz is unpacked on the way. The caller closes it.
 func Open(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
-	if err != nil || !strings.HasSuffix(path, ".gz") {
+	if err != nil {
 		return file, err
 	}
-	unpacked, err := gzip.NewReader(bufio.NewReaderSize(file, 64<<10))
+	return unpacked(file, path)
+}
+
+// unpacked reads a file as its name says.
+func unpacked(file *os.File, name string) (io.ReadCloser, error) {
+	if !strings.HasSuffix(name, ".gz") {
+		return file, nil
+	}
+	content, err := gzip.NewReader(bufio.NewReaderSize(file, 64<<10))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("not a gzip file: %w", err), file.Close())
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{unpacked, file}, nil
+	}{content, file}, nil
 }
 
 // OpenBounded opens a file as Open does. Reading fails, rather than ends, behind so many bytes.
 func OpenBounded(path string, most int64) (io.ReadCloser, error) {
-	file, err := Open(path)
+	return Files{}.OpenBounded(path, most)
+}
+
+// OpenBounded is OpenBounded for these files.
+func (f Files) OpenBounded(name string, most int64) (io.ReadCloser, error) {
+	file, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return &bounded{file, most, most}, nil
+	content, err := unpacked(file, name)
+	if err != nil {
+		return nil, err
+	}
+	return &bounded{content, most, most}, nil
 }
 
 type bounded struct {

@@ -2,12 +2,14 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
+	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
@@ -115,11 +117,11 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 		if err != nil {
 			return nil, err
 		}
-		options := options
+		options, kind := options, cmp.Or(spec.Kind, runspec.KindSuite)
 		options.Submitted = &p.Submitted
 		return hold(ctx, dir, options, evaluation.Config{
 			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Artifacts: conn.RunArtifacts(run), Turned: func(k result.Key, turn, of int) {
-				_ = conn.Notify(fleet.Notice{Run: run, Kind: orchestrator.KindSuite, Key: k, Turn: turn, Of: of}) // nobody may listen
+				_ = conn.Notify(fleet.Notice{Run: run, Kind: kind, Key: k, Turn: turn, Of: of}) // nobody may listen
 			},
 		}, spec)
 	}
@@ -131,10 +133,26 @@ func hold(ctx context.Context, dir string, options setup.Options, c evaluation.C
 		return nil, err
 	}
 	h, c.Setup = &heldRun{opened: o}, o.Setup
-	if h.holder, err = evaluation.NewHolder(ctx, c); err != nil {
+	if _, c, err = Planned(c); err == nil {
+		h.holder, err = evaluation.NewHolder(ctx, c)
+	}
+	if err != nil {
 		return nil, o.Masked(errors.Join(err, o.Close()))
 	}
 	return h, nil
+}
+
+// Planned completes the configuration of the evaluation of a submitted run: one that classifies gets its items as tests. The classification is
+// nil for other kinds.
+func Planned(c evaluation.Config) (*classify.Submitted, evaluation.Config, error) {
+	if c.Spec.Kind != runspec.KindClassify {
+		return nil, c, nil
+	}
+	classified, completed, err := classify.Submit(c)
+	if refused := c.Setup.Refused(); refused != nil { // which may be why it cannot be planned
+		return nil, c, refused
+	}
+	return classified, completed, err
 }
 
 // withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is compared with is the leader's.
