@@ -70,6 +70,7 @@ func (r *Replay) open(ctx context.Context) error {
 	}
 	e := r.evaluation
 	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now, c.Setup.Now, c.Progress
+	e.Crew = Crew(e, c.Setup.Log)
 	if err := r.identify(ctx); err != nil {
 		return err
 	}

@@ -63,6 +63,9 @@ type Return struct {
 	// Record is the result. Without one, Fault says why the conversation could not be held; without both it was interrupted, or Lost.
 	Record *result.Test
 	Fault  string
+	// Body is the result of an item of a Stream, as a worker elsewhere has sent it, and Worker its name.
+	Body   json.RawMessage
+	Worker string
 	// Lost is true when no queue and no worker has the job any more: it is put in again.
 	Lost bool
 	// Err says that the run cannot go on.

@@ -16,9 +16,12 @@ func (e *Evaluation) collect(ctx context.Context, ordered <-chan *job, tally *Ta
 		if err != nil || j == nil {
 			return err
 		}
-		tally.Add(j.pair)
+		if j.held.Err != nil {
+			return j.held.Err
+		}
+		tally.Add(j.held.Pair)
 		if e.Each != nil {
-			if err := e.Each(j.pair); err != nil {
+			if err := e.Each(j.held.Pair); err != nil {
 				return err
 			}
 		}
@@ -55,23 +58,16 @@ const (
 
 // keep writes outcomes as they come until there are no more, also when the run is broken off: what was finished is kept. Each write says that
 // the run goes on. When the store stays away, keep gives the run up and lets the rest go.
-func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp func(error)) error {
-	if e.Runs == nil {
-		for range finished { // nothing comes
-		}
-		return nil
-	}
+func (e *Evaluation) keep(ctx context.Context, finished <-chan Held, giveUp func(error)) error {
 	ctx = context.WithoutCancel(ctx)
-	var batch []Outcome
+	var batch []Held
 	var failed error
 	size := 0
 	write := func() {
-		if failed != nil {
-			return
-		}
-		failed = retryWrite(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, batch, e.Now()) })
-		if failed != nil {
-			giveUp(failed)
+		if failed == nil {
+			if failed = e.keepBatch(ctx, batch); failed != nil {
+				giveUp(failed)
+			}
 		}
 		batch, size = nil, 0 // the store may still look at it
 	}
@@ -79,19 +75,44 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Outcome, giveUp f
 	defer tick.Stop()
 	for {
 		select {
-		case o, more := <-finished:
+		case h, more := <-finished:
 			if !more {
 				write()
 				return failed
 			}
-			size += len(o.Detail)
-			if batch = append(batch, o); len(batch) >= outcomesPerBatch || size >= bytesPerBatch {
+			size += len(h.Outcome.Detail)
+			if batch = append(batch, h); len(batch) >= outcomesPerBatch || size >= bytesPerBatch {
 				write()
 			}
 		case <-tick.C:
 			write()
 		}
 	}
+}
+
+// keepBatch keeps sessions, and settles them.
+func (e *Evaluation) keepBatch(ctx context.Context, batch []Held) error {
+	if e.Keep != nil {
+		if err := e.Keep(batch); err != nil {
+			return err
+		}
+	}
+	if e.Runs != nil {
+		outcomes := make([]Outcome, len(batch))
+		for i := range batch {
+			outcomes[i] = batch[i].Outcome
+		}
+		err := retryWrite(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, outcomes, e.Now()) })
+		if err != nil {
+			return err
+		}
+	}
+	for i := range batch {
+		if batch[i].Settle != nil {
+			batch[i].Settle()
+		}
+	}
+	return nil
 }
 
 func outcomeOf(p *Pair) (o Outcome, err error) {

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -25,6 +24,8 @@ type Evaluation struct {
 	Replayer             *Replayer
 	// Workers is how many sessions are replayed at once, at least 1.
 	Workers int
+	// Crew starts what replays the sessions. It ends with ctx, or when it is closed.
+	Crew func(ctx context.Context) Crew
 	// Head is the report as far as it is known before: run, variants, days.
 	Head  Report
 	Rules Rules
@@ -32,6 +33,8 @@ type Evaluation struct {
 	Resumed bool
 	// Each gets every pair in the order of the sessions' ids; nil is allowed.
 	Each func(*Pair) error
+	// Keep gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
+	Keep func([]Held) error
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
 	Progress func(done int)
 	Now      func() time.Time
@@ -90,41 +93,40 @@ func (e *Evaluation) putRun(ctx context.Context, r Run) error {
 	return e.Runs.PutRun(ctx, r)
 }
 
-// job is one session on its way: sent to a worker, and to the collector, which takes jobs in the order of the sessions.
+// Crew replays sessions side by side, here or elsewhere. It is safe for concurrent use.
+type Crew interface {
+	// Begin has a session replayed. It waits for a place, not for the end: ended is told that once, by any goroutine.
+	Begin(ctx context.Context, s *Session, ended func(Held)) error
+	// Pass says that a session was replayed before.
+	Pass(s *Session)
+	// Close gives up what is under way. Nobody is told of an end any more when it returns.
+	Close()
+}
+
+// job is one session on its way: begun, and taken by the collector in the order of the sessions.
 type job struct {
-	session *Session
-	pair    *Pair
-	done    chan struct{}
+	held Held
+	done chan struct{}
 }
 
 // replayAll replays the sessions side by side and takes them in order, so that the report does not depend on who was faster.
 func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	workers := max(e.Workers, 1)
-	work, ordered := make(chan *job), make(chan *job, 8*workers)
-	finished := make(chan Outcome, outcomesPerBatch)
+	ordered := make(chan *job, 8*max(e.Workers, 1))
+	finished := make(chan Held, outcomesPerBatch)
 	var faults Faults
 	kept := make(chan error, 1)
 	go func() { kept <- e.keep(ctx, finished, giveUp) }()
 	group, playing := errgroup.WithContext(ctx)
+	crew := e.Crew(playing)
 	group.Go(func() error {
-		defer close(work)
 		defer close(ordered)
-		return e.send(playing, &faults, work, ordered)
+		return e.send(playing, &faults, crew, finished, ordered)
 	})
-	for range workers {
-		group.Go(func() error {
-			for j := range work {
-				if err := e.play(playing, j, finished); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
 	group.Go(func() error { return e.collect(playing, ordered, tally) })
 	err := group.Wait()
+	crew.Close()
 	close(finished)
 	e.Head.Notes = append(e.Head.Notes, faults.Notes()...)
 	if failed := <-kept; failed != nil {
@@ -133,8 +135,8 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	return err
 }
 
-// send makes jobs of the sessions.
-func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered chan<- *job) error {
+// send begins the sessions.
+func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finished chan<- Held, ordered chan<- *job) error {
 	if err := faults.countUnusable(ctx, e.Events, e.filter()); err != nil {
 		return err
 	}
@@ -151,18 +153,15 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered cha
 		if s.Turns() < e.MinTurns || chosen != nil && !chosen[s.ID] {
 			continue
 		}
-		j := &job{session: s, done: make(chan struct{})}
-		if j.pair, err = former(s.ID); err != nil {
+		j := &job{done: make(chan struct{})}
+		if j.held.Pair, err = former(s.ID); err != nil {
 			return err
 		}
-		if j.pair != nil { // a former run has replayed it
+		if j.held.Pair != nil { // a former run has replayed it
 			close(j.done)
-		} else {
-			select {
-			case work <- j:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			crew.Pass(s)
+		} else if err := crew.Begin(ctx, s, j.ended(finished)); err != nil {
+			return err
 		}
 		select {
 		case ordered <- j:
@@ -171,6 +170,17 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, work, ordered cha
 		}
 	}
 	return nil
+}
+
+// ended returns what is told of the end of a session.
+func (j *job) ended(finished chan<- Held) func(Held) {
+	return func(h Held) {
+		j.held = Held{Pair: h.Pair, Err: h.Err} // what is kept need not wait for its turn
+		if h.Err == nil {
+			finished <- h // it is taken even when the run is given up
+		}
+		close(j.done)
+	}
 }
 
 func (e *Evaluation) filter() Filter {
@@ -218,22 +228,4 @@ func (e *Evaluation) former(ctx context.Context) (find func(id string) (*Pair, e
 		}
 		return kept.pair()
 	}, stop
-}
-
-// play replays a session and measures it.
-func (e *Evaluation) play(ctx context.Context, j *job, finished chan<- Outcome) (err error) {
-	if j.pair, err = e.Replayer.Replay(ctx, j.session); err != nil {
-		return err
-	}
-	Measure(j.session, j.pair, e.Side)
-	j.session = nil
-	outcome, err := boundedOutcome(j.pair)
-	if err != nil {
-		return fmt.Errorf("session %s: %w", j.pair.SessionID, err)
-	}
-	if e.Runs != nil {
-		finished <- outcome // it is taken even when the run is given up
-	}
-	close(j.done)
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	rehearsal "rehearse/internal/evaluation"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/replay"
@@ -36,6 +37,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				return nil
 			},
 		}
+		e.Crew = rehearsal.Crew(e, nil)
 		if _, err := e.Evaluate(b.Context()); err != nil {
 			b.Fatal(err)
 		}

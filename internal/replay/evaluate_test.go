@@ -18,6 +18,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	rehearsal "rehearse/internal/evaluation"
 	"rehearse/internal/replay"
 )
 
@@ -106,7 +107,7 @@ func logOf(t *testing.T, n int) *memory {
 func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evaluation {
 	now := time.Unix(0, 0)
 	clock := func() time.Time { return now }
-	return &replay.Evaluation{
+	e := &replay.Evaluation{
 		Events: log, Runs: runs, MinTurns: 1, Side: replay.After, Workers: workers, Rules: replay.DefaultRules(), Now: clock,
 		Head: replay.Report{Run: replay.Run{ID: "r", FlowID: "f", Gate: replay.GatePaired}},
 		Replayer: &replay.Replayer{
@@ -114,6 +115,8 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
 		},
 	}
+	e.Crew = rehearsal.Crew(e, nil)
+	return e
 }
 
 func TestEvaluate(t *testing.T) {

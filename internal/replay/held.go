@@ -1,0 +1,62 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+)
+
+// Held is a session that was replayed in all of its lanes, or is lost.
+type Held struct {
+	Pair *Pair
+	// Outcome is what is kept of the pair.
+	Outcome Outcome
+	// Worker is who replayed it; empty in this process.
+	Worker string
+	// Settle, if set, is called once the outcome is kept.
+	Settle func()
+	// Err says that the run cannot go on.
+	Err error
+}
+
+// Hold replays a session and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
+func (r *Replayer) Hold(ctx context.Context, s *Session, side Side) (Held, error) {
+	pair, err := r.Replay(ctx, s)
+	if err != nil {
+		return Held{}, err
+	}
+	Measure(s, pair, side)
+	return held(pair)
+}
+
+// Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
+func (r *Replayer) Lost(s *Session, why string) (Held, error) {
+	pair := &Pair{
+		SessionID: s.ID, FlowID: s.FlowID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Lanes: []Lane{observe(s)},
+	}
+	for _, name := range r.lanes() {
+		pair.Lanes = append(pair.Lanes, Lane{Name: name, Turns: []LaneTurn{}})
+	}
+	return held(pair)
+}
+
+// lanes are the names of the lanes that are replayed.
+func (r *Replayer) lanes() []string {
+	if r.Baseline == nil {
+		return []string{Candidate}
+	}
+	return []string{Baseline, Candidate}
+}
+
+func held(pair *Pair) (h Held, err error) {
+	h.Pair = pair
+	if h.Outcome, err = boundedOutcome(pair); err != nil {
+		return h, fmt.Errorf("session %s: %w", pair.SessionID, err)
+	}
+	return h, nil
+}
+
+// HeldOf is a session whose outcome was kept, or sent by whoever replayed it.
+func HeldOf(o Outcome) (Held, error) {
+	pair, err := o.pair()
+	return Held{Pair: pair, Outcome: o}, err
+}
