@@ -27,6 +27,10 @@ type ReplayConfig struct {
 	Out string
 	// Sessions also writes each session in all its lanes to sessions.jsonl in that folder.
 	Sessions bool
+	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the run then.
+	Lead func(*replay.Evaluation)
+	// Variants are the variants and prompts of whoever has no store.
+	Variants replay.Variants
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
 	Progress func(done int)
 }
@@ -38,6 +42,7 @@ type Replay struct {
 
 	config     ReplayConfig
 	history    *setup.History
+	noting     *Noting
 	evaluation *replay.Evaluation
 }
 
@@ -50,11 +55,24 @@ func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{config: c, history: h}
+	r := &Replay{config: c, history: h, noting: NewNoting(h.Variants)}
+	r.config.Variants = r.noting
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return r, nil
+}
+
+// Definitions returns the variants and the prompts that are replayed.
+func (r *Replay) Definitions() Definitions { return r.noting.Noted() }
+
+// Lanes returns the names of the agents that are replayed, the candidate first.
+func (r *Replay) Lanes() []string {
+	run := &r.evaluation.Head.Run
+	if run.BaselineID == "" {
+		return []string{run.VariantID}
+	}
+	return []string{run.VariantID, run.BaselineID}
 }
 
 // Close closes the store.
@@ -70,7 +88,10 @@ func (r *Replay) open(ctx context.Context) error {
 	}
 	e := r.evaluation
 	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now, c.Setup.Now, c.Progress
-	e.Crew = Crew(e, c.Setup.Log)
+	e.Crew = CrewHere(e, c.Setup.Log)
+	if c.Lead != nil {
+		c.Lead(e)
+	}
 	if err := r.identify(ctx); err != nil {
 		return err
 	}
@@ -78,16 +99,13 @@ func (r *Replay) open(ctx context.Context) error {
 	if r.Dir == "" {
 		r.Dir = filepath.Join(setup.StateDir, "replays", r.ID)
 	}
-	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
-		return source.Invalid("cannot make the folder of the reports: %w", err)
-	}
 	return nil
 }
 
 // agents opens what is replayed, and the simulated user.
 func (r *Replay) agents(ctx context.Context) error {
 	c := &r.config
-	from := &replayAgents{&setup.Variants{Setup: c.Setup, Store: r.history.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
+	from := &replayAgents{&setup.Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
 	candidate, err := from.open(ctx, c.Spec.VariantID)
 	if err != nil {
 		return err
@@ -129,7 +147,7 @@ func (r *Replay) identify(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
+	case r.config.Lead == nil && former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
 		return source.Invalid("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
 	case !source.SameJSON(run.Settings, former.Settings):
 		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
@@ -141,12 +159,19 @@ func (r *Replay) identify(ctx context.Context) error {
 // Hold replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
 // and, where the run can go on, how.
 func (r *Replay) Hold(ctx context.Context) (*replay.Report, error) {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
+	}
 	report, err := r.replayAll(ctx)
 	switch {
 	case err == nil:
-		return report, r.write(report)
+		return report, WriteReplay(r.Dir, report)
 	case errors.Is(err, replay.ErrNoSessions):
-		return nil, r.config.Spec.Nothing(ctx, r.history.Events, r.config.Store)
+		place := r.config.Store
+		if r.config.Lead != nil { // its address is the server's own
+			place = "the store of the server"
+		}
+		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place)
 	case errors.Is(err, replay.ErrNothingReplayed):
 		return nil, fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, r.ID)
 	}

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 
@@ -11,9 +12,36 @@ import (
 	"rehearse/internal/result"
 )
 
-// crew has sessions replayed as jobs of a queue, in this process.
+// Crew says how the sessions of an evaluation become jobs.
+type Crew struct {
+	orchestrator.StreamConfig
+	// Payload returns what workers elsewhere replay a session by; nil where sessions are replayed in this process.
+	Payload func(ctx context.Context, s *replay.Session) ([]byte, error)
+	// Commands is true when replaying starts programs.
+	Commands bool
+}
+
+// Of returns what starts the crew of an evaluation.
+func (c Crew) Of(e *replay.Evaluation) func(context.Context) replay.Crew {
+	return func(ctx context.Context) replay.Crew {
+		c.Kind = orchestrator.KindReplay
+		return &crew{Crew: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer, side: e.Side}
+	}
+}
+
+// CrewHere returns what starts a crew in this process: as many sessions at once as the evaluation has workers, by a queue in memory.
+func CrewHere(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.Crew {
+	return func(ctx context.Context) replay.Crew {
+		places := max(e.Workers, 1)
+		here := Crew{StreamConfig: orchestrator.StreamConfig{RunID: e.Head.Run.ID, Places: places, Queue: queue.NewMemory(places), Log: log}}
+		return here.Of(e)(ctx)
+	}
+}
+
+// crew has sessions replayed as jobs of a queue.
 type crew struct {
-	*orchestrator.Stream
+	Crew
+	stream   *orchestrator.Stream
 	run      *replay.Run
 	replayer *replay.Replayer
 	side     replay.Side
@@ -21,42 +49,59 @@ type crew struct {
 
 var _ replay.Crew = (*crew)(nil)
 
-// Crew returns what replays the sessions of an evaluation in this process: so many at once, as jobs of a queue in memory.
-func Crew(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.Crew {
-	return func(ctx context.Context) replay.Crew {
-		places := max(e.Workers, 1)
-		return &crew{
-			Stream: orchestrator.NewStream(ctx, orchestrator.StreamConfig{
-				RunID: e.Head.Run.ID, Kind: orchestrator.KindReplay, Places: places, Queue: queue.NewMemory(places), Log: log,
-			}),
-			run: &e.Head.Run, replayer: e.Replayer, side: e.Side,
-		}
-	}
-}
-
-// sessionKey is the key of the job of a session.
-func sessionKey(run *replay.Run, session string) result.Key {
-	return result.Key{Suite: run.FlowID, TestID: session, Target: run.VariantID}
+// key is the key of the job of a session.
+func (c *crew) key(s *replay.Session) result.Key {
+	return result.Key{Suite: c.run.FlowID, TestID: s.ID, Target: c.run.VariantID}
 }
 
 // Begin implements replay.Crew.
 func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.Held)) error {
-	var held replay.Held
-	return c.Stream.Begin(ctx, orchestrator.Item{
-		Key: sessionKey(c.run, s.ID),
+	var here replay.Held
+	return c.stream.Begin(ctx, orchestrator.Item{
+		Key: c.key(s), Commands: c.Commands, Cost: float64(s.Turns()),
 		Hold: func(ctx context.Context) (err error) {
-			held, err = c.replayer.Hold(ctx, s, c.side)
+			here, err = c.replayer.Hold(ctx, s, c.side)
 			return err
 		},
-		Ended: func(r orchestrator.Return) {
-			if r.Fault != "" {
-				held, r.Err = c.replayer.Lost(s, r.Fault)
-			}
-			held.Err = errors.Join(held.Err, r.Err)
-			ended(held)
-		},
+		Payload: func(ctx context.Context) ([]byte, error) { return c.Payload(ctx, s) },
+		Ended:   func(r orchestrator.Return) { ended(c.held(s, here, r)) },
 	})
 }
 
 // Pass implements replay.Crew.
-func (c *crew) Pass(s *replay.Session) { c.Stream.Pass(sessionKey(c.run, s.ID)) }
+func (c *crew) Pass(s *replay.Session) { c.stream.Pass(c.key(s)) }
+
+// Close implements replay.Crew.
+func (c *crew) Close() { c.stream.Close() }
+
+// held returns what became of a session that was replayed here, or of which a worker elsewhere has sent something. One that could not be replayed,
+// or whose result cannot be read, is lost.
+func (c *crew) held(s *replay.Session, here replay.Held, r orchestrator.Return) replay.Held {
+	h, why := here, r.Fault
+	if r.Body != nil && why == "" {
+		h, why = c.sent(s, r)
+	}
+	if why != "" {
+		var err error
+		if h, err = c.replayer.Lost(s, why); err != nil {
+			r.Err = errors.Join(r.Err, err)
+		}
+	}
+	h.Worker, h.Settle, h.Err = r.Worker, r.Settle, errors.Join(h.Err, r.Err)
+	return h
+}
+
+// sent reads what a worker has sent of a session, or says why that is no result of it.
+func (c *crew) sent(s *replay.Session, r orchestrator.Return) (h replay.Held, why string) {
+	var o replay.Outcome
+	err := json.Unmarshal(r.Body, &o)
+	if err == nil {
+		o.SessionID = s.ID // a worker may have masked it
+		h, err = replay.HeldOf(o)
+	}
+	if err != nil || !c.replayer.Complete(h.Pair) {
+		return h, "worker " + r.Worker + " sent what is no result of the session"
+	}
+	h.Pair.SessionID, h.Pair.FlowID = s.ID, s.FlowID
+	return h, ""
+}

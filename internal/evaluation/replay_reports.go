@@ -36,15 +36,15 @@ func (r *Replay) replayAll(ctx context.Context) (*replay.Report, error) {
 	return made, err
 }
 
-// write writes the reports of a run, each whole or not at all.
-func (r *Replay) write(made *replay.Report) error {
+// WriteReplay writes the reports of a replay run into a folder, each whole or not at all.
+func WriteReplay(dir string, made *replay.Report) error {
 	for _, one := range []struct {
 		file   string
 		render func(io.Writer, *replay.Report) error
 	}{
 		{"report.json", lanes.JSON}, {"report.md", lanes.Markdown}, {"report.html", lanes.HTML},
 	} {
-		path := filepath.Join(r.Dir, one.file)
+		path := filepath.Join(dir, one.file)
 		if err := runlog.WriteFile(path, func(w io.Writer) error { return one.render(w, made) }); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}

@@ -35,6 +35,8 @@ type Evaluation struct {
 	Each func(*Pair) error
 	// Keep gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
 	Keep func([]Held) error
+	// Known is told how many sessions there are, once all of them are begun; nil is allowed.
+	Known func(sessions int)
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
 	Progress func(done int)
 	Now      func() time.Time
@@ -146,6 +148,7 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finish
 	}
 	former, stop := e.former(ctx)
 	defer stop()
+	known := 0
 	for s, err := range e.sessions(ctx, faults) {
 		if err != nil {
 			return err
@@ -153,6 +156,7 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finish
 		if s.Turns() < e.MinTurns || chosen != nil && !chosen[s.ID] {
 			continue
 		}
+		known++
 		j := &job{done: make(chan struct{})}
 		if j.held.Pair, err = former(s.ID); err != nil {
 			return err
@@ -168,6 +172,9 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finish
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	if e.Known != nil {
+		e.Known(known)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				return nil
 			},
 		}
-		e.Crew = rehearsal.Crew(e, nil)
+		e.Crew = rehearsal.CrewHere(e, nil)
 		if _, err := e.Evaluate(b.Context()); err != nil {
 			b.Fatal(err)
 		}

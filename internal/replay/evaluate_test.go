@@ -115,7 +115,7 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
 		},
 	}
-	e.Crew = rehearsal.Crew(e, nil)
+	e.Crew = rehearsal.CrewHere(e, nil)
 	return e
 }
 

@@ -31,10 +31,10 @@ func (r *Replayer) Hold(ctx context.Context, s *Session, side Side) (Held, error
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
 func (r *Replayer) Lost(s *Session, why string) (Held, error) {
 	pair := &Pair{
-		SessionID: s.ID, FlowID: s.FlowID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Lanes: []Lane{observe(s)},
+		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Lanes: []Lane{observe(s)},
 	}
 	for _, name := range r.lanes() {
-		pair.Lanes = append(pair.Lanes, Lane{Name: name, Turns: []LaneTurn{}})
+		pair.Lanes = append(pair.Lanes, Lane{Name: name, Error: why, Turns: []LaneTurn{}})
 	}
 	return held(pair)
 }
@@ -59,4 +59,15 @@ func held(pair *Pair) (h Held, err error) {
 func HeldOf(o Outcome) (Held, error) {
 	pair, err := o.pair()
 	return Held{Pair: pair, Outcome: o}, err
+}
+
+// Complete reports whether a pair says what became of every lane.
+func (r *Replayer) Complete(p *Pair) bool {
+	for _, name := range append([]string{Observed}, r.lanes()...) {
+		lane := p.Lane(name)
+		if lane == nil || name != Observed && p.Dropped == "" && lane.Metrics == nil {
+			return false
+		}
+	}
+	return true
 }

@@ -39,28 +39,64 @@ func (t *Thresholds) Named() map[string]*float64 {
 	return map[string]*float64{"macro_f1": t.MacroF1, "min_class_f1": t.MinClassF1, "recall": t.Recall, "accuracy": t.Accuracy}
 }
 
+// Replay is what a run of KindReplay asks for. Its keys are the flags of rehearse replay run, which say what they mean; what is left out is the
+// default of the flag. The log is that of the server's store.
+type Replay struct {
+	Candidate  string `json:"candidate,omitempty"`
+	Baseline   string `json:"baseline,omitempty"`
+	VariantID  string `json:"variant_id,omitempty"`
+	BaselineID string `json:"baseline_variant_id,omitempty"`
+	FlowID     string `json:"flow_id"`
+	StartDate  string `json:"start_date"`
+	EndDate    string `json:"end_date"`
+	SampleSize int    `json:"sample_size,omitempty"`
+	MinTurns   *int   `json:"min_turns,omitempty"`
+	Mode       string `json:"mode,omitempty"`
+	Gate       string `json:"gate,omitempty"`
+	Require    string `json:"require,omitempty"`
+	// Margin has entries METRIC=VALUE.
+	Margin      []string `json:"margin,omitempty"`
+	MinSupport  *float64 `json:"min_support,omitempty"`
+	MinPower    *float64 `json:"min_power,omitempty"`
+	MaxLost     *float64 `json:"max_lost,omitempty"`
+	MinFidelity *float64 `json:"min_fidelity,omitempty"`
+	Cluster     string   `json:"cluster,omitempty"`
+	AA          bool     `json:"aa,omitempty"`
+	States      string   `json:"states,omitempty"`
+	User        string   `json:"user,omitempty"`
+	// Flows and Prompts are folders of the bundle.
+	Flows       string    `json:"flows,omitempty"`
+	Prompts     string    `json:"prompts,omitempty"`
+	TurnTimeout *Duration `json:"turn_timeout,omitempty"`
+}
+
 // checkKind refuses what has no meaning for the kind of the run, and what the kind lacks.
 func (s *Spec) checkKind() error {
 	switch {
 	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
 		return source.Invalid("run spec: kind %q is unknown: use %s", s.Kind, strings.Join(Kinds, ", "))
-	case s.Kind == KindReplay:
-		return source.Invalid("run spec: kind replay cannot be run here: use suite or classify")
 	case s.Kind == KindClassify && s.Classify == nil:
 		return source.Invalid("run spec: a run of the kind classify needs `classify`: {items, target}")
+	case s.Kind == KindReplay && s.Replay == nil:
+		return source.Invalid("run spec: a run of the kind replay needs `replay`: {candidate, flow_id, start_date, end_date}")
 	case s.Kind != KindClassify && s.Classify != nil:
 		return source.Invalid("run spec: `classify` is for runs of that kind: add \"kind\": \"classify\", or leave it out")
-	case s.Kind != KindClassify:
+	case s.Kind != KindReplay && s.Replay != nil:
+		return source.Invalid("run spec: `replay` is for runs of that kind: add \"kind\": \"replay\", or leave it out")
+	case s.Kind == "" || s.Kind == KindSuite:
 		return nil
 	}
-	if key := s.ofSuites(); key != "" {
-		return source.Invalid("run spec: `%s` is for runs of suites: leave it out of a run of the kind %s", key, s.Kind)
+	if key := s.meaningless(); key != "" {
+		return source.Invalid("run spec: `%s` has no meaning for the kind %s: leave it out", key, s.Kind)
+	}
+	if s.Kind == KindReplay {
+		return nil // whoever opens it checks the rest, as for the flags
 	}
 	return s.Classify.check()
 }
 
-// ofSuites returns the first key that only runs of suites have; empty when there is none.
-func (s *Spec) ofSuites() string {
+// meaningless returns the first key that says something which the kind of the run has no use for; empty when there is none.
+func (s *Spec) meaningless() string {
 	for _, key := range []struct {
 		name  string
 		given bool
@@ -76,6 +112,13 @@ func (s *Spec) ofSuites() string {
 		{"judge_cache", s.JudgeCache != nil},
 		{"attribute_flakes", s.AttributeFlakes},
 		{"baseline", s.Baseline != ""},
+		// What conversations are held so often, spend and leave behind has a meaning for items, and none for logged sessions.
+		{"model", s.Kind == KindReplay && s.Model != ""},
+		{"trials", s.Kind == KindReplay && s.Trials != 0},
+		{"retries", s.Kind == KindReplay && s.Retries != nil},
+		{"timeout", s.Kind == KindReplay && s.Timeout != 0},
+		{"budget", s.Kind == KindReplay && s.Budget != nil},
+		{"artifacts", s.Kind == KindReplay && s.Artifacts},
 	} {
 		if key.given {
 			return key.name

@@ -37,6 +37,8 @@ type Spec struct {
 	Config string   `json:"config,omitempty"`
 	// Classify is what a run of KindClassify asks for; nil for other kinds.
 	Classify *Classify `json:"classify,omitempty"`
+	// Replay is what a run of KindReplay asks for; nil for other kinds.
+	Replay *Replay `json:"replay,omitempty"`
 	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and chatbots.
 	Targets []string `json:"targets,omitempty"`
 	Judge   string   `json:"judge,omitempty"`

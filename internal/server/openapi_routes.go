@@ -6,6 +6,7 @@ import (
 
 	"rehearse/internal/fleet"
 	"rehearse/internal/flow"
+	"rehearse/internal/replay"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
@@ -86,9 +87,9 @@ func runOperations() map[string]operation {
 		},
 		"GET " + one + "/results/{result_id}": {summary: "A result", answers: []answer{gives(http.StatusOK, resultView{})}},
 		"GET " + one + "/{file}": {
-			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a classification also classification.json",
+			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a classification also classification.json, of a replay report.json",
 			answers: []answer{
-				gives(http.StatusOK, anyOf{result.Run{}, classification.Report{}}), sends("application/x-ndjson"), sends("text/html"), sends("text/markdown"), sends("application/xml"),
+				gives(http.StatusOK, anyOf{result.Run{}, classification.Report{}, replay.Report{}}), sends("application/x-ndjson"), sends("text/html"), sends("text/markdown"), sends("application/xml"),
 			},
 		},
 		"PUT /api/v1/blobs/{sha256}": {

@@ -141,5 +141,9 @@ func componentName(t reflect.Type) string {
 	if strings.HasSuffix(t.PkgPath(), "/result") { // which has a Run, too
 		name += "Record"
 	}
+	if name == "Report" { // of which there are several
+		room := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+		name = room + name
+	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }

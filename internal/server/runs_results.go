@@ -108,6 +108,7 @@ func (s *Runs) result(w http.ResponseWriter, r *http.Request) error {
 var runFiles = map[string]string{
 	"results.jsonl": "application/x-ndjson", "run.json": "application/json", "report.html": "text/html; charset=utf-8",
 	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml", "classification.json": "application/json",
+	"report.json": "application/json",
 }
 
 // file answers with a file of a run that has ended.

@@ -101,10 +101,14 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err
 	if err := report.New(record, runlog.ReadWhole(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
 		return err
 	}
-	if run.Kind == runspec.KindClassify {
-		if err := s.classified(ctx, run.ID, record, made); err != nil {
-			return err
-		}
+	switch run.Kind {
+	case runspec.KindClassify:
+		err = s.classified(ctx, run.ID, record, made)
+	case runspec.KindReplay:
+		err = s.replayReports(ctx, run.ID, made)
+	}
+	if err != nil {
+		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -186,6 +190,9 @@ func (s *Service) planned(ctx context.Context, id string) (map[string]int, error
 	spec, err := s.spec(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Kind == runspec.KindReplay {
+		return s.plannedSessions(ctx, id)
 	}
 	p, err := s.plan(ctx, spec)
 	return p.ByTarget, err

@@ -14,7 +14,6 @@ import (
 	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/runspec"
@@ -84,6 +83,9 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
+	if run.Kind == runspec.KindReplay {
+		return s.replay(ctx, run, fence)
+	}
 	spec, payload, err := s.offer(ctx, id)
 	if err != nil {
 		return nil, err
@@ -102,10 +104,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		return nil, err
 	}
 	defer returns.Close()
-	l := &led{
-		service: s, ctx: ctx, run: id, bundle: payload.Bundle, fence: fence, returns: returns, workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
-		in: make(chan orchestrator.Return, 64),
-	}
+	l := newLed(ctx, s, id, payload.Bundle, fence, returns)
 	if err := l.keepArtifacts(spec, opened.Setup); err != nil {
 		return nil, err
 	}

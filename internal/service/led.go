@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/artifact"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/store"
@@ -38,6 +39,11 @@ type led struct {
 	// held are those of out that a worker is known to hold.
 	held map[result.Key]bool
 
+	// sessions is true of a replay run: what workers send is no record.
+	sessions bool
+	// target is the name of the candidate of a replay run.
+	target string
+
 	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell is told of what could not be
 	// kept. came are the hashes of conversations whose records are not stored, stored are those whose records are.
 	artifacts *artifact.Keeper
@@ -52,6 +58,14 @@ var (
 	_ orchestrator.Queue      = (*led)(nil)
 	_ orchestrator.Withdrawer = (*led)(nil)
 )
+
+// newLed returns a run that is led here.
+func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence, returns *fleet.Returns) *led {
+	return &led{
+		service: s, ctx: ctx, run: run, bundle: bundle, fence: fence, returns: returns, workers: map[result.Key]string{},
+		out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{}, in: make(chan orchestrator.Return, 64),
+	}
+}
 
 // Push puts a job into the queue, and remembers it until its record is stored.
 func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
@@ -132,9 +146,13 @@ func (l *led) pass(ctx context.Context, r orchestrator.Return) {
 
 // read reads the record of a return.
 func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return {
-	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Settle: func() {
+	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Worker: got.Worker, Settle: func() {
 		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
 	}}
+	if l.sessions {
+		r.Body = got.Record
+		return r
+	}
 	if got.Fault == "" {
 		r.Record = &result.Test{}
 		if err := json.Unmarshal(got.Record, r.Record); err != nil || r.Record.Key() != got.Key {
@@ -220,7 +238,7 @@ func (l *led) offerAgain(ctx context.Context) error {
 	return err
 }
 
-// store keeps records for all servers. A store that is away is waited for.
+// store keeps records for all servers.
 func (l *led) store(records []*result.Test, lines [][]byte) error {
 	results := make([]store.NewResult, len(records))
 	for i, line := range lines {
@@ -230,10 +248,40 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 		}
 		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key()), Artifacts: rowsOf(t)}
 	}
+	return l.put(results, func() { l.arrived(records) })
+}
+
+// storeSessions keeps sessions that were replayed as results, for all servers.
+func (l *led) storeSessions(batch []replay.Held) error {
+	results := make([]store.NewResult, len(batch))
+	for i := range batch {
+		t := sessionRecord(l.run, &batch[i], l.target)
+		l.heldBy(t.Key())
+		results[i] = store.NewResult{Test: t, Worker: batch[i].Worker}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return l.put(results, func() {})
+}
+
+// known keeps how many sessions the run has.
+func (l *led) known(sessions int) {
+	_, err := l.service.Store.UpdateRun(l.ctx, l.run, l.fence, func(r *store.Run) error {
+		r.Progress.Conversations = &sessions
+		return nil
+	})
+	if err != nil && l.ctx.Err() == nil {
+		l.service.Log.Warn("the number of sessions of the run is not kept", "run_id", l.run, "error", err)
+	}
+}
+
+// put keeps results, and calls kept when they are. A store that is away is waited for.
+func (l *led) put(results []store.NewResult, kept func()) error {
 	for again := false; ; again = true {
 		stored, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
 		if err == nil {
-			l.arrived(records)
+			kept()
 		}
 		for i, s := range stored {
 			if s.New || again { // the store went away when it had kept them: nobody else stores results of this lease

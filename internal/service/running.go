@@ -95,7 +95,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.Service = New(Config{
-		Store: runs, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name,
+		Store: runs, History: o.Store, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name,
 		Lease: o.Lease, MaxRuns: o.MaxRuns, Webhooks: o.Webhooks, Retention: o.Retention, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))

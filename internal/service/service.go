@@ -32,6 +32,8 @@ type Config struct {
 	Store *store.Fleet
 	Conn  *fleet.Conn
 	Queue *queue.JetStream
+	// History is the address of the store with logged events and variants; empty where no sessions are replayed.
+	History string
 	// Setup are the options with which runs are opened here: what they may see of the process. Without Submitted, they may see nothing.
 	Setup setup.Options
 	// Dir keeps what a leader needs of a run while it leads it. It may be lost.
@@ -138,7 +140,8 @@ func (e *InvalidError) Error() string { return e.Message }
 // Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError or a
 // *store.MissingBlobsError, that of one that names what it may not a *setup.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
-	if spec.Kind != runspec.KindClassify && len(spec.Suites) == 0 || len(spec.Files) == 0 {
+	suites := spec.Kind == "" || spec.Kind == runspec.KindSuite
+	if suites && len(spec.Suites) == 0 || len(spec.Files) == 0 {
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
@@ -178,6 +181,9 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	spec.Files, spec.Baseline = nil, ""
 	if spec.Webhook != nil {
 		opened.Setup.NamesAddress("the webhook", spec.Webhook.URL)
+	}
+	if spec.Kind == runspec.KindReplay {
+		return s.planReplay(ctx, opened, spec)
 	}
 	_, c, err := worker.Planned(evaluation.Config{Setup: opened.Setup, Spec: spec})
 	var e *evaluation.Evaluation
@@ -300,11 +306,15 @@ func (s *Service) newRun(spec runspec.Spec, planned Checked) (n store.NewRun, er
 	if err != nil {
 		return n, err
 	}
+	progress := store.RunProgress{Conversations: &planned.Conversations}
+	if spec.Kind == runspec.KindReplay { // it is known once the log has been read
+		progress.Conversations = nil
+	}
 	return store.NewRun{
 		Run: store.Run{
 			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: cmp.Or(spec.Kind, "suite"), Name: spec.Name, Labels: spec.Labels,
 			Fingerprint: planned.Fingerprint, Suites: planned.Suites, Targets: planned.Targets,
-			Progress: store.RunProgress{Conversations: new(planned.Conversations)},
+			Progress: progress,
 		},
 		Spec: data, Blobs: blobsOf(spec), MaxWaiting: maxWaiting,
 	}, nil

@@ -24,6 +24,9 @@ func (w *Worker) jobLog(j orchestrator.Job, attempt int) *slog.Logger {
 // logHeld logs what came of a conversation: its ids, its verdict and its duration, and nothing that was said.
 func logHeld(log *slog.Logger, t *result.Test, o *fleet.Return) {
 	if t == nil {
+		if o.Record != nil {
+			log.Info("a session was replayed", "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds())
+		}
 		return
 	}
 	fields := []any{"verdict", t.Verdict, "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds(), "turns", len(t.Turns)}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
@@ -27,6 +29,11 @@ type Payload struct {
 	Bundle string `json:"bundle"`
 	// Traceparent is that of the run's span, to which the traces of its conversations are linked; empty for none.
 	Traceparent string `json:"traceparent,omitempty"`
+	// Definitions are the variants that a run of the kind replay names, Session the logged session of the job; both are empty for other kinds. A
+	// large session is with NATS, under its SHA-256 in SessionAt.
+	Definitions *evaluation.Definitions `json:"definitions,omitempty"`
+	Session     json.RawMessage         `json:"session,omitempty"`
+	SessionAt   string                  `json:"session_at,omitempty"`
 	// Submitted are the rules of the server that leads the run. They hold for whoever holds its conversations.
 	Submitted setup.Submitted `json:"submitted"`
 }
@@ -54,7 +61,7 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 	}
 	defer func() {
 		if err != nil {
-			err = &maskedError{errors.Join(err, o.Close()), options.Secrets}
+			err = &maskedError{errors.Join(err, o.Close()), options.Secrets, o.dir}
 		}
 	}()
 	if err := bundle.Unpack(ctx, o.dir, spec, blobs); err != nil {
@@ -73,16 +80,23 @@ func (o *Opened) Masked(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &maskedError{err, o.Setup.Secrets()}
+	return &maskedError{err, o.Setup.Secrets(), o.dir}
 }
 
-// maskedError is an error without the secrets of its run.
+// maskedError is an error without the secrets of its run, and without the folder that its files are in.
 type maskedError struct {
 	error
 	secrets *setup.Redactor
+	dir     string
 }
 
-func (e *maskedError) Error() string { return e.secrets.Text(e.error.Error()) }
+func (e *maskedError) Error() string {
+	text := e.error.Error()
+	if e.dir != "" {
+		text = strings.ReplaceAll(text, e.dir+string(filepath.Separator), "")
+	}
+	return e.secrets.Text(text)
+}
 
 func (e *maskedError) Unwrap() error { return e.error }
 
@@ -119,6 +133,9 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 		}
 		options, kind := options, cmp.Or(spec.Kind, runspec.KindSuite)
 		options.Submitted = &p.Submitted
+		if kind == runspec.KindReplay {
+			return openSessions(ctx, conn, dir, options, spec, p.Definitions)
+		}
 		return hold(ctx, dir, options, evaluation.Config{
 			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Artifacts: conn.RunArtifacts(run), Turned: func(k result.Key, turn, of int) {
 				_ = conn.Notify(fleet.Notice{Run: run, Kind: kind, Key: k, Turn: turn, Of: of}) // nobody may listen
@@ -167,16 +184,20 @@ type heldRun struct {
 	holder *evaluation.Holder
 }
 
-func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (*result.Test, error) {
+func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (held Held, err error) {
 	var p Payload
 	if err := json.Unmarshal(j.Payload, &p); err == nil { // else the run would not have been opened
 		ctx = trace.Remote(ctx, p.Traceparent)
 	}
 	record, err := h.holder.Hold(ctx, j)
 	if err != nil || record == nil {
-		return nil, h.opened.Masked(err)
+		return held, h.opened.Masked(err)
 	}
-	return h.masked(record)
+	if held.Record, err = h.masked(record); err != nil {
+		return held, err
+	}
+	held.Body, err = json.Marshal(held.Record)
+	return held, err
 }
 
 // masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by which the record is known.

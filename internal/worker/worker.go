@@ -18,10 +18,19 @@ import (
 	"rehearse/internal/trace"
 )
 
-// Holder holds single conversations of one run. It is safe for concurrent use.
+// Holder holds the jobs of one run. It is safe for concurrent use.
 type Holder interface {
-	Hold(ctx context.Context, j orchestrator.Job) (*result.Test, error)
+	// Hold returns what came of a job; without a result it was interrupted.
+	Hold(ctx context.Context, j orchestrator.Job) (Held, error)
 	Close() error
+}
+
+// Held is what came of a job.
+type Held struct {
+	// Body is the result as it is sent to the leader; nil where there is none.
+	Body json.RawMessage
+	// Record is the record of a conversation; nil for a session that was replayed.
+	Record *result.Test
 }
 
 // Config is what a worker works with. Conn, Queue, Open and Name are required.
@@ -118,7 +127,7 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	beating, silence := context.WithCancel(held)
 	var extending sync.WaitGroup
 	extending.Go(func() { w.extend(beating, d) })
-	record, err := w.hold(held, j, &o)
+	came, err := w.hold(held, j, &o)
 	silence()
 	extending.Wait()
 	switch {
@@ -133,7 +142,7 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 		o.Fault = err.Error()
 		err = w.send(ending, d, o)
 	default:
-		logHeld(log, record, &o)
+		logHeld(log, came.Record, &o)
 		err = w.send(ending, d, o)
 	}
 	if err != nil && !errors.Is(err, queue.ErrLapsed) {
@@ -142,19 +151,18 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 }
 
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
-func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) (*result.Test, error) {
+func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) (held Held, err error) {
 	holder, done, err := w.openRun(ctx, j)
 	if err != nil {
-		return nil, fmt.Errorf("worker %s: %w", w.Name, err)
+		return held, fmt.Errorf("worker %s: %w", w.Name, err)
 	}
 	defer done()
-	record, err := holder.Hold(ctx, j)
+	held, err = holder.Hold(ctx, j)
 	o.EndedAt = w.Now().UTC()
-	if err != nil || record == nil {
-		return nil, err
+	if err == nil {
+		o.Record = held.Body
 	}
-	o.Record, err = json.Marshal(record)
-	return record, err
+	return held, err
 }
 
 const (
