@@ -94,7 +94,9 @@ func (t *Tally) Add(pairs ...*Pair) {
 		if first := candidate.Metrics.FirstDivergence; first != nil {
 			turn = min(*first, maxDivergence)
 		}
-		t.divergences[turn]++
+		if !candidate.NoStates {
+			t.divergences[turn]++
+		}
 		t.thinking = append(t.thinking, orNaN(candidate.Metrics.UserSeconds))
 	}
 }

@@ -41,6 +41,26 @@ func (c reticentTalk) Say(ctx context.Context, text string) (replay.Answer, erro
 	return a, err
 }
 
+// TestUntoldIsNotCounted holds that the report neither counts a session as on the log's path nor as not completed where nobody told.
+func TestUntoldIsNotCounted(t *testing.T) {
+	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+	r := &replay.Replayer{Candidate: reticent{scripted: &scripted{moves: booking}}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Measure(s, pair, replay.After)
+	var tally replay.Tally
+	tally.Add(pair)
+	report, err := tally.Report(replay.Report{Baseline: &replay.Replayed{}}, replay.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Divergences) != 0 || report.Outcomes[replay.Candidate] != (replay.Ends{}) || len(report.Lists.Lost)+len(report.Lists.Regressed) != 0 {
+		t.Errorf("divergences %v, outcomes %v, lists %v", report.Divergences, report.Outcomes, report.Lists)
+	}
+}
+
 // TestUntold holds that what an agent does not tell is not measured: it is neither right nor wrong.
 func TestUntold(t *testing.T) {
 	for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
@@ -58,7 +78,8 @@ func TestUntold(t *testing.T) {
 				has != (m.OnSupport.StateProgression != nil) {
 				t.Errorf("%s, %+v: state metrics %+v, alignment %v", mode, tells, m, lane.Alignment)
 			}
-			if has := m.CompletionMatch != nil; has != tells.completion || has != (m.OnSupport.CompletionMatch != nil) {
+			if has := m.CompletionMatch != nil; has != tells.completion || has != (m.OnSupport.CompletionMatch != nil) || has != (m.Completed != nil) ||
+				has != (m.CompletedOnPath != nil) || has != (m.CompletedOffPath != nil) || !has && m.EndedEarly != nil {
 				t.Errorf("%s, %+v: ends %+v", mode, tells, m)
 			}
 			if m.FirstDivergence != nil {

@@ -42,7 +42,10 @@ func pairHeadOf(p *replay.Pair) pairHead {
 	logCompleted := p.Outcome == "completed"
 	for _, l := range lanes {
 		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns), "turn")}
-		if !l.Completed {
+		switch {
+		case l.Endless:
+			f.Sign, f.Ended = result.Skip, "end not told"
+		case !l.Completed:
 			if f.Sign, f.Ended = result.Skip, "not completed"; logCompleted {
 				f.Sign = result.Fail
 			}
@@ -67,27 +70,35 @@ func (h *pairHead) kind(p *replay.Pair) {
 	left := candidate.Metrics != nil && candidate.Metrics.FirstDivergence != nil
 	known := p.Outcome != "unknown" && p.Outcome != ""
 	h.Turn = "same path"
-	if left {
+	switch {
+	case candidate.NoStates:
+		h.Turn = "path not told"
+	case left:
 		h.Turn = "other path from turn " + text.Count(*candidate.Metrics.FirstDivergence)
 	}
-	switch ended := observed != nil && known && observed.Completed != candidate.Completed; {
+	switch ended := observed != nil && known && !candidate.Endless && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:
 		h.Kind, h.Sign, h.Said = "end", result.Fail, "the candidate did not complete what the log did"
 	case ended:
 		h.Kind, h.Sign, h.Said = "end", result.Error, "the candidate completed what the log did not"
 	case left:
 		h.Kind, h.Sign, h.Said = "path", result.Error, "another path than in the log"
+	case candidate.NoStates || candidate.Endless:
+		h.Kind, h.Sign, h.Said = "same", result.Skip, "what the agent tells is as in the log"
 	default:
 		h.Kind, h.Sign, h.Said = "same", result.Pass, "as in the log"
 	}
 }
 
-// lanesDiffer reports whether two replays of a session went through other states or ended otherwise.
+// lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both tell.
 func lanesDiffer(a, b *replay.Lane) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	return a.Completed != b.Completed || !slices.EqualFunc(a.Turns, b.Turns, func(x, y replay.LaneTurn) bool { return x.State == y.State })
+	if !a.Endless && !b.Endless && a.Completed != b.Completed {
+		return true
+	}
+	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x, y replay.LaneTurn) bool { return x.State == y.State })
 }
 
 // filtersOf counts the sessions of each kind. All of one kind need no filter.
