@@ -29,8 +29,8 @@ func newReplayVariantAdd(env *Env) *cobra.Command {
 is left as it is, and what has changed is replaced, which is said.
 
 A file (YAML or JSON) has {variants: [{id, experiment_id?, name?, config: {execution_strategy: prompt_template, prompt_config: {prompt_version_id},
-flow_config: {flow_id}, params?}}], prompt_versions: [{id, file_path, model_provider, model_name?, config_defaults?}]}, or is one variant. The path of
-a prompt is one below the folder of prompts, which "rehearse replay run" names.
+flow_config: {flow_id, knowledge_bases?, memory?, limits?}, params?}}], prompt_versions: [{id, file_path, model_provider, model_name?,
+config_defaults?}]}, or is one variant. The path of a prompt is one below the folder of prompts, which "rehearse replay run" names.
 
 By flags, --prompt-file and --model make the version of the prompt in the same step.`,
 		Example: `  rehearse replay variant add examples/replay/variants.yaml --store sqlite:history.db

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // Variant is a flow with a prompt and a model, under a name (S4.8).
@@ -65,11 +67,27 @@ type Settings struct {
 	PromptConfig      struct {
 		PromptVersionID string `json:"prompt_version_id"`
 	} `json:"prompt_config"`
-	FlowConfig struct {
-		FlowID string `json:"flow_id"`
-	} `json:"flow_config"`
+	FlowConfig FlowConfig `json:"flow_config"`
 	// Params override the prompt's ConfigDefaults.
 	Params map[string]json.RawMessage `json:"params"`
+}
+
+// FlowConfig names the flow of a variant. Said is all of it: what it says of the flow's turns goes before the configured target of the flow.
+type FlowConfig struct {
+	FlowID string
+	Said   json.RawMessage
+}
+
+// UnmarshalJSON reads the object and keeps all of it.
+func (c *FlowConfig) UnmarshalJSON(data []byte) error {
+	var named struct {
+		FlowID string `json:"flow_id"`
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
+		return err
+	}
+	c.FlowID, c.Said = named.FlowID, slices.Clone(data)
+	return nil
 }
 
 // Settings reads the variant's configuration and checks that it can be replayed.
@@ -85,6 +103,9 @@ func (v Variant) Settings() (Settings, error) {
 		return s, fmt.Errorf("variant %s: its config names no prompt_config.prompt_version_id", v.ID)
 	case s.FlowConfig.FlowID == "":
 		return s, fmt.Errorf("variant %s: its config names no flow_config.flow_id", v.ID)
+	}
+	if _, err := (target.FlowConfig{}).Over(s.FlowConfig.Said); err != nil {
+		return s, fmt.Errorf("variant %s: %w", v.ID, err)
 	}
 	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 const (
@@ -141,7 +142,9 @@ func readVariantConfig(n source.Node) {
 			wanted(n, "prompt_version_id")
 		},
 		"flow_config": func(n source.Node) {
-			n.Read(map[string]func(source.Node){"flow_id": func(n source.Node) { needText(n) }})
+			keys := (&target.FlowConfig{}).TurnKeys()
+			keys["flow_id"] = func(n source.Node) { needText(n) }
+			n.Read(keys)
 			wanted(n, "flow_id")
 		},
 		"params": func(n source.Node) {

@@ -190,3 +190,24 @@ func TestDefine(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsOfTurns holds that what a variant of a product's own table says of its flow's turns is checked before anything is replayed.
+func TestSettingsOfTurns(t *testing.T) {
+	for said, wrong := range map[string]string{
+		`{"flow_id": "f", "knowledge_bases": ["faq"], "memory": {"stages": []}, "limits": {"turn_timeout": "5s"}}`: "",
+		`{"flow_id": "f", "released": true}`:                     "",
+		`{"flow_id": "f", "memory": "on"}`:                       "memory",
+		`{"flow_id": "f", "limits": {"max_tool_iterations": 0}}`: "limits.max_tool_iterations",
+		`{"flow_id": "f", "limits": {"turns": 1}}`:               "turns",
+		`{"flow_id": "f", "knowledge_bases": {"faq": true}}`:     "knowledge_bases",
+	} {
+		v := replay.Variant{ID: "v", Config: []byte(`{"execution_strategy": "prompt_template", "prompt_config": {"prompt_version_id": "p"}, "flow_config": ` + said + `}`)}
+		s, err := v.Settings()
+		switch {
+		case wrong == "" && (err != nil || s.FlowConfig.FlowID != "f"):
+			t.Errorf("%s: %v", said, err)
+		case wrong != "" && (err == nil || !strings.Contains(err.Error(), wrong)):
+			t.Errorf("%s: got %v, want %q", said, err, wrong)
+		}
+	}
+}

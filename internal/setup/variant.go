@@ -26,7 +26,7 @@ type Variants struct {
 }
 
 // Open opens the variant of that id. Its flow is opened as a suite, a terminal and a server open it: with the knowledge bases, the memory
-// and the limits of its target. Model and prompt are those of the variant. Parameters that it leaves open are those of the configured model.
+// and the limits of its target, where the variant has none of its own. Model and prompt are those of the variant. Parameters that it leaves open are those of the configured model.
 func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) {
 	d, err := replay.Define(ctx, v.Store, id, v.Prompts)
 	if err != nil {
@@ -47,6 +47,9 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		f = f.WithSystemPrompt(d.Prompt)
 	}
 	_, c := v.Setup.TargetOf(f)
+	if c, err = c.Over(d.Settings.FlowConfig.Said); err != nil {
+		return nil, source.Invalid("variant %s: %w", id, err)
+	}
 	m, err := v.Setup.ModelNamed(d.Version.Model(), "model", Names(v.Setup.config.Models))
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package target
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"rehearse/internal/config"
@@ -161,4 +163,40 @@ func (c FlowConfig) Settings() FlowSettings {
 		}
 	}
 	return s
+}
+
+// TurnKeys are the keys of a flow's turns, which a variant may have, too; they are read into c.
+func (c *FlowConfig) TurnKeys() map[string]func(source.Node) {
+	fields := c.fields(config.Place{})
+	maps.DeleteFunc(fields, func(name string, _ func(source.Node)) bool {
+		return name != "knowledge_bases" && name != "memory" && name != "limits"
+	})
+	return fields
+}
+
+// Over returns the settings with what a variant says of its flow's turns, the TurnKeys of a JSON object, in place of their own. Other keys are
+// passed over.
+func (c FlowConfig) Over(object []byte) (FlowConfig, error) {
+	value, err := source.ParseJSON("flow_config", object, 1)
+	if err != nil {
+		return c, err
+	}
+	reader := &source.Reader{File: "flow_config"}
+	of := FlowConfig{}
+	keys := of.TurnKeys()
+	said, _ := lifted(reader.Node(value, ""), slices.Collect(maps.Keys(keys))...)
+	said.Read(keys)
+	if err := reader.Problems.Err(); err != nil {
+		return c, err
+	}
+	if said.Has("knowledge_bases") {
+		c.KnowledgeBases = of.KnowledgeBases
+	}
+	if said.Has("memory") {
+		c.Memory = of.Memory
+	}
+	if said.Has("limits") {
+		c.MaxToolIterations, c.WindowMessages, c.WindowTokens, c.TurnTimeout = of.MaxToolIterations, of.WindowMessages, of.WindowTokens, of.TurnTimeout
+	}
+	return c, nil
 }
