@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/flow"
 	"rehearse/internal/trace"
 )
@@ -37,8 +38,22 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 		defer func() { spanEnded(span, err) }()
 		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.TraceOf(ctx)})
 		flowSaid(ctx, span, c.Memory.TurnIndex+1, result)
-		return result, err
+		if err != nil {
+			return nil, err
+		}
+		return executionView{result, executionUsage{result.Usage, result.Usage.Cost}}, nil
 	})
+}
+
+// executionView is an ExecutionResult with what the turn cost, null where that is not known.
+type executionView struct {
+	*flow.Result
+	Usage executionUsage `json:"usage"`
+}
+
+type executionUsage struct {
+	flow.Usage
+	CostUSD chat.Cost `json:"cost_usd"`
 }
 
 // executeContext takes the turn of a context, and logs it.

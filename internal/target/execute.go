@@ -134,8 +134,11 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	var state struct {
 		History json.RawMessage `json:"history"`
 		Memory  json.RawMessage `json:"memory"`
-		Usage   *struct{}       `json:"usage"`
-		Said    *string         `json:"assistant_message"`
+		Usage   *struct {
+			// Cost is told by servers of this program; nil where it is not.
+			Cost *float64 `json:"cost_usd"`
+		} `json:"usage"`
+		Said *string `json:"assistant_message"`
 	}
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
 		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.at(), err)
@@ -154,7 +157,10 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 		return chat.Reply{}, err
 	}
 	reply.Usage.Unknown = state.Usage == nil
-	reply.Cost.Unknown = state.Usage == nil || r.Usage.LLMCalls > 0 // a result bears no cost
+	reply.Cost.Unknown = state.Usage == nil || r.Usage.LLMCalls > 0 // what is not told
+	if state.Usage != nil && state.Usage.Cost != nil {
+		reply.Cost = chat.Cost{USD: *state.Usage.Cost}
+	}
 	s.next.History, s.next.Memory, s.done = state.History, state.Memory, r.FlowCompleted
 	if r.CurrentNodeID != nil {
 		s.next.CurrentNodeID = *r.CurrentNodeID

@@ -48,3 +48,30 @@ func TestExecuteAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestExecuteCost holds that a turn costs what the server tells, and that what it does not tell is not known, be it tokens or dollars.
+func TestExecuteCost(t *testing.T) {
+	for usage, want := range map[string]chat.Reply{
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0.25}`: {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{USD: 0.25}},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0}`:    {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": null}`: {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true}},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1}`:                   {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true}},
+		`"usage": {"prompt_tokens": 0, "completion_tokens": 0, "llm_calls": 0}`:                   {},
+		`"usage": null`: {Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}},
+	} {
+		e := &target.Execute{
+			URL: "http://flows.example/execute", Flow: flow.Source{Ref: "echo"},
+			Client: &http.Client{Transport: handled(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, `{"assistant_message": "hi", "current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": false, "tool_calls": [], `+usage+`}`)
+			})},
+		}
+		session, err := e.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a", Suite: "s"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := session.Send(t.Context(), chat.Content{Text: "hi"})
+		if err != nil || reply.Usage != want.Usage || reply.Cost != want.Cost {
+			t.Errorf("%s: %+v, %+v, %v", usage, reply.Usage, reply.Cost, err)
+		}
+	}
+}
