@@ -77,6 +77,8 @@ func (a *TargetAgent) Open(ctx context.Context, at Moment) (Conversation, error)
 // place says at which node of its flow a test begins, and with which facts.
 func (a *TargetAgent) place(test *suite.Test, at Moment) (err error) {
 	switch {
+	case a.Nodes == nil && at.Resumed && at.State == "":
+		return &NotThereError{at.State, "the log does not say which"}
 	case a.Nodes == nil && at.Resumed:
 		test.Start.Node = at.State
 	case a.Nodes == nil:

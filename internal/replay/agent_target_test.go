@@ -202,3 +202,49 @@ func TestForcedClosesEach(t *testing.T) {
 		}
 	}
 }
+
+// TestHangingUp holds that an agent that ends the conversation ends its lane, without completing it where its rule says otherwise, and that the
+// messages which were left are no messages that ran out.
+func TestHangingUp(t *testing.T) {
+	rules, err := replay.NewCompletion(config.Completion{When: `reply == "booked"`}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &told{replies: []chat.Reply{reply("goodbye", "", "", true)}}
+	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+	r := &replay.Replayer{Candidate: &replay.TargetAgent{Target: to, Traits: target.Traits{Ends: true}, Completion: rules}, Mode: replay.Recorded}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil || pair.Dropped != "" {
+		t.Fatal(err, pair.Dropped)
+	}
+	replay.Measure(s, pair, replay.After)
+	lane := pair.Lane(replay.Candidate)
+	if m := lane.Metrics; lane.Completed || len(lane.Turns) != 1 || *m.Completed != 0 || *m.CompletionMatch != 0 || m.Exhausted || *m.NeverSaid < 0.6 {
+		t.Errorf("%+v, metrics %+v", lane, m)
+	}
+}
+
+// TestUnknownNodes holds that an agent whose nodes only its server knows is put where the log says, and nowhere where the log does not say.
+func TestUnknownNodes(t *testing.T) {
+	to := &told{}
+	a := &replay.TargetAgent{Target: to, Traits: target.Traits{Flow: true, States: true}, Start: "begin"}
+	for _, at := range []replay.Moment{{}, {State: "where"}, {State: "where", Resumed: true, Known: map[string]any{"city": "Rome"}}} {
+		if _, err := a.Open(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var nodes []string
+	for _, o := range to.opened {
+		nodes = append(nodes, o.Test.Start.Node)
+	}
+	if d := cmp.Diff([]string{"begin", "begin", "where"}, nodes); d != "" {
+		t.Error(d)
+	}
+	if memory := string(to.opened[2].Test.Start.Memory); !strings.Contains(memory, `"key":"city","value":"Rome"`) {
+		t.Errorf("it begins with the memory %s", memory)
+	}
+	var notThere *replay.NotThereError
+	if _, err := a.Open(t.Context(), replay.Moment{Resumed: true}); !errors.As(err, &notThere) {
+		t.Errorf("put into no state: %v", err)
+	}
+}

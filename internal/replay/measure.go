@@ -185,6 +185,9 @@ func (l *Lane) measure(
 	m.OnSupport = l.onSupport(&m, was, common, similarity)
 	l.measureEnd(&m, s, observed, mode)
 	l.untold(&m)
+	if mode == Recorded && len(l.Turns) < turns {
+		m.Exhausted = false // whoever ended the conversation, messages were left
+	}
 	l.Metrics = &m
 }
 
