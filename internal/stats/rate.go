@@ -7,8 +7,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -113,36 +111,7 @@ const minResamples = 200
 func estimateOf(sums []clusterSum, resamples int, seed uint64) estimate {
 	s := clusteredMean(sums)
 	if s.clusters >= minBootstrapClusters && s.clusters <= maxBootstrapClusters && !s.alike() {
-		s.resampled = resampleMeans(sums, resamples, seed)
+		s.resampled = resampleMeans([][]clusterSum{sums}, resamples, seed)[0]
 	}
 	return s
-}
-
-// resampleMeans repeatedly draws as many clusters as there are, with replacement. It returns the sorted means of all observations drawn.
-// Each random number draws two clusters, by its 32 high and its 32 low bits. This prefers some clusters to others by less than one in a
-// hundred thousand. Only the result is allocated.
-//
-// Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, The Annals of Statistics 7 (1979); A. C. Cameron, J. B. Gelbach and
-// D. L. Miller, Bootstrap-Based Improvements for Inference with Clustered Errors, Review of Economics and Statistics 90 (2008), for
-// whole clusters ("pairs cluster bootstrap"); D. Lemire, Fast Random Integer Generation in an Interval, ACM TOMACS 29 (2019).
-func resampleMeans(sums []clusterSum, resamples int, seed uint64) []float64 {
-	random := rand.NewPCG(seed, 0)
-	g := uint64(len(sums))
-	means := make([]float64, resamples)
-	for r := range means {
-		var a, b clusterSum // two sums: the additions do not wait for each other
-		for range len(sums) / 2 {
-			bits := random.Uint64()
-			first, second := &sums[((bits>>32)*g)>>32], &sums[((bits&0xffffffff)*g)>>32]
-			a.n, a.sum = a.n+first.n, a.sum+first.sum
-			b.n, b.sum = b.n+second.n, b.sum+second.sum
-		}
-		if len(sums)%2 == 1 {
-			last := &sums[((random.Uint64()>>32)*g)>>32]
-			a.n, a.sum = a.n+last.n, a.sum+last.sum
-		}
-		means[r] = (a.sum + b.sum) / (a.n + b.n)
-	}
-	slices.Sort(means)
-	return means
 }
