@@ -16,7 +16,7 @@ type Consistency struct {
 // SelfConsistency compares the samples of each item with each other: pass or fail, a label, a grade.
 //
 // Source: the chance that two samples agree is P̄ of J. L. Fleiss, Measuring Nominal Scale Agreement Among Many Raters, Psychological
-// Bulletin 76 (1971); Wilson; estimateOf.
+// Bulletin 76 (1971); Wilson; halfMeans.
 func SelfConsistency[L comparable](samples [][]L, seed uint64) Consistency {
 	var c Consistency
 	var agreement []clusterSum

@@ -75,7 +75,7 @@ func clusteredMean(sums []clusterSum) estimate {
 	for _, c := range sums {
 		all.n, all.sum = all.n+c.n, all.sum+c.sum
 	}
-	s := estimate{clusters: len(sums), se: math.Inf(1), narrowness: 1}
+	s := estimate{clusters: len(sums), se: math.Inf(1)}
 	if len(sums) == 0 {
 		return s
 	}
@@ -83,18 +83,15 @@ func clusteredMean(sums []clusterSum) estimate {
 	if len(sums) < 2 {
 		return s
 	}
-	squares, corrected, shares, first, second := 0.0, 0.0, 0.0, 0.0, 0.0
+	corrected, shares, first, second := 0.0, 0.0, 0.0, 0.0
 	for _, c := range sums {
 		off, share := c.sum-c.n*s.mean, c.n/all.n
-		squares += off * off
+		s.unequal = s.unequal || c.n != sums[0].n
 		corrected += off * off / (1 - share)
 		shares += share * share
 		pull := share * share / (1 - share)
 		first, second = first+pull, second+pull*pull
 	}
 	s.se, s.df = math.Sqrt(corrected)/all.n, 1/(shares+first*first-second)
-	if corrected > 0 {
-		s.narrowness = math.Sqrt(squares / corrected)
-	}
 	return s
 }

@@ -1,14 +1,11 @@
 package stats
 
-import (
-	"cmp"
-	"math"
-)
+import "math"
 
 // The methods that Difference.Method names.
 const (
 	MethodT         = "t"         // Student's t with the clustered standard error
-	MethodBootstrap = "bootstrap" // of whole clusters, percentiles
+	MethodBootstrap = "bootstrap" // wild cluster bootstrap: random halves of the clusters
 	MethodMcNemar   = "mcnemar"   // McNemar's exact test and Tango's interval
 	MethodNone      = "none"      // nothing varies: the rule of three
 )
@@ -44,65 +41,6 @@ type Difference struct {
 	onlyBaseline, onlyCandidate int
 }
 
-// Compare compares the candidate with the baseline in this metric alone. For several metrics, pass their differences to Decide.
-func (p *Pairs) Compare(c Criterion) Difference {
-	c.Margin = Margin{max(c.Margin.Absolute, 0), max(c.Margin.Relative, 0)}
-	clusters := p.clusters()
-	d := Difference{N: p.n, Clusters: len(clusters), Changed: p.changed, Dropped: p.dropped, Varies: p.changed > 0, power: cmp.Or(c.Power, Power)}
-	sign := 1.0
-	if c.LowerIsBetter {
-		sign = -1
-	}
-	spreads, gains, kept := make([]spread, len(clusters)), make([]clusterSum, len(clusters)), make([]clusterSum, len(clusters))
-	for i, of := range clusters {
-		spreads[i] = of.difference
-		sum := of.difference.sum()
-		gains[i] = clusterSum{sum.n, sign * sum.sum}
-		kept[i] = clusterSum{sum.n, sign*sum.sum + c.Margin.Relative*of.baseline}
-		d.Baseline += of.baseline / float64(p.n)
-	}
-	switch {
-	case !d.Varies:
-		d.still(&c)
-	case c.PassFail && p.countable() && c.Margin.Relative == 0:
-		p.exact(&d, sign)
-		d.Verdict = c.verdictOf(d.Interval, d.Interval[0])
-	default:
-		resamples := max(cmp.Or(c.Resamples, Resamples), minResamples)
-		gain := d.differenceOf(gains, resamples, c.Seed)
-		tolerated := gain
-		if c.Margin.Relative != 0 {
-			tolerated = d.differenceOf(kept, resamples, c.Seed)
-		}
-		d.sampled(gain)
-		d.Verdict = c.verdictOf(d.Interval, tolerated.interval()[0])
-	}
-	d.AdjustedP = d.P
-	if d.Varies {
-		d.Detectable = d.detectable()
-	}
-	d.Mean = d.gain
-	if sign < 0 { // 0 − x, so that 0 does not become −0
-		d.Mean, d.Interval = 0-d.gain, [2]float64{0 - d.Interval[1], 0 - d.Interval[0]}
-	}
-	d.Candidate = d.Baseline + d.Mean
-	d.DesignEffect = 1
-	if d.N > d.Clusters {
-		d.ICC, d.DesignEffect = new(max(icc(spreads), 0)), designEffect(spreads, d.SE)
-	}
-	return d
-}
-
-// differenceOf is the sampling distribution of a mean difference. Fewer than six clusters of several pairs say nothing.
-func (d *Difference) differenceOf(sums []clusterSum, resamples int, seed uint64) estimate {
-	if d.N > d.Clusters && d.Clusters < minAlike {
-		e := clusteredMean(sums)
-		e.se = math.Inf(1)
-		return e
-	}
-	return estimateOf(sums, resamples, seed)
-}
-
 // still sets what follows where no pair differs: at most RuleOfThree of the pairs would (95 %).
 func (d *Difference) still(c *Criterion) {
 	d.Method, d.P, d.SE, d.df = MethodNone, 1, math.Inf(1), 0
@@ -129,8 +67,7 @@ func (d *Difference) sampled(gain estimate) {
 	if gain.resampled != nil {
 		d.Method = MethodBootstrap
 	}
-	d.gain, d.SE, d.df, d.Interval = gain.mean, gain.se, gain.df, gain.interval()
-	d.P = min(1, 2*min(gain.pAtMost(0), gain.pAtLeast(0)))
+	d.gain, d.SE, d.df, d.Interval, d.P = gain.mean, gain.se, gain.df, gain.interval(), gain.p()
 	if gain.unknown() {
 		d.SE = math.Inf(1)
 	}

@@ -86,6 +86,18 @@ func TestDifferenceOfLittle(t *testing.T) {
 	}
 }
 
+// unequalPairs has clusters of one, two, three … pairs.
+func unequalPairs(clusters int) *stats.Pairs {
+	r := random(7)
+	var p stats.Pairs
+	for c := range clusters {
+		for range c + 1 {
+			p.Add(strconv.Itoa(c), r.Float64(), r.Float64())
+		}
+	}
+	return &p
+}
+
 func TestMethods(t *testing.T) {
 	clustered := &stats.Pairs{}
 	for i := range 20 {
@@ -100,7 +112,9 @@ func TestMethods(t *testing.T) {
 	}{
 		{"few clusters", pairsOf(49, 2), stats.Criterion{}, stats.MethodT},
 		{"enough clusters", pairsOf(50, 2), stats.Criterion{}, stats.MethodBootstrap},
-		{"very many clusters", pairsOf(10_001, 1), stats.Criterion{}, stats.MethodT},
+		{"few clusters of different sizes", unequalPairs(6), stats.Criterion{}, stats.MethodBootstrap},
+		{"too few clusters", unequalPairs(5), stats.Criterion{}, stats.MethodT},
+		{"very many clusters", pairsOf(50_001, 1), stats.Criterion{}, stats.MethodT},
 		{"pass or fail", singles([]float64{0, 1}, []float64{1, 1}), passFail, stats.MethodMcNemar},
 		{"pass or fail in clusters", clustered, passFail, stats.MethodT},
 		{"neither pass nor fail", singles([]float64{0, 0.5}, []float64{1, 1}), passFail, stats.MethodT},
@@ -109,5 +123,64 @@ func TestMethods(t *testing.T) {
 		if d := tc.p.Compare(tc.c); d.Method != tc.want {
 			t.Errorf("%s: method %q, want %q", tc.name, d.Method, tc.want)
 		}
+	}
+}
+
+// TestFewClustersDiffer: of 45 users of ten sessions each, one to four have one pair that differs. That is no more than nothing: ± 3/45.
+func TestFewClustersDiffer(t *testing.T) {
+	of := func(clusters, won, lost int) stats.Difference {
+		var p stats.Pairs
+		for i := range clusters * 10 {
+			switch user := strconv.Itoa(i / 10); {
+			case i%10 == 0 && i/10 < won:
+				p.Add(user, 0, 1)
+			case i%10 == 0 && i/10 >= clusters-lost:
+				p.Add(user, 1, 0)
+			default:
+				p.Add(user, 1, 1)
+			}
+		}
+		return p.Compare(stats.Criterion{PassFail: true, Range: 1, Margin: stats.Margin{Absolute: 0.05}})
+	}
+	for _, tc := range []struct {
+		clusters, won, lost int
+		want                stats.Verdict
+	}{
+		{45, 0, 0, stats.Inconclusive},
+		{45, 1, 0, stats.Inconclusive},
+		{45, 4, 0, stats.Inconclusive},
+		{45, 0, 4, stats.Inconclusive},
+		{45, 2, 2, stats.Inconclusive},
+		{45, 6, 0, stats.Better},
+		{45, 0, 6, stats.NonInferior}, // a loss of 1.3 points
+		{60, 0, 0, stats.NonInferior},
+		{60, 1, 1, stats.NonInferior},
+	} {
+		d := of(tc.clusters, tc.won, tc.lost)
+		few := tc.won+tc.lost < 5
+		bound := 3 / float64(tc.clusters)
+		if d.Verdict != tc.want || few != (d.P > 0.05) || few && (d.Interval[0] > -bound || d.Interval[1] < bound || d.Detectable < bound) {
+			t.Errorf("%+v: %+v", tc, d)
+		}
+	}
+}
+
+// TestCompareAll: metrics that are compared together have the figures that each has by itself, if it is there in all clusters.
+func TestCompareAll(t *testing.T) {
+	one, two := pairsOf(60, 2), unequalPairs(60)
+	criteria := []stats.Criterion{{Seed: 1}, {Seed: 1, LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}}, {Seed: 2, Resamples: 300}}
+	var metrics []stats.Metric
+	for _, c := range criteria {
+		metrics = append(metrics, stats.Metric{Pairs: one, Criterion: c}, stats.Metric{Pairs: two, Criterion: c})
+	}
+	metrics = append(metrics, stats.Metric{Pairs: &stats.Pairs{}, Criterion: criteria[0]})
+	for i, d := range stats.CompareAll(metrics) {
+		alone := metrics[i].Pairs.Compare(metrics[i].Criterion)
+		if d.Interval != alone.Interval || d.P != alone.P || d.Verdict != alone.Verdict || d.Method != alone.Method {
+			t.Errorf("metric %d: %+v, by itself %+v", i, d, alone)
+		}
+	}
+	if all := stats.CompareAll(nil); len(all) != 0 {
+		t.Errorf("of nothing: %+v", all)
 	}
 }

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // Pairs collects the scores of a baseline and a candidate on the same units: the same test, session or turn. A unit is equally hard for
 // both, so their difference varies much less than either score. The zero value is empty and ready; it is not safe for concurrent use.
@@ -61,17 +57,4 @@ func (p *Pairs) count(baseline, candidate, d float64) {
 	case d < 0:
 		p.onlyBaseline++
 	}
-}
-
-// clusters returns the clusters in an order that does not depend on the order of Add; neither do sums and resamples.
-func (p *Pairs) clusters() []pairCluster {
-	all := make([]pairCluster, 0, len(p.of))
-	for _, c := range p.of {
-		all = append(all, *c)
-	}
-	slices.SortFunc(all, func(a, b pairCluster) int {
-		return cmp.Or(cmp.Compare(a.difference.mean, b.difference.mean), cmp.Compare(a.difference.n, b.difference.n),
-			cmp.Compare(a.difference.squares, b.difference.squares), cmp.Compare(a.baseline, b.baseline))
-	})
-	return all
 }

@@ -90,28 +90,3 @@ func tQuantile(p, df float64) float64 {
 func tTail(t, df float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-t)
 }
-
-// Resamples is how often a bootstrap draws, unless a Criterion gives another number. Two bootstraps with different seeds then differ by
-// about 1 % of the interval's width.
-const Resamples = 10_000
-
-// A mean is bootstrapped when the number of clusters is between these two, both included. Otherwise its interval is Student's t.
-//
-// With few clusters, the bootstrap underestimates the tails: for paired differences of log-normal latencies in 30 clusters it covers 92 %,
-// and t covers 95 % (TestCoverage has more). With many clusters, the mean is normal and a bootstrap would only cost seconds.
-const (
-	minBootstrapClusters = 50
-	maxBootstrapClusters = 10_000
-)
-
-// minResamples is the least number of resamples that gives the ends of an interval.
-const minResamples = 200
-
-// estimateOf returns the sampling distribution of the mean of all observations. It resamples whole clusters when that is better.
-func estimateOf(sums []clusterSum, resamples int, seed uint64) estimate {
-	s := clusteredMean(sums)
-	if s.clusters >= minBootstrapClusters && s.clusters <= maxBootstrapClusters && !s.alike() {
-		s.resampled = resampleMeans([][]clusterSum{sums}, resamples, seed)[0]
-	}
-	return s
-}

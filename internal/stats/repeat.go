@@ -81,7 +81,7 @@ type RepeatRate struct {
 // RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out.
 // The intervals say how the means would vary over other tests like these: they resample tests, not trials.
 //
-// Source: as for PassHatK, PassAtK and, for the intervals, estimateOf; Wilson's where all tests are at 0 or all at 1.
+// Source: as for PassHatK, PassAtK and, for the intervals, halfMeans; Student's t below six tests, and Wilson's where all are at 0 or all at 1.
 func RepeatRateOf(tests []Repeated, k int, seed uint64) RepeatRate {
 	r := RepeatRate{K: k}
 	var hat, at []clusterSum
@@ -102,9 +102,12 @@ func meanChance(chances []clusterSum, seed uint64) (mean float64, interval [2]fl
 	if len(chances) == 0 {
 		return 0, [2]float64{0, 1}
 	}
-	s := estimateOf(chances, Resamples, seed)
-	if s.alike() && (s.mean <= 0 || s.mean >= 1) {
+	s := clusteredMean(chances)
+	switch {
+	case s.alike() && (s.mean <= 0 || s.mean >= 1):
 		return s.mean, wilson95(s.mean, float64(len(chances)))
+	case s.clusters >= minAlike && !s.alike():
+		s.resampled = halfMeans([][]clusterSum{chances}, Resamples, seed)[0]
 	}
 	interval = s.interval()
 	return s.mean, [2]float64{max(interval[0], 0), min(interval[1], 1)}

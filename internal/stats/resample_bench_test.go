@@ -19,7 +19,7 @@ func BenchmarkResample(b *testing.B) {
 		}
 		b.Run("", func(b *testing.B) {
 			for b.Loop() {
-				resampleMeans(columns, Resamples, 42)
+				halfMeans(columns, Resamples, 42)
 			}
 		})
 	}

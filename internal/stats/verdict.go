@@ -23,8 +23,6 @@ type Criterion struct {
 	// PassFail is for scores that are 1 or 0. McNemar's exact test compares them when every cluster has one pair or none has a pair that
 	// differs, and the margin is not relative.
 	PassFail bool
-	// Range is the largest difference that two scores can have, such as 1 for shares; 0 when there is none, as for latencies.
-	Range float64
 	// Margin is the loss that does not matter.
 	Margin Margin
 	// Range is the distance between the ends of the metric's scale: 1 for shares; 0 for a metric without ends.
