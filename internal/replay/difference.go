@@ -26,12 +26,16 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable()}
 	var at []int
+	together := t.compareTogether(metrics, rules)
 	for i := range metrics {
 		m := &metrics[i]
 		if m.onSupport != nil {
 			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i], candidate.onSupport[i])
 		}
-		d := t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i]).Compare(m.criterion(rules.MinPower))
+		d, ok := together[i]
+		if !ok {
+			d = t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i]).Compare(m.criterion(rules.MinPower))
+		}
 		if d.N == 0 {
 			continue
 		}
@@ -52,6 +56,24 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 		reports[at[i]].Difference.AdjustedP = f.metrics[i].AdjustedP
 	}
 	return f
+}
+
+// compareTogether returns the differences of the metrics that decide or guard, by their place. They share their resamples; the others, of which there
+// are many, are compared one after the other, so that their pairs need no memory at the same time.
+func (t *Tally) compareTogether(metrics []metric, rules *Rules) map[int]stats.Difference {
+	var all []stats.Metric
+	var at []int
+	for i := range metrics {
+		if m := &metrics[i]; m.role != shown {
+			pairs := t.pairs(m, rules.Cluster, t.lanes[Baseline].whole[i], t.lanes[Candidate].whole[i])
+			all, at = append(all, stats.Metric{Pairs: pairs, Criterion: m.criterion(rules.MinPower)}), append(at, i)
+		}
+	}
+	differences := map[int]stats.Difference{}
+	for k, d := range stats.CompareAll(all) {
+		differences[at[k]] = d
+	}
+	return differences
 }
 
 // decide returns the verdict over the metrics that decide, and corrects their p-values.

@@ -17,61 +17,36 @@ type Repeats struct {
 }
 
 // RepeatVariance splits the variance of a metric in a lane: Model is the mean sample variance within a session, Session the variance of the
-// sessions' means less Model/k, at least 0.
+// sessions' means less Model/k, at least 0; nil of a single session.
 type RepeatVariance struct {
-	Lane    string  `json:"lane"`
-	Metric  string  `json:"metric"`
-	Mean    float64 `json:"mean"`
-	Model   float64 `json:"model"`
-	Session float64 `json:"session"`
+	Lane    string   `json:"lane"`
+	Metric  string   `json:"metric"`
+	Mean    float64  `json:"mean"`
+	Model   float64  `json:"model"`
+	Session *float64 `json:"session"`
 }
 
 // repeatTally gathers the repeats of sessions, by lane and column.
 type repeatTally struct {
 	k     int // the least number of repeats
-	split map[string][]spreads
+	split map[string][]stats.RepeatVariance
 	ends  map[string][]stats.Repeated
-}
-
-// spreads sums up what repeats of a session show in one column.
-type spreads struct {
-	sessions      float64
-	within, error float64 // the sample variances, and each divided by its number of repeats
-	mean, squares float64 // of the sessions' means: their mean, and the squared distances from it (Welford 1962)
 }
 
 // repeat takes the repeats of a session in a column of a lane.
 func (t *Tally) repeat(lane string, column int, row []float64) {
 	if t.repeats == nil {
-		t.repeats = &repeatTally{k: len(row), split: map[string][]spreads{}, ends: map[string][]stats.Repeated{}}
+		t.repeats = &repeatTally{k: len(row), split: map[string][]stats.RepeatVariance{}, ends: map[string][]stats.Repeated{}}
 	}
 	r := t.repeats
 	if r.split[lane] == nil {
-		r.split[lane] = make([]spreads, len(table))
+		r.split[lane] = make([]stats.RepeatVariance, len(table))
 	}
 	r.k = min(r.k, len(row))
 	if table[column].name == CompletedShare {
 		r.complete(lane, row)
 	}
-	n, mean, squares := 0.0, 0.0, 0.0
-	for _, x := range row {
-		if !math.IsNaN(x) {
-			n++
-			d := x - mean
-			mean += d / n
-			squares += d * (x - mean)
-		}
-	}
-	if n < 2 {
-		return
-	}
-	s := &r.split[lane][column]
-	s.sessions++
-	s.within += squares / (n - 1)
-	s.error += squares / (n - 1) / n
-	d := mean - s.mean
-	s.mean += d / s.sessions
-	s.squares += d * (mean - s.mean)
+	r.split[lane][column].Add(row)
 }
 
 func (r *repeatTally) complete(lane string, row []float64) {
@@ -96,15 +71,10 @@ func (t *Tally) repeated() *Repeats {
 	}
 	report := &Repeats{K: r.k, Variance: []RepeatVariance{}, PassHatK: map[string]map[string]float64{}}
 	for _, lane := range []string{Baseline, Candidate} {
-		for i, s := range r.split[lane] {
-			if s.sessions == 0 {
-				continue
+		for i := range r.split[lane] {
+			if s := r.split[lane][i].Split(); s.Model != nil {
+				report.Variance = append(report.Variance, RepeatVariance{lane, table[i].name, s.Mean, *s.Model, s.Test})
 			}
-			v := RepeatVariance{Lane: lane, Metric: table[i].name, Mean: s.mean, Model: s.within / s.sessions}
-			if s.sessions > 1 {
-				v.Session = max(s.squares/(s.sessions-1)-s.error/s.sessions, 0)
-			}
-			report.Variance = append(report.Variance, v)
 		}
 		if ends := r.ends[lane]; len(ends) > 0 {
 			report.PassHatK[lane] = map[string]float64{}

@@ -45,3 +45,31 @@ func BenchmarkComparePassFail(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCompareAll compares eight metrics of 25,000 sessions: of as many users, and of 5,000 of whom some have very many.
+func BenchmarkCompareAll(b *testing.B) {
+	for _, users := range []int{25_000, 5_000} {
+		r := rand.New(rand.NewPCG(3, 4))
+		var of []int
+		for session := range 25_000 {
+			user := session
+			if users < 25_000 {
+				user = int(float64(users) * r.Float64() * r.Float64())
+			}
+			of = append(of, user)
+		}
+		var metrics []stats.Metric
+		for i := range 8 {
+			var p stats.Pairs
+			for _, user := range of {
+				p.Add(strconv.Itoa(user), r.Float64(), r.Float64())
+			}
+			metrics = append(metrics, stats.Metric{Pairs: &p, Criterion: stats.Criterion{Seed: 42, Margin: stats.Margin{Relative: float64(i%2) / 10}}})
+		}
+		b.Run(strconv.Itoa(users), func(b *testing.B) {
+			for b.Loop() {
+				stats.CompareAll(metrics)
+			}
+		})
+	}
+}

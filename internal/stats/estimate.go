@@ -19,7 +19,7 @@ const minAlike = 6
 // interval is Student's t: with few clusters of one size it is the narrower one, with very many it says the same without taking seconds.
 const (
 	minResampled = 50
-	maxResampled = 50_000
+	maxResampled = 100_000
 )
 
 // alike reports whether the clusters' means are equal up to rounding.

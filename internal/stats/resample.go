@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -36,25 +37,24 @@ func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
 	}
 	chunks := (resamples + chunkSize - 1) / chunkSize
 	draw := func(first, step int) {
-		half, totals := make([]uint64, (table.clusters+63)/64), make([]float64, len(table.blocks)*blockWidth)
+		totals := make([][chunkSize]sums, len(table.blocks))
 		random := rand.NewPCG(seed, 0)
 		for chunk := first; chunk < chunks; chunk += step {
 			random.Seed(seed, uint64(chunk))
+			clear(totals)
+			table.add(random, totals)
 			for r := chunk * chunkSize; r < min((chunk+1)*chunkSize, resamples); r++ {
-				for i := range half {
-					half[i] = random.Uint64()
-				}
-				table.add(half, totals)
 				nothing := math.Inf(1 - 2*int(random.Uint64()&1))
 				for i, at := range table.at {
-					if means[i][r] = nothing; totals[at[0]] > 0 {
-						means[i][r] = totals[at[1]] / totals[at[0]]
+					n, sum := totals[at.n.block][r%chunkSize][at.n.column], totals[at.sum.block][r%chunkSize][at.sum.column]
+					if means[i][r] = nothing; n > 0 {
+						means[i][r] = sum / n
 					}
 				}
 			}
 		}
 	}
-	if workers := min(runtime.GOMAXPROCS(0), chunks); workers > 1 && resamples*table.clusters > minParallelDraws {
+	if workers := min(runtime.GOMAXPROCS(0), chunks); workers > 1 && resamples*len(table.blocks[0]) > minParallelDraws {
 		var all sync.WaitGroup
 		for first := range workers {
 			all.Go(func() { draw(first, workers) })
@@ -70,70 +70,83 @@ func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
 }
 
 const (
-	// chunkSize is how many resamples come from one random stream.
-	chunkSize = 250
+	// chunkSize is how many resamples come from one random stream, and are added up together. Their totals fit into a processor's first cache.
+	chunkSize = 500
+	// groupSize is how many clusters are drawn by one random byte.
+	groupSize = 8
 	// minParallelDraws is the number of draws from which other processors are asked for help.
 	minParallelDraws = 5_000_000
-	// blockWidth is how many sums are added up at a time; they fit into registers.
-	blockWidth = 4
 )
+
+// sums are numbers that are added up together; they fit into registers.
+type sums [4]float64
+
+func (s *sums) add(t *sums) {
+	s[0], s[1], s[2], s[3] = s[0]+t[0], s[1]+t[1], s[2]+t[2], s[3]+t[3]
+}
 
 // sumTable has the numbers and sums of all columns by cluster, each distinct list of them once.
 type sumTable struct {
-	clusters int
-	blocks   [][][blockWidth]float64
+	// blocks[b] has some lists by cluster. Their number of clusters is a multiple of groupSize; the last ones may be empty.
+	blocks [][]sums
 	// at[i] are the places of the number and the sum of column i.
-	at [][2]int
+	at []struct{ n, sum place }
 }
 
+type place struct{ block, column int }
+
 func newSumTable(columns [][]clusterSum) *sumTable {
-	t := &sumTable{at: make([][2]int, len(columns))}
+	t := &sumTable{at: make([]struct{ n, sum place }, len(columns))}
 	var kept [][]float64
-	place := func(column []clusterSum, value func(c clusterSum) float64) int {
+	keep := func(column []clusterSum, value func(c clusterSum) float64) place {
 		list := make([]float64, len(column))
 		for i, c := range column {
 			list[i] = value(c)
 		}
-		for i := range kept {
-			if slices.Equal(kept[i], list) {
-				return i
-			}
+		i := slices.IndexFunc(kept, func(k []float64) bool { return slices.Equal(k, list) })
+		if i < 0 {
+			i, kept = len(kept), append(kept, list)
 		}
-		kept = append(kept, list)
-		return len(kept) - 1
+		return place{i / len(sums{}), i % len(sums{})}
 	}
+	clusters := 0
 	for i, column := range columns {
-		t.clusters = len(column)
-		t.at[i] = [2]int{place(column, func(c clusterSum) float64 { return c.n }), place(column, func(c clusterSum) float64 { return c.sum })}
+		clusters = (len(column) + groupSize - 1) / groupSize * groupSize
+		t.at[i].n = keep(column, func(c clusterSum) float64 { return c.n })
+		t.at[i].sum = keep(column, func(c clusterSum) float64 { return c.sum })
 	}
-	for first := 0; first < len(kept); first += blockWidth {
-		block := make([][blockWidth]float64, t.clusters)
-		for k, list := range kept[first:min(first+blockWidth, len(kept))] {
-			for i, x := range list {
-				block[i][k] = x
-			}
+	for i, list := range kept {
+		if i%len(sums{}) == 0 {
+			t.blocks = append(t.blocks, make([]sums, clusters))
 		}
-		t.blocks = append(t.blocks, block)
+		for c, x := range list {
+			t.blocks[len(t.blocks)-1][c][i%len(sums{})] = x
+		}
 	}
 	return t
 }
 
-// add sets the totals of the clusters whose bit is set.
-func (t *sumTable) add(half []uint64, totals []float64) {
-	for b, block := range t.blocks {
-		var s0, s1, s2, s3 float64
-		for _, bits := range half {
-			rows := block[:min(64, len(block))]
-			block = block[len(rows):]
-			for i := range rows {
-				times, row := float64(int64(bits&1)), &rows[i]
-				bits >>= 1
-				s0 += times * row[0]
-				s1 += times * row[1]
-				s2 += times * row[2]
-				s3 += times * row[3]
+// add adds to each total of a chunk a random half of the clusters. The sums of all 256 halves of a group are looked up.
+//
+// Source: V. L. Arlazarov, E. A. Dinic, M. A. Kronrod and I. A. Faradžev, On Economical Construction of the Transitive Closure of a Directed Graph,
+// Soviet Mathematics Doklady 11 (1970), the "method of the Four Russians".
+func (t *sumTable) add(random *rand.PCG, totals [][chunkSize]sums) {
+	var halves [1 << groupSize]sums
+	var drawn [(chunkSize + 7) / 8 * 8]byte
+	for first := 0; first < len(t.blocks[0]); first += groupSize {
+		for i := 0; i < len(drawn); i += 8 {
+			binary.LittleEndian.PutUint64(drawn[i:], random.Uint64())
+		}
+		for b, block := range t.blocks {
+			for k := range groupSize {
+				for i := range 1 << k {
+					halves[1<<k+i] = halves[i]
+					halves[1<<k+i].add(&block[first+k])
+				}
+			}
+			for r := range totals[b] {
+				totals[b][r].add(&halves[drawn[r]])
 			}
 		}
-		copy(totals[b*blockWidth:], []float64{s0, s1, s2, s3})
 	}
 }
