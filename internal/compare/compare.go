@@ -139,7 +139,7 @@ func order(c *result.Comparison) {
 
 // conclude fills in the paired difference and the verdict.
 func conclude(c *result.Comparison, pairs *stats.Pairs) {
-	d := pairs.Compare(stats.Criterion{PassFail: true, Range: 1, Seed: 42})
+	d := pairs.Compare(stats.Criterion{PassFail: true, Seed: 42})
 	c.Paired.N, c.Verdict = d.N, string(stats.Inconclusive)
 	if d.N == 0 {
 		return
@@ -148,8 +148,13 @@ func conclude(c *result.Comparison, pairs *stats.Pairs) {
 	if d.N < 2 {
 		return
 	}
+	interval := d.Interval
+	if d.Changed == 0 { // that no pair differs does not say that none would
+		bound := stats.RuleOfThree(d.N)
+		interval = [2]float64{-bound, bound}
+	}
 	// Scores are between 0 and 1, so no difference is larger than 1.
-	c.Paired.Interval = &[2]float64{max(d.Interval[0], -1), min(d.Interval[1], 1)}
+	c.Paired.Interval = &[2]float64{max(interval[0], -1), min(interval[1], 1)}
 	if d.Verdict == stats.Better || d.Verdict == stats.Worse {
 		c.Verdict = string(d.Verdict)
 	}
