@@ -248,10 +248,13 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 		}
 		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key()), Artifacts: rowsOf(t)}
 	}
-	return l.put(results, func() { l.arrived(records) })
+	return l.put(l.ctx, results, func() { l.arrived(records) })
 }
 
-// storeSessions keeps sessions that were replayed as results, for all servers.
+// lastWord is how long sessions that were replayed may take to be stored when the run has been cancelled.
+const lastWord = 5 * time.Second
+
+// storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the run was cancelled.
 func (l *led) storeSessions(batch []replay.Held) error {
 	results := make([]store.NewResult, len(batch))
 	for i := range batch {
@@ -262,7 +265,10 @@ func (l *led) storeSessions(batch []replay.Held) error {
 	if len(results) == 0 {
 		return nil
 	}
-	return l.put(results, func() {})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
+	defer cancel()
+	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(lastWord, cancel) })()
+	return l.put(ctx, results, func() {})
 }
 
 // known keeps how many sessions the run has.
@@ -277,9 +283,9 @@ func (l *led) known(sessions int) {
 }
 
 // put keeps results, and calls kept when they are. A store that is away is waited for.
-func (l *led) put(results []store.NewResult, kept func()) error {
+func (l *led) put(ctx context.Context, results []store.NewResult, kept func()) error {
 	for again := false; ; again = true {
-		stored, err := l.service.Store.PutResults(l.ctx, l.run, l.fence, results)
+		stored, err := l.service.Store.PutResults(ctx, l.run, l.fence, results)
 		if err == nil {
 			kept()
 		}
@@ -291,7 +297,7 @@ func (l *led) put(results []store.NewResult, kept func()) error {
 		if err == nil || !store.Away(err) {
 			return err
 		}
-		if err := fleet.Pause(l.ctx, time.Second); err != nil {
+		if err := fleet.Pause(ctx, time.Second); err != nil {
 			return err
 		}
 	}
