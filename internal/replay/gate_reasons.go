@@ -147,11 +147,7 @@ func (c *compared) sessionsFor(loss float64) int {
 	if loss <= 0 || c.Clusters == 0 {
 		return 0
 	}
-	clusters := float64(c.UnitsFor(loss))
-	if !c.Varies && c.span() > 0 {
-		clusters = math.Ceil(3 * c.span() / loss)
-	}
-	return int(math.Ceil(clusters * float64(c.N) / float64(c.Clusters)))
+	return int(math.Ceil(float64(c.UnitsFor(loss)) * float64(c.N) / float64(c.Clusters)))
 }
 
 // notShown lists what the requirement asks for and is not shown.

@@ -122,7 +122,7 @@ func (c *comparison) difference() Difference {
 	}
 	switch {
 	case !d.Varies:
-		d.still(&c.Criterion)
+		d.unchanged(&c.Criterion)
 	case c.byCounting():
 		p.exact(&d, c.sign)
 		d.Detectable = d.detectable()
@@ -152,6 +152,7 @@ func (c *comparison) sampled(d *Difference) {
 	d.Detectable = d.detectable()
 	low := c.tolerated.interval()[0]
 	if c.Range > 0 && c.changedClusters() < min(minChanged, d.Clusters) {
+		d.still = c.Range
 		still := RuleOfThree(d.Clusters) * c.Range
 		d.Interval = [2]float64{min(d.Interval[0], -still), max(d.Interval[1], still)}
 		d.P, d.Detectable = max(d.P, math.Exp2(1-minChanged)), max(d.Detectable, still)

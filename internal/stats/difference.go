@@ -38,15 +38,16 @@ type Difference struct {
 
 	gain, df                    float64 // gain is Mean when higher is better, else −Mean
 	power                       float64
+	still                       float64 // the range, where too few clusters differ to say more than that none does
 	onlyBaseline, onlyCandidate int
 }
 
-// still sets what follows where no pair differs: at most RuleOfThree of the pairs would (95 %).
-func (d *Difference) still(c *Criterion) {
+// unchanged sets what follows where no pair differs: at most RuleOfThree of the pairs would (95 %).
+func (d *Difference) unchanged(c *Criterion) {
 	d.Method, d.P, d.SE, d.df = MethodNone, 1, math.Inf(1), 0
 	d.Detectable = math.Inf(1)
 	if c.Range > 0 {
-		d.Detectable = RuleOfThree(d.Clusters) * c.Range
+		d.still, d.Detectable = c.Range, RuleOfThree(d.Clusters)*c.Range
 	}
 	d.Interval = [2]float64{-d.Detectable, d.Detectable}
 	switch {

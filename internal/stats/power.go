@@ -34,12 +34,20 @@ func detectable(se, df, power float64) float64 {
 
 // UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either direction, better or
 // worse with the probability that Detectable has. When difference is the margin, as many show non-inferiority of a candidate that
-// equals the baseline. It is 0 when it cannot be computed: nothing varies, too little is known, or the difference is 0.
+// equals the baseline. Where hardly anything differs, so many make ± 3/n of the range no wider than difference. It is 0 when it cannot be computed:
+// nothing varies and there is no range, too little is known, or the difference is 0.
 func (d *Difference) UnitsFor(difference float64) int {
 	difference = math.Abs(difference)
-	switch {
-	case difference == 0 || math.IsNaN(difference):
+	if difference == 0 || math.IsNaN(difference) {
 		return 0
+	}
+	still := min(math.Ceil(3*d.still/difference*(1-1e-12)), mostUnits)
+	return max(d.unitsFor(difference), int(still))
+}
+
+// unitsFor is UnitsFor by the variation of the differences.
+func (d *Difference) unitsFor(difference float64) int {
+	switch {
 	case d.Method == MethodMcNemar:
 		if difference > 1 {
 			return 0

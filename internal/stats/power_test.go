@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"rehearse/internal/stats"
@@ -18,6 +19,20 @@ func TestUnitsFor(t *testing.T) {
 	same := singles(make([]float64, 9), make([]float64, 9)).Compare(stats.Criterion{})
 	if n := same.UnitsFor(0.5); n != 0 || !math.IsInf(same.Detectable, 1) {
 		t.Errorf("from differences that do not vary: %d, detectable %v", n, same.Detectable)
+	}
+	shares := singles(make([]float64, 9), make([]float64, 9)).Compare(stats.Criterion{Range: 1})
+	if n := shares.UnitsFor(0.05); n != 60 || shares.Detectable != 3./9 || shares.UnitsFor(0) != 0 {
+		t.Errorf("so that 3/n is 5 points: %d, detectable %v", n, shares.Detectable)
+	}
+	if n := shares.UnitsFor(0.07); n != 43 {
+		t.Errorf("so that 3/n is 7 points: %d", n)
+	}
+	var hardly stats.Pairs // two of 90 pairs of nine users differ
+	for i := range 90 {
+		hardly.Add(strconv.Itoa(i/10), 1, float64(min(i/2, 1)))
+	}
+	if d := hardly.Compare(stats.Criterion{Range: 1}); d.UnitsFor(0.05) != 60 {
+		t.Errorf("where one user differs: %d", d.UnitsFor(0.05))
 	}
 	if n := d.UnitsFor(0); n != 0 {
 		t.Errorf("no difference needs %d", n)
