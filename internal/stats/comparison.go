@@ -146,12 +146,14 @@ func (c *comparison) difference() Difference {
 const minChanged = 5
 
 // sampled sets what follows from the sampling distributions. Where some clusters have a pair that differs, but fewer than minChanged, they say no
-// more than clusters in which nothing does: the interval is at least as wide as then, and nothing is better or worse.
+// more than clusters in which nothing does: the interval is at least as wide as then, and nothing is better or worse. Student's t of single
+// pairs needs no such bound: after one gain its lower end is below 0.
 func (c *comparison) sampled(d *Difference) {
 	d.sampled(c.gain)
 	d.Detectable = d.detectable()
 	low := c.tolerated.interval()[0]
-	if c.Range > 0 && c.changedClusters() < min(minChanged, d.Clusters) {
+	single := d.Method == MethodT && d.N == d.Clusters
+	if c.Range > 0 && !single && c.changedClusters() < min(minChanged, d.Clusters) {
 		d.still = c.Range
 		still := RuleOfThree(d.Clusters) * c.Range
 		d.Interval = [2]float64{min(d.Interval[0], -still), max(d.Interval[1], still)}

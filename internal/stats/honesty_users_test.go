@@ -116,6 +116,28 @@ func TestUsersCoverage(t *testing.T) {
 	})
 }
 
+// TestUsersMeans: the interval of a mean of numbers covers 93–97 %.
+func TestUsersMeans(t *testing.T) {
+	for i, of := range users {
+		for _, icc := range []float64{0, 0.1, 0.3, 0.7} {
+			r, n, holds := random(uint64(300+10*i)+uint64(10*icc)), runs(2_000), 0
+			for range n {
+				var c stats.Clusters
+				for user, size := range of.sizes {
+					shared := math.Sqrt(icc) * r.NormFloat64()
+					for range size {
+						c.Add(strconv.Itoa(user), shared+math.Sqrt(1-icc)*r.NormFloat64())
+					}
+				}
+				if m := c.Mean(); m.Interval[0] <= 0 && m.Interval[1] >= 0 {
+					holds++
+				}
+			}
+			within(t, fmt.Sprint(of.name, ", ", icc), holds, n, 93, 97)
+		}
+	}
+}
+
 // TestUsersPower: a loss as large as what is printed as detectable is found in 77–83 % of all evaluations. Where the pass and fail of a user
 // are much alike, such a loss is so large that it changes how they vary, and is found more often.
 func TestUsersPower(t *testing.T) {
