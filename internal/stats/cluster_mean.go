@@ -11,8 +11,8 @@ type ClusteredMean struct {
 	// SE is the standard error of Mean. DF is its degrees of freedom: one less than the clusters, or fewer when their sizes differ.
 	// With fewer than two clusters, SE is infinite and DF 0.
 	SE, DF float64
-	// Interval is Mean ± t·SE at 95 % or, where six or more clusters differ in size, that of random halves of them (halfMeans). It is infinite with fewer
-	// than two clusters, or with fewer than six that all have the same mean.
+	// Interval is Mean ± t·SE at 95 % or, where six or more clusters differ in size, that of random halves of them (halfMeans). It is
+	// infinite with fewer than two clusters, or with fewer than six that all have the same mean.
 	Interval [2]float64
 	// ICC is the intraclass correlation: the share of the variance that lies between clusters. It is 1 when the observations of a cluster are
 	// equal, and 0 when they are no more alike than any others. It is 0 when every cluster has one observation, and can be slightly below 0.

@@ -1,5 +1,5 @@
-// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same units and their power,
-// repeats of a test, agreement of raters, and similarity of two sequences. It knows nothing of suites or results, keeps no state, and each
+// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same units and their power, once
+// or again and again, repeats of a test, agreement of raters, and similarity of two sequences. It knows nothing of suites or results, keeps no state, and each
 // function names its source.
 //
 // An interval is infinite, or all of [0, 1] for a rate, when nothing is known. JSON has no infinite number; callers write null.
