@@ -93,6 +93,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
 	flags.StringVar(&f.Store, "store", defaultHistory, "where events, variants and results are kept: sqlite:PATH or postgres://…")
+	flags.IntVar(&f.Spec.Repeats, "repeats", 1, "how often each conversation is replayed in each lane")
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
 	flags.StringVar(&f.Spec.RunID, "evaluation-run-id", "", "id of the run; one that is known goes on where it ended")
@@ -106,6 +107,9 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	if err := textOrJSON(f.format); err != nil {
 		return err
+	}
+	if f.Spec.Repeats < 1 {
+		return usage("--repeats %d is out of range: use 1 or more", f.Spec.Repeats)
 	}
 	s, err := env.open(setup.Options{Config: f.config})
 	if err != nil {

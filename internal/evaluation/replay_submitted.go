@@ -50,6 +50,11 @@ func SubmittedReplay(s *setup.Setup, spec runspec.Spec) (ReplayConfig, error) {
 			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultReplayWorkers), TurnTimeout: DefaultReplayTurnTimeout,
 		},
 	}
+	if r.Repeats != nil {
+		if c.Spec.Repeats = *r.Repeats; c.Spec.Repeats < 1 {
+			return ReplayConfig{}, source.Invalid("replay: repeats %d is out of range: use 1 or more", c.Spec.Repeats)
+		}
+	}
 	if r.MinTurns != nil {
 		c.Spec.MinTurns = *r.MinTurns
 	}

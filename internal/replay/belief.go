@@ -16,7 +16,7 @@ func (t *Tally) belief(r *Report) string {
 			"could not be taken by the %s") + "."
 	case Simulated:
 		said := "A simulated user spoke from the first message on that did not fit: " +
-			t.each(func(l *laneTally) (int, int) { return l.invented, l.turns }, "of the %s are simulated")
+			t.each(func(l *laneTally) (int, int) { return l.simulated.Simulated, l.turns }, "of the %s are simulated")
 		if f := r.Fidelity; f != nil {
 			said += fmt.Sprintf("; its likeness to the real users is %.2f, in %d sessions with the logged bot", f.Overall, f.Sessions)
 		}

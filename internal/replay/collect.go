@@ -19,16 +19,29 @@ func (e *Evaluation) collect(ctx context.Context, ordered <-chan *job, tally *Ta
 		if j.held.Err != nil {
 			return j.held.Err
 		}
-		tally.Add(j.held.Pair)
-		if e.Each != nil {
-			if err := e.Each(j.held.Pair); err != nil {
-				return err
-			}
+		tally.Add(j.held.Pair.Times()...)
+		if err := e.tell(j.held.Pair); err != nil {
+			return err
 		}
 		if done++; e.Progress != nil {
 			e.Progress(done)
 		}
 	}
+}
+
+// tell tells of each time that a session was replayed.
+func (e *Evaluation) tell(p *Pair) error {
+	if e.Each == nil {
+		return nil
+	}
+	for _, time := range p.Times() {
+		one := *time
+		one.Again = nil
+		if err := e.Each(&one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nextJob waits until the next job is done; nil is the end.
@@ -116,7 +129,12 @@ func (e *Evaluation) keepBatch(ctx context.Context, batch []Held) error {
 }
 
 func outcomeOf(p *Pair) (o Outcome, err error) {
-	o = Outcome{SessionID: p.SessionID, Dropped: p.Dropped}
+	o = Outcome{SessionID: p.SessionID}
+	for _, time := range p.Times() {
+		if o.Dropped == "" {
+			o.Dropped = time.Dropped
+		}
+	}
 	metrics := map[string]*Metrics{}
 	for i := range p.Lanes {
 		if m := p.Lanes[i].Metrics; m != nil {
@@ -126,16 +144,23 @@ func outcomeOf(p *Pair) (o Outcome, err error) {
 	if o.Metrics, err = json.Marshal(metrics); err != nil {
 		return o, err
 	}
-	o.Detail, err = json.Marshal(p)
+	o.Detail, err = json.Marshal(detail{p, p.Again})
 	return o, err
 }
 
+// detail is a pair with the other times that its session was replayed, as it is kept.
+type detail struct {
+	*Pair
+	Again []*Pair `json:"again,omitempty"`
+}
+
 func (o *Outcome) pair() (*Pair, error) {
-	var p Pair
-	if err := json.Unmarshal(o.Detail, &p); err != nil {
+	d := detail{Pair: &Pair{}}
+	if err := json.Unmarshal(o.Detail, &d); err != nil || d.Pair == nil {
 		return nil, fmt.Errorf("session %s of the run that is resumed cannot be read: %w", o.SessionID, err)
 	}
-	return &p, nil
+	d.Pair.Again = d.Again
+	return d.Pair, nil
 }
 
 const (
@@ -147,10 +172,12 @@ const (
 
 // texts calls f for every text of a pair.
 func (p *Pair) texts(f func(text *string)) {
-	for i := range p.Lanes {
-		for j := range p.Lanes[i].Turns {
-			f(&p.Lanes[i].Turns[j].User)
-			f(&p.Lanes[i].Turns[j].Bot)
+	for _, time := range p.Times() {
+		for i := range time.Lanes {
+			for j := range time.Lanes[i].Turns {
+				f(&time.Lanes[i].Turns[j].User)
+				f(&time.Lanes[i].Turns[j].Bot)
+			}
 		}
 	}
 }
@@ -185,6 +212,7 @@ func boundedOutcome(p *Pair) (Outcome, error) {
 		return o, err
 	}
 	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, and %d MB is the limit", len(o.Detail)>>20, maxDetail>>20)
+	p.Again = nil
 	for i := range p.Lanes {
 		p.Lanes[i] = Lane{Name: p.Lanes[i].Name, Turns: []LaneTurn{}}
 	}

@@ -146,6 +146,11 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finish
 	if err != nil {
 		return err
 	}
+	if e.Replayer.Mode == Simulated && e.Replayer.User != nil {
+		if e.Head.Fidelity, err = e.fidelity(ctx, chosen); err != nil {
+			return err
+		}
+	}
 	former, stop := e.former(ctx)
 	defer stop()
 	known := 0

@@ -18,13 +18,22 @@ type Held struct {
 	Err error
 }
 
-// Hold replays a session and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
+// Hold replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
 func (r *Replayer) Hold(ctx context.Context, s *Session, side Side) (Held, error) {
 	pair, err := r.Replay(ctx, s)
 	if err != nil {
 		return Held{}, err
 	}
 	Measure(s, pair, side)
+	for repeat := 2; repeat <= r.Repeats; repeat++ {
+		again, err := r.replay(ctx, s, repeat)
+		if err != nil {
+			return Held{}, err
+		}
+		Measure(s, again, side)
+		pair.Repeat, again.Repeat = 1, repeat
+		pair.Again = append(pair.Again, again)
+	}
 	return held(pair)
 }
 
@@ -63,10 +72,15 @@ func HeldOf(o Outcome) (Held, error) {
 
 // Complete reports whether a pair says what became of every lane.
 func (r *Replayer) Complete(p *Pair) bool {
-	for _, name := range append([]string{Observed}, r.lanes()...) {
-		lane := p.Lane(name)
-		if lane == nil || name != Observed && p.Dropped == "" && lane.Metrics == nil {
-			return false
+	if p.Dropped == "" && len(p.Again) != max(r.Repeats, 1)-1 {
+		return false
+	}
+	for _, time := range p.Times() {
+		for _, name := range append([]string{Observed}, r.lanes()...) {
+			lane := time.Lane(name)
+			if lane == nil || name != Observed && time.Dropped == "" && lane.Metrics == nil {
+				return false
+			}
 		}
 	}
 	return true

@@ -82,9 +82,16 @@ type Pair struct {
 	// FirstLane is the lane that went first; empty without a baseline.
 	FirstLane string `json:"first_lane,omitempty"`
 	Lanes     []Lane `json:"lanes"`
+	// Repeat is which time this is, from 1, where sessions are replayed several times. Again are the other times, beside the first; an Outcome
+	// keeps them.
+	Repeat int     `json:"repeat,omitempty"`
+	Again  []*Pair `json:"-"`
 	// Dropped says why the session does not count, and in which lane it went wrong; empty when it counts.
 	Dropped string `json:"dropped,omitempty"`
 }
+
+// Times are the pair and the other times that its session was replayed.
+func (p *Pair) Times() []*Pair { return append([]*Pair{p}, p.Again...) }
 
 // Lane returns the lane of that name, nil when there is none.
 func (p *Pair) Lane(name string) *Lane {
@@ -166,12 +173,12 @@ func (s *Session) askedBefore(at int) string {
 }
 
 // supported reports whether the logged message of turn i answers what the agent has asked for: it stands in the logged state, asks for the same
-// field, options or marker, or has just said the same words; the first message answers nothing where the agent has told no state. A message
+// field, options or marker, or has just said the same words; the first message answers nothing where the agent, or the log, has told no state. A message
 // that answers another question says nothing of the agent (X24). In forced mode the agent was put where the message was said.
 func (p *player) supported(i int, state string) bool {
 	was := p.observed[i].Before
 	switch {
-	case p.replayer.Mode == Forced, state == was && state != "", i == 0 && state == "":
+	case p.replayer.Mode == Forced, state == was && state != "", i == 0 && (state == "" || was == ""):
 		return true
 	case p.agent.Asks(state) != "" && p.agent.Asks(state) == p.agent.Asks(was):
 		return true

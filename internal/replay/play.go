@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type Replayer struct {
 	User User
 	// TurnTimeout bounds one turn, SessionTimeout all lanes of a session; 0 is no bound.
 	TurnTimeout, SessionTimeout time.Duration
+	// Repeats is how often a session is replayed; 0 means once.
+	Repeats int
 	// Seed decides which lane goes first.
 	Seed uint64
 	// Now is the clock of latencies; nil means time.Now.
@@ -28,7 +31,10 @@ type Replayer struct {
 
 // Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails ends there, with its reason,
 // and drops the pair (X46); the other one is played to its end. The error is that of a context that has ended.
-func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
+func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) { return r.replay(ctx, s, 1) }
+
+// replay is Replay for one of several times. Each has an order of lanes of its own.
+func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, error) {
 	outer := ctx
 	if r.SessionTimeout > 0 {
 		var cancel context.CancelFunc
@@ -37,7 +43,7 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 	}
 	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
 	players := r.players(s, pair.Lanes[0].Turns)
-	pair.FirstLane = r.inTurns(ctx, s, players)
+	pair.FirstLane = r.inTurns(ctx, orderOf(s, repeat), players)
 	if outer.Err() != nil {
 		return nil, outer.Err()
 	}
@@ -74,10 +80,18 @@ func (r *Replayer) players(s *Session, observed []LaneTurn) []*player {
 	return players
 }
 
+// orderOf is what the order of lanes is drawn by.
+func orderOf(s *Session, repeat int) string {
+	if repeat > 1 {
+		return "lanes/" + s.ID + "/" + strconv.Itoa(repeat)
+	}
+	return "lanes/" + s.ID
+}
+
 // inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45). It returns the name of
 // that one; empty where there is only one.
-func (r *Replayer) inTurns(ctx context.Context, s *Session, players []*player) (firstLane string) {
-	first := int(stats.Rank(r.Seed, "lanes/"+s.ID) >> 63)
+func (r *Replayer) inTurns(ctx context.Context, order string, players []*player) (firstLane string) {
+	first := int(stats.Rank(r.Seed, order) >> 63)
 	for round := 0; ; round++ {
 		playing := false
 		for i := range players {

@@ -37,6 +37,8 @@ type Report struct {
 	Repeats *Repeats `json:"repeats,omitempty"`
 	// Fidelity says how like the real users the simulated one is; nil in other modes.
 	Fidelity *Fidelity `json:"fidelity,omitempty"`
+	// Simulated counts the messages of simulated users by lane; nil in other modes.
+	Simulated map[string]SimulatedTurns `json:"simulated,omitempty"`
 	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).
 	PooledLatencyMS map[string]float64 `json:"pooled_latency_ms,omitempty"`
 	// UserThinkSeconds is how long the real users took to think, which is no time of either lane (X14).
@@ -57,6 +59,38 @@ type Report struct {
 type LaneOrder struct {
 	BaselineFirst  int `json:"baseline_first"`
 	CandidateFirst int `json:"candidate_first"`
+}
+
+// SimulatedTurns counts the messages of a lane in simulated mode: all of them, those that a simulated user said, of these those that the log does
+// not have in these words, and those in a state that the logged session never visited.
+type SimulatedTurns struct {
+	Messages  int `json:"messages"`
+	Simulated int `json:"simulated"`
+	Invented  int `json:"invented"`
+	Unvisited int `json:"unvisited"`
+}
+
+// count adds the messages of a lane.
+func (s *SimulatedTurns) count(lane, observed *Lane) {
+	said, visited := map[string]bool{}, map[string]bool{}
+	for i := range observed.Turns {
+		t := &observed.Turns[i]
+		said[plainWords(t.User)], visited[t.Before], visited[t.State] = true, true, true
+	}
+	s.Messages += len(lane.Turns)
+	for i := range lane.Turns {
+		t := &lane.Turns[i]
+		if !t.Invented {
+			continue
+		}
+		s.Simulated++
+		if !said[plainWords(t.User)] {
+			s.Invented++
+		}
+		if !lane.NoStates && !visited[t.Before] {
+			s.Unvisited++
+		}
+	}
 }
 
 // Fidelity says how like the real users a simulated one is, each from 0 to 1 (replay.md 3): in the kinds of messages, the logged data that it

@@ -27,6 +27,12 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 			t.judge(&r, metrics, &rules)
 		}
 	}
+	if run.Mode == Simulated && len(t.sessions) > 0 {
+		r.Simulated = map[string]SimulatedTurns{}
+		for name, l := range t.lanes {
+			r.Simulated[name] = l.simulated
+		}
+	}
 	r.Belief = t.belief(&r)
 	t.cut()
 	r.Notes = append(r.Notes, t.notes(&r)...)

@@ -35,11 +35,16 @@ type Spec struct {
 	// User names the model of the simulated user; empty means Recalled.
 	User string
 	// Workers is how many sessions are replayed at once. TurnTimeout bounds one answer; 0 is no bound.
-	Workers     int
+	Workers int
+	// Repeats is how often each session is replayed; 0 means once.
+	Repeats     int
 	TurnTimeout time.Duration
 	// RunID is the UUID of the run; one that the store knows goes on. Empty means a new one.
 	RunID string
 }
+
+// maxRepeats bounds how often a session is replayed.
+const maxRepeats = 100
 
 // maxWorkers bounds the sessions that are replayed at once.
 const maxWorkers = 10_000
@@ -74,6 +79,8 @@ func (s *Spec) Check() error {
 		return source.Invalid("--sample_size, --min_turns and --turn_timeout cannot be negative")
 	case s.Workers < 1 || s.Workers > maxWorkers:
 		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Workers, maxWorkers)
+	case s.Repeats < 0 || s.Repeats > maxRepeats:
+		return source.Invalid("--repeats %d is out of range: use 1 to %d", s.Repeats, maxRepeats)
 	case s.User != "" && s.Mode != Simulated:
 		return source.Invalid("--user is for --mode simulated only")
 	case s.AA && s.VariantID != s.BaselineID:
@@ -99,11 +106,14 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	if user == nil {
 		user = Recalled{}
 	}
-	player := &Replayer{Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Seed: Seed}
+	player := &Replayer{Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Repeats: s.Repeats, Seed: Seed}
 	head := Report{Candidate: candidate.Replayed, AA: s.AA, From: days.From, To: days.To.AddDate(0, 0, -1)}
 	settings := map[string]any{
 		"candidate": candidate.Settings, "mode": s.Mode, "from": s.FirstDay, "to": s.LastDay, "flow": s.FlowID, "sample_size": s.SampleSize,
 		"min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
+	}
+	if s.Repeats > 1 {
+		settings["repeats"] = s.Repeats
 	}
 	if baseline != nil {
 		player.Baseline, head.Baseline, settings["baseline"] = baseline.Agent, &baseline.Replayed, baseline.Settings

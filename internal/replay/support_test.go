@@ -69,3 +69,16 @@ func TestFirstMessageOfAnAgentWithStates(t *testing.T) {
 		t.Errorf("%+v, %v", pair.Lane(replay.Candidate), err)
 	}
 }
+
+// TestFirstMessageOfALogWithoutStates holds that it fits an agent that tells states, too: a log of chats alone is no reason to judge nothing.
+func TestFirstMessageOfALogWithoutStates(t *testing.T) {
+	s := &replay.Session{ID: "s", Messages: []replay.Said{{User: true, Text: "book"}, {Text: "in where"}, {User: true, Text: "Rome"}, {Text: "Done."}}}
+	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Mode: replay.Recorded}
+	pair, err := r.Replay(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if turns := pair.Lane(replay.Candidate).Turns; len(turns) != 2 || !turns[0].Supported || !turns[1].Supported {
+		t.Errorf("%+v", turns)
+	}
+}

@@ -44,8 +44,9 @@ type laneTally struct {
 	answered   []float64
 	latencySum float64
 	latencyN   int
-	// turns counts the lane's turns, misses those that it could not take in forced mode, invented those of a simulated user.
-	turns, misses, invented int
+	// turns counts the lane's turns, misses those that it could not take in forced mode.
+	turns, misses int
+	simulated     SimulatedTurns
 }
 
 // seen is a pair that may be shown, with how much there is to see in it.
@@ -154,7 +155,7 @@ func (t *Tally) addLane(name string, pairs []*Pair) {
 	for _, p := range pairs {
 		if lane := p.Lane(name); lane != nil && lane.Metrics != nil {
 			times = append(times, lane.Metrics)
-			t.lane(name).count(lane, p.Mode)
+			t.lane(name).count(lane, p)
 		}
 	}
 	if len(times) == 0 {
@@ -181,18 +182,18 @@ func (t *Tally) addLane(name string, pairs []*Pair) {
 }
 
 // count counts what is told of single turns.
-func (l *laneTally) count(lane *Lane, mode Mode) {
+func (l *laneTally) count(lane *Lane, p *Pair) {
 	l.turns += len(lane.Turns)
+	if p.Mode == Simulated {
+		l.simulated.count(lane, p.Lane(Observed))
+	}
 	for i := range lane.Turns {
 		turn := &lane.Turns[i]
 		if turn.LatencyMS != nil {
 			l.latencySum += *turn.LatencyMS
 			l.latencyN++
 		}
-		if turn.Invented {
-			l.invented++
-		}
-		if mode == Forced && !turn.Supported {
+		if p.Mode == Forced && !turn.Supported {
 			l.misses++
 		}
 	}

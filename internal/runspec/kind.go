@@ -63,6 +63,7 @@ type Replay struct {
 	Cluster     string   `json:"cluster,omitempty"`
 	AA          bool     `json:"aa,omitempty"`
 	States      string   `json:"states,omitempty"`
+	Repeats     *int     `json:"repeats,omitempty"`
 	User        string   `json:"user,omitempty"`
 	// Flows and Prompts are folders of the bundle.
 	Flows       string    `json:"flows,omitempty"`

@@ -188,9 +188,9 @@ func sessionRecord(run string, h *replay.Held, target string) *result.Test {
 	}
 	candidate := p.Lane(replay.Candidate)
 	switch {
-	case p.Dropped != "" || candidate == nil || candidate.Metrics == nil:
+	case h.Outcome.Dropped != "" || candidate == nil || candidate.Metrics == nil:
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
-		t.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: cmp.Or(p.Dropped, "the session has no figures")}}
+		t.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: cmp.Or(h.Outcome.Dropped, "the session has no figures")}}
 	case candidate.Metrics.CompletionMatch == nil:
 		t.Verdict, t.ExecutionStatus = result.Skip, result.OK
 		t.SkipReason = "it is not known how the logged session ended, so the end of the replay says nothing"
