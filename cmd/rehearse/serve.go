@@ -184,7 +184,7 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 	}
 	c := server.AgentsConfig{
 		Version: version(),
-		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
 		MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
 	}
 	c = c.OfServed(served)

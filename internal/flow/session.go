@@ -43,6 +43,15 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 	}}, nil
 }
 
+// Resume goes on with a conversation whose state Context returned, and which was completed or not. The error is an *Error: the flow may have
+// changed since.
+func (e *Engine) Resume(f *Flow, state Context, completed bool) (*Session, error) {
+	if _, ok := f.Node(state.CurrentNodeID); !ok {
+		return nil, notFound("/current_node_id", "begin another conversation", "flow %q has no node %q any more", f.ID, state.CurrentNodeID)
+	}
+	return &Session{engine: e, flow: f, next: state, done: completed}, nil
+}
+
 // Context returns the state before the next turn. It is shared; do not change it.
 func (s *Session) Context() Context { return s.next }
 

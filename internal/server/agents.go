@@ -21,6 +21,8 @@ type AgentsConfig struct {
 	Events EventLog
 	// Runs leads runs; nil means that the server leads none.
 	Runs *Runs
+	// Conversations keeps conversations with flows; nil keeps them in this process, until it ends.
+	Conversations ConversationStore
 	// Tokens keeps the tokens of Access; nil means that they cannot be changed here.
 	Tokens access.Keeper
 	// Version is the program's.
@@ -63,7 +65,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 			return nil, err
 		}
 	}
-	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
+	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Conversations: c.Conversations, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
 	var inside http.Handler = a.flows
 	served := []table{a.flows.table()}
 	if c.Events != nil {

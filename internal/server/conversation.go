@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,7 +22,7 @@ func (s *Flows) beginConversation(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := s.newConversation(body, idsOf(r))
 	if err == nil {
-		err = s.conversations.add(c, len(body))
+		err = s.conversations.add(r.Context(), c, len(body))
 	}
 	if err != nil {
 		writeProblem(w, problemOf(err))
@@ -60,28 +61,41 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 // converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast client would find it
 // busy.
 func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
-	c, err := s.conversations.hold(id)
+	c, turn, err := s.conversations.hold(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	grown := 0
-	defer func() { s.conversations.release(c, grown) }()
+	ended := false
+	defer func() {
+		if !ended { // the turn failed, or broke the program
+			s.conversations.unchanged(ctx, c)
+		}
+	}()
+	result, err := s.takeTurn(turn, c, message, sink)
+	if err != nil {
+		if errors.Is(context.Cause(turn), errHoldLost) {
+			err = holdLost()
+		}
+		return nil, err
+	}
+	ended = true
+	reply := replyOf(c, result)
+	return reply, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
+}
+
+func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string, sink func(flow.Event)) (*flow.Result, error) {
 	if err := s.conversations.room(c); err != nil {
 		return nil, err
 	}
 	before, started := c.session.Context(), time.Now()
 	result, err := c.session.Say(ctx, message, flow.Options{Sink: sink, TraceID: trace.TraceOf(ctx)})
 	s.logTurn(ctx, c.flow.ID, &before, started, result, err)
-	if err != nil {
-		return nil, err
-	}
-	grown = turnOverhead + len(message) + len(result.AssistantMessage)
-	return replyOf(c, result), nil
+	return result, err
 }
 
 // showConversation is GET /api/v1/conversations/{conversation_id}.
 func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.look(r.PathValue("conversation_id"))
+	c, err := s.conversations.look(r.Context(), r.PathValue("conversation_id"))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -91,24 +105,28 @@ func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
 
 // resetConversation is POST /api/v1/conversations/{conversation_id}/reset: back to how the conversation began.
 func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.hold(r.PathValue("conversation_id"))
+	c, _, err := s.conversations.hold(r.Context(), r.PathValue("conversation_id"))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}
 	fresh, err := s.Engine.Begin(c.flow, c.seed)
-	if err != nil { // it could begin before, so it can again
-		s.conversations.release(c, 0)
+	if err != nil { // it could begin before, unless its flow has changed
+		s.conversations.unchanged(r.Context(), c)
 		writeProblem(w, problemOf(err))
 		return
 	}
-	s.conversations.renew(c, fresh)
+	c.session = fresh
+	if err := s.conversations.release(r.Context(), c, c.first-c.bytes); err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
 	writeBody(w, http.StatusOK, "application/json", opening(c))
 }
 
 // endConversation is DELETE /api/v1/conversations/{conversation_id}.
 func (s *Flows) endConversation(w http.ResponseWriter, r *http.Request) {
-	if err := s.conversations.remove(r.PathValue("conversation_id")); err != nil {
+	if err := s.conversations.remove(r.Context(), r.PathValue("conversation_id")); err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}

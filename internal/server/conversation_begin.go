@@ -58,7 +58,7 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 	if at, _ := f.Node(session.Context().CurrentNodeID); at.Ends() {
 		return nil, &flow.Error{Fault: flow.Over, Pointer: "/current_node_id", Message: "the flow ends there", Hint: "begin at a node that goes on"}
 	}
-	return &conversation{id: seed.ConversationID, flow: f, seed: seed, session: session}, nil
+	return &conversation{id: seed.ConversationID, ref: b.FlowID, flow: f, seed: seed, session: session}, nil
 }
 
 // seed reads the beginning of a conversation by the rules of an execution context.

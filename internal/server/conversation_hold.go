@@ -1,12 +1,22 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
-
-	"rehearse/internal/flow"
 )
+
+// busy is the problem that somebody else takes a turn.
+func busy() *Problem {
+	return newProblem(http.StatusTooManyRequests, codeBusy, "a turn of this conversation is under way", "wait for its answer").after(time.Second)
+}
+
+// unknownConversation is the problem that there is none of that id.
+func unknownConversation(id string, idle time.Duration) *Problem {
+	return newProblem(http.StatusNotFound, codeNotFound, fmt.Sprintf("there is no conversation %q", clean(id)),
+		"begin one with POST /api/v1/conversations; the server drops those that are silent for "+idle.String())
+}
 
 // find returns a conversation. The caller holds the lock.
 func (s *shelf) find(id string) (*conversation, error) {
@@ -14,24 +24,22 @@ func (s *shelf) find(id string) (*conversation, error) {
 	if c, ok := s.byID[id]; ok {
 		return c, nil
 	}
-	return nil, newProblem(http.StatusNotFound, codeNotFound, fmt.Sprintf("there is no conversation %q", clean(id)),
-		"begin one with POST /api/v1/conversations; the server drops those that are silent for "+s.idle.String())
+	return nil, unknownConversation(id, s.idle)
 }
 
 // hold gives a conversation to one caller until release.
-func (s *shelf) hold(id string) (*conversation, error) {
+func (s *shelf) hold(ctx context.Context, id string) (*conversation, context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.find(id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.held {
-		return nil, newProblem(http.StatusTooManyRequests, codeBusy, "a turn of this conversation is under way", "wait for its answer").
-			after(time.Second)
+		return nil, nil, busy()
 	}
 	c.held = true
-	return c, nil
+	return c, ctx, nil
 }
 
 // room returns an error when a held conversation has no room for another turn.
@@ -40,30 +48,32 @@ func (s *shelf) room(c *conversation) error {
 	defer s.mu.Unlock()
 	switch {
 	case c.bytes > maxConversation:
-		return newProblem(http.StatusInsufficientStorage, codeFull, "the conversation holds more than 4 MB", "reset it, or begin another one")
+		return tooLong()
 	case s.bytes > s.maxBytes:
-		return s.full()
+		return noRoom()
 	}
 	return nil
 }
 
+func tooLong() *Problem {
+	return newProblem(http.StatusInsufficientStorage, codeFull, "the conversation holds more than 4 MB", "reset it, or begin another one")
+}
+
 // release gives a conversation back with its new state. It has grown by bytes.
-func (s *shelf) release(c *conversation, bytes int) {
+func (s *shelf) release(_ context.Context, c *conversation, bytes int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grow(c, bytes)
 	c.held, c.used, c.state, c.done = false, s.now(), c.session.Context(), c.session.Completed()
 	s.order.MoveToBack(c.place)
+	return nil
 }
 
-// renew gives a conversation back with a new session.
-func (s *shelf) renew(c *conversation, fresh *flow.Session) {
-	c.session = fresh
-	s.release(c, c.first-c.bytes)
-}
+// unchanged gives a conversation back as it was.
+func (s *shelf) unchanged(ctx context.Context, c *conversation) { _ = s.release(ctx, c, 0) }
 
 // look returns the present state of a conversation, without a turn that is under way.
-func (s *shelf) look(id string) (conversation, error) {
+func (s *shelf) look(_ context.Context, id string) (conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.find(id)
@@ -74,8 +84,8 @@ func (s *shelf) look(id string) (conversation, error) {
 }
 
 // remove takes a conversation off the shelf.
-func (s *shelf) remove(id string) error {
-	c, err := s.hold(id)
+func (s *shelf) remove(ctx context.Context, id string) error {
+	c, _, err := s.hold(ctx, id)
 	if err != nil {
 		return err
 	}

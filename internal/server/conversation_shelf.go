@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -25,11 +26,30 @@ type conversation struct {
 	// state is the session's state after its last turn, for readers that do not hold the conversation.
 	state flow.Context
 	done  bool
+	// ref is the flow as the caller named it. lease is what a store's keeper has of a held conversation.
+	ref   string
+	lease *conversationLease
 	place *list.Element
 }
 
+// keeper keeps conversations, of each of which one turn is taken at a time. It is safe for concurrent use. Its errors are of kind *Problem.
+type keeper interface {
+	add(ctx context.Context, c *conversation, bytes int) error
+	// hold gives a conversation to one caller, who must release it. The turn is to be taken in the context that it returns, which ends when
+	// the conversation is lost.
+	hold(ctx context.Context, id string) (*conversation, context.Context, error)
+	// room returns an error when a held conversation has no room for another turn.
+	room(c *conversation) error
+	// release gives a conversation back with its new state, unchanged as it was. It has grown by bytes.
+	release(ctx context.Context, c *conversation, bytes int) error
+	unchanged(ctx context.Context, c *conversation)
+	// look returns the present state of a conversation, without a turn that is under way.
+	look(ctx context.Context, id string) (conversation, error)
+	remove(ctx context.Context, id string) error
+}
+
 // shelf keeps a bounded number of conversations and drops those that are idle for too long. It has no goroutine of its own: every call
-// drops idle conversations.
+// drops idle conversations. It is the keeper of a server without a store.
 type shelf struct {
 	now            func() time.Time
 	idle           time.Duration
@@ -52,20 +72,19 @@ const (
 )
 
 // add puts a conversation on the shelf.
-func (s *shelf) add(c *conversation, bytes int) error {
+func (s *shelf) add(_ context.Context, c *conversation, bytes int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sweep()
 	if _, taken := s.byID[c.id]; taken {
-		return newProblem(http.StatusConflict, codeExists, fmt.Sprintf("there is a conversation %q already", c.id),
-			"choose another conversation_id, leave it out, or delete that one").at("/conversation_id")
+		return takenID(c.id)
 	}
 	if len(s.byID) >= s.most {
 		return newProblem(http.StatusInsufficientStorage, codeFull, fmt.Sprintf("the server keeps %d conversations already", s.most),
 			"delete those that have ended")
 	}
 	if s.bytes+bytes > s.maxBytes {
-		return s.full()
+		return noRoom()
 	}
 	c.begun, c.used, c.state, c.first = s.now(), s.now(), c.session.Context(), turnOverhead+bytes
 	c.place = s.order.PushBack(c)
@@ -74,8 +93,14 @@ func (s *shelf) add(c *conversation, bytes int) error {
 	return nil
 }
 
-// full is the problem that the texts of all conversations take too much room.
-func (s *shelf) full() *Problem {
+// takenID is the problem that there is a conversation of that id.
+func takenID(id string) *Problem {
+	return newProblem(http.StatusConflict, codeExists, fmt.Sprintf("there is a conversation %q already", id),
+		"choose another conversation_id, leave it out, or delete that one").at("/conversation_id")
+}
+
+// noRoom is the problem that the texts of all conversations take too much room.
+func noRoom() *Problem {
 	return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for longer conversations", "delete those that have ended")
 }
 

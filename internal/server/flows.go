@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/store"
 )
 
 // FlowsConfig is what a server of flows uses. Only Engine is required.
@@ -25,6 +26,8 @@ type FlowsConfig struct {
 	MaxTurns, MaxSockets int
 	// MaxConversations is the number of kept conversations (10,000), MaxBytes the total size of their texts (512 MB).
 	MaxConversations, MaxBytes int
+	// Conversations keeps conversations for all servers of a store; nil keeps them in this process, until it ends.
+	Conversations ConversationStore
 	// Idle is the time without a message after which a conversation is dropped and a WebSocket is closed (1 h).
 	Idle time.Duration
 }
@@ -37,7 +40,7 @@ type Flows struct {
 	turnstile
 	routes        http.Handler
 	sockets       gate
-	conversations *shelf
+	conversations keeper
 }
 
 // NewFlows returns a server of flows. End it with Drain.
@@ -55,6 +58,13 @@ func NewFlows(c FlowsConfig) *Flows {
 		sockets: make(gate, cmp.Or(c.MaxSockets, 256)),
 		conversations: newShelf(c.Now, c.Idle, cmp.Or(c.MaxConversations, 10_000),
 			cmp.Or(c.MaxBytes, 512<<20)),
+	}
+	if c.Conversations != nil {
+		s.conversations = &storeKeeper{
+			store: c.Conversations, server: s, bounds: store.ConversationRoom{
+				Most: cmp.Or(c.MaxConversations, 10_000), MaxBytes: cmp.Or(c.MaxBytes, 512<<20), Idle: c.Idle,
+			},
+		}
 	}
 	s.routes = s.table().handler()
 	return s

@@ -32,6 +32,8 @@ var (
 	ErrRunUnfinished = errors.New("the run has not ended")
 	// ErrLeaseLost means that a fence was demanded that no longer holds. Nothing was written.
 	ErrLeaseLost = errors.New("the lease is lost")
+	// ErrBusy means that somebody else holds it at present.
+	ErrBusy = errors.New("held by somebody else")
 	// ErrCursor means that a cursor was not given out for such a page.
 	ErrCursor = errors.New("invalid cursor")
 	// ErrQueueFull means that too many runs wait.
