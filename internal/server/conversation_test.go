@@ -272,4 +272,11 @@ func TestFlowList(t *testing.T) {
 		t.Errorf("shown %+v", shown)
 	}
 	want[Problem](d, 404, "GET", "/api/v1/flows/nothing", "")
+	want[Problem](d, 404, "GET", "/api/v1/flows/nothing/drawing", "")
+	for accept, begin := range map[string]string{"*/*": "<svg", "text/vnd.mermaid": "flowchart"} {
+		response, picture := d.do("GET", "/api/v1/flows/desk/drawing", "", "Accept: "+accept)
+		if response.StatusCode != 200 || !strings.Contains(picture, begin) || !strings.Contains(picture, "desk") && accept == "*/*" {
+			t.Errorf("%s: %d %s %.200s", accept, response.StatusCode, response.Header.Get("Content-Type"), picture)
+		}
+	}
 }

@@ -76,6 +76,7 @@ func (s *Flows) table() table {
 		"/internal/agent/test":                             {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
 		"/api/v1/flows":                                    {http.MethodGet: reads(s.listFlows)},
 		"/api/v1/flows/{flow_id}":                          {http.MethodGet: reads(s.showFlow)},
+		"/api/v1/flows/{flow_id}/drawing":                  {http.MethodGet: reads(s.drawFlow)},
 		"/api/v1/conversations":                            {http.MethodPost: tests(s.beginConversation)},
 		"/api/v1/conversations/{conversation_id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},
 		"/api/v1/conversations/{conversation_id}/messages": {http.MethodPost: tests(s.say)},

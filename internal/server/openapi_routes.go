@@ -119,6 +119,9 @@ func flowOperations() map[string]operation {
 		"GET /api/v1/flows/{flow_id}": {
 			summary: "A flow with its nodes", answers: []answer{gives(http.StatusOK, flowView{})},
 		},
+		"GET /api/v1/flows/{flow_id}/drawing": {
+			summary: "A picture of a flow: SVG, or Mermaid", answers: []answer{sends(mediaSVG), sends(mediaMermaid)},
+		},
 		"POST /api/v1/conversations": {summary: "Begin a conversation", body: begin, answers: []answer{gives(http.StatusCreated, openingView{})}},
 		"GET " + one:                 {summary: "A conversation with its messages", answers: []answer{gives(http.StatusOK, transcriptView{})}},
 		"DELETE " + one:              {summary: "End a conversation", answers: []answer{{status: http.StatusNoContent}}},

@@ -19,6 +19,7 @@ read  GET /openapi.json
 read  GET /api/v1/artifacts/{sha256}
 read  GET /api/v1/flows
 read  GET /api/v1/flows/{flow_id}
+read  GET /api/v1/flows/{flow_id}/drawing
 read  GET /api/v1/runs
 read  GET /api/v1/runs/{run_id}
 read  GET /api/v1/runs/{run_id}/artifacts
