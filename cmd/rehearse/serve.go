@@ -45,7 +45,7 @@ with sampling parameters and tracing (JSON, SSE, or a WebSocket by GET), /api/v1
 With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visitor by SSE, /chat/SITE is a page to talk on.
 POST /api/v1/runs takes a run with its files, which this process leads and holds, together with the workers that join it (rehearse worker); its
 results are under /api/v1/runs/RUN.
-With --store, POST /api/v1/events and /api/v1/events/batch take logged events, which "rehearse replay" plays again.
+POST /api/v1/events and /api/v1/events/batch take logged events into the store, from which "rehearse replay" plays them again.
 GET /healthz answers 200 when the server can work, GET /livez while it runs.
 
 Without a token, programs of this machine may do everything and others nothing. Make tokens with "rehearse token add", or put one into REHEARSE_TOKEN;
@@ -118,6 +118,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return err
 	}
 	store := s.RunsStore(f.store, f.runs.data)
+	options.Events = store
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
 		return setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
@@ -243,14 +244,10 @@ func (f *serveFlags) folder() string {
 func (f *serveFlags) served() (setup.ServedOptions, error) {
 	o := setup.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
 	path, scheme := "", ""
-	switch {
-	case setup.IsPostgres(f.store):
-		o.Events = f.store
-	case f.store != "":
+	if f.store != "" && !setup.IsPostgres(f.store) {
 		if path, scheme = setup.SQLitePath(f.store); scheme != "" {
 			return o, usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
 		}
-		o.Events = "sqlite:" + path
 	}
 	if f.sites == "" {
 		return o, nil

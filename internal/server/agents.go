@@ -19,6 +19,8 @@ type AgentsConfig struct {
 	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
 	Bot    Chatbot
 	Events EventLog
+	// Lists lists what the store has; nil serves none.
+	Lists *Lists
 	// Runs leads runs; nil means that the server leads none.
 	Runs *Runs
 	// Conversations keeps conversations with flows; nil keeps them in this process, until it ends.
@@ -71,6 +73,9 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Events != nil {
 		events := NewEvents(EventsConfig{Store: c.Events, Log: c.Log})
 		inside, served = events.Beside(inside), append(served, events.table())
+	}
+	if c.Lists != nil {
+		inside, served = c.Lists.Beside(inside), append(served, c.Lists.table())
 	}
 	if c.Runs != nil {
 		inside, served = c.Runs.Beside(inside), append(served, c.Runs.table())

@@ -55,6 +55,8 @@ type Document struct {
 	Components documentParts                       `json:"components"`
 	// strict refuses members that the program does not write. Clients must expect more: answers may grow.
 	strict bool
+	// named has the type behind the name of each schema.
+	named map[string]reflect.Type
 }
 
 type documentParts struct {
@@ -100,6 +102,7 @@ type documentMedia struct {
 func document(version string, strict bool, tables ...table) (*Document, error) {
 	d := &Document{
 		strict:  strict,
+		named:   map[string]reflect.Type{},
 		OpenAPI: "3.1.0", Info: map[string]string{"title": "rehearse", "version": version},
 		Paths: map[string]map[string]documentRoute{},
 		Components: documentParts{Schemas: map[string]any{}, Security: map[string]any{
@@ -203,6 +206,9 @@ func (d *Document) schema(of any) (any, error) {
 	t := reflect.TypeOf(of)
 	name := componentName(t)
 	if name != "" && d.Components.Schemas[name] != nil {
+		if d.named[name] != t {
+			return nil, fmt.Errorf("the document has one name for two types: %s for %s and %s", name, t, d.named[name])
+		}
 		return map[string]string{"$ref": "#/components/schemas/" + name}, nil
 	}
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: written()})
@@ -212,7 +218,7 @@ func (d *Document) schema(of any) (any, error) {
 	if err != nil || name == "" {
 		return s, err
 	}
-	d.Components.Schemas[name] = s
+	d.Components.Schemas[name], d.named[name] = s, t
 	return map[string]string{"$ref": "#/components/schemas/" + name}, nil
 }
 

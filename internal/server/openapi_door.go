@@ -75,6 +75,6 @@ func (d *docs) Beside(next http.Handler) http.Handler {
 // FullDocument describes everything that a server can serve. It refuses members of answers that are not described.
 func FullDocument(version string) (*Document, error) {
 	chats := &Chats{}
-	return document(version, true, (&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), chats.visitorTable(), chats.testerTable(),
+	return document(version, true, (&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&Lists{}).table(), chats.visitorTable(), chats.testerTable(),
 		(&docs{}).table(), metricsTable(nil))
 }

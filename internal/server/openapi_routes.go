@@ -18,7 +18,7 @@ import (
 // operations documents every route. A test holds it against the tables.
 func operations() map[string]operation {
 	all := map[string]operation{}
-	for _, part := range []map[string]operation{runOperations(), scheduleOperations(), flowOperations(), chatOperations(), otherOperations()} {
+	for _, part := range []map[string]operation{runOperations(), scheduleOperations(), flowOperations(), listOperations(), chatOperations(), otherOperations()} {
 		for name, o := range part {
 			all[name] = o
 		}
@@ -103,6 +103,17 @@ func runOperations() map[string]operation {
 		},
 		"GET " + artifactsPath + "/{sha256}": {summary: "The bytes of an artifact", answers: []answer{sends("application/octet-stream")}},
 		"GET /api/v1/workers":                {summary: "Who holds conversations", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[fleet.Worker]{})}},
+	}
+}
+
+func listOperations() map[string]operation {
+	return map[string]operation{
+		"GET /api/v1/datasets": {summary: "List datasets", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[datasetView]{})}},
+		"GET /api/v1/sessions": {
+			summary: "List logged sessions", query: paged(parameter{"flow_id", "only those of a flow"}), answers: []answer{gives(http.StatusOK, store.Page[sessionView]{})},
+		},
+		"GET /api/v1/replays":  {summary: "List replay runs, the newest first", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[replay.Run]{})}},
+		"GET /api/v1/variants": {summary: "List variants", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[replay.Variant]{})}},
 	}
 }
 

@@ -127,23 +127,25 @@ func open(s *jsonschema.Schema) {
 	open(s.AdditionalProperties)
 }
 
-// componentName returns the name of a type for the document: Run of store.Run, RunPage of store.Page[store.Run].
+// componentName returns the name of a type for the document: Run of store.Run, RunPage of store.Page[store.Run], ReplayRun of replay.Run.
 func componentName(t reflect.Type) string {
-	name := strings.TrimSuffix(t.Name(), "View")
-	outer, inner, generic := strings.Cut(name, "[")
-	if generic {
-		inner = strings.TrimSuffix(inner, "]")
-		name = strings.TrimSuffix(inner[strings.LastIndexByte(inner, '.')+1:], "View") + outer
+	name, place, outer := t.Name(), t.PkgPath(), ""
+	if cut, inner, generic := strings.Cut(name, "["); generic {
+		outer, inner = cut, strings.TrimSuffix(inner, "]")
+		dot := strings.LastIndexByte(inner, '.')
+		place, name = inner[:dot], inner[dot+1:]
 	}
 	if name == "" {
 		return ""
 	}
-	if strings.HasSuffix(t.PkgPath(), "/result") { // which has a Run, too
+	name = strings.TrimSuffix(name, "View")
+	room := place[strings.LastIndexByte(place, '/')+1:]
+	switch {
+	case room == "result":
 		name += "Record"
-	}
-	if name == "Report" { // of which there are several
-		room := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+	case name == "Report" || name == "Run" && room != "store":
 		name = room + name
 	}
+	name += outer
 	return strings.ToUpper(name[:1]) + name[1:]
 }

@@ -17,9 +17,11 @@ read  GET /docs
 read  GET /metrics
 read  GET /openapi.json
 read  GET /api/v1/artifacts/{sha256}
+read  GET /api/v1/datasets
 read  GET /api/v1/flows
 read  GET /api/v1/flows/{flow_id}
 read  GET /api/v1/flows/{flow_id}/drawing
+read  GET /api/v1/replays
 read  GET /api/v1/runs
 read  GET /api/v1/runs/{run_id}
 read  GET /api/v1/runs/{run_id}/artifacts
@@ -30,6 +32,8 @@ read  GET /api/v1/runs/{run_id}/spec
 read  GET /api/v1/runs/{run_id}/{file}
 read  GET /api/v1/schedules
 read  GET /api/v1/schedules/{name}
+read  GET /api/v1/sessions
+read  GET /api/v1/variants
 read  GET /api/v1/workers
 read+ GET /chat.js
 read+ GET /chat/assets/{file}
@@ -72,7 +76,7 @@ var opened = map[access.Scope][]access.Scope{
 // allTables are the tables of all rooms of a server.
 func allTables() []table {
 	chats := &Chats{}
-	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&docs{}).table(), metricsTable(nil), chats.visitorTable(), chats.testerTable()}
+	return []table{(&Flows{}).table(), (&Events{}).table(), (&Runs{}).table(), (&Tokens{}).table(), (&Lists{}).table(), (&docs{}).table(), metricsTable(nil), chats.visitorTable(), chats.testerTable()}
 }
 
 // TestScopes walks every route with a token of every scope, and holds the routes to the table of the page.

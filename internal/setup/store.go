@@ -67,6 +67,7 @@ type History struct {
 	*store.Events
 	Variants *store.Variants
 	Runs     *store.ReplayRuns
+	Datasets *store.Datasets
 	close    func() error
 }
 
@@ -77,7 +78,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Close}, nil
+		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Close}, nil
 	}
 	path, _ := SQLitePath(address)
 	if path == "" {
@@ -87,7 +88,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Close}, nil
+	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Close}, nil
 }
 
 // FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in which nothing is found.

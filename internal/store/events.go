@@ -35,8 +35,17 @@ type addedEvent struct{ id, session string }
 // Each yields events ordered by session, time and ID, each in byte order. It reads them in pages, so that it holds no connection while the
 // caller works. Events that are added meanwhile may be missing. After an error it yields nothing more.
 func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
+	return e.from(ctx, f, firstPlace)
+}
+
+// EachAfter yields the events of the sessions that come behind one of an id, like Each; that one need not be there.
+func (e *Events) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+	return e.from(ctx, f, eventPlace{session: plainText(session), micros: latest})
+}
+
+func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
-		query, after := newEventQuery(f), firstPlace
+		query, after := newEventQuery(f), after
 		pages[replay.Event]{size: eventSize, read: func(ctx context.Context, limit int, take func(replay.Event) bool) error {
 			return e.table.page(ctx, query, after, limit, func(event replay.Event) bool {
 				after = placeAfter(event)

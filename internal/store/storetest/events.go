@@ -35,6 +35,7 @@ func RunEvents(t *testing.T, open func(t *testing.T) replay.Events) {
 		{"many put the same events at once", eventsAtOnce},
 		{"events come ordered by session, time and id", eventsOrdered},
 		{"a filter chooses", eventsFiltered},
+		{"reading begins behind a session", eventsBehind},
 		{"bounds of time are half open and exact", eventsBounds},
 		{"times are exact to the microsecond, in every zone", eventsTimes},
 		{"odd JSON is the same value", eventsJSON},
