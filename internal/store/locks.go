@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for concurrent use.
@@ -41,13 +41,13 @@ func (l *Locks) free(name string) {
 
 // takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an answer
 // finds its own token and has the lock; plain SET NX would lock the caller out.
-var takeLock = redis.NewScript(`
+var takeLock = redis.NewScript(1, `
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
 return 0`)
 
 // freeLock deletes the key if it has the token. Another caller may hold a lock that has expired.
-var freeLock = redis.NewScript(`
+var freeLock = redis.NewScript(1, `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
@@ -58,7 +58,7 @@ return 0`)
 func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	key, token := r.key("lock", name), rand.Text()
 	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token, ttl) })
-	taken, err := takeLock.Run(ctx, r.client, []string{key}, token, max(wholeMillis(ttl), 1)).Bool()
+	taken, err := redis.Bool(r.client.run(ctx, takeLock, key, token, max(wholeMillis(ttl), 1)))
 	if err := r.explain(ctx, "lock "+name+" on", err); err != nil {
 		free() // it may have been taken, only the answer being lost
 		return func() {}, false, err
@@ -99,5 +99,6 @@ func (r *Redis) free(ctx context.Context, key, token string, ttl time.Duration) 
 func (r *Redis) freed(ctx context.Context, key, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	return freeLock.Run(ctx, r.client, []string{key}, token).Err() == nil
+	_, err := r.client.run(ctx, freeLock, key, token)
+	return err == nil
 }

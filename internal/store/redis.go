@@ -8,9 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/gomodule/redigo/redis"
 )
 
 const (
@@ -22,6 +20,8 @@ const (
 	redisRetries = 2
 	// redisIdle is the time after which an unused connection is closed. It is less than the time-outs of common servers and proxies.
 	redisIdle = 5 * time.Minute
+	// redisKeepAlive is the time between two probes of an unused connection.
+	redisKeepAlive = 30 * time.Second
 	// healthEvery is the time between two checks of the server.
 	healthEvery = 30 * time.Second
 	// defaultPrefix begins every key.
@@ -44,7 +44,7 @@ type RedisOptions struct {
 // While the server is away, every call fails within seconds; when it is back, calls work again.
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
-	client *redis.Client
+	client *redisClient
 	server server
 	ttl    int64 // milliseconds; 0 is for ever
 	onRead bool
@@ -60,51 +60,28 @@ type Redis struct {
 // unix:///path. It asks the server once, and again regularly; Healthy returns what it found.
 // An error is a *Error: it says what is wrong, where, and what to do, without the password.
 func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, error) {
-	settings, server, err := readRedisURL(url)
+	settings, err := readRedisURL(url)
 	if err != nil {
-		return nil, err
+		return nil, &Error{
+			Op: "connect to", Store: "Redis (its URL cannot be read)",
+			Problem: "the URL is not one of a Redis server: " + err.Error(),
+			Hint:    "write it as redis://user:password@host:6379/0, with % escapes for special characters in the password",
+		}
 	}
-	// Otherwise the library would write errors to standard error that these calls return.
-	logging.Disable()
 	r := &Redis{
-		client: redis.NewClient(settings),
-		server: server,
+		client: newRedisClient(settings),
+		server: server{kind: "Redis", url: settings.name(), password: settings.password},
 		ttl:    wholeMillis(options.TTL),
 		onRead: options.RefreshOnRead,
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
 
 		closing: make(chan struct{}),
 	}
-	if err := r.client.Ping(ctx).Err(); err != nil {
-		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.Close())
+	if _, err := r.client.command(ctx, "PING"); err != nil {
+		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.close())
 	}
 	r.health.start(cmp.Or(options.HealthEvery, healthEvery), r.ping)
 	return r, nil
-}
-
-// readRedisURL reads the settings of a URL. It bounds the settings that the URL leaves open. The library's dialler sets TCP keepalive to 30 s.
-func readRedisURL(url string) (*redis.Options, server, error) {
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		// Not the cause: it quotes the URL, and the password with it.
-		return nil, server{}, &Error{
-			Op: "connect to", Store: "Redis (its URL cannot be read)",
-			Problem: "the URL is not one of a Redis server",
-			Hint:    "write it as redis://user:password@host:6379/0, with % escapes for special characters in the password",
-		}
-	}
-	o.DialTimeout = cmp.Or(o.DialTimeout, redisTimeout)
-	o.ReadTimeout = cmp.Or(o.ReadTimeout, redisTimeout)
-	o.WriteTimeout = cmp.Or(o.WriteTimeout, redisTimeout)
-	o.PoolTimeout = cmp.Or(o.PoolTimeout, 2*redisTimeout)
-	o.PoolSize = cmp.Or(o.PoolSize, redisConnections)
-	o.ConnMaxIdleTime = cmp.Or(o.ConnMaxIdleTime, redisIdle)
-	o.MaxRetries = cmp.Or(o.MaxRetries, redisRetries)
-	o.DialerRetries = 1 // the command is tried again, that is enough
-	o.ContextTimeoutEnabled = true
-	o.PipelinePoolSize = -1 // nothing here is a pipeline
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, server{kind: "Redis", url: serverName(o), password: o.Password}, nil
 }
 
 // Close ends the connections and the health checks. The data stays.
@@ -112,7 +89,7 @@ func (r *Redis) Close() error {
 	r.health.end()
 	r.close.Do(func() { close(r.closing) })
 	r.releases.Wait()
-	if err := r.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+	if err := r.client.close(); err != nil {
 		return r.explain(context.Background(), "close the connection to", err)
 	}
 	return nil
@@ -137,9 +114,9 @@ func (r *Redis) Cache() *RedisCache { return &RedisCache{r} }
 
 // Get returns the bytes that were set under the key, and whether there are any that have not expired.
 func (c *RedisCache) Get(ctx context.Context, key string) ([]byte, bool, error) {
-	value, err := c.r.client.Get(ctx, c.r.key("cache", key)).Bytes()
+	value, err := redis.Bytes(c.r.client.command(ctx, "GET", c.r.key("cache", key)))
 	err = c.r.explain(ctx, "read the cache on", err)
-	if errors.Is(err, redis.Nil) {
+	if errors.Is(err, redis.ErrNil) {
 		return nil, false, nil
 	}
 	return value, err == nil, err
@@ -147,7 +124,7 @@ func (c *RedisCache) Get(ctx context.Context, key string) ([]byte, bool, error) 
 
 // Set keeps the bytes under the key for the ttl, which is at least a millisecond, in place of earlier ones.
 func (c *RedisCache) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	err := c.r.client.Set(ctx, c.r.key("cache", key), value, max(ttl, time.Millisecond)).Err()
+	_, err := c.r.client.command(ctx, "SET", c.r.key("cache", key), value, "PX", max(wholeMillis(ttl), 1))
 	return c.r.explain(ctx, "write the cache on", err)
 }
 
@@ -195,7 +172,8 @@ func (h *redisHealth) report(failed *Error) {
 
 // ping asks the server; explain notes the outcome.
 func (r *Redis) ping(ctx context.Context) {
-	_ = r.explain(ctx, "ping", r.client.Ping(ctx).Err())
+	_, err := r.client.command(ctx, "PING")
+	_ = r.explain(ctx, "ping", err)
 }
 
 // Healthy returns nil while the server answers, else the error of the latest call or check. It does not ask the server and returns at once.

@@ -4,25 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
-
-func serverName(o *redis.Options) string {
-	switch {
-	case o.Network == "unix":
-		return "unix://" + o.Addr
-	case o.TLSConfig != nil:
-		return "rediss://" + o.Addr + "/" + strconv.Itoa(o.DB)
-	}
-	return "redis://" + o.Addr + "/" + strconv.Itoa(o.DB)
-}
 
 // explain makes an Error of an error of Redis. It also reports the health of the server; an answer of any kind proves it.
 func (r *Redis) explain(ctx context.Context, op string, err error) error {
-	if err == nil || errors.Is(err, redis.Nil) {
+	if err == nil || errors.Is(err, redis.ErrNil) {
 		r.health.report(nil)
 		return err
 	}
@@ -47,9 +36,9 @@ func diagnoseRedis(err error) (problem, hint string, answered bool) {
 		return problem, hint, true
 	}
 	switch {
-	case errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, errRedisClosed):
 		return "the connection is closed", "", true
-	case errors.Is(err, redis.ErrPoolTimeout):
+	case errors.Is(err, errRedisBusy):
 		return "all connections stayed busy", "the server is too slow for so many sessions: add ?pool_size=100 to the URL or a faster server", false
 	}
 	if problem, hint, ok := diagnoseNetwork(err); ok {
@@ -63,21 +52,21 @@ func diagnoseReply(err error) (problem, hint string) {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "NOAUTH"):
 		return "it wants a password", "put it into the URL: redis://:password@host:6379/0"
-	case redis.IsAuthError(err), strings.Contains(text, "AUTH"):
+	case strings.HasPrefix(text, "WRONGPASS"), strings.Contains(text, "AUTH"):
 		return "it refused the user or the password", "correct them in the URL"
-	case redis.IsPermissionError(err):
+	case strings.HasPrefix(text, "NOPERM"):
 		return "the user may not do that (" + text + ")", "allow the user eval, evalsha, scan, ping, pexpire, unlink and the commands of hashes and strings"
-	case redis.IsLoadingError(err):
+	case strings.HasPrefix(text, "LOADING"):
 		return "it is still loading its data", "try again in a moment"
-	case redis.IsReadOnlyError(err):
+	case strings.HasPrefix(text, "READONLY"):
 		return "it is a replica, which takes no writes", "name the primary in the URL"
-	case redis.IsOOMError(err):
+	case strings.HasPrefix(text, "OOM"):
 		return "its memory is full", "raise maxmemory, shorten the TTL or let it evict (maxmemory-policy volatile-ttl)"
-	case redis.IsMaxClientsError(err):
+	case strings.HasPrefix(text, "ERR max number of clients"):
 		return "it has too many clients", "raise maxclients or lower ?pool_size in the URL"
 	case strings.HasPrefix(text, "MISCONF"):
 		return "it cannot write to its disk and refuses writes", "see its log"
-	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "ASK "), redis.IsClusterDownError(err):
+	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "ASK "), strings.HasPrefix(text, "CLUSTERDOWN"):
 		return "it is one node of a cluster", "name a single server or a proxy before the cluster"
 	case strings.Contains(text, "WRONGTYPE"):
 		return "another program uses a key of this name", "choose another key prefix"

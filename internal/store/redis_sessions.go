@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"rehearse/internal/graph"
 )
@@ -28,7 +28,7 @@ import (
 // picked: reading a session leaves the Values of all but the last record on the server.
 
 // saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done.
-var saveRecord = redis.NewScript(`
+var saveRecord = redis.NewScript(1, `
 local key, id, parent, fork, mark, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local newest = redis.call('HGET', key, 'newest') or ''
 if newest == id and redis.call('HGET', key, 'saved') == mark then return 'saved' end
@@ -56,9 +56,9 @@ func (r *Redis) Save(ctx context.Context, thread string, record graph.Record) er
 	if err != nil {
 		return fmt.Errorf("save session %q in %s: %w", thread, r.server, err)
 	}
-	outcome, err := saveRecord.Run(ctx, r.client, []string{r.key("session", thread)},
+	outcome, err := redis.String(r.client.run(ctx, saveRecord, r.key("session", thread),
 		record.ID, record.Parent, record.Source == graph.SourceFork, rand.Text(), r.ttl,
-		meta, []byte(record.Values), []byte(record.Appended)).Text()
+		meta, []byte(record.Values), []byte(record.Appended)))
 	if err := r.explain(ctx, fmt.Sprintf("save session %q in", thread), err); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (m recordMeta) record(id string) graph.Record {
 
 // Delete forgets the thread; one that is unknown is no error.
 func (r *Redis) Delete(ctx context.Context, thread string) error {
-	err := r.client.Unlink(ctx, r.key("session", thread)).Err()
+	_, err := r.client.command(ctx, "UNLINK", r.key("session", thread))
 	return r.explain(ctx, fmt.Sprintf("delete session %q from", thread), err)
 }
 
@@ -95,7 +95,7 @@ var _ graph.Checkpointer = (*Redis)(nil)
 
 // loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the first. A parent is always
 // older than its child, so the way ends.
-var loadRecords = redis.NewScript(`
+var loadRecords = redis.NewScript(1, `
 local key, id, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 if id == '' then id = redis.call('HGET', key, 'newest') end
 if not id then return {} end
@@ -112,7 +112,7 @@ if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 return found`)
 
 // listRecords returns three values for each record, oldest first: id, meta, and an empty one.
-var listRecords = redis.NewScript(`
+var listRecords = redis.NewScript(1, `
 local key = KEYS[1]
 local found = {}
 for n = 1, tonumber(redis.call('HGET', key, 'count') or 0) do
@@ -162,7 +162,7 @@ func (r *Redis) List(ctx context.Context, thread string) ([]graph.Record, error)
 }
 
 func (r *Redis) read(ctx context.Context, script *redis.Script, thread string, args ...any) ([]string, error) {
-	found, err := script.Run(ctx, r.client, []string{r.key("session", thread)}, args...).StringSlice()
+	found, err := redis.Strings(r.client.run(ctx, script, r.key("session", thread), args...))
 	return found, r.explain(ctx, fmt.Sprintf("read session %q from", thread), err)
 }
 
@@ -209,14 +209,18 @@ func (r *Redis) ThreadsEnding(ctx context.Context, end string) ([]string, error)
 	pattern := escape.Replace(before) + "*" + escape.Replace(end+behind)
 	var names []string
 	for cursor := uint64(0); ; {
-		keys, next, err := r.client.Scan(ctx, cursor, pattern, scanned).Result()
+		reply, err := redis.Values(r.client.command(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", scanned))
+		var keys []string
+		if err == nil {
+			_, err = redis.Scan(reply, &cursor, &keys)
+		}
 		if err := r.explain(ctx, fmt.Sprintf("look for sessions that end with %q in", end), err); err != nil {
 			return nil, err
 		}
 		for _, key := range keys {
 			names = append(names, strings.TrimSuffix(strings.TrimPrefix(key, before), behind))
 		}
-		if cursor = next; cursor == 0 {
+		if cursor == 0 {
 			slices.Sort(names)
 			return slices.Compact(names), nil // a key may come twice
 		}
