@@ -171,7 +171,11 @@ func (r *Replay) Hold(ctx context.Context) (*replay.Report, error) {
 		if r.config.Lead != nil { // its address is the server's own
 			place = "the store of the server"
 		}
-		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place)
+		var table replay.LogToFigures
+		if nothing, ok := errors.AsType[*replay.NothingError](err); ok {
+			table = nothing.Table
+		}
+		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place, table)
 	case errors.Is(err, replay.ErrNothingReplayed):
 		return nil, fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, r.ID)
 	}

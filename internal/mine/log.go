@@ -36,18 +36,12 @@ func (l Log) Learn(ctx context.Context, o Options) (*Flow, error) {
 	return f, nil
 }
 
-// sessions yields the sessions. Events of a day around the days are read, too, so that a session that goes on past midnight is whole.
+// sessions yields the sessions, each of them whole, also one that goes on past midnight.
 func (l Log) sessions(ctx context.Context, faults *replay.Faults) iter.Seq2[*replay.Session, error] {
-	filter := replay.Filter{FlowID: l.FlowID, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff}}
-	if !l.Days.From.IsZero() {
-		filter.From = l.Days.From.AddDate(0, 0, -1)
-	}
-	if !l.Days.To.IsZero() {
-		filter.To = l.Days.To.AddDate(0, 0, 1)
-	}
+	filter := replay.Filter{From: l.Days.From, To: l.Days.To, Whole: true, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff}}
 	return func(yield func(*replay.Session, error) bool) {
 		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), faults) {
-			if err == nil && !l.Days.Has(s.Started) {
+			if err == nil && (s.FlowID != l.FlowID || s.Mixed() || !l.Days.Has(s.Started)) {
 				continue
 			}
 			if !yield(s, err) {
@@ -105,7 +99,7 @@ func (f *Flow) Summary() []string {
 		lines = append(lines, "  left out: "+line)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(f.Faults.Counts)) {
-		lines = append(lines, fmt.Sprintf("  %s: %d, first in event %s", kind, f.Faults.Counts[kind], f.Faults.Examples[kind][0]))
+		lines = append(lines, fmt.Sprintf("  %s: %d, first in event %s", replay.FaultText(kind), f.Faults.Counts[kind], f.Faults.Examples[kind][0]))
 	}
 	return lines
 }

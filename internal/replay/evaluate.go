@@ -42,9 +42,6 @@ type Evaluation struct {
 	Now      func() time.Time
 }
 
-// ErrNoSessions says that there is nothing to replay.
-var ErrNoSessions = errors.New("there is no session to replay")
-
 // ErrNothingReplayed says that every session was dropped.
 var ErrNothingReplayed = errors.New("no session could be replayed")
 
@@ -65,7 +62,7 @@ func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
 	if err == nil && report.Run.Sessions == 0 {
 		err = ErrNothingReplayed
 		if report.Run.PairsDropped == 0 {
-			report, err = nil, ErrNoSessions
+			report, err = nil, &NothingError{*e.Head.LogToFigures}
 		}
 	}
 	row := *run
@@ -118,18 +115,21 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	ordered := make(chan *job, 8*max(e.Workers, 1))
 	finished := make(chan Held, outcomesPerBatch)
 	var faults Faults
+	table := &LogToFigures{}
 	kept := make(chan error, 1)
 	go func() { kept <- e.keep(ctx, finished, giveUp) }()
 	group, playing := errgroup.WithContext(ctx)
 	crew := e.Crew(playing)
 	group.Go(func() error {
 		defer close(ordered)
-		return e.send(playing, &faults, crew, finished, ordered)
+		return e.send(playing, table, &faults, crew, finished, ordered)
 	})
 	group.Go(func() error { return e.collect(playing, ordered, tally) })
 	err := group.Wait()
 	crew.Close()
 	close(finished)
+	table.RowFaults = faults.List()
+	e.Head.LogToFigures = table
 	e.Head.Notes = append(e.Head.Notes, faults.Notes()...)
 	if failed := <-kept; failed != nil {
 		return failed
@@ -138,8 +138,9 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 }
 
 // send begins the sessions.
-func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finished chan<- Held, ordered chan<- *job) error {
-	if err := faults.countUnusable(ctx, e.Events, e.filter()); err != nil {
+func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faults, crew Crew, finished chan<- Held, ordered chan<- *job) error {
+	inFlow := Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To}
+	if err := faults.countUnusable(ctx, e.Events, inFlow); err != nil {
 		return err
 	}
 	chosen, err := e.sample(ctx)
@@ -154,11 +155,12 @@ func (e *Evaluation) send(ctx context.Context, faults *Faults, crew Crew, finish
 	former, stop := e.former(ctx)
 	defer stop()
 	known := 0
-	for s, err := range e.sessions(ctx, faults) {
+	for s, err := range e.chosen(ctx, table, faults) {
 		if err != nil {
 			return err
 		}
-		if s.Turns() < e.MinTurns || chosen != nil && !chosen[s.ID] {
+		if chosen != nil && !chosen[s.ID] {
+			table.NotSampled++
 			continue
 		}
 		known++
@@ -195,27 +197,17 @@ func (j *job) ended(finished chan<- Held) func(Held) {
 	}
 }
 
-func (e *Evaluation) filter() Filter {
-	return Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, Types: []string{Started, Message, Completed, DroppedOff}}
-}
-
-func (e *Evaluation) sessions(ctx context.Context, faults *Faults) iter.Seq2[*Session, error] {
-	return Sessions(resumingIterator(ctx, e.Events, e.filter()), faults)
-}
-
 // sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere (X44).
 func (e *Evaluation) sample(ctx context.Context) (map[string]bool, error) {
 	if e.SampleSize <= 0 {
 		return nil, nil
 	}
 	sample := stats.NewSample(Seed, e.SampleSize)
-	for s, err := range e.sessions(ctx, &Faults{}) {
+	for s, err := range e.chosen(ctx, &LogToFigures{}, &Faults{}) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Turns() >= e.MinTurns {
-			sample.Add(s.ID)
-		}
+		sample.Add(s.ID)
 	}
 	chosen := map[string]bool{}
 	for _, id := range sample.IDs() {

@@ -44,6 +44,8 @@ type Filter struct {
 	FlowID string
 	// From and To bound the time of events, To being excluded; zero means without a bound.
 	From, To time.Time
+	// Whole chooses all events of the sessions that have one between From and To, wherever they lie themselves.
+	Whole bool
 	// Types are the types of events; none means all.
 	Types []string
 }
@@ -54,7 +56,8 @@ type Events interface {
 	// sessions is the number of sessions among the new ones. It stops at the first error of its input or the store; what was added until then
 	// may stay, as adding it again changes nothing.
 	Put(ctx context.Context, events iter.Seq2[Event, error]) (added, sessions int, err error)
-	// Each yields events ordered by session, time and ID, in constant memory however many there are.
+	// Each yields events ordered by session and time, in constant memory however many there are. Of one time they come as SortTied puts them, of
+	// those without a turn number the first that arrived first.
 	Each(ctx context.Context, f Filter) iter.Seq2[Event, error]
 }
 

@@ -63,11 +63,11 @@ func (e *Evaluation) fidelity(ctx context.Context, chosen map[string]bool) (*Fid
 
 // replayable calls f for each session of the run that is among the chosen ones and in which the user says something.
 func (e *Evaluation) replayable(ctx context.Context, chosen map[string]bool, f func(*Session)) error {
-	for s, err := range e.sessions(ctx, &Faults{}) {
+	for s, err := range e.chosen(ctx, &LogToFigures{}, &Faults{}) {
 		if err != nil {
 			return err
 		}
-		if n := s.Turns(); n > 0 && n >= e.MinTurns && (chosen == nil || chosen[s.ID]) {
+		if s.Turns() > 0 && (chosen == nil || chosen[s.ID]) {
 			f(s)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"time"
 )
 
 const (
@@ -134,27 +133,6 @@ func orNull(data json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return data
-}
-
-// layouts are the forms in which stores and exports write times; without a zone it is UTC.
-var layouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999-07", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
-
-func parseTime(data json.RawMessage) (time.Time, error) {
-	var text string
-	if len(data) == 0 || json.Unmarshal(data, &text) != nil || text == "" {
-		return time.Time{}, errors.New("it has no timestamp")
-	}
-	t, err := readTime(text)
-	return t.Truncate(time.Microsecond), err
-}
-
-func readTime(text string) (time.Time, error) {
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("its timestamp %.40q is no time such as 2026-01-31T12:00:00Z", text)
 }
 
 // ReadCSV yields the events of a table whose first row names the columns; those of JSON hold JSON. Rejected rows are as in ReadJSONL.

@@ -24,6 +24,8 @@ type Report struct {
 	Belief string `json:"belief"`
 
 	Metrics []MetricReport `json:"metrics"`
+	// LogToFigures says what became of the sessions of the log; nil where they did not come from one.
+	LogToFigures *LogToFigures `json:"log_to_figures,omitempty"`
 	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane went first.
 	Clusters  Clusters  `json:"clusters"`
 	Lost      Lost      `json:"lost"`

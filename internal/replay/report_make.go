@@ -13,6 +13,10 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	run := &r.Run
 	run.Sessions, run.PairsDropped = len(t.sessions), len(t.lost)
 	r.Completed, r.Dropped, r.Unknown = t.ends[EndCompleted], t.ends[EndDropped], t.ends[EndUnknown]
+	if l := r.LogToFigures; l != nil {
+		l.Lost, l.Compared = run.PairsDropped, run.Sessions
+		l.Completed, l.DroppedOff, l.UnknownOutcome = r.Completed, r.Dropped, r.Unknown
+	}
 	r.Lost, r.LaneOrder = t.lostPairs(), LaneOrder{t.firsts[Baseline], t.firsts[Candidate]}
 	var err error
 	if r.Clusters, err = t.clusters(rules.Cluster); err != nil {
@@ -132,21 +136,6 @@ func (t *Tally) notes(r *Report) []Note {
 	if far := len(t.sessions) + len(t.lost) - len(t.shown); far > 0 {
 		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", len(t.shown)), Count: far})
 	}
-	return notes
-}
-
-// Notes tells of the rows of a log that say nothing, or contradict themselves.
-func (f *Faults) Notes() []Note {
-	var notes []Note
-	for kind, n := range f.Counts {
-		notes = append(notes, Note{Text: "in the log: " + kind, Count: n, Examples: f.Examples[kind]})
-	}
-	slices.SortFunc(notes, func(a, b Note) int {
-		if a.Text < b.Text {
-			return -1
-		}
-		return 1
-	})
 	return notes
 }
 

@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"strings"
 	"time"
 
 	"rehearse/internal/retry"
@@ -23,22 +21,30 @@ func retryWrite(ctx context.Context, write func(context.Context) error) error {
 // nothing more has come for as long as storeAway lasts.
 func resumingIterator(ctx context.Context, events Events, f Filter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var last Event // the zero value comes before all
+		var session string // that of the last event, of which so many were yielded
+		yielded := 0
 		for more := true; more; {
 			var err error
 			// Reading takes the outer context: the policy's time is for a store that is away, not for a long log.
 			more, _, err = retry.Do(ctx, storeAway(), func(context.Context) (bool, error) {
-				progress := false
+				progress, known := false, yielded
 				for e, err := range events.Each(ctx, f) {
 					switch {
 					case err != nil && progress:
 						return true, nil // the store was there, so its time to be away begins anew
 					case err != nil:
 						return false, err
-					case !behind(&e, &last):
+					case e.SessionID < session:
+						continue
+					case e.SessionID == session && known > 0:
+						known--
 						continue
 					}
-					last, progress = e, true
+					if e.SessionID != session {
+						session, yielded = e.SessionID, 0
+					}
+					yielded++
+					progress, known = true, 0
 					if !yield(e, nil) {
 						return false, nil
 					}
@@ -51,9 +57,4 @@ func resumingIterator(ctx context.Context, events Events, f Filter) iter.Seq2[Ev
 			}
 		}
 	}
-}
-
-// behind reports whether an event comes after another in the order of Each.
-func behind(e, last *Event) bool {
-	return cmp.Or(strings.Compare(e.SessionID, last.SessionID), e.Time.Compare(last.Time), strings.Compare(e.ID, last.ID)) > 0
 }

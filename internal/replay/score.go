@@ -99,11 +99,11 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 		variants[p.FlowID][p.Variant] = true
 	}
 	out := &Scored{Flows: map[string]*FlowScore{}}
-	filter := Filter{FlowID: o.FlowID, Types: []string{Started, Message, Completed, DroppedOff}}
-	if err := out.Faults.countUnusable(ctx, events, filter); err != nil {
+	if err := out.Faults.countUnusable(ctx, events, Filter{FlowID: o.FlowID}); err != nil {
 		return nil, err
 	}
-	for s, err := range Sessions(events.Each(ctx, filter), &out.Faults) {
+	choice := Choice{FlowID: o.FlowID}
+	for s, err := range choice.sessions(events.Each(ctx, choice.filter()), &LogToFigures{}, &out.Faults) {
 		if err != nil {
 			return nil, err
 		}

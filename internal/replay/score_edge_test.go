@@ -58,7 +58,7 @@ func TestUnreadablePayload(t *testing.T) {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
-	if faults.Counts["the payload cannot be read"] != 2 {
+	if faults.Counts["unreadable_payload"] != 2 {
 		t.Error(faults)
 	}
 }

@@ -20,7 +20,7 @@ func (s *Scored) Notes() []string {
 		notes = append(notes, text.Plural(s.Unpaired, "replay")+" dropped, as another variant has not played the conversation")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults.Counts)) {
-		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", s.Faults.Counts[kind], kind, line(strings.Join(s.Faults.Examples[kind], ", "))))
+		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", s.Faults.Counts[kind], FaultText(kind), line(strings.Join(s.Faults.Examples[kind], ", "))))
 	}
 	return notes
 }

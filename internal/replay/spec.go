@@ -135,7 +135,8 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 
 // Nothing says why there is no session to replay: the store is empty, has no such flow, has it on other days, or only sessions that are too
 // short. Store is the address of the events, for the hint.
-func (s *Spec) Nothing(ctx context.Context, events Events, store string) error {
+func (s *Spec) Nothing(ctx context.Context, events Events, store string, table LogToFigures) error {
+	rest := strings.Join(append([]string{""}, table.Lines()...), "\n  ")
 	days, err := s.Days()
 	if err != nil {
 		return err
@@ -145,11 +146,13 @@ func (s *Spec) Nothing(ctx context.Context, events Events, store string) error {
 	case err != nil:
 		return err
 	case !first.IsZero() && (last.Before(days.From) || !first.Before(days.To)):
-		return source.Invalid("there is no conversation of flow %q %s: those in the store are from %s to %s",
-			s.FlowID, days, first.Format(time.DateOnly), last.Format(time.DateOnly))
+		return source.Invalid("there is no conversation of flow %q %s: those in the store are from %s to %s%s",
+			s.FlowID, days, first.Format(time.DateOnly), last.Format(time.DateOnly), rest)
+	case !first.IsZero() && table.BelowMinTurns > 0:
+		return source.Invalid("no conversation of flow %q %s has %s of the user's: lower --min_turns, or take other days%s",
+			s.FlowID, days, text.Plural(s.MinTurns, "message"), rest)
 	case !first.IsZero():
-		return source.Invalid("no conversation of flow %q %s has %s of the user's: lower --min_turns, or take other days",
-			s.FlowID, days, text.Plural(s.MinTurns, "message"))
+		return source.Invalid("no conversation of flow %q lies %s as a whole: take more days%s", s.FlowID, days, rest)
 	}
 	flows, err := Flows(ctx, events)
 	if err != nil {
@@ -158,7 +161,7 @@ func (s *Spec) Nothing(ctx context.Context, events Events, store string) error {
 	if len(flows) == 0 {
 		return source.Invalid("there are no conversations in %s: load some with `rehearse replay import FILE… --store %s`", store, store)
 	}
-	return source.Invalid("there is no conversation of flow %q in the store: %s", s.FlowID, source.Suggest(s.FlowID, flows))
+	return source.Invalid("there is no conversation of flow %q in the store: %s", s.FlowID, source.Suggest(s.FlowID, flows)+rest)
 }
 
 // daysOf returns when a flow's events begin and end; both are zero when it has none.

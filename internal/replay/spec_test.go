@@ -125,7 +125,7 @@ func TestNothing(t *testing.T) {
 	} {
 		s := valid()
 		tc.change(&s)
-		if err := s.Nothing(t.Context(), filtered{tc.events}, "sqlite:x"); !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
+		if err := s.Nothing(t.Context(), filtered{tc.events}, "sqlite:x", replay.LogToFigures{Read: 1, BelowMinTurns: 1}); !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
 		}
 	}

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"rehearse/internal/replay"
@@ -25,15 +27,24 @@ var _ replay.Events = (*Events)(nil)
 type eventTable interface {
 	// insert adds the new ones of the rows, all or none, and returns them. Of rows with the same id the first counts.
 	insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
-	// page hands the events of a query that come after a place, in their order, until take returns false.
-	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error
+	// page hands the events of a query that come after a place, in the order of places, until take returns false.
+	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error
+}
+
+// storedEvent is an event with its place: of two events of one session and time that with the lower one arrived first. Where places are equal
+// inTable says it.
+type storedEvent struct {
+	replay.Event
+	place   int64
+	inTable int64
 }
 
 // addedEvent is an event that was new.
 type addedEvent struct{ id, session string }
 
-// Each yields events ordered by session, time and ID, each in byte order. It reads them in pages, so that it holds no connection while the
-// caller works. Events that are added meanwhile may be missing. After an error it yields nothing more.
+// Each yields events ordered by session, in byte order, and time; of one time those that have a turn number by that number, and the first that
+// arrived first. It reads them in pages, so that it holds no connection while the caller works. Events that are added meanwhile may be missing. After
+// an error it yields nothing more.
 func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return e.from(ctx, f, firstPlace)
 }
@@ -46,16 +57,69 @@ func (e *Events) EachAfter(ctx context.Context, f replay.Filter, session string)
 func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		query, after := newEventQuery(f), after
-		pages[replay.Event]{size: eventSize, read: func(ctx context.Context, limit int, take func(replay.Event) bool) error {
-			return e.table.page(ctx, query, after, limit, func(event replay.Event) bool {
+		inOrder(ctx, pages[storedEvent]{size: eventSize, read: func(ctx context.Context, limit int, take func(storedEvent) bool) error {
+			return e.table.page(ctx, query, after, limit, func(event storedEvent) bool {
 				after = placeAfter(event)
 				return take(event)
 			})
-		}}.each(ctx)(yield)
+		}}.each(ctx))(yield)
 	}
 }
 
-func eventSize(e replay.Event) int {
+// maxTied and maxTiedBytes bound the events of one session and one time that are put in order together.
+const (
+	maxTied      = 20_000
+	maxTiedBytes = 64 << 20
+)
+
+// inOrder puts events of one session and time into their order.
+func inOrder(ctx context.Context, events iter.Seq2[storedEvent, error]) iter.Seq2[replay.Event, error] {
+	return func(yield func(replay.Event, error) bool) {
+		var tied []storedEvent
+		size := 0
+		hand := func() bool {
+			size = 0
+			if len(tied) == 1 {
+				e := tied[0].Event
+				tied = tied[:0]
+				return yield(e, nil)
+			}
+			slices.SortStableFunc(tied, func(a, b storedEvent) int {
+				return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.inTable, b.inTable))
+			})
+			group := make([]replay.Event, len(tied))
+			for i := range tied {
+				group[i] = tied[i].Event
+			}
+			tied = tied[:0]
+			replay.SortTied(group)
+			for _, e := range group {
+				if err := ctx.Err(); err != nil {
+					yield(replay.Event{}, err)
+					return false
+				}
+				if !yield(e, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		for e, err := range events {
+			if n := len(tied); n > 0 && (err != nil || e.SessionID != tied[0].SessionID || !e.Time.Equal(tied[0].Time) || n == maxTied || size > maxTiedBytes) && !hand() {
+				return
+			}
+			if err != nil {
+				yield(replay.Event{}, err)
+				return
+			}
+			tied = append(tied, e)
+			size += eventSize(e)
+		}
+		hand()
+	}
+}
+
+func eventSize(e storedEvent) int {
 	return len(e.ID) + len(e.Type) + len(e.UnitType) + len(e.UnitID) + len(e.SessionID) + len(e.FlowID) +
 		len(e.Experiments) + len(e.Context) + len(e.Metrics) + len(e.Payload)
 }
@@ -70,6 +134,7 @@ var (
 type eventQuery struct {
 	flow     string // "" for all
 	from, to int64  // microseconds since 1970, to being excluded
+	whole    bool   // the bounds are of sessions, not of events
 	types    []string
 }
 
@@ -84,6 +149,7 @@ func newEventQuery(f replay.Filter) eventQuery {
 	if !f.To.IsZero() {
 		q.to = boundMicro(f.To)
 	}
+	q.whole = f.Whole && !(f.From.IsZero() && f.To.IsZero())
 	return q
 }
 
@@ -98,10 +164,11 @@ func boundMicro(t time.Time) int64 {
 	return t.Add(time.Microsecond - 1).UnixMicro()
 }
 
-// eventPlace is a place in the order of events.
+// eventPlace is a place in the order in which a table is read: by session, time, place and, where places are equal, id.
 type eventPlace struct {
 	session string
 	micros  int64
+	place   int64
 	id      string
 }
 
@@ -109,6 +176,6 @@ type eventPlace struct {
 var firstPlace = eventPlace{micros: latest}
 
 // placeAfter is the place after an event.
-func placeAfter(e replay.Event) eventPlace {
-	return eventPlace{session: e.SessionID, micros: e.Time.UnixMicro(), id: e.ID}
+func placeAfter(e storedEvent) eventPlace {
+	return eventPlace{session: e.SessionID, micros: e.Time.UnixMicro(), place: e.place, id: e.ID}
 }

@@ -25,8 +25,8 @@ const copyFrom = 500
 
 const (
 	documentedColumns = `event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload, "timestamp"`
-	// intoEvents begins a statement that inserts; the source of the rows follows.
-	intoEvents = `INSERT INTO exp.events (` + documentedColumns + `) `
+	// intoEvents begins a statement that inserts; the source of the rows follows. What it adds to a row's place is one number for all of them.
+	intoEvents = `WITH arrival AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 4096 AS first) INSERT INTO exp.events (` + documentedColumns + `, rehearse_arrival) `
 	// returningAdded ends that statement.
 	returningAdded = ` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, context ->> 'session_id'`
 )
@@ -54,6 +54,7 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 	var text [4][]string
 	var docs [4][]*string
 	var times []time.Time
+	var places []int32
 	for _, i := range order {
 		r := &rows[i]
 		for column, value := range []string{r.id, r.kind, r.unitType, r.unitID} {
@@ -66,13 +67,14 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 			docs[column] = append(docs[column], value)
 		}
 		times = append(times, time.UnixMicro(r.micros))
+		places = append(places, int32(i))
 	}
 	// Text, as arrays of JSONB take twice the time.
 	added, err := t.db.pool.Query(ctx, intoEvents+`
-		SELECT a, b, c, d, e::jsonb, f::jsonb, g::jsonb, h::jsonb, i
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[])
-			AS incoming (a, b, c, d, e, f, g, h, i)`+returningAdded,
-		text[0], text[1], text[2], text[3], docs[0], docs[1], docs[2], docs[3], times)
+		SELECT a, b, c, d, e::jsonb, f::jsonb, g::jsonb, h::jsonb, i, arrival.first + j
+		FROM arrival, unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::int[])
+			AS incoming (a, b, c, d, e, f, g, h, i, j)`+returningAdded,
+		text[0], text[1], text[2], text[3], docs[0], docs[1], docs[2], docs[3], times, places)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +84,10 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 // insertCopy copies rows into a temporary table, and the new ones from there into exp.events.
 func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order []int) (added []addedEvent, err error) {
 	const incoming = "rehearse_incoming_events"
-	columns := []string{"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp"}
+	columns := []string{"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp", "place"}
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `CREATE TEMPORARY TABLE `+incoming+` (event_id text, event_type text, unit_type text, unit_id text,
-			experiments jsonb, context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamptz) ON COMMIT DROP`)
+			experiments jsonb, context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamptz, place int) ON COMMIT DROP`)
 		if err != nil {
 			return err
 		}
@@ -93,13 +95,13 @@ func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order [
 			r := &rows[order[i]]
 			return []any{
 				r.id, r.kind, r.unitType, r.unitID, orNull(r.experiments), orNull(r.context), orNull(r.metrics), orNull(r.payload),
-				time.UnixMicro(r.micros),
+				time.UnixMicro(r.micros), int32(order[i]),
 			}, nil
 		}))
 		if err != nil {
 			return err
 		}
-		found, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+` FROM pg_temp.`+incoming+returningAdded)
+		found, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+`, arrival.first + place FROM arrival, pg_temp.`+incoming+returningAdded)
 		if err != nil {
 			return err
 		}
@@ -114,7 +116,7 @@ func scanAdded(row pgx.CollectableRow) (e addedEvent, err error) {
 	return e, err
 }
 
-func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) error {
+func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error {
 	query, args := q.postgres(after, limit)
 	err := t.db.page(ctx, query, args, func(rows pgx.Rows) (goOn bool, err error) {
 		e, err := scanPostgresEvent(rows)
@@ -125,9 +127,16 @@ func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace
 
 // postgres is the query of a page. Its expressions are those of the indexes; otherwise PostgreSQL would not use them.
 func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []any) {
-	const place = `(context ->> 'session_id') COLLATE "C", "timestamp", event_id COLLATE "C"`
-	args = []any{after.session, time.UnixMicro(after.micros), after.id, time.UnixMicro(q.from), time.UnixMicro(q.to), limit}
-	where := `(` + place + `) > ($1, $2, $3) AND "timestamp" >= $4 AND "timestamp" < $5`
+	const place = `(context ->> 'session_id') COLLATE "C", "timestamp", coalesce(rehearse_arrival, 0), event_id COLLATE "C"`
+	args = []any{after.session, time.UnixMicro(after.micros), after.place, after.id, time.UnixMicro(q.from), time.UnixMicro(q.to), limit}
+	where := `(` + place + `) > ($1, $2, $3, $4) AND `
+	if q.whole {
+		// LIMIT keeps this a question for each row, which the index answers. As a join it would read the table for every page.
+		where += `(SELECT true FROM exp.events AS any_of WHERE (any_of.context ->> 'session_id') COLLATE "C" = (e.context ->> 'session_id') COLLATE "C"
+			AND any_of."timestamp" >= $5 AND any_of."timestamp" < $6 LIMIT 1)`
+	} else {
+		where += `"timestamp" >= $5 AND "timestamp" < $6`
+	}
 	if q.flow != "" {
 		args = append(args, q.flow)
 		where += ` AND (context ->> 'flow_id') COLLATE "C" = $` + strconv.Itoa(len(args))
@@ -136,13 +145,17 @@ func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []
 		args = append(args, q.types)
 		where += ` AND event_type = ANY ($` + strconv.Itoa(len(args)) + `)`
 	}
-	return `SELECT event_id, coalesce(event_type, ''), context ->> 'session_id', coalesce(context ->> 'flow_id', ''), "timestamp",
+	return `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `, event_id, coalesce(event_type, ''), context ->> 'session_id', coalesce(context ->> 'flow_id', ''), "timestamp",
 			coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
-		FROM exp.events WHERE ` + where + ` ORDER BY ` + place + ` LIMIT $6`, args
+		FROM exp.events AS e WHERE ` + where + ` ORDER BY ` + place + ` LIMIT $7`, args
 }
 
-func scanPostgresEvent(rows pgx.Rows) (e replay.Event, err error) {
-	err = rows.Scan(&e.ID, &e.Type, &e.SessionID, &e.FlowID, &e.Time, &e.UnitType, &e.UnitID,
+// placeInTable tells rows apart that have the same number of arrival: those from before the column lie in the table as they arrived, unless they
+// were changed since then.
+const placeInTable = `(ctid::text::point)[0]::bigint * 65536 + (ctid::text::point)[1]::bigint`
+
+func scanPostgresEvent(rows pgx.Rows) (e storedEvent, err error) {
+	err = rows.Scan(&e.place, &e.inTable, &e.ID, &e.Type, &e.SessionID, &e.FlowID, &e.Time, &e.UnitType, &e.UnitID,
 		(*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
 	e.Time = e.Time.UTC()
 	for _, doc := range []*json.RawMessage{&e.Experiments, &e.Metrics, &e.Payload} { // null, as an application may have written it

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	"rehearse/internal/replay"
 )
 
 // Events returns the logged events that the store keeps. They end with the store.
@@ -104,7 +102,7 @@ func orNull(text string) any {
 	return text
 }
 
-func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(replay.Event) bool) (err error) {
+func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) (err error) {
 	defer func() { err = t.store.explain(ctx, "read events from", err) }()
 	query, args := q.sqlite(after, limit)
 	rows, err := t.store.db.QueryContext(ctx, query, args...)
@@ -127,8 +125,13 @@ func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, 
 // sqlite is the query of a page.
 func (q eventQuery) sqlite(after eventPlace, limit int) (query string, args []any) {
 	// The plus keeps SQLite from using the bounds of time to search the index of every session again for every page.
-	where := `(session_id, timestamp, event_id) > (?, ?, ?) AND +timestamp >= ? AND +timestamp < ?`
-	args = []any{after.session, after.micros, after.id, q.from, q.to}
+	where := `(session_id, timestamp, rowid) > (?, ?, ?)`
+	inRange := ` AND +timestamp >= ? AND +timestamp < ?`
+	if q.whole {
+		inRange = ` AND EXISTS (SELECT 1 FROM events AS any_of WHERE any_of.session_id = events.session_id AND any_of.timestamp >= ? AND any_of.timestamp < ?)`
+	}
+	where += inRange
+	args = []any{after.session, after.micros, after.place, q.from, q.to}
 	if q.flow != "" {
 		where += ` AND flow_id = ?`
 		args = append(args, q.flow)
@@ -138,12 +141,12 @@ func (q eventQuery) sqlite(after eventPlace, limit int) (query string, args []an
 		where += ` AND event_type IN (SELECT value FROM json_each(?))`
 		args = append(args, string(types))
 	}
-	return `SELECT ` + eventColumns + ` FROM events WHERE ` + where + ` ORDER BY session_id, timestamp, event_id LIMIT ?`, append(args, limit)
+	return `SELECT rowid, ` + eventColumns + ` FROM events WHERE ` + where + ` ORDER BY session_id, timestamp, rowid LIMIT ?`, append(args, limit)
 }
 
-func scanEvent(rows *sql.Rows) (e replay.Event, err error) {
+func scanEvent(rows *sql.Rows) (e storedEvent, err error) {
 	var micros int64
-	err = rows.Scan(&e.ID, &e.Type, &e.SessionID, &e.FlowID, &micros, &e.UnitType, &e.UnitID,
+	err = rows.Scan(&e.place, &e.ID, &e.Type, &e.SessionID, &e.FlowID, &micros, &e.UnitType, &e.UnitID,
 		(*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
 	e.Time = time.UnixMicro(micros).UTC()
 	return e, err

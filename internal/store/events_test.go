@@ -136,9 +136,9 @@ func TestEventsPagesNeedNoSort(t *testing.T) {
 		for _, f := range pageFilters {
 			query, args := store.SQLitePage(f)
 			plan := planOf(t, db, query, args)
-			index := "INDEX events_by_session ((session_id,timestamp,event_id)>(?,?,?))"
+			index := "INDEX events_in_session ((session_id,timestamp)>(?,?))"
 			if f.FlowID != "" {
-				index = "INDEX events_by_flow (flow_id=? AND (session_id,timestamp,event_id)>(?,?,?))"
+				index = "INDEX events_in_flow (flow_id=? AND (session_id,timestamp)>(?,?))"
 			}
 			if !strings.Contains(plan, index) || strings.Contains(plan, "ORDER BY") {
 				t.Errorf("%+v (%s):\n%s", f, analyze, plan)

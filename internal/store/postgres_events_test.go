@@ -36,9 +36,9 @@ func pagesNeedNoSort(t *testing.T, u *url.URL) {
 		for _, f := range pageFilters {
 			query, args := store.PostgresPage(f)
 			plan := explained(t, u, analyze+"SET enable_sort = off", query, args)
-			index := "events_by_session"
+			index := "events_in_session"
 			if f.FlowID != "" {
-				index = "events_by_flow"
+				index = "events_in_flow"
 			}
 			if !strings.Contains(plan, "Index Scan using "+index) || strings.Contains(plan, "Sort") {
 				t.Errorf("%+v (%s):\n%s", f, analyze, plan)

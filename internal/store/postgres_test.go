@@ -60,7 +60,7 @@ func openMany(t *testing.T, u *url.URL) {
 	wg.Wait()
 	indexes := ask(t, u, `SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text)
 		FROM pg_index WHERE indrelid = 'exp.events'::regclass AND NOT indisunique`)
-	if want := "exp.events_by_flow true, exp.events_by_session true"; indexes != want {
+	if want := "exp.events_in_flow true, exp.events_in_session true"; indexes != want {
 		t.Errorf("indexes %s, want %s", indexes, want)
 	}
 	if n := ask(t, u, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`); n != "0" {
@@ -85,8 +85,8 @@ func openAdopts(t *testing.T, server postgresServer) {
 	if now := ask(t, u, `SELECT pg_relation_filenode('exp.events')`); now != file {
 		t.Error("the table was rewritten")
 	}
-	if columns := ask(t, u, `SELECT count(*) FROM pg_attribute WHERE attrelid = 'exp.events'::regclass AND attnum > 0`); columns != "9" {
-		t.Errorf("%s columns, want 9", columns)
+	if columns := ask(t, u, `SELECT count(*) FROM pg_attribute WHERE attrelid = 'exp.events'::regclass AND attnum > 0`); columns != "10" {
+		t.Errorf("%s columns, want 10: the application's and the arrival", columns)
 	}
 	events := openPostgres(t, u).Events()
 	execute(t, u, oneEvent+`'later'`) // the application goes on
@@ -130,8 +130,8 @@ func openVarchar(t *testing.T, server postgresServer) {
 func openRepairs(t *testing.T, server postgresServer) {
 	u := server.database(t)
 	execute(t, u, documented+oneEvent+`'e' || i FROM generate_series(1, 100) i;
-		CREATE INDEX events_by_session ON exp.events (event_type);
-		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'exp.events_by_session'::regclass`)
+		CREATE INDEX events_in_session ON exp.events (event_type);
+		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'exp.events_in_session'::regclass`)
 	openMany(t, u)
 	if n := count(t, openPostgres(t, u).Events(), replay.Filter{}); n != 100 {
 		t.Errorf("%d events, want 100", n)

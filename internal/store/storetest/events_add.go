@@ -35,7 +35,7 @@ func eventsAdded(t *testing.T, events *store.Events) {
 			t.Errorf("Add(%q): %v, %v; want %v", tc.put, got, err, tc.want)
 		}
 	}
-	wantIDs(t, events, replay.Filter{}, "a", "b", "c", "d", "e", "\uFFFD")
+	wantIDs(t, events, replay.Filter{}, "b", "a", "c", "d", "e", "\uFFFD")
 	var many []replay.Event
 	for i := range 1_200 {
 		many = append(many, sampleEvent(strings.Repeat("x", i%600/10)+string(rune('0'+i%10)), "s", "f", eventTime))

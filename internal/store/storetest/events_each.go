@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"cmp"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +26,11 @@ func eventsOrdered(t *testing.T, events replay.Events) {
 	}
 	shuffled := slices.Clone(want)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	// Of one time the first that was put comes first.
+	want = slices.Clone(shuffled)
+	slices.SortStableFunc(want, func(a, b replay.Event) int {
+		return cmp.Or(strings.Compare(a.SessionID, b.SessionID), a.Time.Compare(b.Time))
+	})
 	half := len(want) / 2
 	for _, part := range [][]replay.Event{shuffled[:half], shuffled[half:]} {
 		if _, _, err := events.Put(t.Context(), given(part...)); err != nil {
@@ -31,6 +39,50 @@ func eventsOrdered(t *testing.T, events replay.Events) {
 	}
 	wantIDs(t, events, replay.Filter{}, idsOf(want)...)
 	wantIDs(t, events, replay.Filter{FlowID: "f"}, idsOf(want)...)
+}
+
+// eventsTied puts events of one time, of which some have turn numbers, in parts and all at once.
+func eventsTied(t *testing.T, events replay.Events) {
+	numbered := func(id, session, metrics string) replay.Event {
+		e := sampleEvent(session+id, session, "f", eventTime)
+		e.Metrics = json.RawMessage(metrics)
+		return e
+	}
+	for session, together := range map[string]bool{"a": true, "b": false} {
+		put := []replay.Event{
+			numbered("z", session, `{}`), numbered("y", session, `{"turn_number":2}`), numbered("x", session, `{"turn_number":1}`),
+			numbered("w", session, `{"turn_number":"1"}`), numbered("v", session, `{"turn_number":1}`), numbered("u", session, `{"turn_number":0.5}`),
+		}
+		if together {
+			putEvents(t, events, len(put), 1, put...)
+			continue
+		}
+		for _, e := range put {
+			putEvents(t, events, 1, 1, e)
+		}
+	}
+	wantIDs(t, events, replay.Filter{}, "az", "au", "ax", "aw", "av", "ay", "bz", "bu", "bx", "bw", "bv", "by")
+}
+
+// eventsWhole wants every event of the sessions that have one in a range.
+func eventsWhole(t *testing.T, events replay.Events) {
+	hour := func(n int) time.Time { return eventTime.Add(time.Duration(n) * time.Hour) }
+	putEvents(t, events, 7, 4,
+		sampleEvent("a1", "a", "f", hour(0)), sampleEvent("a2", "a", "g", hour(9)), sampleEvent("b1", "b", "f", hour(5)),
+		sampleEvent("c1", "c", "f", hour(1)), sampleEvent("c2", "c", "", hour(5)), sampleEvent("c3", "c", "f", hour(9)), sampleEvent("d1", "d", "f", hour(9)))
+	for _, tc := range []struct {
+		filter replay.Filter
+		want   []string
+	}{
+		{replay.Filter{Whole: true}, []string{"a1", "a2", "b1", "c1", "c2", "c3", "d1"}},
+		{replay.Filter{Whole: true, From: hour(5), To: hour(9)}, []string{"b1", "c1", "c2", "c3"}},
+		{replay.Filter{Whole: true, From: hour(9)}, []string{"a1", "a2", "c1", "c2", "c3", "d1"}},
+		{replay.Filter{Whole: true, To: hour(1)}, []string{"a1", "a2"}},
+		{replay.Filter{Whole: true, From: hour(5), To: hour(6), Types: []string{replay.Completed}}, nil},
+		{replay.Filter{Whole: true, From: hour(10)}, nil},
+	} {
+		wantIDs(t, events, tc.filter, tc.want...)
+	}
 }
 
 func eventsFiltered(t *testing.T, events replay.Events) {
