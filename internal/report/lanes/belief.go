@@ -1,81 +1,66 @@
 package lanes
 
 import (
+	"fmt"
 	"strings"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/text"
 )
 
-// Shares of supported turns between which a log says something, but not all; and how many sessions are hardly enough for anything.
-const (
-	littleSupport = 0.5
-	muchSupport   = 0.9
-	fewSessions   = 10
-)
-
-// beliefSentence says how far the figures may be believed: how many turns are supported, and whether what was found is found on them too.
-// It is empty where there is nothing to say.
+// beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found is found on supported turns
+// too. It is empty where there is nothing to say.
 func beliefSentence(r *replay.Report) string {
-	if r.Belief != "" {
-		return strings.TrimSpace(text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r))
-	}
-	c := r.Run.SupportCoverage
-	if c == nil || !finite(*c) || r.Run.Status == replay.Failed || r.Run.Sessions == 0 {
+	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
 		return ""
 	}
-	answer, of := "As far as the log carries: ", quantity(*c, replay.Share)+" of the turns are supported"
-	misfits := "; in the others the logged message answers a question that the candidate did not ask."
-	switch {
-	case *c < littleSupport:
-		answer, of = "With care: ", "only "+of+misfits
-	case *c < muchSupport:
-		of += misfits
-	default:
-		answer, of = "Yes: ", of+", so nearly every logged message answers what the candidate asked."
-	}
-	if n := r.Run.Sessions; n < fewSessions {
-		answer = "With care: " + text.Plural(n, "session") + plural(n, " is", " are") + " too few to say much, and "
-	}
-	of = answer + of
-	if r.AA {
-		return of
-	}
-	return strings.TrimSpace(of + " " + supportedSentence(r))
+	return strings.TrimSpace(text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r))
 }
 
-// supportedSentence says of the metrics that are better or worse whether they are so on the supported turns alone.
+// supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign turns, and of those that are
+// better or worse whether they are so there, too.
 func supportedSentence(r *replay.Report) string {
-	var same, open, other []string
+	var same, open, other, leaning []string
 	for _, m := range groupsOf(r).first {
-		d := m.Difference
-		if d == nil || d.Verdict != string(better) && d.Verdict != string(worse) {
+		d, on := m.Difference, m.DifferenceOnSupport
+		if d == nil || !m.Gated {
 			continue
 		}
 		name := metricLabel(m.Name, r.Run.Mode)
-		switch on := m.DifferenceOnSupport; {
+		decided := d.Verdict == string(better) || d.Verdict == string(worse)
+		turns := on != nil && d.Mean*on.Mean < 0
+		switch {
+		case turns && isTold(on):
+			other = append(other, name)
+		case turns:
+			leaning = append(leaning, fmt.Sprintf("%s (%s, not %s)", name, change(on.Mean, m.Unit), change(d.Mean, m.Unit)))
+		case !decided:
 		case on == nil || !isTold(on):
 			open = append(open, name)
-		case on.Mean > 0 == (d.Mean > 0):
-			same = append(same, name)
 		default:
-			other = append(other, name)
+			same = append(same, name)
 		}
 	}
 	var parts []string
-	if len(same) > 0 {
-		parts = append(parts, listed(same)+plural(len(same), " comes", " come")+" out the same way")
-	}
-	if len(other) > 0 {
-		parts = append(parts, listed(other)+plural(len(other), " comes", " come")+" out the other way")
-	}
-	if len(open) > 0 {
-		parts = append(parts, listed(open)+plural(len(open), " is", " are")+" left open")
+	for _, p := range []struct {
+		names         []string
+		one, together string
+	}{
+		{same, " comes out the same way", " come out the same way"}, {other, " comes out the other way", " come out the other way"},
+		{leaning, " leans the other way", " lean the other way"}, {open, " is left open", " are left open"},
+	} {
+		if len(p.names) > 0 {
+			parts = append(parts, listed(p.names)+plural(len(p.names), p.one, p.together))
+		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "On the supported turns alone, " + strings.Join(parts, "; ") + "."
+	where := "On the supported turns alone, "
+	if r.Run.Mode == replay.Forced {
+		where = "On the turns that both lanes could take, "
+	}
+	return where + strings.Join(parts, "; ") + "."
 }
 
 // isTold reports whether an interval leaves no doubt on which side of 0 the difference is.

@@ -31,7 +31,11 @@ func Text(w io.Writer, r *replay.Report) error {
 	p.Line()
 	p.about(r)
 	p.Line()
-	p.Wrap("", "", sentences(r))
+	if r.Gate == nil {
+		p.Wrap("", "", headline(r)+".")
+	}
+	p.Wrap("", "", detail(r))
+	p.Wrap("", "", unseenSentence(r))
 	if belief := beliefSentence(r); belief != "" {
 		p.Wrap("", "", "May it be believed? "+belief)
 	}
@@ -140,7 +144,7 @@ func (p console) comparison(r *replay.Report, metrics []*replay.MetricReport) {
 	p.columns(table)
 	p.Wrap("", "", strings.Join(meanings, " "))
 	if r.Baseline != nil {
-		p.Wrap("", "", strings.Join(verdictMeanings(metrics), ". ")+".")
+		p.Wrap("", "", strings.Join(verdictMeanings(r, metrics), ". ")+".")
 	}
 }
 
@@ -149,7 +153,7 @@ func differenceWords(d *replay.DifferenceReport, unit replay.Unit) string {
 	if d == nil {
 		return notApplicable
 	}
-	return change(d.Mean, unit) + " " + interval(d.Low, d.High, unit)
+	return change(d.Mean, unit) + " " + intervalOf(d, unit)
 }
 
 // support writes the figures on support.
@@ -175,7 +179,7 @@ func (p console) support(r *replay.Report, groups metricGroups) {
 	}
 	p.Line()
 	p.columns(table)
-	p.Wrap("", "", supportedMeans+". Where these figures differ from those above, messages that answer another question are part of the reason.")
+	p.Wrap("", "", supportedMeans(r.Run.Mode)+". Where these figures differ from those above, messages that answer another question are part of the reason.")
 }
 
 // sessionsOnSupport counts the sessions that have a figure on supported turns in every lane, as far as is known.

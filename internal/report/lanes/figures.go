@@ -11,7 +11,9 @@ import (
 // figuresView is a table of metrics.
 type figuresView struct {
 	Compared bool
-	Rows     []figureRow
+	// Means says when a turn is supported.
+	Means string
+	Rows  []figureRow
 	// Wide names the metrics that a lane has otherwise on supported turns.
 	Wide string
 }
@@ -39,7 +41,7 @@ type figure struct {
 // figuresOf lines up figures over whole sessions and on supported turns, of the metrics that decide and of others that have both; nil
 // where there are none.
 func figuresOf(r *replay.Report, groups metricGroups) *figuresView {
-	v := &figuresView{Compared: r.Baseline != nil}
+	v := &figuresView{Compared: r.Baseline != nil, Means: supportedMeans(r.Run.Mode)}
 	var wide []string
 	for _, m := range slices.Concat(groups.first, groups.more) {
 		if slices.Contains(groups.more, m) && m.CandidateOnSupport == nil && m.BaselineOnSupport == nil {
@@ -117,7 +119,7 @@ func differenceFigure(label string, d *replay.DifferenceReport, unit replay.Unit
 	if d == nil {
 		return figure{Label: label, Value: notApplicable, Absent: true}
 	}
-	return figure{Label: label, Value: change(d.Mean, unit), Interval: interval(d.Low, d.High, unit)}
+	return figure{Label: label, Value: change(d.Mean, unit), Interval: intervalOf(d, unit)}
 }
 
 // unnoticed is a latency in milliseconds that the engine counts as none.

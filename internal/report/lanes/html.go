@@ -18,12 +18,14 @@ const (
 // The sessions that differ most come first. At most 500 are listed, and as many of these side by side as 4 MB hold; what is left out
 // is said.
 func HTML(w io.Writer, r *replay.Report) error {
-	top := topOf(r)
 	pairs := mostDifferent(r.Sessions)
 	pairs = pairs[:min(len(pairs), maxPairs)]
+	anchors, places := anchorsOf(pairs)
+	top := topOf(r, places)
 	heads := make([]pairHead, len(pairs))
 	for i, p := range pairs {
 		heads[i] = pairHeadOf(p)
+		heads[i].Anchor = anchors[i]
 		heads[i].Open = i == 0 && len(pairs) > 1 && heads[i].Kind != "same" && heads[i].Kind != "out"
 	}
 	top.Filters, top.Shown, top.All = filtersOf(heads), len(pairs), max(r.Run.Sessions+r.Run.PairsDropped, len(r.Sessions))
@@ -36,7 +38,7 @@ func HTML(w io.Writer, r *replay.Report) error {
 		body.Reset()
 		fits := misfits < maxMisfits
 		if fits {
-			if err := pageTemplate().ExecuteTemplate(&body, "pair-body", pairViewOf(p)); err != nil {
+			if err := pageTemplate().ExecuteTemplate(&body, "pair-body", pairViewOf(r, p)); err != nil {
 				return err
 			}
 			fits = body.Len() <= room
@@ -45,6 +47,7 @@ func HTML(w io.Writer, r *replay.Report) error {
 			room -= body.Len()
 		} else {
 			misfits++
+			top.Lines++
 		}
 		if err := writePair(w, &heads[i], body.Bytes(), fits); err != nil {
 			return err

@@ -31,6 +31,18 @@ func replayed(t *testing.T) *replay.Report {
 	return &r
 }
 
+// metric returns a metric of a report to change.
+func metric(t *testing.T, r *replay.Report, name string) *replay.MetricReport {
+	t.Helper()
+	for i := range r.Metrics {
+		if r.Metrics[i].Name == name {
+			return &r.Metrics[i]
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
+}
+
 // replayWriters are all renderings of a replay run, by the end of their files' names.
 var replayWriters = map[string]func(io.Writer, *replay.Report) error{
 	".json": lanes.JSON, ".txt": lanes.Text, ".md": lanes.Markdown, ".html": lanes.HTML,
@@ -50,7 +62,9 @@ func TestReplayGolden(t *testing.T) {
 // shorn returns the report of a run that compared the candidate with the log alone.
 func shorn(t *testing.T) *replay.Report {
 	r := replayed(t)
-	r.Baseline, r.Spec, r.Passed, r.Run.Verdict = nil, nil, nil, ""
+	r.Baseline, r.Spec, r.Passed, r.Run.Verdict, r.Gate, r.Slices = nil, nil, nil, "", nil, nil
+	delete(r.Outcomes, replay.Baseline)
+	r.Lists.Regressed, r.Lists.Fixed = nil, nil
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
 		m.Baseline, m.BaselineOnSupport, m.Difference = nil, nil, nil
@@ -75,6 +89,7 @@ func unusual(t *testing.T) map[string]*replay.Report {
 	twice.AA = true
 	broken := replayed(t)
 	broken.Run.Status, broken.Run.Verdict, broken.Run.Error = replay.Partially, "inconclusive", "interrupted"
+	broken.Gate.Outcome, broken.Gate.Reasons, broken.Gate.Headline = replay.Passed, nil, "Passed: no metric is worse"
 	failed := &replay.Report{Run: replay.Run{Status: replay.Failed, Error: "the store is gone"}}
 	return map[string]*replay.Report{
 		"alone": shorn(t), "twice": twice, "broken": broken, "failed": failed, "empty": {Run: replay.Run{ID: "e", Status: replay.Done}},
@@ -84,7 +99,7 @@ func unusual(t *testing.T) map[string]*replay.Report {
 func TestReplayOfUnusualRuns(t *testing.T) {
 	want := map[string]string{
 		"alone": "Replayed against the log alone", "twice": "The same variant twice: what differs is noise",
-		"broken": "Candidate and baseline are not told apart, but the run was broken off",
+		"broken": "Passed: no metric is worse, but the run was broken off",
 		"failed": "The run failed", "empty": "No sessions were compared",
 	}
 	for name, r := range unusual(t) {
@@ -122,7 +137,8 @@ func TestReplayOfWhatIsNotKnown(t *testing.T) {
 	r.Metrics[0].Difference.Low = nil
 	r.Metrics[2].Difference.Detectable = new(0.0)
 	r.Metrics[3].Difference.Verdict = "non_inferior"
-	r.Metrics[4].Candidate, r.Metrics[4].Difference = nil, nil
+	coverage := metric(t, r, replay.SupportCoverage)
+	coverage.Candidate, coverage.Difference = nil, nil
 	r.Run.SupportCoverage, r.Spec = nil, nil
 	for kind, wants := range map[string][]string{
 		".txt": {
@@ -160,7 +176,7 @@ func TestReplayForestDrawsMarginAndSupport(t *testing.T) {
 	r.Metrics[0].Difference.MarginSize = new(0.075)   // half of how far the interval reaches
 	r.Metrics[1].Difference.MarginSize = new(10.0)    // far beyond
 	r.Metrics[2].DifferenceOnSupport.High = new(30.0) // so is this
-	r.Metrics[3].Difference.MarginSize, r.Metrics[4].Gated = nil, false
+	r.Metrics[3].Difference.MarginSize = nil
 	page := replayText(t, ".html", r)
 	row := func(metric string) string {
 		_, rest, _ := strings.Cut(page, `role="rowheader"><b>`+metric+"</b>")
@@ -195,7 +211,9 @@ func hostileReplay(t *testing.T) *replay.Report {
 	r.Candidate = replay.Replayed{ID: attack, Name: attack, FlowID: attack, Prompt: attack, Model: attack}
 	*r.Baseline = r.Candidate
 	r.Metrics[0].Difference.Margin, r.Metrics[1].Difference.Verdict = attack, attack
-	r.Metrics[7].Name, r.Metrics[7].Unit = attack, replay.Unit(attack)
+	exhausted := metric(t, r, "user_turns_exhausted")
+	exhausted.Name, exhausted.Unit = attack, replay.Unit(attack)
+	hostileParts(r, attack)
 	r.Notes = append(r.Notes, replay.Note{Text: attack, Count: 1, Examples: []string{attack}})
 	for i := range r.Sessions {
 		p := &r.Sessions[i]
@@ -214,4 +232,23 @@ func hostileReplay(t *testing.T) *replay.Report {
 		}
 	}
 	return r
+}
+
+// hostileParts puts the text into the gate, the lists, the slices and the other parts of a report.
+func hostileParts(r *replay.Report, attack string) {
+	g := r.Gate
+	g.Headline, g.Name, g.Require, r.Belief = attack, attack, replay.Requirement(attack), attack
+	g.Reasons = []replay.Reason{{Code: attack, Metric: attack, Text: attack}, {Code: "worse", Metric: attack, Text: attack}}
+	r.Lists = replay.Lists{Regressed: []string{attack, "visit-1"}, Fixed: []string{attack}, Lost: []string{attack}, Rescued: []string{attack}}
+	for i := range r.Slices {
+		r.Slices[i].Value = attack
+	}
+	r.Slices[0].By = attack
+	r.Metrics[0].Difference.Method = attack
+	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1, Model: 1}}}
+	for i := range r.Sessions {
+		for j := range r.Sessions[i].Lanes {
+			r.Sessions[i].Lanes[j].Error = attack
+		}
+	}
 }

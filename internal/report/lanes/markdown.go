@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
-	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
@@ -64,10 +63,10 @@ func mdMetrics(b *strings.Builder, r *replay.Report) {
 		mdMetricTable(b, r, groups.first, true)
 		footnotes := []string{}
 		if r.Run.SupportCoverage != nil {
-			footnotes = append(footnotes, supportedMeans)
+			footnotes = append(footnotes, supportedMeans(r.Run.Mode))
 		}
 		if r.Baseline != nil {
-			footnotes = append(append(footnotes, verdictMeanings(groups.first)...), "The gate looks at the verdicts in bold")
+			footnotes = append(append(footnotes, verdictMeanings(r, groups.first)...), "The gate looks at the verdicts in bold")
 		}
 		if len(footnotes) > 0 {
 			fmt.Fprintf(b, "<sub>%s.</sub>\n\n", text.Markdown(strings.Join(footnotes, ". ")))
@@ -139,7 +138,7 @@ func mdDifference(m *replay.MetricReport) string {
 	if d == nil {
 		return notApplicable
 	}
-	s := text.Markdown(change(d.Mean, m.Unit)) + " " + text.Markdown(interval(d.Low, d.High, m.Unit))
+	s := text.Markdown(change(d.Mean, m.Unit)) + " " + text.Markdown(intervalOf(d, m.Unit))
 	if on != nil {
 		s += "<br><sub>supported: " + text.Markdown(differenceWords(on, m.Unit)) + "</sub>"
 	}
@@ -217,25 +216,25 @@ func mdSession(p *replay.Pair) string {
 		fmt.Fprintf(b, " %s |", text.Markdown(laneWord(l.Name)))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(lanes)) + "\n")
-	rows := rowsOf(lanes)
-	for _, row := range rows[:min(len(rows), maxSideBySideRows)] {
-		b.WriteString(mdRow(lanes, row))
+	turns := turnsOf(lanes)
+	for n := range min(turns, maxSideBySideRows) {
+		b.WriteString(mdRow(lanes, n))
 	}
-	if left := len(rows) - maxSideBySideRows; left > 0 {
+	if left := turns - maxSideBySideRows; left > 0 {
 		fmt.Fprintf(b, "\n… and %s.\n", text.Plural(left, "more turn"))
 	}
 	b.WriteString("\n</details>\n\n")
 	return b.String()
 }
 
-func mdRow(lanes []*replay.Lane, row alignedRow) string {
+func mdRow(lanes []*replay.Lane, n int) string {
 	said, cells := "", &strings.Builder{}
 	for i, l := range lanes {
-		if row[i] == stats.Gap {
+		t := turnOf(l, n)
+		if t == nil {
 			cells.WriteString(" – |")
 			continue
 		}
-		t := &l.Turns[row[i]]
 		user := text.OneLine(t.User, maxSideBySideText)
 		if t.Invented {
 			user = "(simulated) " + user
@@ -248,7 +247,7 @@ func mdRow(lanes []*replay.Lane, row alignedRow) string {
 			fmt.Fprintf(cells, "*%s*<br>", text.Markdown("user: "+user))
 		}
 		state := text.Markdown(text.OneLine(t.State, 60))
-		if first := row[0]; i > 0 && first != stats.Gap && lanes[0].Turns[first].State != t.State {
+		if logged := turnOf(lanes[0], n); i > 0 && logged != nil && logged.State != t.State {
 			state = "**≠ " + state + "**"
 		}
 		fmt.Fprintf(cells, "%s<br><sub>%s", text.Markdown(text.OneLine(t.Bot, maxSideBySideText)), state)
@@ -266,6 +265,10 @@ func laneSummary(p *replay.Pair, l *replay.Lane) string {
 	switch {
 	case l.Name == replay.Observed:
 		s = outcomeWord(p.Outcome)
+	case l.Error != "":
+		s = "failed"
+	case l.Endless:
+		s = "end not told"
 	case l.Completed:
 		s = "completed"
 	}

@@ -98,6 +98,17 @@ func interval(low, high *float64, unit replay.Unit) string {
 	return "[" + from + ", " + to + "]"
 }
 
+// intervalOf writes the bounds of a difference. Where no session differs and the metric has no range, there are none.
+func intervalOf(d *replay.DifferenceReport, unit replay.Unit) string {
+	if d.Low == nil && d.High == nil && isSame(d) {
+		return "[no session differs]"
+	}
+	return interval(d.Low, d.High, unit)
+}
+
+// isSame reports whether no session differs.
+func isSame(d *replay.DifferenceReport) bool { return d.N > 0 && d.Changed == 0 && d.Mean == 0 }
+
 // possible is the bound of a difference as far as it can be: of a few sessions an interval reaches further.
 func possible(bound float64, unit replay.Unit) float64 {
 	if unit == replay.Share {
@@ -165,6 +176,8 @@ func detectable(d *replay.DifferenceReport, unit replay.Unit) string {
 	switch {
 	case d == nil:
 		return notApplicable
+	case d.Detectable == nil && isSame(d):
+		return unknown
 	case d.Detectable == nil || !finite(*d.Detectable) || unit == replay.Share && *d.Detectable > 1:
 		return undetectable
 	case *d.Detectable == 0:

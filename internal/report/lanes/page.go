@@ -7,70 +7,72 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/report/page"
-	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
 
 //go:embed page.html.tmpl
 var pageSource string
 
+//go:embed metrics.html.tmpl
+var metricsSource string
+
+//go:embed parts.html.tmpl
+var partsSource string
+
+//go:embed session.html.tmpl
+var sessionSource string
+
 //go:embed page.css
 var pageStyle string
 
-// pageTemplate is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
-var pageTemplate = sync.OnceValue(func() *template.Template { return page.Parse(pageStyle, pageSource) })
+//go:embed session.css
+var sessionStyle string
 
-// top is what stands above the sessions.
+// pageTemplate is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return page.Parse(sessionStyle+pageStyle, pageSource+metricsSource+partsSource+sessionSource)
+})
+
+// top is what stands above the sessions, and below them.
 type top struct {
-	Run                replay.Run
-	Title, Headline    string
-	Detail, Belief     string
-	Sign               result.Verdict
-	Candidate          string
-	Baseline           string
-	Match              *matchFigure
+	decision
+	Run                 replay.Run
+	Title, Belief       string
+	Candidate, Baseline string
+	Match               *matchFigure
+	// Places are the sections of the page, by their ids.
+	Places             []page.Filter
 	Facts              []page.Fact
+	Fidelity           *fidelityView
 	Gate               *gateView
 	Forest             []forestRow
 	Margins, Supported bool // whether the drawing has any
 	Meanings           []string
 	Figures            *figuresView
+	Ends               []endsView
+	EndsMean           string
+	Lists              []listView
+	Slices             []sliceKind
+	SlicesMean         string
+	Repeats            *repeatsView
+	Clusters           *clustersView
 	More               *moreView
 	Divergence         *divergenceView
 	Notes              []noteView
 	NotesLeft          int
-	Filters            []page.Filter
-	Shown, All         int
+	LaneOrder          string
+	// Support and Grey explain the sessions side by side.
+	Support, Grey string
+	Filters       []page.Filter
+	Shown, All    int
+	// Lines counts the sessions of which only the line is shown.
+	Lines int
 }
 
 // matchFigure is the candidate's completion match.
 type matchFigure struct {
 	Value, Interval, Baseline string
 	Bar                       *page.Bar
-}
-
-// gateView is what the gates look at and what they found.
-type gateView struct {
-	Name string
-	// Decided is whether the run's gate has a verdict.
-	Decided, Passed bool
-	Metrics         []gateMetric
-	// Rules are those of the specification.
-	Rules []gateRule
-	Spec  string
-	Holds bool
-	// Other is whether the specification's gate stands beside another one that decides.
-	Other bool
-}
-
-type gateMetric struct {
-	Sign               result.Verdict
-	Name, Verdict, Why string
-}
-
-type gateRule struct {
-	Sign       result.Verdict
-	Text, Seen string
 }
 
 // divergenceView says where sessions left the log's path.
@@ -87,14 +89,17 @@ type stepBar struct {
 	Top, Height float64
 }
 
-func topOf(r *replay.Report) top {
+// topOf makes the top of the page; anchors are the places of the sessions that the page shows.
+func topOf(r *replay.Report, anchors map[string]string) top {
 	groups := groupsOf(r)
 	t := top{
-		Run: r.Run, Headline: headline(r), Detail: detail(r), Belief: beliefSentence(r), Sign: signOfRun(r),
-		Candidate: variantWords(&r.Candidate), Match: matchOf(r), Facts: factsOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
-		Meanings: verdictMeanings(groups.first), Figures: figuresOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r),
+		decision: decisionOf(r), Run: r.Run, Title: headline(r) + " · rehearse", Belief: beliefSentence(r), Candidate: variantWords(&r.Candidate),
+		Match: matchOf(r), Facts: factsOf(r), Fidelity: fidelityOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
+		Meanings: verdictMeanings(r, groups.first), Figures: figuresOf(r, groups), Ends: endsOf(r), EndsMean: endsMeans(r),
+		Lists: listsOf(r, anchors, maxListed), Slices: slicesOf(r), SlicesMean: sliceMeans, Repeats: repeatsOf(r, groups),
+		Clusters: clustersOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r), LaneOrder: laneOrderWords(r),
+		Support: supportedMeans(r.Run.Mode), Grey: greyMeans(r.Run.Mode),
 	}
-	t.Title = t.Headline + " · rehearse"
 	if r.Baseline != nil {
 		t.Baseline = variantWords(r.Baseline)
 	}
@@ -103,7 +108,41 @@ func topOf(r *replay.Report) top {
 		t.Supported = t.Supported || row.Plot != nil && row.Plot.Support != nil
 	}
 	t.Notes, t.NotesLeft = notesOf(r)
+	t.Places = t.places()
 	return t
+}
+
+// places lists the sections that the page has.
+func (t *top) places() (places []page.Filter) {
+	for _, p := range []struct {
+		has       bool
+		id, label string
+	}{
+		{t.Gate != nil, "gate", "Gate"}, {len(t.Forest) > 0, "differences", "Metrics"}, {t.Fidelity != nil, "fidelity", "Simulated user"},
+		{len(t.Ends) > 0, "ends", "Ends"}, {len(t.Lists) > 0, "lists", "Sessions to look at"}, {len(t.Slices) > 0, "slices", "Slices"},
+		{t.Repeats != nil, "repeats", "Repeats"}, {t.Clusters != nil, "clusters", "Users"}, {len(t.Notes) > 0, "notes", "What to know"},
+		{true, "sessions", "Side by side"},
+	} {
+		if p.has {
+			places = append(places, page.Filter{ID: p.id, Label: p.label})
+		}
+	}
+	return places
+}
+
+// greyMeans says what a grey turn is.
+func greyMeans(mode replay.Mode) string {
+	if mode == replay.Forced {
+		return "One that could not be taken is grey, and counts as one that leads nowhere."
+	}
+	return "What follows one that is not says little about the variant, and is grey."
+}
+
+func laneOrderWords(r *replay.Report) string {
+	if r.Baseline == nil {
+		return "there was no baseline"
+	}
+	return "the baseline in " + text.Count(r.LaneOrder.BaselineFirst) + ", the candidate in " + text.Count(r.LaneOrder.CandidateFirst) + " replays"
 }
 
 func matchOf(r *replay.Report) *matchFigure {
@@ -134,10 +173,10 @@ func factsOf(r *replay.Report) []page.Fact {
 		facts = append(facts, page.Fact{Name: "Mode", Value: text.Capital(text.OneLine(string(r.Run.Mode), 20)), Note: modeMeans(r.Run.Mode)})
 	}
 	if c := r.Run.SupportCoverage; c != nil {
-		facts = append(facts, page.Fact{Name: "Support coverage", Value: quantity(*c, replay.Share), Note: "of the candidate’s turns are supported"})
+		facts = append(facts, page.Fact{Name: wordsOf(replay.SupportCoverage, r.Run.Mode).name, Value: quantity(*c, replay.Share), Note: supportNote(r.Run.Mode)})
 	}
 	if r.Run.PairsDropped > 0 {
-		facts = append(facts, page.Fact{Name: "Left out", Value: text.Plural(r.Run.PairsDropped, "session"), Note: "for which a replay failed"})
+		facts = append(facts, page.Fact{Name: "Lost pairs", Value: text.Count(r.Run.PairsDropped), Note: lostNote(r)})
 	}
 	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
 		facts = append(facts, page.Fact{Name: "Duration", Value: text.Milliseconds(float64(ms))})
@@ -145,58 +184,21 @@ func factsOf(r *replay.Report) []page.Fact {
 	return facts
 }
 
-func gateOf(r *replay.Report) *gateView {
-	if r.Baseline == nil || r.Passed == nil && r.Spec == nil {
-		return nil
+// supportNote says what the candidate's support coverage counts.
+func supportNote(mode replay.Mode) string {
+	if mode == replay.Forced {
+		return "of the logged turns, by the candidate"
 	}
-	g := &gateView{Name: text.OneLine(r.Run.Gate, 20), Decided: r.Passed != nil, Passed: r.Passed != nil && *r.Passed}
-	for i := range r.Metrics {
-		m := &r.Metrics[i]
-		if d := m.Difference; m.Gated && d != nil && len(g.Metrics) < maxMetrics {
-			g.Metrics = append(g.Metrics, gateMetric{
-				verdict(d.Verdict).sign(), wordsOf(m.Name, r.Run.Mode).name, verdictPhrase(d.Verdict),
-				change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit),
-			})
-		}
-	}
-	if r.Spec != nil {
-		g.Rules, g.Spec, g.Holds = specRules(r), text.Capital(specWords(r.Spec))+".", r.Spec.Passed && r.Spec.Hard
-		g.Other = g.Decided && r.Run.Gate != replay.GateSpec
-	}
-	return g
+	return "of the logged turns are supported in the candidate"
 }
 
-// specRules are the specification's four rules, and the one that no baseline excuses.
-func specRules(r *replay.Report) (rules []gateRule) {
-	for _, rule := range []struct{ metric, words string }{
-		{replay.CompletionMatch, "Completion match at least the baseline’s"},
-		{replay.TurnCountRatio, "Turn count ratio at most 1.1 × the baseline’s"},
-		{replay.StateProgression, wordsOf(replay.StateProgression, r.Run.Mode).name + " at least the baseline’s"},
-		{replay.AvgLatency, "Average latency at most 1.2 × the baseline’s"},
-	} {
-		holds, applies := r.Spec.Tests[rule.metric]
-		if !applies {
-			rules = append(rules, gateRule{result.Skip, rule.words, "does not apply"})
-			continue
-		}
-		seen := ""
-		if m := metricOf(r, rule.metric); m != nil {
-			seen = estimate(m.Candidate, m.Unit) + ", the baseline’s " + estimate(m.Baseline, m.Unit)
-		}
-		rules = append(rules, gateRule{signOf(holds), rule.words, seen})
+// lostNote says which lane lost the pairs, and what completion match would be if the candidate had lost each of them.
+func lostNote(r *replay.Report) string {
+	said := "a lane failed; left out of the metrics"
+	if m := metricOf(r, replay.CompletionMatch); m != nil && m.Difference != nil && m.Difference.WorstCase != nil {
+		said += ". At worst completion match differs by " + change(*m.Difference.WorstCase, m.Unit)
 	}
-	seen := ""
-	if c := r.Run.CompletionMatch; c != nil {
-		seen = quantity(*c, replay.Share)
-	}
-	return append(rules, gateRule{signOf(r.Spec.Hard), "Completion match at least 80%, whatever the baseline’s", seen})
-}
-
-func signOf(good bool) result.Verdict {
-	if good {
-		return result.Pass
-	}
-	return result.Fail
+	return said
 }
 
 func divergenceOf(r *replay.Report) *divergenceView {

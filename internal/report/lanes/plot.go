@@ -12,16 +12,18 @@ import (
 
 // forestRow is a metric's difference as words and as a drawing.
 type forestRow struct {
-	Name, Meaning string
-	Sign          result.Verdict
-	Verdict       string
-	Difference    string
-	Interval      string
-	Changed       string
-	Margin        string
-	Detectable    string
-	Gated         bool
-	Plot          *forestPlot
+	Name, Meaning       string
+	Role                string
+	Baseline, Candidate string
+	Sign                result.Verdict
+	Verdict             string
+	Difference          string
+	Interval            string
+	Changed             string
+	Margin              string
+	Detectable          string
+	Gated               bool
+	Plot                *forestPlot
 }
 
 // forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is on the right.
@@ -53,11 +55,12 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 	}
 	for _, m := range metrics {
 		row := forestRow{
-			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated, Sign: result.Skip, Difference: notApplicable,
+			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
+			Baseline: estimate(m.Baseline, m.Unit), Candidate: estimate(m.Candidate, m.Unit), Sign: result.Skip, Difference: notApplicable,
 		}
 		if d := m.Difference; d != nil {
 			row.Sign, row.Verdict = verdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
-			row.Difference, row.Interval = change(d.Mean, m.Unit), interval(d.Low, d.High, m.Unit)
+			row.Difference, row.Interval = change(d.Mean, m.Unit), intervalOf(d, m.Unit)
 			row.Changed = text.Count(d.Changed) + " of " + text.Plural(d.N, "session") + " differ"
 			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
 			if marginOf(d) > 0 {

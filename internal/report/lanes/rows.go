@@ -10,12 +10,8 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
-	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
-
-// alignedRow is one line of a session side by side: the index of each lane's turn, or stats.Gap where a lane has none.
-type alignedRow []int
 
 // lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes first.
 func lanesOf(p *replay.Pair) (lanes []*replay.Lane) {
@@ -27,102 +23,29 @@ func lanesOf(p *replay.Pair) (lanes []*replay.Lane) {
 	return lanes
 }
 
-// rowsOf lines up the turns of several lanes along those of the first. Turns that the first has no partner for stand where they were said.
-func rowsOf(lanes []*replay.Lane) (rows []alignedRow) {
-	if len(lanes) == 0 {
+// turnsOf is how many turns the longest lane has. Turn n of every lane stands in row n, whatever became of it there.
+func turnsOf(lanes []*replay.Lane) int {
+	most := 0
+	for _, l := range lanes {
+		most = max(most, len(l.Turns))
+	}
+	return most
+}
+
+// turnOf is a lane's turn of that number from 0, nil where it has none.
+func turnOf(l *replay.Lane, n int) *replay.LaneTurn {
+	if n >= len(l.Turns) {
 		return nil
 	}
-	logged := len(lanes[0].Turns)
-	partner := make([][]int, len(lanes)) // of each logged turn
-	extra := make([][][]int, len(lanes)) // before each logged turn, and after the last
-	for i, lane := range lanes {
-		partner[i], extra[i] = make([]int, logged), make([][]int, logged+1)
-		at := 0
-		for _, step := range stepsOf(lane, i == 0, logged) {
-			switch {
-			case step.Original == stats.Gap:
-				extra[i][at] = append(extra[i][at], step.Replay)
-			default:
-				partner[i][step.Original], at = step.Replay, step.Original+1
-			}
-		}
-	}
-	for at := range logged + 1 {
-		inserted := 0
-		for i := range lanes {
-			inserted = max(inserted, len(extra[i][at]))
-		}
-		for k := range inserted {
-			row := make(alignedRow, len(lanes))
-			for i := range lanes {
-				row[i] = stats.Gap
-				if k < len(extra[i][at]) {
-					row[i] = extra[i][at][k]
-				}
-			}
-			rows = append(rows, row)
-		}
-		if at < logged {
-			row := make(alignedRow, len(lanes))
-			for i := range lanes {
-				row[i] = partner[i][at]
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows
+	return &l.Turns[n]
 }
 
-// stepsOf returns the lane's alignment with the logged turns; turn by turn where there is none, or none that can be right.
-func stepsOf(lane *replay.Lane, first bool, logged int) []stats.Aligned {
-	if !first && covers(lane.Alignment, logged, len(lane.Turns)) {
-		return lane.Alignment
-	}
-	steps := make([]stats.Aligned, 0, max(logged, len(lane.Turns)))
-	for i := range max(logged, len(lane.Turns)) {
-		step := stats.Aligned{Original: i, Replay: i}
-		if i >= logged {
-			step.Original = stats.Gap
-		}
-		if i >= len(lane.Turns) {
-			step.Replay = stats.Gap
-		}
-		steps = append(steps, step)
-	}
-	return steps
-}
-
-// covers reports whether an alignment goes through every turn of both sides, in their order.
-func covers(steps []stats.Aligned, logged, replayed int) bool {
-	i, j := 0, 0
-	for _, s := range steps {
-		if s.Original != stats.Gap {
-			if s.Original != i {
-				return false
-			}
-			i++
-		}
-		if s.Replay != stats.Gap {
-			if s.Replay != j {
-				return false
-			}
-			j++
-		}
-	}
-	return i == logged && j == replayed && len(steps) > 0
-}
-
-// divergesAt returns the row in which a lane first leaves the log's path, or −1.
-func divergesAt(rows []alignedRow, lane int, of *replay.Lane) int {
-	if of.Metrics == nil || of.Metrics.FirstDivergence == nil {
+// leavesAt is the number from 0 of the turn in which a lane first leaves the log's path, or −1.
+func leavesAt(l *replay.Lane) int {
+	if l.Metrics == nil || l.Metrics.FirstDivergence == nil || l.NoStates {
 		return -1
 	}
-	turn := *of.Metrics.FirstDivergence - 1
-	column := lane
-	if turn >= len(of.Turns) {
-		column = 0 // the lane had ended, the log went on
-	}
-	return slices.IndexFunc(rows, func(r alignedRow) bool { return r[column] == turn })
+	return *l.Metrics.FirstDivergence - 1
 }
 
 // mostDifferent returns the sessions with those first in which the lanes differ most, and those that were left out last.

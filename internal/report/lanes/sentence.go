@@ -5,21 +5,20 @@ import (
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
 // What the words mean that not everybody knows.
 const (
-	supportedMeans   = "A turn is supported when the logged message answers what was asked there"
 	nonInferiorMeans = "Non-inferior: whatever the candidate loses is within the margin, the loss that does not matter"
 	leftOpenMeans    = "Left open: there are too few sessions to tell which of the two is ahead"
 	alikeMeans       = "Latencies of a session that are less than 10 ms apart count as equal: nobody notices"
-	detectableMeans  = "Detectable: the smallest true difference that would have been found four times in five"
 	noneDetectable   = "none where there are too few sessions for any"
 )
 
 // verdictMeanings explain the verdicts and figures that the metrics have.
-func verdictMeanings(metrics []*replay.MetricReport) []string {
+func verdictMeanings(r *replay.Report, metrics []*replay.MetricReport) []string {
 	margin, open, none, alike := false, false, false, false
 	for _, m := range metrics {
 		if d := m.Difference; d != nil {
@@ -40,38 +39,31 @@ func verdictMeanings(metrics []*replay.MetricReport) []string {
 		words = append(words, alikeMeans)
 	}
 	if none {
-		return append(words, detectableMeans+", "+noneDetectable)
+		return append(words, detectableMeans(r)+", "+noneDetectable)
 	}
-	return append(words, detectableMeans)
+	return append(words, detectableMeans(r))
 }
 
-// headline says how the run came out.
+// detectableMeans says with what probability a loss would have been found: that which was asked for, else the usual one.
+func detectableMeans(r *replay.Report) string {
+	power := stats.Power
+	if r.Gate != nil && r.Gate.MinPower > 0 {
+		power = r.Gate.MinPower
+	}
+	return fmt.Sprintf("Detectable: the smallest true loss that would have been found with probability %.3g", power)
+}
+
+// headline is the line by which a run is known: its gate's, where it has one.
 func headline(r *replay.Report) string {
-	s := ""
 	switch v := verdictOf(r); {
-	case v == failed || v == empty || r.Gate == nil:
-	default:
-		return text.OneLine(r.Gate.Headline, maxHeadline) + unfinished(r)
-	}
-	switch verdictOf(r) {
-	case failed:
+	case v == failed:
 		return "The run failed: nothing can be said"
-	case empty:
+	case v == empty:
 		return "No sessions were compared"
-	case twice:
-		s = "The same variant twice: what differs is noise"
-	case alone:
-		s = "Replayed against the log alone, without a baseline"
-	case better:
-		s = "The candidate is better than the baseline"
-	case nonInferior:
-		s = "The candidate is no worse than the baseline, within the margins"
-	case worse:
-		s = "The candidate is worse than the baseline"
-	default:
-		s = "Candidate and baseline are not told apart"
+	case r.Gate == nil:
+		return "Replayed against the log alone, without a baseline" + unfinished(r)
 	}
-	return s + unfinished(r)
+	return text.OneLine(r.Gate.Headline, maxHeadline) + unfinished(r)
 }
 
 // maxHeadline bounds the line of a gate.
@@ -86,20 +78,6 @@ func unfinished(r *replay.Report) string {
 		return " so far"
 	}
 	return ""
-}
-
-// sentences say how the run came out, and in what. What is known comes first, also where that is not enough for a verdict.
-func sentences(r *replay.Report) string {
-	detail := detail(r)
-	switch {
-	case detail == "":
-		return headline(r) + "."
-	case r.Gate != nil:
-		return detail // the headline stands above it
-	case verdictOf(r) == undecided && len(metricsByVerdict(r)[undecided]) < comparedMetrics(r):
-		return detail + " Overall, " + strings.ToLower(headline(r)[:1]) + headline(r)[1:] + "."
-	}
-	return headline(r) + ". " + detail
 }
 
 // detail says in what the run came out so, in sentences to follow the headline; it may be empty.
@@ -121,22 +99,16 @@ func detail(r *replay.Report) string {
 	return foundSentence(r)
 }
 
-// metricsByVerdict names the metrics of each verdict: those that the gate looks at, or all where it looks at none.
+// metricsByVerdict names the metrics of each verdict: those that the gate looks at. A guard is named only where it is worse, as by it a candidate
+// can only fail.
 func metricsByVerdict(r *replay.Report) map[verdict][]string {
 	names := map[verdict][]string{}
 	for _, m := range groupsOf(r).first {
-		if d := m.Difference; d != nil && d.Verdict != "" {
+		if d := m.Difference; d != nil && d.Verdict != "" && (!m.Guard || d.Verdict == string(worse)) {
 			names[verdict(d.Verdict)] = append(names[verdict(d.Verdict)], metricLabel(m.Name, r.Run.Mode))
 		}
 	}
 	return names
-}
-
-func comparedMetrics(r *replay.Report) (n int) {
-	for _, names := range metricsByVerdict(r) {
-		n += len(names)
-	}
-	return n
 }
 
 // foundSentence says what is known of the metrics, then what is not.
@@ -156,7 +128,7 @@ func foundSentence(r *replay.Report) string {
 		known = strings.Join(found[:last], ", ") + ", and " + found[last]
 	}
 	if known != "" && verdictOf(r) != undecided {
-		known = "It is " + known // the headline has said of what
+		known = "the candidate is " + known
 	}
 	open := ""
 	if list := names[verdict(replay.VerdictNotJudgeable)]; len(list) > 0 {
@@ -179,11 +151,12 @@ func foundSentence(r *replay.Report) string {
 
 // noiseSentence says whether chance alone made the same variant differ from itself.
 func noiseSentence(r *replay.Report) string {
+	const same = "The same variant twice: what differs is noise. "
 	names := metricsByVerdict(r)
 	if wrong := append(names[worse], names[better]...); len(wrong) > 0 {
-		return "Yet it differs from itself in " + listed(wrong) + ": a difference as large as that may be chance."
+		return same + "Yet it differs from itself in " + listed(wrong) + ": a difference as large as that may be chance."
 	}
-	return "No metric differs by more than chance, as it should be."
+	return same + "No metric differs by more than chance, as it should be."
 }
 
 // listed joins names as in a sentence.
@@ -203,25 +176,16 @@ func plural(n int, one, several string) string {
 	return several
 }
 
-// gateSentence says what the run's gate came to, and the other one beside it; empty without a baseline.
+// gateSentence says what the specification's gate came to, which is always printed; empty without a baseline.
 func gateSentence(r *replay.Report) string {
-	var parts []string
-	spec := r.Run.Gate == replay.GateSpec
-	if r.Gate == nil && r.Passed != nil && !(spec && r.Spec != nil) {
-		said := fmt.Sprintf("The %s gate is %s", text.OneLine(r.Run.Gate, 20), passedWord(*r.Passed))
-		if r.Run.Gate == replay.GatePaired {
-			said += "; it compares the lanes session by session"
-		}
-		parts = append(parts, said+".")
+	if r.Spec == nil {
+		return ""
 	}
-	if r.Spec != nil {
-		said := "The spec gate, which compares means and does not decide here, is "
-		if spec {
-			said = "The spec gate is "
-		}
-		parts = append(parts, said+passedWord(r.Spec.Passed && r.Spec.Hard)+": "+specWords(r.Spec)+".")
+	said := "The spec gate, which compares means and does not decide here, is "
+	if r.Run.Gate == replay.GateSpec {
+		said = "The spec gate is "
 	}
-	return strings.Join(parts, " ")
+	return said + passedWord(r.Spec.Passed && r.Spec.Hard) + ": " + specWords(r.Spec) + "."
 }
 
 func passedWord(passed bool) string {

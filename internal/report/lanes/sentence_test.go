@@ -24,13 +24,14 @@ func TestReplaySentences(t *testing.T) {
 		return r
 	}
 	better := verdicts("better", "better", "non_inferior", "better", "non_inferior")
-	better.Run.SupportCoverage = new(0.98)
 	half := verdicts("inconclusive", "better", "inconclusive", "non_inferior", "inconclusive")
-	half.Run.SupportCoverage = new(0.24)
 	open := verdicts("inconclusive", "inconclusive", "inconclusive", "inconclusive", "inconclusive")
-	open.Run.Sessions = 2
+	guarded := verdicts("worse", "non_inferior", "non_inferior", "non_inferior", "non_inferior")
+	metric(t, guarded, replay.EndedEarly).Difference.Verdict = "worse"
 	turned := verdicts("worse", "worse", "non_inferior", "non_inferior", "non_inferior")
 	turned.Metrics[0].DifferenceOnSupport = &replay.DifferenceReport{Mean: 0.1, Low: new(0.02), High: new(0.18), N: 52}
+	leaning := verdicts("inconclusive", "inconclusive", "non_inferior", "inconclusive", "non_inferior")
+	leaning.Metrics[2].DifferenceOnSupport = &replay.DifferenceReport{Mean: 0.224, Low: new(-0.025), High: new(0.461), N: 38}
 	noise := verdicts("worse", "worse", "non_inferior", "non_inferior", "non_inferior")
 	noise.AA = true
 	quiet := verdicts("non_inferior", "non_inferior", "non_inferior", "non_inferior", "non_inferior")
@@ -44,27 +45,25 @@ func TestReplaySentences(t *testing.T) {
 		want   []string
 	}{
 		"better": {better, []string{
-			"The candidate is better than the baseline. It is better in completion match and state progression match, and non-inferior (no loss beyond " +
-				"the margin) in turn count ratio and average latency.",
-			"May it be believed? Yes: 98.0% of the turns are supported, so nearly every logged message answers what the candidate asked.",
+			"The candidate is better in completion match and state progression match, and non-inferior (no loss beyond the margin) in turn count ratio " +
+				"and average latency.",
 		}},
 		"half": {half, []string{
 			"Better in completion match, and non-inferior (no loss beyond the margin) in state progression match; turn count ratio and average latency " +
-				"are left open. Overall, candidate and baseline are not told apart.",
-			"May it be believed? With care: only 24.0% of the turns are supported; in the others the logged message answers a question that the " +
-				"candidate did not ask. On the supported turns alone, completion match is left open.",
+				"are left open.",
+			"May it be believed? The logged user spoke: 81.2 % of its messages answer what the candidate had asked",
+			"completion match is left open. ",
 		}},
-		"open": {open, []string{
-			"Candidate and baseline are not told apart. Completion match, turn count ratio, state progression match and average latency are left open.",
-			"With care: 2 sessions are too few to say much, and 81.2% of the turns are supported",
-		}},
+		"open":    {open, []string{"Completion match, turn count ratio, state progression match and average latency are left open."}},
+		"guarded": {guarded, []string{"The candidate is worse in ended early, and non-inferior (no loss beyond the margin) in completion match,"}},
 		"forced": {forced, []string{
-			"Better in completion match, turn count ratio and average latency; the share of turns to the logged state is left open. Overall,",
+			"Better in completion match, turn count ratio and average latency; the share of turns to the logged state is left open.",
 			"all of its 2 rules hold, but completion match is below the 80% that it asks for.",
 		}},
-		"turned": {turned, []string{"On the supported turns alone, completion match comes out the other way."}},
-		"noise":  {noise, []string{"Yet it differs from itself in completion match: a difference as large as that may be chance."}},
-		"quiet":  {quiet, []string{"The same variant twice: what differs is noise. No metric differs by more than chance, as it should be."}},
+		"turned":  {turned, []string{"On the supported turns alone, completion match comes out the other way;"}},
+		"leaning": {leaning, []string{"state progression match (+22.4 points, not −1.8 points) leans the other way."}},
+		"noise":   {noise, []string{"Yet it differs from itself in completion match: a difference as large as that may be chance."}},
+		"quiet":   {quiet, []string{"The same variant twice: what differs is noise. No metric differs by more than chance, as it should be."}},
 		"spec": {spec, []string{
 			"The spec gate is not passed: only 2 of its 4 rules hold (70% are needed), and completion match is below the 80% that it asks for.",
 		}},
@@ -111,10 +110,11 @@ func TestReplayLabelsForcedMode(t *testing.T) {
 // What does not vary is named once, with what it always is; everything else is shown.
 func TestReplayShowsWhatVaries(t *testing.T) {
 	r := replayed(t)
-	r.Metrics[8].Candidate, r.Metrics[8].Baseline, r.Metrics[8].Difference = nil, nil, nil
+	data := metric(t, r, replay.DataAccuracy)
+	data.Candidate, data.Baseline, data.Difference = nil, nil, nil
 	for _, kind := range []string{".txt", ".md", ".html"} {
 		text := strings.Join(strings.Fields(strings.ReplaceAll(replayText(t, kind, r), `\$`, "$")), " ")
-		want := "Not shown, as nothing varies: data accuracy (n/a), all states in any order (100%), cost ($0)."
+		want := "Not shown, as nothing varies: all states in any order (100%), cost ($0)."
 		if !strings.Contains(text, want) || !strings.Contains(text, "Needleman-Wunsch") || strings.Contains(text, "states_") {
 			t.Errorf("%s does not say %q", kind, want)
 		}

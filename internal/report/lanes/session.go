@@ -1,12 +1,10 @@
 package lanes
 
 import (
-	"slices"
-	"strings"
+	"fmt"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/report/page"
-	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
@@ -19,6 +17,7 @@ const (
 // pairView is a session side by side.
 type pairView struct {
 	Dropped  string
+	Repeat   string // which of several replays it is; empty when there was one
 	Lanes    []laneHead
 	Steps    []step
 	Left     int // turns left out
@@ -27,14 +26,9 @@ type pairView struct {
 	Marked   bool // whether a value differs from the log's
 }
 
-// laneHead is what stands above a lane.
-type laneHead struct {
-	Name, Ended string
-	Facts       []string
-}
-
-// step is one row: what the user said and each lane's answer.
+// step is one turn: what the user said and each lane's answer.
 type step struct {
+	Turn  int
 	Ask   *askView
 	Cells []cell
 }
@@ -56,33 +50,32 @@ type cell struct {
 	// Ask is what the user said in this lane, nil when it is what stands above the row.
 	Ask *askView
 	// Same names the lane whose reply this one repeats word by word.
-	Same          string
-	Bot           page.Utterance
-	Before, State string
-	Differs       bool
-	Unsupported   bool
-	Took          string
+	Same string
+	Bot  page.Utterance
+	// Before and State are the states around the turn; NoState says why there is none.
+	Before, State, NoState string
+	Differs                bool
+	// Support says whether the turn is supported; empty of what was logged.
+	Support     string
+	Unsupported bool
+	// Spent are latency, tokens and cost, as far as they are known.
+	Spent []string
 }
 
-func pairViewOf(p *replay.Pair) pairView {
+func pairViewOf(r *replay.Report, p *replay.Pair) pairView {
 	lanes := lanesOf(p)
 	v := pairView{Dropped: text.OneLine(p.Dropped, 2*maxReason)}
+	if r.Repeats != nil && p.Repeat > 0 {
+		v.Repeat = fmt.Sprintf("Replay %d of %d of this session. The figures of the report are means over all of them.", p.Repeat, r.Repeats.K)
+	}
 	for _, l := range lanes {
 		v.Lanes = append(v.Lanes, laneHeadOf(p, l))
 	}
-	rows := rowsOf(lanes)
-	leaves := make([]int, len(lanes))
-	for i, l := range lanes {
-		leaves[i] = divergesAt(rows, i, l)
+	turns := turnsOf(lanes)
+	for n := range min(turns, maxPairRows) {
+		v.Steps = append(v.Steps, stepOf(p, lanes, n))
 	}
-	for n, row := range rows[:min(len(rows), maxPairRows)] {
-		s := stepOf(lanes, rows, n)
-		for i := range row {
-			s.Cells[i].Leaves = i > 0 && leaves[i] == n
-		}
-		v.Steps = append(v.Steps, s)
-	}
-	v.Left = len(rows) - len(v.Steps)
+	v.Left = turns - len(v.Steps)
 	v.Data, v.DataLeft = dataOf(lanes)
 	for _, f := range v.Data {
 		for _, c := range f.Cells {
@@ -92,118 +85,103 @@ func pairViewOf(p *replay.Pair) pairView {
 	return v
 }
 
-func laneHeadOf(p *replay.Pair, l *replay.Lane) laneHead {
-	h := laneHead{Name: laneWord(l.Name), Ended: laneSummary(p, l)}
-	m := l.Metrics
-	if m == nil {
-		return h
-	}
-	share := func(name string, v *float64) {
-		if v != nil {
-			h.Facts = append(h.Facts, name+" "+quantity(*v, replay.Share))
-		}
-	}
-	share("states alike", m.StateProgression)
-	share("supported", m.SupportCoverage)
-	if m.AvgLatencyMS != nil {
-		h.Facts = append(h.Facts, quantity(*m.AvgLatencyMS, replay.Milliseconds)+" a turn")
-	}
-	if m.DataMatch != nil {
-		h.Facts = append(h.Facts, dataWords(m.DataMatch))
-	}
-	if m.Exhausted && !l.Completed {
-		h.Facts = append(h.Facts, "the messages ran out")
-	}
-	return h
-}
-
-// dataWords counts the fields of a lane beside those of the log.
-func dataWords(d *replay.DataMatch) string {
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{d.Equal, "equal"}, {d.Wrong, "wrong"}, {d.Missing, "missing"}, {d.Extra, "extra"}} {
-		if p.n > 0 {
-			parts = append(parts, text.Count(p.n)+" "+p.word)
-		}
-	}
-	if len(parts) == 0 {
-		return "no data"
-	}
-	return "data: " + strings.Join(parts, ", ")
-}
-
-// stepOf is one row of the alignment. What the user said stands above it once, as far as the lanes heard the same.
-func stepOf(lanes []*replay.Lane, rows []alignedRow, n int) step {
-	row := rows[n]
-	var s step
+// stepOf is turn n of all lanes. What the user said stands above it once, as far as the lanes heard the same.
+func stepOf(p *replay.Pair, lanes []*replay.Lane, n int) step {
+	s := step{Turn: n + 1}
 	var shared, logged *replay.LaneTurn
 	for i, l := range lanes {
-		if row[i] == stats.Gap {
+		t := turnOf(l, n)
+		if t == nil {
 			continue
 		}
-		t := &l.Turns[row[i]]
 		if shared == nil && !t.Invented {
 			shared = t
-			s.Ask = askOf(t)
+			s.Ask = askOf(t, n)
 		}
 		if i == 0 && l.Name == replay.Observed {
 			logged = t
 		}
 	}
 	for i, l := range lanes {
-		if row[i] == stats.Gap {
-			s.Cells = append(s.Cells, cell{Lane: laneWord(l.Name), Gap: gapWords(l, rows[n:], i)})
-			continue
-		}
-		t := &l.Turns[row[i]]
-		c := cell{
-			Lane: laneWord(l.Name), State: text.OneLine(t.State, 80), Unsupported: !t.Supported && l.Name != replay.Observed,
-			Differs: i > 0 && logged != nil && logged.State != t.State,
-		}
-		if t.Transition && t.Before != t.State {
-			c.Before = text.OneLine(t.Before, 80)
-		}
-		if t.LatencyMS != nil {
-			c.Took = quantity(*t.LatencyMS, replay.Milliseconds)
-		}
-		if t.Invented || shared != nil && shared.User != t.User {
-			c.Ask = askOf(t)
-		}
-		if c.Same = sameReply(lanes, row, i); c.Same == "" {
-			c.Bot.SayOpen(t.Bot, maxLaneOpen)
+		c := cell{Lane: laneWord(l.Name), Leaves: l.Name != replay.Observed && leavesAt(l) == n}
+		if t := turnOf(l, n); t == nil {
+			c.Gap = gapWords(l)
+		} else {
+			c.fill(p, l, t, logged)
+			if t.Invented || shared == nil || shared.User != t.User {
+				c.Ask = askOf(t, n)
+			}
+			if c.Same = sameReply(lanes, n, i); c.Same == "" {
+				c.Bot.SayOpen(t.Bot, maxLaneOpen)
+			}
 		}
 		s.Cells = append(s.Cells, c)
 	}
 	return s
 }
 
-func askOf(t *replay.LaneTurn) *askView {
-	a := &askView{Turn: t.Number, Simulated: t.Invented}
+// fill says where a turn led, whether the log carries it, and what it took.
+func (c *cell) fill(p *replay.Pair, l *replay.Lane, t, logged *replay.LaneTurn) {
+	replayed := l.Name != replay.Observed
+	c.State = text.OneLine(t.State, 80)
+	if t.Transition && t.Before != t.State {
+		c.Before = text.OneLine(t.Before, 80)
+	}
+	switch {
+	case t.State != "":
+		c.Differs = replayed && logged != nil && logged.State != "" && logged.State != t.State
+	case l.NoStates:
+		c.NoState = "tells no state"
+	default:
+		c.NoState = "no state"
+	}
+	if replayed {
+		c.Unsupported, c.Support = !t.Supported, supportWord(p, l, t)
+	}
+	c.Spent = spentInTurn(l, t)
+}
+
+// supportWord says of a replayed turn whether its message answers what was asked, in the words of the mode.
+func supportWord(p *replay.Pair, l *replay.Lane, t *replay.LaneTurn) string {
+	switch {
+	case p.Mode == replay.Forced && t.Supported:
+		return "taken"
+	case p.Mode == replay.Forced:
+		return "not supported: it could not be taken"
+	case t.Supported:
+		return "supported"
+	case t.Invented:
+		return "not supported: a simulated user speaks"
+	}
+	return "not supported"
+}
+
+func askOf(t *replay.LaneTurn, n int) *askView {
+	a := &askView{Turn: n + 1, Simulated: t.Invented}
 	a.Said.SayOpen(t.User, maxLaneOpen)
 	return a
 }
 
 // sameReply names the lane further to the left that gives the same reply.
-func sameReply(lanes []*replay.Lane, row alignedRow, lane int) string {
-	reply := lanes[lane].Turns[row[lane]].Bot
-	for i := range lane {
-		if row[i] != stats.Gap && reply != "" && lanes[i].Turns[row[i]].Bot == reply {
-			return laneWord(lanes[i].Name)
+func sameReply(lanes []*replay.Lane, n, lane int) string {
+	reply := lanes[lane].Turns[n].Bot
+	for _, other := range lanes[:lane] {
+		if t := turnOf(other, n); t != nil && reply != "" && t.Bot == reply {
+			return laneWord(other.Name)
 		}
 	}
 	return ""
 }
 
-// gapWords says why a lane has no turn in the first of the rows.
-func gapWords(l *replay.Lane, rows []alignedRow, lane int) string {
-	ended := !slices.ContainsFunc(rows, func(r alignedRow) bool { return r[lane] != stats.Gap })
+// gapWords says why a lane has no such turn.
+func gapWords(l *replay.Lane) string {
 	switch {
-	case ended:
-		return "had ended"
 	case l.Name == replay.Observed:
 		return "not in the log"
+	case l.Error != "":
+		return "the lane had failed"
+	case l.Completed:
+		return "had completed"
 	}
-	return "no such turn"
+	return "had ended"
 }

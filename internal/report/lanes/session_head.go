@@ -11,6 +11,8 @@ import (
 
 // pairHead is the line of a session on the page.
 type pairHead struct {
+	// Anchor is where the page shows it.
+	Anchor string
 	// Kind says in a word how the candidate did beside the log: same, path, end or out. Differs is whether the two replays differ.
 	Kind    string
 	Differs bool

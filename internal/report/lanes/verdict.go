@@ -51,28 +51,33 @@ func verdictOf(r *replay.Report) verdict {
 	return undecided
 }
 
-// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one.
+// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one; a run that has not come to
+// its end has not passed.
 func signOfRun(r *replay.Report) result.Verdict {
 	v := verdictOf(r)
 	if r.Gate == nil || v == failed || v == empty {
 		return v.sign()
 	}
-	switch r.Gate.Outcome {
+	if r.Gate.Outcome == replay.Passed && unfinished(r) != "" {
+		return result.Error
+	}
+	return signOfOutcome(r.Gate.Outcome)
+}
+
+func signOfOutcome(d replay.Decision) result.Verdict {
+	switch d {
 	case replay.Passed:
 		return result.Pass
 	case replay.NotPassed:
 		return result.Fail
 	}
-	return result.Skip
+	return result.Error
 }
 
 // emojiOf is the sign in Markdown: a warning where the gate has not come to a decision.
 func emojiOf(r *replay.Report) string {
-	switch s := signOfRun(r); {
-	case s != result.Skip:
+	if s := signOfRun(r); s != result.Skip {
 		return page.Emoji(s)
-	case r.Gate != nil:
-		return "⚠️"
 	}
 	return "➖"
 }

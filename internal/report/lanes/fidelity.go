@@ -1,0 +1,75 @@
+package lanes
+
+import (
+	"fmt"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+)
+
+// fidelityView says how like the real users the simulated one is, and how much it spoke.
+type fidelityView struct {
+	Sign result.Verdict
+	Said string
+	Rows []fidelityRow
+	// Spoken are the messages of each lane.
+	Spoken []spokenRow
+}
+
+type fidelityRow struct {
+	Name, Meaning, Value string
+	Overall              bool
+	Bar                  page.Bar
+}
+
+type spokenRow struct {
+	Lane                                     string
+	Messages, Simulated, Invented, Elsewhere string
+}
+
+// fidelityOf is nil in other modes.
+func fidelityOf(r *replay.Report) *fidelityView {
+	if r.Run.Mode != replay.Simulated || r.Run.Sessions == 0 {
+		return nil
+	}
+	v := &fidelityView{Sign: result.Skip, Said: "How like the real users it is was not measured: the fidelity is unknown."}
+	if f := r.Fidelity; f != nil {
+		v.Sign = signOf(f.Overall >= f.Floor)
+		v.Said = fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is %.2f, and %.3g is needed for a verdict.",
+			text.Plural(f.Sessions, "session"), f.Overall, f.Floor)
+		for _, part := range []struct {
+			name, meaning string
+			value         float64
+		}{
+			{"Overall", "the least of the four", f.Overall},
+			{"Kinds", "messages are of the same kinds", f.Kinds},
+			{"Fields", "the logged data is given", f.Fields},
+			{"Length", "conversations are as long", f.Length},
+			{"End", "they end where the log ends", f.End},
+		} {
+			v.Rows = append(v.Rows, fidelityRow{
+				part.name, part.meaning, fmt.Sprintf("%.2f", part.value), part.name == "Overall", page.BarOf(part.value, [2]float64{0, min(max(part.value, 0), 1)}),
+			})
+		}
+	}
+	for _, lane := range []string{replay.Baseline, replay.Candidate} {
+		s, has := r.Simulated[lane]
+		if !has {
+			continue
+		}
+		v.Spoken = append(v.Spoken, spokenRow{
+			laneWord(lane), text.Count(s.Messages), ofAll(s.Simulated, s.Messages), ofAll(s.Invented, s.Messages), ofAll(s.Unvisited, s.Messages),
+		})
+	}
+	return v
+}
+
+// ofAll writes a count with its share.
+func ofAll(n, all int) string {
+	if all == 0 {
+		return text.Count(n)
+	}
+	return text.Count(n) + " (" + quantity(float64(n)/float64(all), replay.Share) + ")"
+}

@@ -1,0 +1,102 @@
+package lanes
+
+import (
+	"fmt"
+	"regexp"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/text"
+)
+
+// listView names the sessions of one kind.
+type listView struct {
+	ID, Name, Meaning string
+	Count             int
+	// Unknown says why there can be none; empty where the list was made.
+	Unknown string
+	Entries []listEntry
+	// Left counts the sessions that are not named.
+	Left int
+	// Open is whether they are few enough to stand open.
+	Open bool
+}
+
+// listEntry is a session, with the place where it stands side by side; empty where the page does not show it.
+type listEntry struct{ ID, Anchor string }
+
+// maxListed bounds the sessions that one list of the page names, openList those that stand open.
+const (
+	maxListed = 25_000
+	openList  = 24
+)
+
+// listsOf returns the four lists, each with every session as far as most of them go.
+func listsOf(r *replay.Report, anchors map[string]string, most int) []listView {
+	if r.Run.Sessions == 0 {
+		return nil
+	}
+	compared, ended := comparesEnds(r)
+	views := []listView{
+		listOf("regressed", "Regressed", "ended as in the log with the baseline, not with the candidate", r.Lists.Regressed, anchors, most),
+		listOf("fixed", "Fixed", "ended as in the log with the candidate, not with the baseline", r.Lists.Fixed, anchors, most),
+		listOf("lost", "Lost", "completed in the log, not by the candidate", r.Lists.Lost, anchors, most),
+		listOf("rescued", "Rescued", "dropped off in the log, completed by the candidate, and not early", r.Lists.Rescued, anchors, most),
+	}
+	for i := range views {
+		if v := &views[i]; v.Count == 0 && i < 2 {
+			v.Unknown = compared
+		} else if v.Count == 0 {
+			v.Unknown = ended
+		}
+	}
+	return views
+}
+
+// comparesEnds says why the lanes, or the candidate and the log, cannot be compared by their ends; empty where they can.
+func comparesEnds(r *replay.Report) (lanes, candidate string) {
+	m := metricOf(r, replay.CompletionMatch)
+	if m == nil || m.Candidate == nil {
+		candidate = "unknown: no end of the candidate could be compared with the log"
+	}
+	switch {
+	case r.Baseline == nil:
+		lanes = "unknown: there was no baseline"
+	case m == nil || m.Difference == nil:
+		lanes = "unknown: the ends of the two lanes could not be compared"
+	}
+	return lanes, candidate
+}
+
+func listOf(id, name, meaning string, sessions []string, anchors map[string]string, most int) listView {
+	v := listView{ID: id, Name: name, Meaning: meaning, Count: len(sessions), Left: max(len(sessions)-most, 0), Open: len(sessions) <= openList}
+	for _, s := range sessions[:len(sessions)-v.Left] {
+		v.Entries = append(v.Entries, listEntry{text.OneLine(s, 120), anchors[s]})
+	}
+	return v
+}
+
+// countWords writes how many sessions a list has, or that it is not known.
+func (v *listView) countWords() string {
+	if v.Unknown != "" {
+		return v.Unknown
+	}
+	return text.Count(v.Count)
+}
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
+
+// anchorsOf names the place on the page of each session that is shown. Ids from a log are taken where they are plain.
+func anchorsOf(pairs []*replay.Pair) (all []string, by map[string]string) {
+	by = make(map[string]string, len(pairs))
+	for i, p := range pairs {
+		anchor := "session-" + p.SessionID
+		if _, twice := by[p.SessionID]; twice || !plainID.MatchString(p.SessionID) {
+			anchor = fmt.Sprintf("nth-%d", i+1)
+		}
+		all = append(all, anchor)
+		if by[p.SessionID] == "" {
+			by[p.SessionID] = anchor
+		}
+	}
+	return all, by
+}
