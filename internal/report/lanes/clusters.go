@@ -30,7 +30,7 @@ func clustersOf(r *replay.Report, groups metricGroups) *clustersView {
 		if d == nil || !m.Gated && !m.Guard {
 			continue
 		}
-		row := clusterRow{wordsOf(m.Name, r.Run.Mode).name, text.Count(d.Clusters), "unknown", "unknown", methodWords(d.Method)}
+		row := clusterRow{wordsOf(m.Name, r.Run.Mode).name, text.Count(d.Clusters), unknown, unknown, methodWords(d.Method)}
 		if d.ICC != nil && finite(*d.ICC) {
 			row.ICC = fmt.Sprintf("%.2f", *d.ICC)
 		}

@@ -39,14 +39,16 @@ func Text(w io.Writer, r *replay.Report) error {
 	if belief := beliefSentence(r); belief != "" {
 		p.Wrap("", "", "May it be believed? "+belief)
 	}
-	if gate := gateSentence(r); gate != "" {
-		p.Wrap("", "", gate)
+	p.Wrap("", "", gateSentence(r))
+	if r.Gate != nil {
+		p.Wrap("", "", alarmWords(r))
 	}
 	groups := groupsOf(r)
 	p.comparison(r, groups.first)
 	p.support(r, groups)
 	p.more(r, groups)
 	p.divergences(r)
+	p.parts(r, groups)
 	p.notes(r)
 	p.Line()
 	p.Line("Evaluation completed: ", text.OneLine(r.Run.ID, 100))
@@ -226,7 +228,7 @@ func (p console) more(r *replay.Report, groups metricGroups) {
 func (p console) divergences(r *replay.Report) {
 	if parts := divergenceWords(r); len(parts) > 0 {
 		p.Line()
-		p.Line("Sessions by the turn in which the candidate first leaves the log's path:")
+		p.Line(divergenceLead(r.Run.Mode), ":")
 		p.Wrap("  ", "", strings.Join(parts, " · "))
 	}
 }

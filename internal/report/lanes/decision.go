@@ -111,12 +111,20 @@ func unseenSentence(r *replay.Report) string {
 	unseen, _ := unseenOf(r, m)
 	loss := lossWords(unseen.Loss, m)
 	switch {
+	case loss != "" && m.Difference != nil && isHarmless(m.Difference):
+		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in so many sessions. In these the interval, %s, holds no loss beyond the margin.",
+			loss, name, intervalOf(m.Difference, m.Unit))
 	case loss != "":
 		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed; %s.", loss, name, marginSentence(unseen.Margin, m))
 	case m.Difference != nil && isSame(m.Difference):
 		return "It is not known what loss of " + name + " could have gone unnoticed: no session differs in it."
 	}
 	return "No loss of " + name + " would have been noticed, however large."
+}
+
+// isHarmless reports whether a loss beyond the margin is ruled out.
+func isHarmless(d *replay.DifferenceReport) bool {
+	return d.Verdict == string(better) || d.Verdict == string(nonInferior)
 }
 
 // unseenOf returns what could have gone unnoticed in a metric that decides.

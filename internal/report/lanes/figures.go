@@ -38,13 +38,13 @@ type figure struct {
 	Supported, Absent, Wide bool
 }
 
-// figuresOf lines up figures over whole sessions and on supported turns, of the metrics that decide and of others that have both; nil
-// where there are none.
+// figuresOf lines up figures over whole sessions and on supported turns, of the metrics that have both. Without a baseline, when no
+// differences are drawn, it has every metric that comes first. It is nil where there are none.
 func figuresOf(r *replay.Report, groups metricGroups) *figuresView {
 	v := &figuresView{Compared: r.Baseline != nil, Means: supportedMeans(r.Run.Mode)}
 	var wide []string
 	for _, m := range slices.Concat(groups.first, groups.more) {
-		if slices.Contains(groups.more, m) && m.CandidateOnSupport == nil && m.BaselineOnSupport == nil {
+		if (v.Compared || slices.Contains(groups.more, m)) && m.CandidateOnSupport == nil && m.BaselineOnSupport == nil {
 			continue
 		}
 		words := wordsOf(m.Name, r.Run.Mode)

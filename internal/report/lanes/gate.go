@@ -164,8 +164,8 @@ func powerRule(r *replay.Report) gateRule {
 		}
 		name := wordsOf(m.Name, r.Run.Mode).name
 		loss := lossWords(unseen.Loss, m)
-		switch v := verdict(m.Difference.Verdict); {
-		case v == better || v == nonInferior:
+		switch {
+		case isHarmless(m.Difference):
 			rule.Seen = append(rule.Seen, name+": no loss beyond the margin")
 		case loss == "":
 			rule.Sign = result.Error

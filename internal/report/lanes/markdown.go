@@ -22,20 +22,22 @@ const (
 func Markdown(w io.Writer, r *replay.Report) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "## %s %s\n\n", emojiOf(r), text.Markdown(headline(r)))
-	if detail := detail(r); detail != "" {
+	if d := decisionOf(r); r.Gate != nil {
+		fmt.Fprintf(b, "**%s.** %s\n\n", text.Markdown(d.Word), text.Markdown(strings.Join(append(d.Why, nonEmpty(d.Unseen)...), " ")))
+	}
+	if detail := detail(r); detail != "" && (r.Gate == nil || len(r.Gate.Reasons) > 0) { // else it has been said
 		fmt.Fprintf(b, "**Found:** %s\n\n", text.Markdown(detail))
 	}
 	if belief := beliefSentence(r); belief != "" {
 		fmt.Fprintf(b, "**May it be believed?** %s\n\n", text.Markdown(belief))
 	}
-	if gate := gateSentence(r); gate != "" {
-		fmt.Fprintf(b, "**Gate:** %s\n\n", text.Markdown(gate))
-	}
 	mdAbout(b, r)
+	mdGate(b, r)
 	mdMetrics(b, r)
 	if parts := divergenceWords(r); len(parts) > 0 {
-		fmt.Fprintf(b, "**Sessions by the turn in which the candidate first leaves the log’s path:** %s\n\n", strings.Join(parts, " · "))
+		fmt.Fprintf(b, "**%s:** %s\n\n", divergenceLead(r.Run.Mode), strings.Join(parts, " · "))
 	}
+	mdParts(b, r)
 	mdNotes(b, r)
 	mdSideBySide(b, r)
 	fmt.Fprintf(b, "<sub>rehearse · replay run %s · %s</sub>\n", text.Markdown(text.OneLine(r.Run.ID, 100)), text.Markdown(text.OneLine(r.Run.DatasetVersion, 200)))

@@ -194,6 +194,9 @@ func estimateInterval(e *replay.Estimate, unit replay.Unit) string {
 	if e.Low == nil && e.High == nil {
 		return "unknown"
 	}
+	if e.Low != nil && e.High != nil && *e.Low == *e.High {
+		return "same in every session"
+	}
 	from, to := "−∞", "∞"
 	if e.Low != nil {
 		from = quantity(atLeastNothing(*e.Low, unit), unit)

@@ -77,6 +77,7 @@ type matchFigure struct {
 
 // divergenceView says where sessions left the log's path.
 type divergenceView struct {
+	divergenceText
 	Never, All int
 	Bars       []stepBar
 	Coverage   string
@@ -206,7 +207,7 @@ func divergenceOf(r *replay.Report) *divergenceView {
 	if all == 0 && r.Run.SupportCoverage == nil {
 		return nil
 	}
-	v := &divergenceView{Never: never, All: all}
+	v := &divergenceView{divergenceText: divergenceTexts(r.Run.Mode), Never: never, All: all}
 	most := 0
 	for _, t := range turns {
 		most = max(most, t.Sessions)

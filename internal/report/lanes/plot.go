@@ -15,15 +15,17 @@ type forestRow struct {
 	Name, Meaning       string
 	Role                string
 	Baseline, Candidate string
-	Sign                result.Verdict
-	Verdict             string
-	Difference          string
-	Interval            string
-	Changed             string
-	Margin              string
-	Detectable          string
-	Gated               bool
-	Plot                *forestPlot
+	// Means are the intervals of both.
+	Means      string
+	Sign       result.Verdict
+	Verdict    string
+	Difference string
+	Interval   string
+	Changed    string
+	Margin     string
+	Detectable string
+	Gated      bool
+	Plot       *forestPlot
 }
 
 // forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is on the right.
@@ -57,6 +59,9 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 		row := forestRow{
 			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
 			Baseline: estimate(m.Baseline, m.Unit), Candidate: estimate(m.Candidate, m.Unit), Sign: result.Skip, Difference: notApplicable,
+		}
+		if m.Baseline != nil && m.Candidate != nil {
+			row.Means = estimateInterval(m.Baseline, m.Unit) + " → " + estimateInterval(m.Candidate, m.Unit)
 		}
 		if d := m.Difference; d != nil {
 			row.Sign, row.Verdict = verdict(d.Verdict).sign(), verdictPhrase(d.Verdict)

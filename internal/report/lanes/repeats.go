@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ type repeatsView struct {
 // varianceRow splits the spread of a metric in a lane: as standard deviations, which have the metric's unit.
 type varianceRow struct {
 	Metric, Lane, Mean, Model, Session string
-	// Share is how much of the variance is the model's, Width the same in percent of a drawing; Share is empty where it is not known.
+	// Share is how much of the variance is the model's, Width the same in percent of a drawing; Share says unknown where it is not.
 	Share string
 	Width float64
 }
@@ -46,8 +47,13 @@ func repeatsOf(r *replay.Report, groups metricGroups) *repeatsView {
 		return nil
 	}
 	v := &repeatsView{K: r.Repeats.K, Means: repeatsMean(r.Repeats.K)}
-	for i := range r.Repeats.Variance {
-		of := &r.Repeats.Variance[i]
+	variance := slices.Clone(r.Repeats.Variance)
+	place := func(name string) int {
+		return slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool { return m.Name == name })
+	}
+	slices.SortStableFunc(variance, func(a, b replay.RepeatVariance) int { return cmp.Compare(place(a.Metric), place(b.Metric)) })
+	for i := range variance {
+		of := &variance[i]
 		isFirst := slices.ContainsFunc(groups.first, func(m *replay.MetricReport) bool { return m.Name == of.Metric })
 		switch row := varianceRowOf(r, of); {
 		case isFirst:
@@ -68,10 +74,11 @@ func varianceRowOf(r *replay.Report, of *replay.RepeatVariance) varianceRow {
 		unit = m.Unit
 	}
 	row := varianceRow{
-		Metric: wordsOf(of.Metric, r.Run.Mode).name, Lane: laneWord(of.Lane), Mean: quantity(of.Mean, unit), Model: spread(of.Model, unit), Session: "unknown",
+		Metric: wordsOf(of.Metric, r.Run.Mode).name, Lane: laneWord(of.Lane), Mean: quantity(of.Mean, unit), Model: spread(of.Model, unit), Session: unknown, Share: unknown,
 	}
 	if of.Session != nil {
 		row.Session = spread(*of.Session, unit)
+		row.Share = "no spread"
 		if all := of.Model + *of.Session; all > 0 && finite(all) {
 			row.Share, row.Width = quantity(of.Model/all, replay.Share), math.Round(1000*of.Model/all)/10
 		}
@@ -82,7 +89,7 @@ func varianceRowOf(r *replay.Report, of *replay.RepeatVariance) varianceRow {
 // spread writes a variance as a standard deviation.
 func spread(variance float64, unit replay.Unit) string {
 	if !finite(variance) || variance < 0 {
-		return "unknown"
+		return unknown
 	}
 	return amount(math.Sqrt(variance), unit)
 }
@@ -103,7 +110,7 @@ func (v *repeatsView) passes(repeats *replay.Repeats) {
 		}
 		row := passRow{Lane: laneWord(lane)}
 		for _, k := range ks {
-			cell := passCell{K: strconv.Itoa(k), Value: "unknown"}
+			cell := passCell{K: strconv.Itoa(k), Value: unknown}
 			if share, has := of[cell.K]; has {
 				cell.Value = quantity(share, replay.Share)
 			}

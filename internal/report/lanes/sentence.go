@@ -130,6 +130,10 @@ func foundSentence(r *replay.Report) string {
 	if known != "" && verdictOf(r) != undecided {
 		known = "the candidate is " + known
 	}
+	apart := ""
+	if verdictOf(r) == nonInferior && len(names[better]) > 0 {
+		known, apart = "each metric by itself, "+known, " Together that is too little to call the candidate better."
+	}
 	open := ""
 	if list := names[verdict(replay.VerdictNotJudgeable)]; len(list) > 0 {
 		open = listed(list) + " cannot be judged from this log"
@@ -144,9 +148,9 @@ func foundSentence(r *replay.Report) string {
 	case known == "" && open == "":
 		return "No metric could be compared."
 	case known == "" || open == "":
-		return text.Capital(known+open) + "."
+		return text.Capital(known+open) + "." + apart
 	}
-	return text.Capital(known) + "; " + open + "."
+	return text.Capital(known) + "; " + open + "." + apart
 }
 
 // noiseSentence says whether chance alone made the same variant differ from itself.

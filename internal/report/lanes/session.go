@@ -45,8 +45,8 @@ type cell struct {
 	Lane string
 	// Gap says why there is no turn, empty when there is one.
 	Gap string
-	// Leaves is true where the lane first leaves the log's path.
-	Leaves bool
+	// Leaves says that the lane first leaves the log's path here; empty where it does not.
+	Leaves string
 	// Ask is what the user said in this lane, nil when it is what stands above the row.
 	Ask *askView
 	// Same names the lane whose reply this one repeats word by word.
@@ -103,7 +103,10 @@ func stepOf(p *replay.Pair, lanes []*replay.Lane, n int) step {
 		}
 	}
 	for i, l := range lanes {
-		c := cell{Lane: laneWord(l.Name), Leaves: l.Name != replay.Observed && leavesAt(l) == n}
+		c := cell{Lane: laneWord(l.Name)}
+		if l.Name != replay.Observed && leavesAt(l) == n {
+			c.Leaves = leavesWords(p.Mode)
+		}
 		if t := turnOf(l, n); t == nil {
 			c.Gap = gapWords(l)
 		} else {
@@ -154,6 +157,14 @@ func supportWord(p *replay.Pair, l *replay.Lane, t *replay.LaneTurn) string {
 		return "not supported: a simulated user speaks"
 	}
 	return "not supported"
+}
+
+// leavesWords marks the first divergence.
+func leavesWords(mode replay.Mode) string {
+	if mode == replay.Forced {
+		return "first misses the logged state here"
+	}
+	return "leaves the log’s path here"
 }
 
 func askOf(t *replay.LaneTurn, n int) *askView {

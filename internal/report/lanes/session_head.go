@@ -77,6 +77,9 @@ func (h *pairHead) kind(p *replay.Pair) {
 		h.Turn = "path not told"
 	case left:
 		h.Turn = "other path from turn " + text.Count(*candidate.Metrics.FirstDivergence)
+		if p.Mode == replay.Forced {
+			h.Turn = "other state first in turn " + text.Count(*candidate.Metrics.FirstDivergence)
+		}
 	}
 	switch ended := observed != nil && known && !candidate.Endless && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:

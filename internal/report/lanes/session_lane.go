@@ -62,7 +62,7 @@ func laneHeadOf(p *replay.Pair, l *replay.Lane) laneHead {
 func spentInLane(l *replay.Lane) []spentFact {
 	latency, tokens, cost := unknown, unknown, unknown
 	if ms := laneLatency(l); ms != nil {
-		latency = quantity(*ms, replay.Milliseconds) + " a turn"
+		latency = latencyWords(*ms) + " a turn"
 	}
 	if l.Name != replay.Observed && len(l.Turns) > 0 { // the log's own are not read
 		n, known, spent := 0, true, chat.Cost{}
@@ -78,6 +78,14 @@ func spentInLane(l *replay.Lane) []spentFact {
 		}
 	}
 	return []spentFact{{"Latency", latency}, {"Tokens", tokens}, {"Cost", cost}}
+}
+
+// latencyWords writes a latency; one as long as people take to answer is in seconds.
+func latencyWords(ms float64) string {
+	if ms >= 10_000 {
+		return text.Milliseconds(ms)
+	}
+	return quantity(ms, replay.Milliseconds)
 }
 
 // laneLatency is the mean over the turns of which it is known, nil without any.
@@ -97,7 +105,7 @@ func laneLatency(l *replay.Lane) *float64 {
 // spentInTurn are latency, tokens and cost of a turn. Where a model was asked and did not tell, that is said.
 func spentInTurn(l *replay.Lane, t *replay.LaneTurn) (spent []string) {
 	if t.LatencyMS != nil && finite(*t.LatencyMS) {
-		spent = append(spent, quantity(*t.LatencyMS, replay.Milliseconds))
+		spent = append(spent, latencyWords(*t.LatencyMS))
 	}
 	if l.Name == replay.Observed {
 		return spent

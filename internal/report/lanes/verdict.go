@@ -76,10 +76,14 @@ func signOfOutcome(d replay.Decision) result.Verdict {
 
 // emojiOf is the sign in Markdown: a warning where the gate has not come to a decision.
 func emojiOf(r *replay.Report) string {
-	if s := signOfRun(r); s != result.Skip {
-		return page.Emoji(s)
+	return emoji(signOfRun(r))
+}
+
+func emoji(v result.Verdict) string {
+	if v == result.Skip {
+		return "➖"
 	}
-	return "➖"
+	return page.Emoji(v)
 }
 
 // sign is the verdict as that of a test, for what marks both: an icon, a colour.

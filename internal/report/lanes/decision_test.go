@@ -1,0 +1,134 @@
+package lanes_test
+
+import (
+	"strings"
+	"testing"
+
+	"rehearse/internal/replay"
+)
+
+// Whether to ship, why, what could have gone unseen and which rule decided follow from the gate's outcome. The heading of the Markdown report has
+// its sign.
+func TestDecision(t *testing.T) {
+	reason := func(code, metric, text string) []replay.Reason {
+		return []replay.Reason{{Code: code, Metric: metric, Text: text}}
+	}
+	for name, tc := range map[string]struct {
+		outcome replay.Decision
+		reasons []replay.Reason
+		change  func(r *replay.Report)
+		heading string
+		word    string
+		want    []string
+	}{
+		"passed": {replay.Passed, nil, func(r *replay.Report) {
+			r.Run.Verdict, r.Metrics[0].Difference.Verdict = "non_inferior", "non_inferior"
+		}, "## ✅ ", "Ship", []string{
+			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior", "too little to call the candidate better",
+			"A loss of up to 8.1 points of completion match could have gone unnoticed in so many sessions. In these the interval, [−15.0, −2.9], holds no loss beyond the margin.",
+			"2 of 120 pairs lost: 2 by the candidate.",
+		}},
+		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil, "## ❌ ", "Do not ship", []string{
+			"Ended early is worse: 15.4 points higher.", "No metric or guard is worse decided here", "not asked any more",
+		}},
+		"lost": {replay.NotPassed, reason("lost_pairs", "", "9 of 120 pairs lost because a lane failed (candidate 9); at most 2 % may be"), nil, "## ❌ ", "Do not ship", []string{
+			"9 of 120 pairs lost because a lane failed", "At most 2.0% of the pairs are lost decided here",
+		}},
+		"support": {replay.NotJudgeable, reason("support", "", "only 24.2 % of the logged messages answer what the candidate had asked"), nil,
+			"## ⚠️ ", "Cannot say: this log cannot judge it", []string{
+				"Replay it with --mode forced or --mode simulated.", "At least 50.0% of the logged messages fit each lane decided here",
+			}},
+		"power": {replay.CannotSay, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
+			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say", []string{
+				"take --margin completion_match=9pp.", "would have been found with probability 0.8 decided here",
+				"A loss of up to 8.1 points of completion match could have gone unnoticed; more than 5.0 points matters.",
+			}},
+		"not shown": {replay.NotPassed, reason("not_shown", "", "the candidate is not shown to be better, as --require better asks"),
+			func(r *replay.Report) { r.Gate.Require = replay.Better }, "## ❌ ", "Do not ship", []string{"What --require asks for is shown decided here"}},
+		"broken off": {replay.Passed, nil, func(r *replay.Report) { r.Run.Status = replay.Partially }, "## ⚠️ ", "Cannot say: the run was broken off", nil},
+		"twice":      {replay.Passed, nil, func(r *replay.Report) { r.AA = true }, "## ✅ ", "The same variant twice: what differs is noise", nil},
+	} {
+		r := replayed(t)
+		r.Gate.Outcome, r.Gate.Reasons = tc.outcome, tc.reasons
+		if tc.change != nil {
+			tc.change(r)
+		}
+		page := replayText(t, ".html", r)
+		if !strings.Contains(page, `<h1 id="decision">`+tc.word+"</h1>") {
+			t.Errorf("%s: the page does not begin with %q", name, tc.word)
+		}
+		if md := replayText(t, ".md", r); !strings.HasPrefix(md, tc.heading) {
+			t.Errorf("%s: Markdown begins with %.40q", name, md)
+		}
+		said := plain(page)
+		for _, want := range tc.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: the page does not say %q", name, want)
+			}
+		}
+		if rules := strings.Count(said, "decided here"); tc.reasons == nil && rules > 0 || tc.reasons != nil && rules != 1 {
+			t.Errorf("%s: %d rules decided", name, rules)
+		}
+	}
+}
+
+// The loss that could have gone unseen is told of the first metric that decides where completion match does not apply, and is not made up.
+func TestUnseenLoss(t *testing.T) {
+	r := replayed(t)
+	delete(r.Gate.Unseen, replay.CompletionMatch)
+	ratio := r.Metrics[1].Difference
+	for _, tc := range []struct {
+		loss    *float64
+		changed int
+		want    string
+	}{
+		{new(0.045), 9, "A loss of up to 0.045 of turn count ratio could have gone unnoticed"},
+		{nil, 9, "No loss of turn count ratio would have been noticed, however large."},
+		{nil, 0, "It is not known what loss of turn count ratio could have gone unnoticed: no session differs in it."},
+	} {
+		r.Gate.Unseen[replay.TurnCountRatio] = replay.Unseen{Loss: tc.loss, Margin: 0.1}
+		if ratio.Changed = tc.changed; tc.changed == 0 {
+			ratio.Mean = 0
+		}
+		if said := told(t, r); !strings.Contains(said, tc.want) {
+			t.Errorf("the console does not say %q", tc.want)
+		}
+	}
+}
+
+// In no mode does a report say what holds in another one.
+func TestTextsAreTrueInTheirMode(t *testing.T) {
+	for mode, tc := range map[replay.Mode]struct{ says, never []string }{
+		replay.Recorded: {[]string{"answers what was asked there", "leaves the log’s path", "fit each lane"}, []string{"simulated user", "first misses", "could not be taken"}},
+		replay.Forced: {
+			[]string{"the agent could take it", "first misses the logged state", "each message was said in its logged state", "not supported: it could not be taken"},
+			[]string{"answers what was asked", "leaves the log’s path", "simulated user", "fit each lane", "stayed on the log"},
+		},
+		replay.Simulated: {[]string{"a simulated user speaks", "leaves the log’s path", "is like the real ones"}, []string{"fit each lane", "could not be taken"}},
+	} {
+		r := replayed(t)
+		if mode == replay.Simulated {
+			r = simulated(t)
+		}
+		r.Run.Mode, r.Belief = mode, ""
+		for i := range r.Sessions {
+			r.Sessions[i].Mode = mode
+		}
+		for _, kind := range []string{".html", ".md", ".txt"} {
+			said := replayText(t, kind, r)
+			if kind == ".html" {
+				said = plain(said)
+			}
+			for _, want := range tc.says {
+				if kind == ".html" && !strings.Contains(said, want) {
+					t.Errorf("%s%s does not say %q", mode, kind, want)
+				}
+			}
+			for _, never := range tc.never {
+				if strings.Contains(said, never) {
+					t.Errorf("%s%s says %q", mode, kind, never)
+				}
+			}
+		}
+	}
+}
