@@ -103,10 +103,10 @@ func (p console) about(r *replay.Report) {
 			sessions = append(sessions, s)
 		}
 	}
-	if r.Run.PairsDropped > 0 {
-		sessions = append(sessions, text.Count(r.Run.PairsDropped)+" left out")
-	}
 	row("Log", strings.Join(sessions, " · "))
+	if r.Run.PairsDropped > 0 {
+		row("Lost", lostWords(r)+"; "+lostNote(r))
+	}
 	mode := text.OneLine(string(r.Run.Mode), 20)
 	if means := modeMeans(r.Run.Mode); means != "" {
 		mode += ": " + means

@@ -11,7 +11,7 @@ import (
 func (p console) parts(r *replay.Report, groups metricGroups) {
 	p.ends(r)
 	p.lists(r)
-	if table, said := slicesTable(r, consoleSlices, sliceMetrics); table != nil {
+	if table, said := slicesTable(r, consoleSlices, consoleSliceMetrics); table != nil {
 		p.Line()
 		p.Table(table, func(column int) bool { return column > 1 })
 		p.Wrap("", "", said)

@@ -65,7 +65,11 @@ func whyOf(r *replay.Report) []string {
 		why = append(why, text.Plural(left, "more reason")+", below at the gate.")
 	}
 	if len(reasons) == 0 {
-		why = append(why, nonEmpty(detail(r))...)
+		found := detail(r)
+		if r.Gate.Name == replay.GateSpec && r.Spec != nil {
+			why, found = append(why, text.Capital(specWords(r.Spec))+"."), "Compared session by session, which does not decide here: "+found
+		}
+		why = append(why, nonEmpty(found)...)
 		if lost := lostPairs(r); lost > 0 {
 			why = append(why, lostWords(r)+".")
 		}

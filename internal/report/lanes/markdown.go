@@ -15,6 +15,7 @@ const (
 	maxSideBySideRows = 15  // turns of one
 	maxSideBySideText = 200 // characters of one message
 	maxMetrics        = 60
+	mdReserve         = 1_500 // bytes of what must stand at the end
 )
 
 // Markdown writes the report of a replay run for a comment on a pull request: the verdict, the metrics in a table, what was left
@@ -32,13 +33,24 @@ func Markdown(w io.Writer, r *replay.Report) error {
 		fmt.Fprintf(b, "**May it be believed?** %s\n\n", text.Markdown(belief))
 	}
 	mdAbout(b, r)
-	mdGate(b, r)
-	mdMetrics(b, r)
-	if parts := divergenceWords(r); len(parts) > 0 {
-		fmt.Fprintf(b, "**%s:** %s\n\n", divergenceLead(r.Run.Mode), strings.Join(parts, " · "))
+	var left []string
+	for _, part := range []struct {
+		name  string
+		write func(*strings.Builder, *replay.Report)
+	}{
+		{"gate", mdGate}, {"metrics", mdMetrics}, {"ends", mdEnds}, {"sessions to look at", mdLists}, {"more figures", mdMore}, {"slices", mdSliced},
+		{"repeats", mdRepeats}, {"simulated user", mdFidelity}, {"clusters", mdClusters}, {"divergences", mdDivergences}, {"notes", mdNotes},
+	} {
+		block := &strings.Builder{}
+		if part.write(block, r); b.Len()+block.Len() > text.MaxComment-mdReserve {
+			left = append(left, part.name)
+			continue
+		}
+		b.WriteString(block.String())
 	}
-	mdParts(b, r)
-	mdNotes(b, r)
+	if len(left) > 0 {
+		fmt.Fprintf(b, "Not here, as a comment holds no more: %s. The other reports have them.\n\n", strings.Join(left, ", "))
+	}
 	mdSideBySide(b, r)
 	fmt.Fprintf(b, "<sub>rehearse · replay run %s · %s</sub>\n", text.Markdown(text.OneLine(r.Run.ID, 100)), text.Markdown(text.OneLine(r.Run.DatasetVersion, 200)))
 	_, err := io.WriteString(w, b.String())
@@ -56,7 +68,11 @@ func mdAbout(b *strings.Builder, r *replay.Report) {
 			facts = append(facts, s)
 		}
 	}
-	fmt.Fprintf(b, "- %s\n\n", strings.Join(facts, " · "))
+	fmt.Fprintf(b, "- %s\n", strings.Join(facts, " · "))
+	if r.Run.PairsDropped > 0 {
+		fmt.Fprintf(b, "- %s; %s\n", text.Markdown(lostWords(r)), text.Markdown(lostNote(r)))
+	}
+	b.WriteString("\n")
 }
 
 func mdMetrics(b *strings.Builder, r *replay.Report) {
@@ -74,11 +90,11 @@ func mdMetrics(b *strings.Builder, r *replay.Report) {
 			fmt.Fprintf(b, "<sub>%s.</sub>\n\n", text.Markdown(strings.Join(footnotes, ". ")))
 		}
 	}
-	mdMore(b, r, groups)
 }
 
 // mdMore writes the metrics that decide nothing, folded.
-func mdMore(b *strings.Builder, r *replay.Report, groups metricGroups) {
+func mdMore(b *strings.Builder, r *replay.Report) {
+	groups := groupsOf(r)
 	said := timeWords(r)
 	if still := stillWords(groups.still, r.Run.Mode); still != "" {
 		said = append([]string{still}, said...)
@@ -94,6 +110,12 @@ func mdMore(b *strings.Builder, r *replay.Report, groups metricGroups) {
 		fmt.Fprintf(b, "<sub>%s</sub>\n\n", text.Markdown(strings.Join(said, " ")))
 	}
 	b.WriteString("</details>\n\n")
+}
+
+func mdDivergences(b *strings.Builder, r *replay.Report) {
+	if parts := divergenceWords(r); len(parts) > 0 {
+		fmt.Fprintf(b, "**%s:** %s\n\n", divergenceLead(r.Run.Mode), strings.Join(parts, " · "))
+	}
 }
 
 // mdMetricTable writes metrics as a table, with verdicts if any of them decides.
@@ -151,7 +173,7 @@ func mdVerdict(m *replay.MetricReport) string {
 	switch {
 	case m.Difference == nil:
 		return notApplicable
-	case m.Gated:
+	case m.Gated || m.Guard:
 		return "**" + text.Markdown(verdictPhrase(m.Difference.Verdict)) + "**"
 	}
 	return text.Markdown(verdictPhrase(m.Difference.Verdict))

@@ -43,44 +43,63 @@ func mdSign(rule gateRule) string {
 	return emoji(rule.Sign)
 }
 
-// mdParts writes ends, lists, slices, repeats, the simulated user and the clusters.
-func mdParts(b *strings.Builder, r *replay.Report) {
-	groups := groupsOf(r)
-	if table, left := endsTable(r); table != nil {
+func mdEnds(b *strings.Builder, r *replay.Report) {
+	table, left := endsTable(r)
+	if table == nil {
+		return
+	}
+	mdTable(b, table)
+	for _, said := range append(left, nonEmpty(endsMeans(r))...) {
+		fmt.Fprintf(b, "<sub>%s</sub>\n\n", text.Markdown(said))
+	}
+}
+
+func mdSliced(b *strings.Builder, r *replay.Report) {
+	table, said := slicesTable(r, mdSlices, mdSliceMetrics)
+	if table == nil {
+		return
+	}
+	b.WriteString("<details><summary>Slices</summary>\n\n")
+	mdTable(b, table)
+	fmt.Fprintf(b, "<sub>%s</sub>\n\n</details>\n\n", text.Markdown(said))
+}
+
+func mdRepeats(b *strings.Builder, r *replay.Report) {
+	v := repeatsOf(r, groupsOf(r))
+	if v == nil {
+		return
+	}
+	fmt.Fprintf(b, "<details><summary>Repeats</summary>\n\n%s\n\n", text.Markdown(v.Means))
+	for _, said := range passWords(v) {
+		fmt.Fprintf(b, "- %s\n", text.Markdown(said))
+	}
+	b.WriteString("\n")
+	mdTable(b, repeatsTable(v))
+	b.WriteString("</details>\n\n")
+}
+
+func mdFidelity(b *strings.Builder, r *replay.Report) {
+	said := fidelityWords(r)
+	if len(said) == 0 {
+		return
+	}
+	b.WriteString("**The simulated user**\n\n")
+	for _, one := range said {
+		fmt.Fprintf(b, "- %s\n", text.Markdown(one))
+	}
+	b.WriteString("\n")
+}
+
+func mdClusters(b *strings.Builder, r *replay.Report) {
+	v := clustersOf(r, groupsOf(r))
+	if v == nil {
+		return
+	}
+	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", text.MarkdownHTML(v.Said))
+	if table := clustersTable(v); len(table) > 1 {
 		mdTable(b, table)
-		for _, said := range append(left, nonEmpty(endsMeans(r))...) {
-			fmt.Fprintf(b, "<sub>%s</sub>\n\n", text.Markdown(said))
-		}
 	}
-	mdLists(b, r)
-	if table, said := slicesTable(r, mdSlices, maxMetrics); table != nil {
-		b.WriteString("<details><summary>Slices</summary>\n\n")
-		mdTable(b, table)
-		fmt.Fprintf(b, "<sub>%s</sub>\n\n</details>\n\n", text.Markdown(said))
-	}
-	if v := repeatsOf(r, groups); v != nil {
-		fmt.Fprintf(b, "<details><summary>Repeats</summary>\n\n%s\n\n", text.Markdown(v.Means))
-		for _, said := range passWords(v) {
-			fmt.Fprintf(b, "- %s\n", text.Markdown(said))
-		}
-		b.WriteString("\n")
-		mdTable(b, repeatsTable(v))
-		b.WriteString("</details>\n\n")
-	}
-	if said := fidelityWords(r); len(said) > 0 {
-		fmt.Fprintf(b, "**The simulated user**\n\n")
-		for _, one := range said {
-			fmt.Fprintf(b, "- %s\n", text.Markdown(one))
-		}
-		b.WriteString("\n")
-	}
-	if v := clustersOf(r, groups); v != nil {
-		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", text.MarkdownHTML(v.Said))
-		if table := clustersTable(v); len(table) > 1 {
-			mdTable(b, table)
-		}
-		fmt.Fprintf(b, "<sub>%s</sub>\n\n</details>\n\n", text.Markdown(v.Means))
-	}
+	fmt.Fprintf(b, "<sub>%s</sub>\n\n</details>\n\n", text.Markdown(v.Means))
 }
 
 func mdLists(b *strings.Builder, r *replay.Report) {

@@ -177,7 +177,7 @@ func factsOf(r *replay.Report) []page.Fact {
 		facts = append(facts, page.Fact{Name: wordsOf(replay.SupportCoverage, r.Run.Mode).name, Value: quantity(*c, replay.Share), Note: supportNote(r.Run.Mode)})
 	}
 	if r.Run.PairsDropped > 0 {
-		facts = append(facts, page.Fact{Name: "Lost pairs", Value: text.Count(r.Run.PairsDropped), Note: lostNote(r)})
+		facts = append(facts, page.Fact{Name: "Lost pairs", Value: text.Count(r.Run.PairsDropped), Note: text.Capital(lostNote(r))})
 	}
 	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
 		facts = append(facts, page.Fact{Name: "Duration", Value: text.Milliseconds(float64(ms))})

@@ -201,3 +201,23 @@ func TestSimulatedRepeatsAreTold(t *testing.T) {
 		}
 	}
 }
+
+// A comment holds so much and no more: what does not fit is named.
+func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
+	r := simulated(t)
+	long := make([]string, 400)
+	for i := range long {
+		long[i] = fmt.Sprintf("%0110d", i)
+	}
+	r.Lists = replay.Lists{Regressed: long, Fixed: long, Lost: long, Rescued: long}
+	for i := range r.Metrics {
+		r.Metrics[i].Gated = true
+	}
+	md := replayText(t, ".md", r)
+	if len(md) > text.MaxComment || !strings.Contains(md, "Not here, as a comment holds no more: sessions to look at. The other reports have them.") {
+		t.Errorf("%d bytes of Markdown:\n%.3000s", len(md), md)
+	}
+	if !strings.Contains(md, "replay run 0d9b3c1e") || !strings.Contains(md, "<summary>Slices") {
+		t.Error("what fits behind it is not there")
+	}
+}

@@ -12,6 +12,8 @@ import (
 
 // forestRow is a metric's difference as words and as a drawing.
 type forestRow struct {
+	Of *replay.MetricReport
+
 	Name, Meaning       string
 	Role                string
 	Baseline, Candidate string
@@ -57,7 +59,7 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 	}
 	for _, m := range metrics {
 		row := forestRow{
-			Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
+			Of: m, Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
 			Baseline: estimate(m.Baseline, m.Unit), Candidate: estimate(m.Candidate, m.Unit), Sign: result.Skip, Difference: notApplicable,
 		}
 		if m.Baseline != nil && m.Candidate != nil {

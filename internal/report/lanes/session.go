@@ -42,7 +42,8 @@ type askView struct {
 
 // cell is a lane's turn in a row.
 type cell struct {
-	Lane string
+	// Key is the lane's name in JSON, Lane that for people.
+	Key, Lane string
 	// Gap says why there is no turn, empty when there is one.
 	Gap string
 	// Leaves says that the lane first leaves the log's path here; empty where it does not.
@@ -103,7 +104,7 @@ func stepOf(p *replay.Pair, lanes []*replay.Lane, n int) step {
 		}
 	}
 	for i, l := range lanes {
-		c := cell{Lane: laneWord(l.Name)}
+		c := cell{Key: text.OneLine(l.Name, 20), Lane: laneWord(l.Name)}
 		if l.Name != replay.Observed && leavesAt(l) == n {
 			c.Leaves = leavesWords(p.Mode)
 		}

@@ -14,7 +14,9 @@ const (
 	mdListed      = 200 // sessions of a list
 	consoleSlices = 6   // slices of a kind
 	mdSlices      = 21
-	sliceMetrics  = 2 // metrics of a slice in the console
+	// consoleSliceMetrics and mdSliceMetrics are how many metrics a slice has there.
+	consoleSliceMetrics = 2
+	mdSliceMetrics      = 6
 )
 
 // endsTable sets the ends of the log against those of each lane, as a row for each way; nil where there are none.
