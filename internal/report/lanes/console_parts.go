@@ -75,7 +75,11 @@ func (v *listView) names(write func(string) string) string {
 		names = append(names, write(e.ID))
 	}
 	if v.Left > 0 {
-		names = append(names, "… and "+text.Count(v.Left)+" more in the JSON report")
+		where := " more in the JSON report"
+		if v.ID == "left-out" {
+			where = " more in the store"
+		}
+		names = append(names, "… and "+text.Count(v.Left)+where)
 	}
 	return strings.Join(names, ", ")
 }

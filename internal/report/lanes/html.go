@@ -10,13 +10,14 @@ import (
 // Limits of a replay run's page, so that a browser shows it at once.
 const (
 	maxPairs   = 500     // sessions
-	maxHTML    = 4 << 20 // bytes of sessions side by side
+	maxHTML    = 4 << 20 // bytes of the page as far as the last session side by side
+	leastHTML  = 1 << 20 // bytes of sessions side by side, however long the lists are
 	maxMisfits = 10      // sessions that are tried after the room has become too small for one
 )
 
 // HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text escaped.
-// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as 4 MB hold; what is left out
-// is said.
+// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a page of 4 MB holds; what is left
+// out is said.
 func HTML(w io.Writer, r *replay.Report) error {
 	pairs := mostDifferent(r.Sessions)
 	pairs = pairs[:min(len(pairs), maxPairs)]
@@ -29,11 +30,14 @@ func HTML(w io.Writer, r *replay.Report) error {
 		heads[i].Open = i == 0 && len(pairs) > 1 && heads[i].Kind != "same" && heads[i].Kind != "out"
 	}
 	top.Filters, top.Shown, top.All = filtersOf(heads), len(pairs), max(r.Run.Sessions+r.Run.PairsDropped, len(r.Sessions))
-	if err := pageTemplate().ExecuteTemplate(w, "replay-top", top); err != nil {
+	var body bytes.Buffer
+	if err := pageTemplate().ExecuteTemplate(&body, "replay-top", top); err != nil {
 		return err
 	}
-	room, misfits := maxHTML, 0
-	var body bytes.Buffer
+	room, misfits := max(maxHTML-body.Len(), leastHTML), 0
+	if _, err := w.Write(body.Bytes()); err != nil {
+		return err
+	}
 	for i, p := range pairs {
 		body.Reset()
 		fits := misfits < maxMisfits

@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/text"
 )
 
-// listView names the sessions of one kind.
+// listView names the sessions of one kind. Those that are left out stand in the JSON report, lost pairs in the store.
 type listView struct {
 	ID, Name, Meaning string
 	Count             int
@@ -30,7 +30,7 @@ const (
 	openList  = 24
 )
 
-// listsOf returns the four lists, each with every session as far as most of them go.
+// listsOf returns the four lists, each with every session as far as most of them go, and behind them the lost pairs.
 func listsOf(r *replay.Report, anchors map[string]string, most int) []listView {
 	if r.Run.Sessions == 0 {
 		return nil
@@ -49,7 +49,24 @@ func listsOf(r *replay.Report, anchors map[string]string, most int) []listView {
 			v.Unknown = ended
 		}
 	}
+	if r.Run.PairsDropped > 0 {
+		views = append(views, leftOutOf(r, anchors, most))
+	}
 	return views
+}
+
+// leftOutOf names the lost pairs, as far as the report holds them.
+func leftOutOf(r *replay.Report, anchors map[string]string, most int) listView {
+	var dropped []string
+	for i := range r.Sessions {
+		if r.Sessions[i].Dropped != "" {
+			dropped = append(dropped, r.Sessions[i].SessionID)
+		}
+	}
+	v := listOf("left-out", "Left out", "a lane failed, so that the pair is lost", dropped, anchors, most)
+	v.Left += max(r.Run.PairsDropped-v.Count, 0)
+	v.Count = max(r.Run.PairsDropped, v.Count)
+	return v
 }
 
 // comparesEnds says why the lanes, or the candidate and the log, cannot be compared by their ends; empty where they can.

@@ -104,6 +104,19 @@ func TestListsLinkWhatThePageShows(t *testing.T) {
 	}
 }
 
+// The lost pairs are listed, and those that the report does not hold are counted.
+func TestLostPairsAreListed(t *testing.T) {
+	page := plain(replayText(t, ".html", replayed(t)))
+	for _, want := range []string{"Left out: 2 a lane failed, so that the pair is lost 2 sessions visit-0052", "1 more session not named here; the store has every one."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if said := told(t, replayed(t)); !strings.Contains(said, "Left out (a lane failed, so that the pair is lost): 2: visit-0052, … and 1 more in the store") {
+		t.Error("the console does not name the lost pairs")
+	}
+}
+
 // Every kind of slices adds up to the sessions that were compared, slice by slice as in the JSON report.
 func TestSlicesAddUp(t *testing.T) {
 	r := replayed(t)
