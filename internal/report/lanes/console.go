@@ -127,7 +127,11 @@ func (p console) comparison(r *replay.Report, metrics []*replay.MetricReport) {
 	for _, m := range metrics {
 		words := wordsOf(m.Name, r.Run.Mode)
 		if words.meaning != "" {
-			meanings = append(meanings, words.name+": "+words.meaning+".")
+			name := words.name
+			if key := keyOf(m.Name); key != "" {
+				name += " (" + key + ")"
+			}
+			meanings = append(meanings, name+": "+words.meaning+".")
 		}
 		if r.Baseline == nil {
 			table = append(table, []string{words.name, estimate(m.Candidate, m.Unit), estimateInterval(m.Candidate, m.Unit)})

@@ -134,6 +134,9 @@ func mdMetricTable(b *strings.Builder, r *replay.Report, metrics []*replay.Metri
 		if words.meaning != "" {
 			name += "<br><sub>" + text.Markdown(words.meaning) + "</sub>"
 		}
+		if key := keyOf(m.Name); key != "" && decides {
+			name += "<br><sub>`" + key + "`</sub>"
+		}
 		cells := []string{name}
 		if r.Baseline == nil {
 			cells = append(cells, mdSupported(estimate(m.Candidate, m.Unit), m.CandidateOnSupport, m.Unit), text.Markdown(estimateInterval(m.Candidate, m.Unit)))

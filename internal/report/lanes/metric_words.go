@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"regexp"
 	"strings"
 
 	"rehearse/internal/replay"
@@ -93,6 +94,17 @@ func sequenceWords(metric string) metricWords {
 		return metricWords{"State recall", "logged states that were reached"}
 	}
 	return metricWords{name: text.Capital(text.OneLine(strings.ReplaceAll(metric, "_", " "), maxMetricName))}
+}
+
+// plainMetric is what the names of metrics look like, by which --margin knows them.
+var plainMetric = regexp.MustCompile(`^[a-z][a-z0-9_]{0,60}$`)
+
+// keyOf is the name by which a metric stands in the JSON report and in --margin; empty for what cannot be one.
+func keyOf(metric string) string {
+	if !plainMetric.MatchString(metric) {
+		return ""
+	}
+	return metric
 }
 
 // metricLabel is a metric's name within a sentence.

@@ -13,6 +13,8 @@ import (
 // forestRow is a metric's difference as words and as a drawing.
 type forestRow struct {
 	Of *replay.MetricReport
+	// Key is the metric's name in --margin.
+	Key string
 
 	Name, Meaning       string
 	Role                string
@@ -59,7 +61,7 @@ func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRo
 	}
 	for _, m := range metrics {
 		row := forestRow{
-			Of: m, Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
+			Of: m, Key: keyOf(m.Name), Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
 			Baseline: estimate(m.Baseline, m.Unit), Candidate: estimate(m.Candidate, m.Unit), Sign: result.Skip, Difference: notApplicable,
 		}
 		if m.Baseline != nil && m.Candidate != nil {
