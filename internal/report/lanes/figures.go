@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/report/page"
 	"rehearse/internal/text"
 )
 
@@ -35,6 +36,8 @@ type figureRow struct {
 type figure struct {
 	Label, Value, Interval  string
 	Sessions                string // over how many a difference is, where not over all
+	// Bar draws a share with its interval, where no differences are drawn.
+	Bar *page.Bar
 	Supported, Absent, Wide bool
 }
 
@@ -82,6 +85,9 @@ func moreOf(r *replay.Report, groups metricGroups) *moreView {
 func wholeFigures(r *replay.Report, m *replay.MetricReport) []figure {
 	candidate := figureOf("Candidate", m.Candidate, m.Unit)
 	if r.Baseline == nil {
+		if e := m.Candidate; m.Unit == replay.Share && e != nil && e.Low != nil && e.High != nil && finite(e.Value) && finite(*e.Low) && finite(*e.High) {
+			candidate.Bar = new(page.BarOf(e.Value, [2]float64{*e.Low, *e.High}))
+		}
 		return []figure{candidate}
 	}
 	return []figure{figureOf("Baseline", m.Baseline, m.Unit), candidate, differenceFigure("Difference", m.Difference, m.Unit)}
