@@ -132,3 +132,29 @@ func TestTextsAreTrueInTheirMode(t *testing.T) {
 		}
 	}
 }
+
+// A rule of the gate whose figures are not known, or that was not asked, has not been passed.
+func TestRulesThatWereNotAskedAreNotPassed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(r *replay.Report)
+		rule   string
+	}{
+		"support": {func(r *replay.Report) { r.Gate.Support[replay.Baseline] = nil }, "At least 50.0% of the logged messages fit each lane"},
+		"power":   {func(r *replay.Report) { r.Gate.Unseen = nil }, "A loss that matters would have been found with probability 0.8"},
+		"harm": {func(r *replay.Report) {
+			for i := range r.Metrics {
+				r.Metrics[i].Difference = nil
+			}
+		}, "No metric or guard is worse"},
+		"beyond": {func(r *replay.Report) {
+			r.Gate.Outcome, r.Gate.Reasons = replay.NotPassed, []replay.Reason{{Code: "worse", Metric: "completion_match", Text: "completion_match is worse"}}
+		}, "What --require asks for is shown"},
+	} {
+		r := replayed(t)
+		r.Gate.Outcome, r.Gate.Reasons = replay.Passed, nil
+		tc.change(r)
+		if md := replayText(t, ".md", r); !strings.Contains(md, "| ➖ "+tc.rule) {
+			t.Errorf("%s is told as passed: %s", name, between(t, md, "| The gate", "<sub>"))
+		}
+	}
+}

@@ -34,10 +34,10 @@ type figureRow struct {
 // figure is a mean or a difference with its interval. One on supported turns is often Absent, and Wide where it lies outside the interval
 // of the one over whole sessions: then part of that one comes from messages that answer another question.
 type figure struct {
-	Label, Value, Interval  string
-	Sessions                string // over how many a difference is, where not over all
+	Label, Value, Interval string
+	Sessions               string // over how many a difference is, where not over all
 	// Bar draws a share with its interval, where no differences are drawn.
-	Bar *page.Bar
+	Bar                     *page.Bar
 	Supported, Absent, Wide bool
 }
 

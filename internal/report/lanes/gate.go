@@ -94,7 +94,9 @@ func pairedRules(r *replay.Report) []gateRule {
 		last = max(step, 1) // harm and lost pairs are looked at together
 	}
 	for i := range rules {
-		rules[i].Beyond = i > last
+		if rules[i].Beyond = i > last; rules[i].Beyond && rules[i].Sign == result.Pass {
+			rules[i].Sign = result.Skip // what was not asked has not been passed
+		}
 	}
 	return rules
 }
@@ -110,10 +112,14 @@ func harmRule(r *replay.Report) gateRule {
 			guards++
 		}
 	}
-	return gateRule{
+	rule := gateRule{
 		Sign: result.Pass, Text: "No metric or guard is worse",
 		Seen: []string{fmt.Sprintf("%s that decide and %s were compared", text.Plural(deciding, "metric"), text.Plural(guards, "guard"))},
 	}
+	if deciding == 0 {
+		rule.Sign = result.Skip
+	}
+	return rule
 }
 
 func lostRule(r *replay.Report) gateRule {
@@ -139,7 +145,10 @@ func fitRule(r *replay.Report) gateRule {
 	for _, lane := range []string{replay.Candidate, replay.Baseline} {
 		c := r.Gate.Support[lane]
 		if c == nil {
-			rule.Seen = append(rule.Seen, laneWord(lane)+": unknown")
+			rule.Seen = append(rule.Seen, laneWord(lane)+": "+unknown)
+			if rule.Sign == result.Pass {
+				rule.Sign = result.Skip
+			}
 			continue
 		}
 		rule.Seen = append(rule.Seen, laneWord(lane)+": "+quantity(*c, replay.Share)+" answer what it had asked")
@@ -176,6 +185,9 @@ func powerRule(r *replay.Report) gateRule {
 			}
 			rule.Seen = append(rule.Seen, name+": up to "+loss+" unseen, "+marginSentence(unseen.Margin, m))
 		}
+	}
+	if len(rule.Seen) == 0 {
+		rule.Sign, rule.Seen = result.Skip, []string{"no metric that decides was compared"}
 	}
 	return rule
 }

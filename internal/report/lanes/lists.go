@@ -36,11 +36,12 @@ func listsOf(r *replay.Report, anchors map[string]string, most int) []listView {
 		return nil
 	}
 	compared, ended := comparesEnds(r)
+	means := listMeanings(r)
 	views := []listView{
-		listOf("regressed", "Regressed", "ended as in the log with the baseline, not with the candidate", r.Lists.Regressed, anchors, most),
-		listOf("fixed", "Fixed", "ended as in the log with the candidate, not with the baseline", r.Lists.Fixed, anchors, most),
-		listOf("lost", "Lost", "completed in the log, not by the candidate", r.Lists.Lost, anchors, most),
-		listOf("rescued", "Rescued", "dropped off in the log, completed by the candidate, and not early", r.Lists.Rescued, anchors, most),
+		listOf("regressed", "Regressed", means[0], r.Lists.Regressed, anchors, most),
+		listOf("fixed", "Fixed", means[1], r.Lists.Fixed, anchors, most),
+		listOf("lost", "Lost", means[2], r.Lists.Lost, anchors, most),
+		listOf("rescued", "Rescued", means[3], r.Lists.Rescued, anchors, most),
 	}
 	for i := range views {
 		if v := &views[i]; v.Count == 0 && i < 2 {
@@ -53,6 +54,20 @@ func listsOf(r *replay.Report, anchors map[string]string, most int) []listView {
 		views = append(views, leftOutOf(r, anchors, most))
 	}
 	return views
+}
+
+// listMeanings says what the sessions of each list have in common. Where each was played several times, it is about most of them.
+func listMeanings(r *replay.Report) [4]string {
+	if r.Repeats != nil {
+		return [4]string{
+			"ended as in the log more often with the baseline than with the candidate", "ended as in the log more often with the candidate than with the baseline",
+			"completed in the log, in fewer than half of the replays by the candidate", "dropped off in the log, completed by the candidate in at least half of the replays, and not early",
+		}
+	}
+	return [4]string{
+		"ended as in the log with the baseline, not with the candidate", "ended as in the log with the candidate, not with the baseline",
+		"completed in the log, not by the candidate", "dropped off in the log, completed by the candidate, and not early",
+	}
 }
 
 // leftOutOf names the lost pairs, as far as the report holds them.

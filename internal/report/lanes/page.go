@@ -79,9 +79,11 @@ type matchFigure struct {
 type divergenceView struct {
 	divergenceText
 	Never, All int
-	Bars       []stepBar
-	Coverage   string
-	Cover      page.Bar
+	// Untold counts the sessions in which the candidate, or the log, tells no states.
+	Untold   int
+	Bars     []stepBar
+	Coverage string
+	Cover    page.Bar
 }
 
 // stepBar is a turn of the histogram with its height in percent.
@@ -207,7 +209,7 @@ func divergenceOf(r *replay.Report) *divergenceView {
 	if all == 0 && r.Run.SupportCoverage == nil {
 		return nil
 	}
-	v := &divergenceView{divergenceText: divergenceTexts(r.Run.Mode), Never: never, All: all}
+	v := &divergenceView{divergenceText: divergenceTexts(r.Run.Mode), Never: never, All: all, Untold: max(r.Run.Sessions-all, 0)}
 	most := 0
 	for _, t := range turns {
 		most = max(most, t.Sessions)

@@ -195,6 +195,7 @@ func TestSimulatedRepeatsAreTold(t *testing.T) {
 			"Each session was played 3 times in each lane", "Candidate 72.0% 66.0% 61.0%", "Baseline 80.0% unknown 75.0%",
 			"Completion match Baseline 96.2% 20.0 points unknown unknown", "Completion match Candidate 87.5% 10.0 points 17.3 points 25.0%",
 			"1 more figure in which nothing varies", "Replay 1 of 3 of this session.", "at least half of its 3 replays completed",
+			"ended as in the log more often with the baseline than with the candidate", "in fewer than half of the replays by the candidate",
 		},
 		".txt": {
 			"Its fidelity is 0.64, and 0.7 is needed", "fields 0.64", "Candidate: 590 messages, 12 (2.0%) simulated, 3 (0.5%) invented",

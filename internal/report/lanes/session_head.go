@@ -13,7 +13,7 @@ import (
 type pairHead struct {
 	// Anchor is where the page shows it.
 	Anchor string
-	// Kind says in a word how the candidate did beside the log: same, path, end or out. Differs is whether the two replays differ.
+	// Kind says in a word how the candidate did beside the log: same, path, mute, end or out. Differs is whether the two replays differ.
 	Kind    string
 	Differs bool
 	Open    bool
@@ -45,6 +45,10 @@ func pairHeadOf(p *replay.Pair) pairHead {
 	for _, l := range lanes {
 		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns), "turn")}
 		switch {
+		case l.Name == replay.Observed && !isKnown(p.Outcome):
+			f.Sign, f.Ended = result.Skip, "unknown end"
+		case l.Error != "":
+			f.Sign, f.Ended = result.Error, "failed"
 		case l.Endless:
 			f.Sign, f.Ended = result.Skip, "end not told"
 		case !l.Completed:
@@ -70,7 +74,7 @@ func (h *pairHead) kind(p *replay.Pair) {
 		return
 	}
 	left := candidate.Metrics != nil && candidate.Metrics.FirstDivergence != nil
-	known := p.Outcome != "unknown" && p.Outcome != ""
+	known := isKnown(p.Outcome)
 	h.Turn = "same path"
 	switch {
 	case candidate.NoStates:
@@ -86,6 +90,8 @@ func (h *pairHead) kind(p *replay.Pair) {
 		h.Kind, h.Sign, h.Said = "end", result.Fail, "the candidate did not complete what the log did"
 	case ended:
 		h.Kind, h.Sign, h.Said = "end", result.Error, "the candidate completed what the log did not"
+	case candidate.Metrics != nil && candidate.Metrics.Answered != nil && *candidate.Metrics.Answered < 1:
+		h.Kind, h.Sign, h.Said = "mute", result.Error, "a message got no answer"
 	case left:
 		h.Kind, h.Sign, h.Said = "path", result.Error, "another path than in the log"
 	case candidate.NoStates || candidate.Endless:
@@ -94,6 +100,9 @@ func (h *pairHead) kind(p *replay.Pair) {
 		h.Kind, h.Sign, h.Said = "same", result.Pass, "as in the log"
 	}
 }
+
+// isKnown reports whether it is known how a session ended.
+func isKnown(outcome string) bool { return outcome != replay.EndUnknown && outcome != "" }
 
 // lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both tell.
 func lanesDiffer(a, b *replay.Lane) bool {
@@ -119,6 +128,7 @@ func filtersOf(heads []pairHead) (filters []page.Filter) {
 	for _, f := range []page.Filter{
 		{ID: "differ", Label: "Candidate and baseline differ", Count: counts["differ"]},
 		{ID: "end", Label: "Ended otherwise", Count: counts["end"]},
+		{ID: "mute", Label: "A message got no answer", Count: counts["mute"]},
 		{ID: "path", Label: "Other path, same end", Count: counts["path"]},
 		{ID: "same", Label: "As in the log", Count: counts["same"]},
 		{ID: "out", Label: "Left out", Count: counts["out"]},

@@ -109,3 +109,24 @@ func TestTurnsAreMarked(t *testing.T) {
 		}
 	}
 }
+
+// A session in which a message got no answer is not as in the log, and an end that is not known is not one that did not complete.
+func TestSessionsAreNotGreenerThanTheyWere(t *testing.T) {
+	mute := lane(replay.Candidate, 2)
+	mute.Completed, mute.Metrics = true, &replay.Metrics{Answered: new(0.0), CompletionMatch: new(1.0)}
+	observed := lane(replay.Observed, 2)
+	observed.Completed = true
+	page, _ := side(t, replay.Recorded, observed, mute)
+	if !strings.Contains(page, `class="test pair mute"`) || strings.Contains(page, "As in the log") {
+		t.Error("a session without an answer counts as one that went as in the log")
+	}
+	r := replayed(t)
+	r.Sessions = []replay.Pair{{SessionID: "one", Outcome: replay.EndUnknown, Lanes: []replay.Lane{lane(replay.Observed, 1), lane(replay.Candidate, 1)}}}
+	if said := plain(replayText(t, ".html", r)); !strings.Contains(said, "Log unknown end, 1 turn") {
+		t.Error("an unknown end is told as one that did not complete")
+	}
+	r.Divergences = []replay.Divergence{{Turn: 0, Sessions: 3}}
+	if said := plain(replayText(t, ".html", r)); !strings.Contains(said, "3 of 3 sessions stayed on the log’s path to the end. Of 115 sessions more no path is told.") {
+		t.Error("sessions of which no path is told are not counted")
+	}
+}
