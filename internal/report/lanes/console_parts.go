@@ -10,6 +10,7 @@ import (
 // parts writes what stands between the figures and the notes: ends, lists, slices, repeats, the simulated user and the clusters.
 func (p console) parts(r *replay.Report, groups metricGroups) {
 	p.ends(r)
+	p.funnel(r)
 	p.lists(r)
 	if table, said := slicesTable(r, consoleSlices, consoleSliceMetrics); table != nil {
 		p.Line()
@@ -48,6 +49,27 @@ func (p console) ends(r *replay.Report) {
 	p.Table(table, func(column int) bool { return column > 0 })
 	for _, said := range append(left, nonEmpty(endsMeans(r))...) {
 		p.Wrap("", "", said)
+	}
+}
+
+func (p console) funnel(r *replay.Report) {
+	v := funnelOf(r)
+	if v == nil {
+		return
+	}
+	p.Line()
+	p.columns(funnelTable(v))
+	p.Wrap("", "", v.Short)
+	if len(v.Faults) == 0 {
+		return
+	}
+	p.Line()
+	p.Line("Rows of these sessions that say nothing, or contradict themselves:")
+	for _, f := range v.Faults {
+		p.Wrap("  "+text.Count(f.Count)+" ", "", f.Kind+": "+f.Meaning+" ("+strings.Join(f.Examples, ", ")+")")
+	}
+	if v.Left > 0 {
+		p.Line("  … and ", text.Plural(v.Left, "more kind"), " in the JSON report")
 	}
 }
 

@@ -244,6 +244,7 @@ func hostileParts(r *replay.Report, attack string) {
 		r.Slices[i].Value = attack
 	}
 	r.Slices[0].By = attack
+	r.LogToFigures.RowFaults[0] = replay.RowFault{Kind: attack, Count: 1, Examples: []string{attack}}
 	r.Metrics[0].Difference.Method = attack
 	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1, Model: 1}}}
 	for i := range r.Sessions {

@@ -54,6 +54,33 @@ func mdEnds(b *strings.Builder, r *replay.Report) {
 	}
 }
 
+// mdFunnel writes what became of the sessions of the log.
+func mdFunnel(b *strings.Builder, r *replay.Report) {
+	v := funnelOf(r)
+	if v == nil {
+		return
+	}
+	lines := [][]string{{"From log to figures", "Sessions"}}
+	for _, row := range v.Rows {
+		lines = append(lines, []string{row.Name + ": " + row.Meaning, text.Count(row.Sessions)})
+	}
+	mdTable(b, lines)
+	if v.Short != "" {
+		fmt.Fprintf(b, "**%s**\n\n", text.Markdown(v.Short))
+	}
+	if len(v.Faults) == 0 {
+		return
+	}
+	b.WriteString("**Rows of the log that say nothing, or contradict themselves**\n\n")
+	for _, f := range v.Faults {
+		fmt.Fprintf(b, "- %s × %s: %s (%s)\n", text.Count(f.Count), text.Markdown(f.Kind), text.Markdown(f.Meaning), text.Markdown(strings.Join(f.Examples, ", ")))
+	}
+	if v.Left > 0 {
+		fmt.Fprintf(b, "- … and %s in the JSON report\n", text.Plural(v.Left, "more kind"))
+	}
+	b.WriteString("\n")
+}
+
 func mdSliced(b *strings.Builder, r *replay.Report) {
 	table, said := slicesTable(r, mdSlices, mdSliceMetrics)
 	if table == nil {

@@ -26,11 +26,17 @@ func (n noteView) line() string {
 // leftOut begins the engine's note on sessions that were left out. It says again what the reasons say, where they are told.
 const leftOut = "sessions left out"
 
+// inTheLog begins the engine's notes on rows of the log, which the table from log to figures has, too.
+const inTheLog = "in the log: "
+
 // readNotes returns the notes of a report as they read.
 func readNotes(r *replay.Report) (notes []noteView) {
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		if strings.HasPrefix(n.Text, leftOut) && r.Run.PairsDropped > 0 {
+			continue
+		}
+		if strings.HasPrefix(n.Text, inTheLog) && r.LogToFigures != nil && len(r.LogToFigures.RowFaults) > 0 {
 			continue
 		}
 		v := noteOf(r, n)

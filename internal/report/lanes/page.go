@@ -51,6 +51,7 @@ type top struct {
 	Figures            *figuresView
 	Ends               []endsView
 	EndsMean           string
+	Funnel             *funnelView
 	Lists              []listView
 	Slices             []sliceKind
 	SlicesMean         string
@@ -98,7 +99,7 @@ func topOf(r *replay.Report, anchors map[string]string) top {
 	t := top{
 		decision: decisionOf(r), Run: r.Run, Title: headline(r) + " · rehearse", Belief: beliefSentence(r), Candidate: variantWords(&r.Candidate),
 		Match: matchOf(r), Facts: factsOf(r), Fidelity: fidelityOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
-		Meanings: verdictMeanings(r, groups.first), Figures: figuresOf(r, groups), Ends: endsOf(r), EndsMean: endsMeans(r),
+		Meanings: verdictMeanings(r, groups.first), Figures: figuresOf(r, groups), Ends: endsOf(r), EndsMean: endsMeans(r), Funnel: funnelOf(r),
 		Lists: listsOf(r, anchors, maxListed), Slices: slicesOf(r), SlicesMean: sliceMeans, Repeats: repeatsOf(r, groups),
 		Clusters: clustersOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r), LaneOrder: laneOrderWords(r),
 		Support: supportedMeans(r.Run.Mode), Grey: greyMeans(r.Run.Mode),
@@ -122,7 +123,7 @@ func (t *top) places() (places []page.Filter) {
 		id, label string
 	}{
 		{t.Gate != nil, "gate", "Gate"}, {len(t.Forest) > 0, "differences", "Metrics"}, {t.Fidelity != nil, "fidelity", "Simulated user"},
-		{len(t.Ends) > 0, "ends", "Ends"}, {len(t.Lists) > 0, "lists", "Sessions to look at"}, {len(t.Slices) > 0, "slices", "Slices"},
+		{len(t.Ends) > 0, "ends", "Ends"}, {t.Funnel != nil, "log", "Log"}, {len(t.Lists) > 0, "lists", "Sessions to look at"}, {len(t.Slices) > 0, "slices", "Slices"},
 		{t.Repeats != nil, "repeats", "Repeats"}, {t.Clusters != nil, "clusters", "Users"}, {len(t.Notes) > 0, "notes", "What to know"},
 		{true, "sessions", "Side by side"},
 	} {

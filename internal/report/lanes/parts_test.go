@@ -31,6 +31,46 @@ func between(t *testing.T, s, from, to string) string {
 	return part
 }
 
+// What became of each session of the log stands in one table of every report, and so do the faults of its rows, which no note tells again.
+func TestLogToFigures(t *testing.T) {
+	for kind, wants := range map[string][]string{
+		".html": {
+			"read sessions with a usable event in the range 171 100%", "other flow no row names the flow 20 11.7%", "cut right go on behind the range 2 1.2%",
+			"compared in the figures of this report 118 69.0%", "unknown outcome of those compared; left out of what compares ends 14 8.2%",
+			"unknown_sender the sender is neither user nor bot 2 evt-118 , evt-940",
+		},
+		".txt": {"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ", "not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
+			"2 unknown_sender: the sender is neither user nor bot (evt-118, evt-940)"},
+		".md": {"| not sampled: not drawn for the sample | 15 |", "| compared: in the figures of this report | 118 |", "- 1 × clock"},
+	} {
+		read := func(r *replay.Report) string {
+			said := replayText(t, kind, r)
+			if kind == ".html" {
+				said = plain(said)
+			}
+			return strings.Join(strings.Fields(said), " ")
+		}
+		r := replayed(t)
+		said := read(r)
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s does not say %q", kind, want)
+			}
+		}
+		if strings.Contains(strings.ToLower(said), "in the log: ") || strings.Contains(said, "add up to") {
+			t.Errorf("%s tells the faults twice, or that the lines do not add up", kind)
+		}
+		r.LogToFigures.NotSampled = 0
+		if said = read(r); !strings.Contains(said, "The lines add up to 156, not to what was read.") {
+			t.Errorf("%s does not say that lines are missing", kind)
+		}
+		r.LogToFigures = nil
+		if said = read(r); strings.Contains(said, "not sampled") || !strings.Contains(said, "in the log: ") {
+			t.Errorf("%s makes up what became of the sessions", kind)
+		}
+	}
+}
+
 // Each list of the page names every session that the JSON report has in it, and each link leads to a session that is there.
 func TestListsNameEverySession(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
