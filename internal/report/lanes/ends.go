@@ -11,6 +11,8 @@ type endsView struct {
 	Rows []endsRow
 	// Left says which sessions are in no cell.
 	Left []string
+	// Unknown is true of a lane that tells no end at all.
+	Unknown bool
 }
 
 // endsRow are the sessions that ended in one way in the log.
@@ -43,10 +45,19 @@ func endsOf(r *replay.Report) (views []endsView) {
 		}
 		if untold > 0 {
 			v.Left = append(v.Left, text.Plural(untold, "session")+" of which the "+lane+" tells no end")
+			v.Unknown = v.Rows[0].Sum+v.Rows[1].Sum == 0
 		}
 		views = append(views, v)
 	}
 	return views
+}
+
+// countWords writes the number of a cell, or that it is not known.
+func (v *endsView) countWords(n int) string {
+	if v.Unknown {
+		return unknown
+	}
+	return text.Count(n)
 }
 
 // endsMeans says when a session counts as completed, where it was played several times.

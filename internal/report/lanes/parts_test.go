@@ -210,6 +210,24 @@ func TestEndsStandInTheirCells(t *testing.T) {
 	}
 }
 
+// A lane that cannot complete has ended no session in any way that is known.
+func TestEndsOfALaneThatTellsNone(t *testing.T) {
+	r := replayed(t)
+	r.Outcomes[replay.Candidate] = replay.Ends{}
+	for kind, want := range map[string]string{
+		".html": "Candidate Log completed not completed together completed unknown unknown unknown dropped off unknown unknown unknown",
+		".txt":  "completed → completed 88 unknown", ".md": "| completed → not completed | 3 | unknown |",
+	} {
+		said := replayText(t, kind, r)
+		if kind == ".html" {
+			said = plain(said)
+		}
+		if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, want) || !strings.Contains(said, "104 sessions of which the candidate tells no end") {
+			t.Errorf("%s does not say %q", kind, want)
+		}
+	}
+}
+
 // simulated is a report of simulated mode whose sessions were replayed three times.
 func simulated(t *testing.T) *replay.Report {
 	r := replayed(t)

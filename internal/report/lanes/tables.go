@@ -46,7 +46,7 @@ func endsTable(r *replay.Report) (table [][]string, left []string) {
 				if completed {
 					cell = views[i].Rows[way].Completed
 				}
-				row = append(row, text.Count(cell.Count))
+				row = append(row, views[i].countWords(cell.Count))
 			}
 			table = append(table, append([]string{name}, row...))
 		}
