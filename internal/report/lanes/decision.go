@@ -67,7 +67,7 @@ func whyOf(r *replay.Report) []string {
 	if len(reasons) == 0 {
 		found := detail(r)
 		if r.Gate.Name == replay.GateSpec && r.Spec != nil {
-			why, found = append(why, text.Capital(specWords(r.Spec))+"."), "Compared session by session, which does not decide here: "+found
+			why, found = append(why, text.Capital(specWords(r))+"."), "Compared session by session, which does not decide here: "+found
 		}
 		why = append(why, nonEmpty(found)...)
 		if lost := lostPairs(r); lost > 0 {

@@ -47,7 +47,7 @@ func gateOf(r *replay.Report) *gateView {
 		g.Rules = pairedRules(r)
 	}
 	if r.Spec != nil {
-		g.Spec, g.SpecSign, g.SpecSaid = specRules(r), signOf(r.Spec.Passed && r.Spec.Hard), text.Capital(specWords(r.Spec))+"."
+		g.Spec, g.SpecSign, g.SpecSaid = specRules(r), signOf(r.Spec.Passed && r.Spec.Hard), text.Capital(specWords(r))+"."
 	}
 	return g
 }

@@ -131,6 +131,8 @@ func meaningOf(m *replay.MetricReport, mode replay.Mode) string {
 // roleOf says what a metric does in the gate.
 func roleOf(m *replay.MetricReport) string {
 	switch {
+	case m.Difference == nil && (m.Gated || m.Guard):
+		return "does not apply"
 	case m.Gated:
 		return "decides"
 	case m.Guard:

@@ -189,7 +189,7 @@ func gateSentence(r *replay.Report) string {
 	if r.Run.Gate == replay.GateSpec {
 		said = "The spec gate is "
 	}
-	return said + passedWord(r.Spec.Passed && r.Spec.Hard) + ": " + specWords(r.Spec) + "."
+	return said + passedWord(r.Spec.Passed && r.Spec.Hard) + ": " + specWords(r) + "."
 }
 
 func passedWord(passed bool) string {
@@ -200,27 +200,32 @@ func passedWord(passed bool) string {
 }
 
 // specWords say how the specification's gate came to its verdict.
-func specWords(c *replay.Comparison) string {
-	if len(c.Tests) == 0 {
-		return "none of its rules applies"
-	}
+func specWords(r *replay.Report) string {
+	tests := r.Spec.Tests
 	held := 0
-	for _, good := range c.Tests {
+	for _, good := range tests {
 		if good {
 			held++
 		}
 	}
-	rules := fmt.Sprintf("%d of its %d rules hold (70%% are needed)", held, len(c.Tests))
-	if held == len(c.Tests) {
+	rules := fmt.Sprintf("%d of its %d rules hold (70%% are needed)", held, len(tests))
+	switch {
+	case len(tests) == 0:
+		rules = "none of its rules applies"
+	case held == len(tests):
 		rules = fmt.Sprintf("all of its %d rules hold", held)
+	case !r.Spec.Passed:
+		rules = "only " + rules
+	}
+	and := ", and "
+	if r.Spec.Passed != r.Spec.Hard {
+		and = ", but "
 	}
 	switch {
-	case c.Passed && c.Hard:
-		return rules + ", and completion match reaches 80%"
-	case c.Passed:
-		return rules + ", but completion match is below the 80% that it asks for"
-	case c.Hard:
-		return "only " + rules + ", though completion match reaches 80%"
+	case r.Spec.Hard:
+		return rules + and + "completion match reaches 80%"
+	case r.Run.CompletionMatch == nil:
+		return rules + ", and completion match, of which it asks for 80%, is unknown"
 	}
-	return "only " + rules + ", and completion match is below the 80% that it asks for"
+	return rules + and + "completion match is below the 80% that it asks for"
 }

@@ -40,10 +40,13 @@ func TestReplaySentences(t *testing.T) {
 	forced.Run.Mode, forced.Spec = replay.Forced, &replay.Comparison{Tests: map[string]bool{"completion_match": true, "avg_latency_ms": true}, Passed: true}
 	spec := verdicts("better", "better", "better", "better", "better")
 	spec.Run.Gate, spec.Spec.Hard = replay.GateSpec, false
+	endless := verdicts("inconclusive", "inconclusive", "non_inferior", "inconclusive", "non_inferior")
+	endless.Run.CompletionMatch, endless.Spec = nil, &replay.Comparison{Tests: map[string]bool{"turn_count_ratio": true, "avg_latency_ms": false}}
 	for name, tc := range map[string]struct {
 		report *replay.Report
 		want   []string
 	}{
+		"endless": {endless, []string{"only 1 of its 2 rules hold (70% are needed), and completion match, of which it asks for 80%, is unknown."}},
 		"better": {better, []string{
 			"The candidate is better in completion match and state progression match, and non-inferior (no loss beyond the margin) in turn count ratio " +
 				"and average latency.",
