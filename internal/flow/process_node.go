@@ -179,7 +179,7 @@ func instructions(s step) string {
 	case Stayed:
 		return "The user has not answered; ask again in other words: " + text
 	case Completed:
-		if text == "" {
+		if blank(text) {
 			text = "the conversation is over."
 		}
 		return "Say goodbye: " + text

@@ -83,10 +83,15 @@ func readStep(messages []chat.Message, i int) *stepResult {
 	return s
 }
 
-// text returns the prompt or, without one, what the instructions tell to say: what stands behind their first colon.
+// text returns the prompt or, without one, what the instructions tell to say: what stands behind their first colon. Instructions that end with the
+// colon tell nothing, and are not for the user.
 func (s stepResult) text() string {
-	_, told, _ := strings.Cut(s.instructions, ": ")
-	for _, text := range []string{s.prompt, told, s.instructions} {
+	_, told, colon := strings.Cut(s.instructions+" ", ": ")
+	texts := []string{s.prompt, told}
+	if !colon {
+		texts = append(texts, s.instructions)
+	}
+	for _, text := range texts {
 		if text = strings.TrimSpace(text); text != "" {
 			return text
 		}

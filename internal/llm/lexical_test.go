@@ -70,6 +70,8 @@ func TestLexical(t *testing.T) {
 		{"no tools", none(step(nil, "", "my parcel", nextStep)), said("Which order?")},
 		{"the flow's end", step(triage(), "", "bye", `{"next_node_id":null,"next_node_descriptor":null,"instructions":"Say goodbye: Farewell!"}`), said("Farewell!")},
 		{"instructions without a colon", step(triage(), "", "bye", `{"instructions":"Say goodbye."}`), said("Say goodbye.")},
+		{"instructions about nothing", step(triage(), "", "bye", `{"next_node_descriptor":{"prompt":" "},"instructions":"Reply to the user following this prompt: "}`), said(again)},
+		{"instructions about nothing, cut", step(triage(), "", "bye", `{"instructions":"Reply to the user following this prompt:"}`), said(again)},
 		{"nothing to say", step(triage(), "", "bye", `{}`), said(again)},
 		{"not JSON", step(triage(), "", "bye", `oops`), said(again)},
 		{"an error", step(triage(), "", "my parcel", badStep), retried(stay)},
