@@ -61,6 +61,16 @@ type Events interface {
 	Each(ctx context.Context, f Filter) iter.Seq2[Event, error]
 }
 
+// Imported says what became of events that were put into a store.
+type Imported struct {
+	// Added were new, Known were there with the same content, Conflicting have the id of an event with another one: the first is kept.
+	Added, Known, Conflicting int
+	// Sessions were not there before.
+	Sessions int
+	// Conflicts are the ids of some that are conflicting.
+	Conflicts []string
+}
+
 // Lossy is a store of Events that may hold rows which Each cannot yield.
 type Lossy interface {
 	// Unusable counts those rows, and names some of them.

@@ -27,6 +27,10 @@ var _ replay.Events = (*Events)(nil)
 type eventTable interface {
 	// insert adds the new ones of the rows, all or none, and returns them. Of rows with the same id the first counts.
 	insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
+	// sessionsAmong returns which of the sessions have an event.
+	sessionsAmong(ctx context.Context, sessions []string) ([]string, error)
+	// get returns the events with the ids, as far as they are there, in any order.
+	get(ctx context.Context, ids []string) ([]replay.Event, error)
 	// page hands the events of a query that come after a place, in the order of places, until take returns false.
 	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error
 }

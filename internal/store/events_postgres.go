@@ -145,16 +145,41 @@ func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []
 		args = append(args, q.types)
 		where += ` AND event_type = ANY ($` + strconv.Itoa(len(args)) + `)`
 	}
-	return `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `, event_id, coalesce(event_type, ''), context ->> 'session_id', coalesce(context ->> 'flow_id', ''), "timestamp",
-			coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
-		FROM exp.events AS e WHERE ` + where + ` ORDER BY ` + place + ` LIMIT $7`, args
+	return selectEvents + where + ` ORDER BY ` + place + ` LIMIT $7`, args
+}
+
+// selectEvents begins a query of events; its condition follows.
+const selectEvents = `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `, event_id, coalesce(event_type, ''), coalesce(context ->> 'session_id', ''),
+		coalesce(context ->> 'flow_id', ''), "timestamp", coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
+	FROM exp.events AS e WHERE `
+
+func (t postgresEvents) sessionsAmong(ctx context.Context, sessions []string) ([]string, error) {
+	rows, err := t.db.pool.Query(ctx, `SELECT name FROM unnest($1::text[]) AS wanted (name)
+		WHERE (SELECT true FROM exp.events WHERE (context ->> 'session_id') COLLATE "C" = name LIMIT 1)`, sessions)
+	if err != nil {
+		return nil, t.db.explain(ctx, "write events to", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return found, t.db.explain(ctx, "write events to", err)
+}
+
+func (t postgresEvents) get(ctx context.Context, ids []string) ([]replay.Event, error) {
+	rows, err := t.db.pool.Query(ctx, selectEvents+`event_id = ANY ($1)`, ids)
+	if err != nil {
+		return nil, t.db.explain(ctx, "write events to", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (replay.Event, error) {
+		e, err := scanPostgresEvent(row)
+		return e.Event, err
+	})
+	return found, t.db.explain(ctx, "write events to", err)
 }
 
 // placeInTable tells rows apart that have the same number of arrival: those from before the column lie in the table as they arrived, unless they
 // were changed since then.
 const placeInTable = `(ctid::text::point)[0]::bigint * 65536 + (ctid::text::point)[1]::bigint`
 
-func scanPostgresEvent(rows pgx.Rows) (e storedEvent, err error) {
+func scanPostgresEvent(rows pgx.CollectableRow) (e storedEvent, err error) {
 	err = rows.Scan(&e.place, &e.inTable, &e.ID, &e.Type, &e.SessionID, &e.FlowID, &e.Time, &e.UnitType, &e.UnitID,
 		(*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
 	e.Time = e.Time.UTC()

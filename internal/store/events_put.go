@@ -16,30 +16,35 @@ const (
 	batchBytes     = 8 << 20
 )
 
-// Put adds events as they come and returns how many were new, and among how many sessions. It writes one batch while it fills the next; a
-// batch is added as a whole or not at all. An event without a session is skipped.
+// Put adds events as they come and returns how many were new, and how many sessions there were not before. It is Import without the rest.
+func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error]) (added, sessions int, err error) {
+	in, err := e.Import(ctx, events)
+	return in.Added, in.Sessions, err
+}
+
+// Import adds events as they come, and counts them. It writes one batch while it fills the next; a batch is added as a whole or not at all. An event
+// without a session is skipped.
 // An error of the input is returned as it is. An event is an error if it has no ID, an ID, session or flow of more than 512 bytes, invalid
 // JSON, or a time outside the years 0 to 9999.
-func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error]) (added, sessions int, err error) {
+func (e *Events) Import(ctx context.Context, events iter.Seq2[replay.Event, error]) (replay.Imported, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	batches := make(chan []eventRow)
-	counted := eventCount{seed: maphash.MakeSeed(), sessions: map[uint64]struct{}{}}
+	counted := eventCount{table: e.table, seed: maphash.MakeSeed(), sessions: map[uint64]bool{}}
 	group.Go(func() error {
 		for batch := range batches {
-			added, err := e.table.insert(ctx, batch)
-			if err != nil {
+			if err := counted.insert(ctx, batch); err != nil {
 				return err
 			}
-			counted.add(added)
 		}
 		return nil
 	})
 	inputErr := fillBatches(ctx, events, batches)
 	// The error of a write comes first: the input ends because of it.
-	if err = group.Wait(); err == nil {
+	err := group.Wait()
+	if err == nil {
 		err = inputErr
 	}
-	return counted.added, len(counted.sessions), err
+	return counted.Imported, err
 }
 
 // Add adds a few events, all or none, and returns for each whether it was new. Of several with the same ID the first counts. An event that
@@ -111,18 +116,4 @@ func fillBatches(ctx context.Context, events iter.Seq2[replay.Event, error], bat
 		return ctx.Err()
 	}
 	return send()
-}
-
-// eventCount counts new events and their sessions. It keeps a hash of each session, so that millions fit into memory.
-type eventCount struct {
-	added    int
-	seed     maphash.Seed
-	sessions map[uint64]struct{}
-}
-
-func (c *eventCount) add(added []addedEvent) {
-	c.added += len(added)
-	for _, e := range added {
-		c.sessions[maphash.String(c.seed, e.session)] = struct{}{}
-	}
 }

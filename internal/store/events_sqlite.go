@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"rehearse/internal/replay"
 )
 
 // Events returns the logged events that the store keeps. They end with the store.
@@ -150,4 +152,43 @@ func scanEvent(rows *sql.Rows) (e storedEvent, err error) {
 		(*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
 	e.Time = time.UnixMicro(micros).UTC()
 	return e, err
+}
+
+func (t sqliteEvents) sessionsAmong(ctx context.Context, sessions []string) ([]string, error) {
+	list, _ := json.Marshal(sessions) // of strings it cannot fail
+	var found []string
+	err := t.each(ctx, `SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM events WHERE session_id = value)`, list, func(rows *sql.Rows) error {
+		var session string
+		err := rows.Scan(&session)
+		found = append(found, session)
+		return err
+	})
+	return found, err
+}
+
+func (t sqliteEvents) get(ctx context.Context, ids []string) ([]replay.Event, error) {
+	list, _ := json.Marshal(ids) // of strings it cannot fail
+	var found []replay.Event
+	err := t.each(ctx, `SELECT rowid, `+eventColumns+` FROM events WHERE event_id IN (SELECT value FROM json_each(?))`, list, func(rows *sql.Rows) error {
+		e, err := scanEvent(rows)
+		found = append(found, e.Event)
+		return err
+	})
+	return found, err
+}
+
+// each hands the rows of a query over a list of JSON.
+func (t sqliteEvents) each(ctx context.Context, query string, list []byte, take func(*sql.Rows) error) (err error) {
+	defer func() { err = t.store.explain(ctx, "write events to", err) }() // it is asked for the sake of writing
+	rows, err := t.store.db.QueryContext(ctx, query, string(list))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

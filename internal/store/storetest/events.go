@@ -27,6 +27,7 @@ func RunEvents(t *testing.T, open func(t *testing.T) replay.Events) {
 		{"an event that is put again changes nothing", eventsTwice},
 		{"of events with one id the first counts", eventsDuplicates},
 		{"added events and their sessions are counted", eventsCounted},
+		{"what becomes of imported events is counted", eventsImported},
 		{"session and flow are known from either place", eventsPlaces},
 		{"an event without a session is passed over", eventsSessionless},
 		{"what cannot be kept is an error that names it", eventsRefused},

@@ -57,8 +57,8 @@ func eventsTied(t *testing.T, events replay.Events) {
 			putEvents(t, events, len(put), 1, put...)
 			continue
 		}
-		for _, e := range put {
-			putEvents(t, events, 1, 1, e)
+		for i, e := range put {
+			putEvents(t, events, 1, max(0, 1-i), e)
 		}
 	}
 	wantIDs(t, events, replay.Filter{}, "az", "au", "ax", "aw", "av", "ay", "bz", "bu", "bx", "bw", "bv", "by")

@@ -131,7 +131,7 @@ func eventsNested(t *testing.T, events replay.Events) {
 			t.Fatal(err)
 		}
 		if seen++; seen%500 == 0 {
-			putEvents(t, events, 1, 1, sampleEvent("0 behind "+e.ID, "s00", "f", eventTime)) // where reading has been
+			putEvents(t, events, 1, 0, sampleEvent("0 behind "+e.ID, "s00", "f", eventTime)) // where reading has been
 			wantIDs(t, events, replay.Filter{Types: []string{"none"}})
 		}
 	}

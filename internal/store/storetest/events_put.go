@@ -32,7 +32,7 @@ func eventsTwice(t *testing.T, events replay.Events) {
 	putEvents(t, events, 1, 1, first)
 	putEvents(t, events, 0, 0, first)
 	putEvents(t, events, 0, 0, other)
-	putEvents(t, events, 1, 1, other, sampleEvent("e2", "s1", "f1", eventTime), first)
+	putEvents(t, events, 1, 0, other, sampleEvent("e2", "s1", "f1", eventTime), first)
 	wantEvents(t, events, replay.Filter{}, first, sampleEvent("e2", "s1", "f1", eventTime))
 }
 
@@ -60,14 +60,14 @@ func eventsDuplicates(t *testing.T, events replay.Events) {
 		}
 	}
 	few := sampleEvent("few", "s1", "f", eventTime)
-	putEvents(t, events, 1, 1, few, sampleEvent("few", "s2", "f", eventTime), few)
+	putEvents(t, events, 1, 0, few, sampleEvent("few", "s2", "f", eventTime), few)
 }
 
 func eventsCounted(t *testing.T, events replay.Events) {
 	at := func(id, session string) replay.Event { return sampleEvent(id, session, "f", eventTime) }
 	putEvents(t, events, 3, 2, at("1", "a"), at("2", "b"), at("3", "a"))
-	putEvents(t, events, 1, 1, at("1", "a"), at("2", "b"), at("4", "a"))
-	putEvents(t, events, 2, 2, at("5", "c"), at("1", "d"), at("6", "a"), at("5", "e"))
+	putEvents(t, events, 1, 0, at("1", "a"), at("2", "b"), at("4", "a"))
+	putEvents(t, events, 2, 1, at("5", "c"), at("1", "d"), at("6", "a"), at("5", "e"))
 }
 
 func eventsPlaces(t *testing.T, events replay.Events) {
