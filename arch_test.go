@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "mine", "talk",
+		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "replay/importer", "mine", "talk",
 	},
 	{
 		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest", "access",
@@ -213,6 +213,7 @@ var behindTheDoor = map[string]string{
 	"orchestrator":         "progress: how far a run is",
 	"probe":                "init: an agent is asked, and files are written",
 	"replay":               "replay: variants, days and logs",
+	"replay/importer":      "replay import: what became of the rows",
 	"report/lanes":         "replay run: its report",
 	"schedule":             "schedule add: the expression is checked before the files are sent",
 	"runlog":               "resume, show: the record of a run; files are written whole",

@@ -2,78 +2,174 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/replay/importer"
 	"rehearse/internal/setup"
 )
 
+// importFlags are the flags of replay import.
+type importFlags struct {
+	store, from, flow, date, format, since, until, config string
+	paths                                                 []string
+}
+
 func newReplayImport(env *Env) *cobra.Command {
-	var address string
+	var f importFlags
 	c := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Load logged events",
-		Long: `Load logged events from files of JSON Lines or CSV, each also packed as .gz, into a store. An event that is there already, by its event_id, is
-left as it is, so importing again adds nothing. Rows that are no events are counted, and the first of them named; everything else is loaded.
+		Short: "Load logged conversations",
+		Long: `Load logged conversations into a store, from files that may be packed as .gz, or from Langfuse ("langfuse:" in place of a file). What is there
+already is left as it is, so importing again adds nothing. Rows that cannot be kept are counted by their kind, and the first of them named.
 
-An event is {"event_id", "event_type", "unit_type", "unit_id", "experiments", "context": {"session_id", "flow_id", "current_state"}, "metrics",
-"payload", "timestamp"}; the types conversation_started, message_sent, flow_completed and user_dropped_off make up conversations.`,
+The format is told from the first row, or named with --from:
+  events    {"event_id", "event_type", "unit_type", "unit_id", "experiments", "context": {"session_id", "flow_id", "current_state"}, "metrics",
+            "payload", "timestamp"} a line, or a table whose cells hold JSON; the types conversation_started, message_sent, flow_completed and
+            user_dropped_off make up conversations
+  csv       a message a row, of a table or of JSON Lines: session_id, timestamp, sender, text; or a turn a row with a reply
+  chat      a conversation a line: {"session_id", "flow_id", "messages": [{"role", "content"}], "outcome"}
+  langfuse  traces as Langfuse's API returns them; each is a turn
+  otel      OTLP JSON with the GenAI attributes; each outermost span with input and output messages is a turn
+
+--map says where a field stands in the rows, as a column or a dotted path: event_id, event_type, session_id, flow_id, unit_id, timestamp, sender, text,
+reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 		Example: `  rehearse replay import events.jsonl.gz --store sqlite:history.db
-  rehearse replay import a.csv b.jsonl --store postgres://user@localhost/product`,
+  rehearse replay import support.csv --map session_id=ticket --map text=body --flow_id support
+  rehearse replay import chats.jsonl --date 2026-01-31 --format json
+  rehearse replay import langfuse: --since 2026-01-01 --flow_id support`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("name at least one file of events (see `%s --help`)", c.CommandPath())
+			options, err := f.options()
+			if err != nil {
+				return outcome(err)
 			}
-			for _, file := range args {
-				if _, err := os.Stat(file); err != nil {
-					return usage("cannot read the events: %w", err)
-				}
+			inputs, err := f.inputs(c, env, args)
+			if err != nil {
+				return err
 			}
-			return withHistory(c.Context(), address, func(h *setup.History) error { return importFiles(c.Context(), env, h, args) })
+			return withHistory(c.Context(), f.store, func(h *setup.History) error { return f.load(c.Context(), env, h, inputs, options) })
 		},
 	}
-	c.Flags().StringVar(&address, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	flags := c.Flags()
+	flags.StringVar(&f.store, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.from, "from", "", "format of the files: events, csv, chat, langfuse or otel (default: by the first row)")
+	flags.StringArrayVar(&f.paths, "map", nil, "FIELD=PATH: where a field stands in the rows; may be given several times")
+	flags.StringVar(&f.flow, "flow_id", "", "flow of the rows that name none")
+	flags.StringVar(&f.date, "date", "", "day (YYYY-MM-DD) of conversations without any time")
+	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json for the counts")
+	flags.StringVar(&f.since, "since", "", "first day (YYYY-MM-DD) that is read from langfuse:")
+	flags.StringVar(&f.until, "until", "", "last day (YYYY-MM-DD) that is read from langfuse:")
+	flags.StringVar(&f.config, "config", "", "configuration (default: the nearest rehearse.yaml)")
 	return c
+}
+
+// options reads the flags.
+func (f *importFlags) options() (o importer.Options, err error) {
+	if f.format != "text" && f.format != "json" {
+		return o, usage("--format %q: use text or json", f.format)
+	}
+	o = importer.Options{From: f.from, FlowID: f.flow}
+	if o.Map, err = importer.ReadMap(f.paths); err != nil {
+		return o, err
+	}
+	if f.date != "" {
+		if o.Date, err = time.Parse(time.DateOnly, f.date); err != nil {
+			return o, usage("--date %q is no day: write YYYY-MM-DD", f.date)
+		}
+	}
+	return o, o.Check()
+}
+
+// remoteTraces stands for Langfuse in place of a file.
+const remoteTraces = "langfuse:"
+
+// inputs are the files, and the traces of Langfuse.
+func (f *importFlags) inputs(c *cobra.Command, env *Env, args []string) (inputs []importer.Input, err error) {
+	if len(args) == 0 {
+		return nil, usage("name at least one file, or langfuse: (see `%s --help`)", c.CommandPath())
+	}
+	for _, arg := range args {
+		if arg != remoteTraces {
+			if _, err := os.Stat(arg); err != nil {
+				return nil, usage("cannot read the events: %w", err)
+			}
+			inputs = append(inputs, importer.Files([]string{arg})...)
+			continue
+		}
+		input, err := f.traces(c.Context(), env)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, input)
+	}
+	return inputs, nil
+}
+
+// traces are those of the Langfuse that the environment names.
+func (f *importFlags) traces(ctx context.Context, env *Env) (in importer.Input, err error) {
+	days, err := replay.ReadDays(f.since, f.until)
+	if err != nil {
+		return in, usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
+	}
+	s, err := env.open(setup.Options{Config: f.config})
+	if err != nil {
+		return in, outcome(err)
+	}
+	client, err := s.Langfuse()
+	if err = errors.Join(err, s.Close()); err != nil {
+		return in, usage("langfuse: %w", err)
+	}
+	return importer.Traces(ctx, remoteTraces, func(yield func(json.RawMessage, error) bool) {
+		for trace, err := range client.Traces(ctx, days.From, days.To) {
+			if !yield(trace.Raw, err) || err != nil {
+				return
+			}
+		}
+	}), nil
 }
 
 // maxNamedRejects is how many rejected rows are named.
 const maxNamedRejects = 10
 
-// importFiles loads the events of files, names what is no event, and says what was loaded.
-func importFiles(ctx context.Context, env *Env, events replay.Events, files []string) error {
-	rejected := 0
-	added, sessions, err := events.Put(ctx, counted(env, replay.ReadFiles(files, func(file string, r replay.Reject) {
+// load loads what is in the inputs, names what cannot be kept, and says what was loaded.
+func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, inputs []importer.Input, o importer.Options) error {
+	rejected, told := 0, env.Now()
+	o.Rejected = func(file string, r replay.Reject) {
 		if rejected++; rejected <= maxNamedRejects {
 			fmt.Fprintf(env.Stderr, "%s:%d: not an event: %s\n", file, r.Line, r.Reason)
 		}
-	})))
+	}
+	o.Read = func(events int) {
+		if env.Now().Sub(told) > 2*time.Second {
+			told = env.Now()
+			fmt.Fprintf(env.Stderr, "rehearse: %d events read\n", events)
+		}
+	}
+	r, err := importer.Import(ctx, inputs, into, o)
 	if rejected > maxNamedRejects {
 		fmt.Fprintf(env.Stderr, "rehearse: %d more rows are no events\n", rejected-maxNamedRejects)
 	}
 	if err != nil {
 		return fmt.Errorf("import events: %w (what was loaded stays; run the command again to load the rest)", err)
 	}
-	_, err = fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", added, sessions, rejected)
-	return err
-}
-
-// counted says from time to time how many events have gone through.
-func counted(env *Env, events iter.Seq2[replay.Event, error]) iter.Seq2[replay.Event, error] {
-	return func(yield func(replay.Event, error) bool) {
-		read, told := 0, env.Now()
-		for e, err := range events {
-			if !yield(e, err) || err != nil {
-				return
-			}
-			if read++; read%10_000 == 0 && env.Now().Sub(told) > 2*time.Second {
-				told = env.Now()
-				fmt.Fprintf(env.Stderr, "rehearse: %d events read\n", read)
-			}
+	if f.format == "json" {
+		if err := json.NewEncoder(env.Stdout).Encode(r); err != nil {
+			return err
 		}
+		return outcome(r.Err())
 	}
+	if r.Conflicting > 0 {
+		fmt.Fprintf(env.Stderr, "rehearse: %d events are there with another content, and stay as they are: %s\n", r.Conflicting, strings.Join(r.Conflicts, ", "))
+	}
+	if _, err := fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", r.Imported, r.Sessions, r.Rejected); err != nil {
+		return err
+	}
+	return outcome(r.Err())
 }

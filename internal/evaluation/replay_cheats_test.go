@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replay/importer"
 	"rehearse/internal/setup"
 )
 
@@ -123,9 +124,9 @@ func loadExample(t *testing.T, store, root string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = h.Close() }()
-	events := replay.ReadFiles([]string{filepath.Join(root, "events.jsonl.gz")}, func(_ string, r replay.Reject) { t.Error(r) })
-	if _, _, err := h.Put(t.Context(), events); err != nil {
-		t.Fatal(err)
+	loaded, err := importer.Import(t.Context(), importer.Files([]string{filepath.Join(root, "events.jsonl.gz")}), h, importer.Options{})
+	if err != nil || loaded.Rejected > 0 {
+		t.Fatal(loaded, err)
 	}
 	found, err := replay.ReadVariants(filepath.Join(root, "variants.yaml"))
 	if err != nil {

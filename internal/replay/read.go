@@ -21,46 +21,99 @@ const (
 	maxYear = 9999
 )
 
+// The kinds of rows that cannot be kept (replay.md 1).
+const (
+	NotJSON     = "not_json"
+	NotAnObject = "not_an_object"
+	NoEventID   = "no_event_id"
+	NoEventType = "no_event_type"
+	NoSession   = "no_session"
+	NoTime      = "no_time"
+	BadTime     = "bad_time"
+	NoSender    = "no_sender"
+	BadField    = "bad_field"
+	TooLong     = "too_long"
+)
+
+// RowError says why a row cannot be kept.
+type RowError struct{ Kind, Text string }
+
+func (e *RowError) Error() string { return e.Text }
+
+// BadRow makes a RowError.
+func BadRow(kind, format string, args ...any) *RowError {
+	return &RowError{kind, fmt.Sprintf(format, args...)}
+}
+
 // Reject is a row that is no event: where it stands, and why it cannot be kept.
 type Reject struct {
 	Line   int
+	Kind   string
 	Reason string
+}
+
+// NewReject makes a Reject of the error of a row.
+func NewReject(line int, err error) Reject {
+	if e, ok := errors.AsType[*RowError](err); ok {
+		return Reject{line, e.Kind, e.Text}
+	}
+	return Reject{line, BadField, err.Error()}
 }
 
 // ReadJSONL yields the events of JSON Lines. What is no event goes to rejected, and reading goes on behind it; an error ends it.
 func ReadJSONL(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		lines := bufio.NewReaderSize(r, 256<<10)
-		for number := 1; ; number++ {
-			line, long, err := readLine(lines)
-			text := bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		for line, err := range Lines(bufio.NewReaderSize(r, 256<<10), maxEvent) {
 			switch {
-			case long:
-				rejected(Reject{number, fmt.Sprintf("the line is longer than %d MB", maxEvent>>20)})
-			case len(text) > 0:
-				e, problem := ParseEvent(text)
-				if problem != nil {
-					rejected(Reject{number, problem.Error()})
-				} else if !yield(e, nil) {
-					return
-				}
-			}
-			switch {
-			case errors.Is(err, io.EOF):
-				return
 			case err != nil:
-				yield(Event{}, fmt.Errorf("line %d: %w", number, err))
+				yield(Event{}, err)
+				return
+			case line.Long:
+				rejected(Reject{line.Number, TooLong, fmt.Sprintf("the line is longer than %d MB", maxEvent>>20)})
+				continue
+			}
+			e, problem := ParseEvent(line.Text)
+			if problem != nil {
+				rejected(NewReject(line.Number, problem))
+			} else if !yield(e, nil) {
 				return
 			}
 		}
 	}
 }
 
-// readLine returns the next line. It keeps none that is longer than an event may be; long is true for such a line.
-func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
+// Line is a line without the space around it. Text is nil where it is Long.
+type Line struct {
+	Number int
+	Text   []byte
+	Long   bool
+}
+
+// Lines yields the lines that are not blank, and only says of those with more than so many bytes that they are long.
+func Lines(r *bufio.Reader, most int) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for number := 1; ; number++ {
+			line, long, err := readLine(r, most)
+			text := bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+			if (long || len(text) > 0) && !yield(Line{number, text, long}, nil) {
+				return
+			}
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(Line{Number: number}, fmt.Errorf("line %d: %w", number, err))
+				return
+			}
+		}
+	}
+}
+
+// readLine returns the next line. It keeps none that has more than so many bytes; long is true for such a line.
+func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxEvent; !long {
+		if long = long || len(line)+len(part) > most; !long {
 			line = append(line, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -77,12 +130,12 @@ func ParseEvent(line []byte) (Event, error) {
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			err = fmt.Errorf("a JSON %s stands where an object is expected", wrong.Value)
-			if wrong.Field != "" {
-				err = fmt.Errorf("its %s cannot be a JSON %s", strings.TrimPrefix(wrong.Field, "Event."), wrong.Value)
+			if wrong.Field == "" {
+				return Event{}, BadRow(NotAnObject, "it is not the JSON of an event: a JSON %s stands where an object is expected", wrong.Value)
 			}
+			return Event{}, BadRow(BadField, "it is not the JSON of an event: its %s cannot be a JSON %s", strings.TrimPrefix(wrong.Field, "Event."), wrong.Value)
 		}
-		return Event{}, fmt.Errorf("it is not the JSON of an event: %w", err)
+		return Event{}, BadRow(NotJSON, "it is not the JSON of an event: %s", err)
 	}
 	e := row.Event
 	stamp, err := parseTime(row.Time)
@@ -90,11 +143,11 @@ func ParseEvent(line []byte) (Event, error) {
 		return Event{}, err
 	}
 	e.Time = stamp
-	return e, e.complete()
+	return e, e.Complete()
 }
 
-// complete checks what every event needs, and reads its session and flow.
-func (e *Event) complete() error {
+// Complete checks what every event needs, and reads its session and flow from the context. Its error is a RowError.
+func (e *Event) Complete() error {
 	for _, part := range []*json.RawMessage{&e.Experiments, &e.Context, &e.Metrics, &e.Payload} {
 		if text := bytes.TrimSpace(*part); len(text) == 0 || string(text) == "null" {
 			*part = nil
@@ -105,15 +158,15 @@ func (e *Event) complete() error {
 		FlowID    *string `json:"flow_id"`
 	}
 	if err := json.Unmarshal(orNull(e.Context), &context); err != nil {
-		return fmt.Errorf("its context cannot be read: %w", err)
+		return BadRow(BadField, "its context cannot be read: %s", err)
 	}
 	switch {
 	case e.ID == "":
-		return errors.New("it has no event_id")
+		return BadRow(NoEventID, "it has no event_id")
 	case e.Type == "":
-		return errors.New("it has no event_type")
+		return BadRow(NoEventType, "it has no event_type")
 	case context.SessionID == nil || *context.SessionID == "":
-		return errors.New("its context has no session_id")
+		return BadRow(NoSession, "its context has no session_id")
 	}
 	e.SessionID = *context.SessionID
 	if context.FlowID != nil {
@@ -121,9 +174,9 @@ func (e *Event) complete() error {
 	}
 	switch {
 	case max(len(e.ID), len(e.SessionID), len(e.FlowID)) > MaxName:
-		return fmt.Errorf("its event_id, session_id or flow_id is longer than %d bytes", MaxName)
+		return BadRow(TooLong, "its event_id, session_id or flow_id is longer than %d bytes", MaxName)
 	case e.Time.Year() < 0 || e.Time.Year() > maxYear:
-		return fmt.Errorf("its timestamp is not in the years 0 to %d", maxYear)
+		return BadRow(BadTime, "its timestamp is not in the years 0 to %d", maxYear)
 	}
 	return nil
 }
@@ -161,7 +214,7 @@ func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 			case errors.Is(err, io.EOF):
 				return
 			case errors.As(err, &problem):
-				rejected(Reject{problem.StartLine, problem.Err.Error()})
+				rejected(Reject{problem.StartLine, BadField, problem.Err.Error()})
 				continue
 			case err != nil:
 				yield(Event{}, err)
@@ -169,7 +222,7 @@ func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 			}
 			e, err := eventOfRow(columns, row)
 			if err != nil {
-				rejected(Reject{line, err.Error()})
+				rejected(NewReject(line, err))
 			} else if !yield(e, nil) {
 				return
 			}
@@ -190,7 +243,7 @@ func eventOfRow(columns map[string]int, row []string) (Event, error) {
 	} {
 		text := strings.TrimSpace(cell(name))
 		if text != "" && !json.Valid([]byte(text)) {
-			return e, fmt.Errorf("its %s is not JSON", name)
+			return e, BadRow(BadField, "its %s is not JSON", name)
 		}
 		*part = json.RawMessage(text)
 	}
@@ -201,5 +254,5 @@ func eventOfRow(columns map[string]int, row []string) (Event, error) {
 	if err != nil {
 		return e, err
 	}
-	return e, e.complete()
+	return e, e.Complete()
 }

@@ -2,8 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -24,13 +22,13 @@ func parseTime(data json.RawMessage) (time.Time, error) {
 	if text == "" || text == "null" {
 		return time.Time{}, errNoTime
 	}
-	return readTime(text)
+	return ReadTime(text)
 }
 
-var errNoTime = errors.New("it has no timestamp")
+var errNoTime = BadRow(NoTime, "it has no timestamp")
 
-// readTime reads a time, to the microsecond.
-func readTime(text string) (time.Time, error) {
+// ReadTime reads a time, to the microsecond: a text, or a number since 1970. Its error is a RowError.
+func ReadTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(number) && !strings.ContainsAny(text, "xXpP_") {
 		return epochTime(text, number)
@@ -40,14 +38,14 @@ func readTime(text string) (time.Time, error) {
 			return t.UTC().Truncate(time.Microsecond), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("its timestamp %.40q is no time such as 2026-01-31T12:00:00Z", text)
+	return time.Time{}, BadRow(BadTime, "its timestamp %.40q is no time such as 2026-01-31T12:00:00Z", text)
 }
 
 // epochTime reads seconds since 1970 below 10^11, milliseconds below 10^14, else microseconds.
 func epochTime(text string, number float64) (time.Time, error) {
 	size := math.Abs(number)
 	if size > math.MaxInt64/2 {
-		return time.Time{}, fmt.Errorf("its timestamp %.40s is no number of seconds, milliseconds or microseconds since 1970", text)
+		return time.Time{}, BadRow(BadTime, "its timestamp %.40s is no number of seconds, milliseconds or microseconds since 1970", text)
 	}
 	micros := 1.0
 	switch {

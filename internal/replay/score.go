@@ -251,7 +251,7 @@ func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &row); err != nil || row.At == nil {
 		return err
 	}
-	at, err := readTime(*row.At)
+	at, err := ReadTime(*row.At)
 	t.At = at
 	return err
 }
@@ -266,7 +266,7 @@ func ReadPlayed(r io.Reader) ([]Played, error) {
 	}
 	seen := map[replayKey]int{}
 	for number := 1; ; number++ {
-		line, long, err := readLine(lines)
+		line, long, err := readLine(lines, maxEvent)
 		if long {
 			return nil, fmt.Errorf("line %d is longer than %d MB", number, maxEvent>>20)
 		}

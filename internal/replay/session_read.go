@@ -96,8 +96,8 @@ func (s *Session) add(e *Event) {
 	}
 }
 
-// speaker says who a sender is.
-func speaker(name string) (user, known bool) {
+// Speaker says who a sender is: the user or the bot, in any of the names that logs have for them; any other is not known.
+func Speaker(name string) (user, known bool) {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "user", "human", "customer":
 		return true, true
@@ -116,7 +116,7 @@ func (s *Session) say(e *Event, p *payload) {
 	if name == "" {
 		name = p.Role
 	}
-	user, known := speaker(name)
+	user, known := Speaker(name)
 	if !known {
 		s.faults.note(faultSender, 1, e.ID)
 		return
