@@ -25,12 +25,12 @@ var floors = [][]string{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "replay/importer", "mine", "talk",
 	},
 	{
-		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "compare", "store/servertest", "store", "store/storetest", "access",
-		"report/terminal", "report/page", "report/lanes", "report/classification", "report", "report/reporttest",
+		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "archive", "compare", "store/servertest", "store", "store/storetest", "access",
+		"report/terminal", "report/page", "report/prose", "report/lanes", "report/classification", "report", "report/reporttest",
 	},
 	{"setup"},
 	{"evaluation", "classify", "probe", "worker", "service", "client"},
-	{"server", "server/servertest"},
+	{"server", "server/servertest", "view/frame", "view", "view/viewtest"},
 	{"cmd/rehearse"},
 }
 
@@ -194,6 +194,7 @@ var behindTheDoor = map[string]string{
 	"client":               "run --server, runs: a server's API",
 	"runspec/bundle":       "run --server: the files of the run",
 	"access":               "mock, serve: the token of the environment; token",
+	"archive":              "view: the runs that are named",
 	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",
@@ -226,6 +227,8 @@ var behindTheDoor = map[string]string{
 	"target":               "flow chat: settings of a flow's target",
 	"text":                 "text from outside is made harmless for terminals",
 	"tool":                 "mock --mcp: its tools",
+	"view":                 "view",
+	"view/frame":           "view: names of the server, read-only pages",
 }
 
 // TestDoors holds that cmd/rehearse is a door: each file declares a command, and what it does is in the rooms behind.

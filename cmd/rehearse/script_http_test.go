@@ -78,6 +78,9 @@ func ask(ts *testscript.TestScript, args []string) (status string, answer []byte
 			value = before + strings.TrimSpace(ts.ReadFile(file))
 		}
 		request.Header.Set(name, value)
+		if name == "Host" {
+			request.Host = value
+		}
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	response, err := client.Do(request)

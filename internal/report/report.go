@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
@@ -135,3 +136,12 @@ func ruleOfThree(run result.Run) string {
 	}
 	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))
 }
+
+// Headline says in a sentence how a run came out. Its totals must be there.
+func Headline(run result.Run) string { return text.Capital(headline(run)) }
+
+// Meaning says in a few words what a failure code stands for; nothing for a code that is not known.
+func Meaning(code result.Code) string { return meaning(code) }
+
+// Earlier returns the messages of a conversation before its first turn: what the test put into the history.
+func Earlier(t *result.Test) []chat.Message { return earlier(t) }

@@ -91,3 +91,6 @@ func BarOf(rate float64, interval [2]float64) Bar {
 
 // Round rounds a coordinate that is not negative to two digits.
 func Round(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
+
+// Style returns the frame's style sheet, for pages that link to it.
+func Style() string { return frameStyle }

@@ -1,0 +1,150 @@
+package archive
+
+import (
+	"cmp"
+	"slices"
+
+	"rehearse/internal/result"
+)
+
+// Index is what a run's log held when it was read. It is never changed; its slices are the archive's.
+type Index struct {
+	// Run is the record of the run, its totals counted from the log where the record has none yet.
+	Run result.Run
+	// Tests are the tests that the run held or skipped, in the order of the run: suites and targets as they were given, tests as in their file.
+	Tests []*Entry
+	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those of which only some trials
+	// were held.
+	Pending []*Entry
+	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks.
+	Unreadable, Missing int
+
+	find map[Test]*Entry
+}
+
+// Test names a test of a run with its target.
+type Test struct{ Suite, ID, Target string }
+
+func testOf(k result.Key) Test { return Test{k.Suite, k.TestID, k.Target} }
+
+// Entry is a test with its trials.
+type Entry struct {
+	// Row is the test's; of a pending test only its key is set.
+	Row
+	// Of are the rows of its trials, by their numbers; none without trials.
+	Of []*Row
+	// Place is where the test stands in Tests, from 0; -1 for one that is pending.
+	Place int
+}
+
+// Find returns a test; nil if the run has no such test.
+func (x *Index) Find(t Test) *Entry { return x.find[t] }
+
+// Named returns the tests with an id in their order; an empty suite or target fits every one.
+func (x *Index) Named(t Test) (found []*Entry) {
+	if t.Suite != "" && t.Target != "" {
+		if e := x.find[t]; e != nil {
+			return []*Entry{e}
+		}
+	}
+	for _, list := range [][]*Entry{x.Tests, x.Pending} {
+		for _, e := range list {
+			if e.TestID == t.ID && (t.Suite == "" || t.Suite == e.Suite) && (t.Target == "" || t.Target == e.Target) {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+// build makes an index of the rows of a log.
+func build(run result.Run, rows []*Row, unreadable int) *Index {
+	x := &Index{Run: run, Unreadable: unreadable, find: map[Test]*Entry{}}
+	left, named := map[Test]bool{}, map[Test]bool{}
+	for _, k := range run.LeftOut {
+		left[testOf(k)] = true
+	}
+	for _, k := range run.NotRun {
+		named[testOf(k)] = true
+	}
+	var all []*Entry
+	var records result.Tallies
+	turns := make([]result.Turn, mostTurns(rows))
+	for _, r := range rows {
+		key := testOf(r.Key)
+		if left[key] {
+			continue
+		}
+		records.Add(r.counted(turns))
+		e := x.find[key]
+		if e == nil {
+			e = &Entry{Row: Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
+			x.find[key] = e
+			all = append(all, e)
+		}
+		if r.Trial > 0 {
+			e.Of = append(e.Of, r)
+		} else {
+			e.Row = *r
+		}
+	}
+	for _, k := range run.NotRun {
+		if key := testOf(k); x.find[key] == nil {
+			x.find[key] = &Entry{Row: Row{Key: k}, Place: -1}
+			all = append(all, x.find[key])
+		}
+	}
+	x.sort(all, named)
+	x.count(&records)
+	return x
+}
+
+// sort puts the tests in their order. The log has them as they ended, so that the first record of a test stands for its place in its file.
+func (x *Index) sort(all []*Entry, named map[Test]bool) {
+	suites, targets := map[string]int{}, map[string]int{}
+	for i, name := range x.Run.Targets {
+		targets[name] = i
+	}
+	tests := map[Test]int{}
+	for _, e := range all {
+		if _, ok := suites[e.Suite]; !ok {
+			suites[e.Suite] = len(suites)
+		}
+		if _, ok := targets[e.Target]; !ok {
+			targets[e.Target] = len(targets)
+		}
+		if key := (Test{Suite: e.Suite, ID: e.TestID}); tests[key] == 0 {
+			tests[key] = len(tests) + 1
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(suites[a.Suite], suites[b.Suite]), cmp.Compare(tests[Test{Suite: a.Suite, ID: a.TestID}], tests[Test{Suite: b.Suite, ID: b.TestID}]),
+			cmp.Compare(targets[a.Target], targets[b.Target]))
+	})
+	for _, e := range all {
+		slices.SortFunc(e.Of, func(a, b *Row) int { return cmp.Compare(a.Trial, b.Trial) })
+		if e.Verdict == "" || named[testOf(e.Key)] { // a record of a test that the run names as not run is an older one
+			x.Pending = append(x.Pending, e)
+			continue
+		}
+		e.Place = len(x.Tests)
+		x.Tests = append(x.Tests, e)
+	}
+}
+
+// count fills in the totals of a run that has not ended well, and notes what the log lacks of one that has.
+func (x *Index) count(records *result.Tallies) {
+	if x.Run.ExitCode == nil || x.Run.Totals.Tests == 0 {
+		x.Run.Count(records, x.Run.Planned())
+		return
+	}
+	x.Missing = max(0, x.Run.Totals.Tests-records.Totals().Tests)
+}
+
+// mostTurns returns how many turns the longest conversation had.
+func mostTurns(rows []*Row) (most int) {
+	for _, r := range rows {
+		most = max(most, r.Turns)
+	}
+	return most
+}

@@ -1,0 +1,125 @@
+package archive
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+)
+
+// Row is what the index keeps of one record: all that lists, filters and figures need, and where the record stands in the log.
+type Row struct {
+	result.Key
+	Verdict    result.Verdict
+	Score      float64
+	Threshold  float64
+	DurationMS float64
+	StartedAt  time.Time
+	Turns      int
+	Usage      chat.Usage
+	Cost       chat.Cost
+	Judge      result.JudgeUse
+	User       *result.User
+	Trials     *result.Trials
+	// Failures has the code of each failure of the record, Codes each code once with those of its items, in their order of precedence.
+	Failures []result.Code
+	Codes    []result.Code
+	Tags     []string
+	// Graders are those that decided something, each once.
+	Graders []string
+	// Reason is the first failure, or why the test was skipped, in a line; empty where nothing went wrong.
+	Reason string
+
+	start  int64
+	length int
+}
+
+// maxReason bounds what the index keeps of a failure's message, in characters.
+const maxReason = 240
+
+// rowOf returns the row of a record whose line begins at start.
+func rowOf(t *result.Test, start int64, length int) Row {
+	r := Row{
+		Key: t.Key(), Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
+		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Reason: reasonOf(t),
+		start: start, length: length,
+	}
+	for _, f := range t.Failures {
+		r.Failures = append(r.Failures, f.Code)
+	}
+	for _, s := range t.Scores {
+		for _, a := range s.Assertions {
+			if a.Grader != "" && !slices.Contains(r.Graders, a.Grader) {
+				r.Graders = append(r.Graders, a.Grader)
+			}
+		}
+	}
+	return r
+}
+
+// reasonOf says in a line what went wrong.
+func reasonOf(t *result.Test) string {
+	if t.Verdict == result.Skip {
+		return strings.Clone(text.OneLine(t.SkipReason, maxReason))
+	}
+	for _, f := range t.Failures {
+		if f.Message != "" {
+			return strings.Clone(text.OneLine(f.Message, maxReason))
+		}
+	}
+	return ""
+}
+
+// Class says how the trials of a test came out: stable_pass, stable_fail or flaky; empty without trials.
+func (r *Row) Class() string {
+	if r.Trials == nil {
+		return ""
+	}
+	return r.Trials.Class
+}
+
+// Tokens are those of the target and of the judge.
+func (r *Row) Tokens() chat.Usage { return r.Usage.Add(r.Judge.Usage) }
+
+// counted returns a record with what counts of a row, for result.Tallies.
+func (r *Row) counted(turns []result.Turn) *result.Test {
+	t := &result.Test{
+		Suite: r.Suite, TestID: r.TestID, Target: r.Target, Trial: r.Trial, Verdict: r.Verdict, Score: r.Score, Usage: r.Usage, Cost: r.Cost, Judge: r.Judge,
+		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns],
+	}
+	for _, code := range r.Failures {
+		t.Failures = append(t.Failures, result.Failure{Code: code})
+	}
+	return t
+}
+
+// words keeps one copy of each text that many rows have in common.
+type words map[string]string
+
+// of returns the copy of a text.
+func (w words) of(s string) string {
+	if kept, ok := w[s]; ok {
+		return kept
+	}
+	s = strings.Clone(s)
+	w[s] = s
+	return s
+}
+
+// intern makes a row use shared copies.
+func (w words) intern(r *Row) {
+	r.Suite, r.Target, r.Verdict = w.of(r.Suite), w.of(r.Target), result.Verdict(w.of(string(r.Verdict)))
+	for _, list := range [][]string{r.Tags, r.Graders} {
+		for i := range list {
+			list[i] = w.of(list[i])
+		}
+	}
+	for _, list := range [][]result.Code{r.Failures, r.Codes} {
+		for i := range list {
+			list[i] = result.Code(w.of(string(list[i])))
+		}
+	}
+}

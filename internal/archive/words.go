@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"rehearse/internal/result"
+)
+
+// Words is a question of words: all of them must stand in a text, in any order. The zero value fits every text.
+type Words []Term
+
+// Term is words that stand in a row; Prefix is true where the last is only a beginning.
+type Term struct {
+	Words  []string
+	Prefix bool
+}
+
+// maxTerms bounds a question.
+const maxTerms = 32
+
+// ParseWords reads a question: words, "words in a row", and begin* for a beginning. Case and accents do not count.
+func ParseWords(q string) (terms Words) {
+	for i, part := range strings.Split(q, `"`) {
+		if i%2 == 1 {
+			if words := split(part); len(words) > 0 {
+				terms = append(terms, Term{Words: words})
+			}
+			continue
+		}
+		for _, word := range strings.Fields(part) {
+			if words := split(word); len(words) > 0 {
+				terms = append(terms, Term{words, strings.HasSuffix(word, "*")})
+			}
+		}
+	}
+	return terms[:min(len(terms), maxTerms)]
+}
+
+// Fold returns a text without case and accents.
+func Fold(s string) string {
+	folder := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC, cases.Fold())
+	folded, _, err := transform.String(folder, s)
+	if err != nil {
+		return strings.ToLower(s)
+	}
+	return folded
+}
+
+// split returns the words of a text, folded.
+func split(s string) []string {
+	return strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+}
+
+// Fit reports whether the words stand in a text.
+func (w Words) Fit(text string) bool {
+	words := split(text)
+	return !slices.ContainsFunc(w, func(t Term) bool { return !t.in(words) })
+}
+
+func (t Term) in(words []string) bool {
+	for i := 0; i+len(t.Words) <= len(words); i++ {
+		if t.at(words[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t Term) at(words []string) bool {
+	last := len(t.Words) - 1
+	for i, word := range t.Words {
+		if words[i] != word && (i < last || !t.Prefix || !strings.HasPrefix(words[i], word)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Passage is a text of a conversation that can be found: what somebody said, an id, or a reason. Turn is 0 for the whole conversation.
+type Passage struct {
+	Turn int
+	// Role is user, assistant, tool, system or judge; empty for ids and failures.
+	Role string
+	Text string
+}
+
+// Passages returns the texts of a record.
+func Passages(t *result.Test) (all []Passage) {
+	add := func(turn int, role, text string) {
+		if strings.TrimSpace(text) != "" {
+			all = append(all, Passage{turn, role, text})
+		}
+	}
+	add(0, "", t.TestID)
+	for _, x := range t.Turns {
+		add(x.Index, "", x.TurnID)
+		add(x.Index, "user", x.Input.String())
+		add(x.Index, "assistant", x.Output)
+		for _, c := range x.ToolCalls {
+			add(x.Index, "tool", c.Name+" "+string(c.Args)+" "+string(c.Result))
+		}
+	}
+	for _, m := range t.Output {
+		if m.Role == "system" {
+			add(0, "system", m.Content.String())
+		}
+	}
+	for _, s := range t.Scores {
+		for _, a := range s.Assertions {
+			add(turnOf(s.Name), "judge", a.Evidence)
+		}
+		for _, f := range s.Failures {
+			add(turnOf(s.Name), "", f.Message)
+		}
+	}
+	for _, f := range t.Failures {
+		add(f.Turn, "", f.Message)
+	}
+	add(0, "", t.SkipReason)
+	return all
+}
+
+// turnOf returns the turn of an item such as turn-3; 0 for the conversation's own.
+func turnOf(item string) (n int) {
+	digits, ok := strings.CutPrefix(item, "turn-")
+	if !ok || len(digits) > 6 {
+		return 0
+	}
+	for _, r := range digits {
+		if r < '0' || r > '9' {
+			return 0
+		}
+		n = 10*n + int(r-'0')
+	}
+	return n
+}
+
+// Matching adds to found the tests in which the words of a question stand, each in one text.
+func (r *Run) Matching(index *Index, q string, found map[Test]bool) {
+	words := ParseWords(q)
+	for _, e := range index.Tests {
+		key := testOf(e.Key)
+		for _, row := range slices.Concat([]*Row{&e.Row}, e.Of) {
+			if found[key] {
+				break
+			}
+			t, err := r.Read(row)
+			found[key] = err == nil && slices.ContainsFunc(Passages(t), func(p Passage) bool { return words.Fit(p.Text) })
+		}
+	}
+}

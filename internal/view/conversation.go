@@ -1,0 +1,205 @@
+package view
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// conversationPage is one conversation, or up to four trials of one side by side.
+type conversationPage struct {
+	frame.Page
+	Run     string
+	Test    result.Key
+	Verdict result.Verdict
+	Score   string
+	Raw     bool
+	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where there are no others.
+	Toggle, Side string
+	Trials       []trialLink
+	Shown        []talk
+	Class        string
+	Moves        []move
+	Others       []frame.Link
+	List         string
+	Place, Of    int
+}
+
+// move leads to another conversation of the list.
+type move struct{ Name, Label, Address string }
+
+// maxSide is how many trials stand side by side.
+const maxSide = 4
+
+// conversation answers with a conversation.
+func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
+	run, index := p.found(w, r)
+	if run == nil {
+		return
+	}
+	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from")
+	id := r.PathValue("test")
+	address := addressOfRun(run.Record.ID)
+	matches := index.Named(archive.Test{Suite: q.Get("suite"), ID: id, Target: q.Get("target")})
+	if len(matches) == 0 {
+		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: address})
+		return
+	}
+	e := matches[0]
+	rows, ok := shownRows(e, q["trial"])
+	if !ok {
+		p.frame.NotFound(w, r, "The test has no such trial, or it was not held.", frame.Link{Label: "The test", Address: address + "/tests/" + url.PathEscape(id)})
+		return
+	}
+	of := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+	page := conversationPage{
+		Page: p.frame.Base(r, "conversation", text.OneLine(e.TestID, 200)), Run: run.Record.ID, Test: e.Key, Raw: q.Get("view") == "raw",
+		Verdict: e.Verdict, Score: scoreOf(e.Verdict, e.Row.Score), Class: e.Class(),
+	}
+	for i, row := range rows {
+		record, err := run.Read(row)
+		if err != nil {
+			p.Frame.Log.Error("a record cannot be read", "run", run.Record.ID, "error", err)
+			p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+			return
+		}
+		page.Shown = append(page.Shown, talkOf(record, i, page.Raw))
+	}
+	if len(rows) == 1 && rows[0].Trial > 0 {
+		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)
+	}
+	page.links(e, q, of)
+	page.others(index, matches, of)
+	page.moves(run, index, e, q.Get("from"))
+	p.frame.Show(w, http.StatusOK, "conversation", page)
+}
+
+// shownRows returns the records that a page shows: the trials that were asked for, else the first that failed, else the first; without trials
+// the test's own.
+func shownRows(e *archive.Entry, trials []string) ([]*archive.Row, bool) {
+	if len(e.Of) == 0 {
+		return []*archive.Row{&e.Row}, e.Verdict != "" && (len(trials) == 0 || slices.Equal(trials, []string{"0"}))
+	}
+	var rows []*archive.Row
+	for _, trial := range trials[:min(len(trials), maxSide)] {
+		n, err := strconv.Atoi(trial)
+		at, found := slices.BinarySearchFunc(e.Of, n, func(r *archive.Row, n int) int { return cmp.Compare(r.Trial, n) })
+		if err != nil || !found {
+			return nil, false
+		}
+		rows = append(rows, e.Of[at])
+	}
+	if len(rows) > 0 {
+		return rows, true
+	}
+	for _, row := range e.Of {
+		if row.Verdict == result.Fail || row.Verdict == result.Error {
+			return []*archive.Row{row}, true
+		}
+	}
+	return e.Of[:1], true
+}
+
+// links fills in what leads to other views of the conversation.
+func (p *conversationPage) links(e *archive.Entry, q url.Values, of archive.Test) {
+	from := q.Get("from")
+	withView := func(address string, raw bool) string {
+		u, err := url.Parse(address)
+		if err != nil || !raw {
+			return address
+		}
+		values := u.Query()
+		values.Set("view", "raw")
+		u.RawQuery = values.Encode()
+		return u.String()
+	}
+	p.Toggle = withView(addressOfTest(p.Run, of, q["trial"], from), !p.Raw)
+	for _, row := range e.Of {
+		p.Trials = append(p.Trials, trialLink{row.Trial, row.Verdict, withView(addressOfTest(p.Run, of, []string{strconv.Itoa(row.Trial)}, from), p.Raw)})
+	}
+	if len(e.Of) > 1 && len(p.Shown) == 1 {
+		var side []string
+		for _, row := range sideBySide(e.Of) {
+			side = append(side, strconv.Itoa(row.Trial))
+		}
+		p.Side = withView(addressOfTest(p.Run, of, side, from), p.Raw)
+	}
+}
+
+// sideBySide returns up to four trials that are worth comparing: some that failed and some that passed.
+func sideBySide(rows []*archive.Row) []*archive.Row {
+	var passed, others []*archive.Row
+	for _, row := range rows {
+		if row.Verdict == result.Pass {
+			passed = append(passed, row)
+		} else {
+			others = append(others, row)
+		}
+	}
+	others = others[:min(len(others), max(maxSide/2, maxSide-len(passed)))]
+	side := append(slices.Clone(others), passed[:min(len(passed), maxSide-len(others))]...)
+	slices.SortFunc(side, func(a, b *archive.Row) int { return cmp.Compare(a.Trial, b.Trial) })
+	return side
+}
+
+// others links the tests of the same id in other suites, and with other targets.
+func (p *conversationPage) others(index *archive.Index, matches []*archive.Entry, shown archive.Test) {
+	all := index.Named(archive.Test{ID: shown.ID})
+	if len(matches) > len(all) {
+		all = matches
+	}
+	for _, e := range all[:min(len(all), 50)] {
+		of := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+		if of != shown && (e.Place >= 0 || len(e.Of) > 0) {
+			p.Others = append(p.Others, frame.Link{Label: text.OneLine(e.Suite+" · "+e.Target, 200), Address: addressOfTest(p.Run, of, nil, "")})
+		}
+	}
+}
+
+// moves fills in what leads through the list that the conversation was opened from.
+func (p *conversationPage) moves(run *archive.Found, index *archive.Index, e *archive.Entry, from string) {
+	values, err := url.ParseQuery(from)
+	if err != nil {
+		values = nil
+	}
+	values = ofList(values)
+	list := choose(frame.Query{Path: addressOfRun(p.Run), Values: values}, run.Run, index).tests
+	up := frame.Address(addressOfRun(p.Run), values)
+	p.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Run " + p.Run, Address: up, Up: true}}
+	p.List = chosenBy(values)
+	at := slices.Index(list, e)
+	if p.Of = len(list); at < 0 {
+		return
+	}
+	p.Place = at + 1
+	to := func(name, label string, i int) {
+		t := list[i]
+		p.Moves = append(p.Moves, move{name, label, addressOfTest(p.Run, archive.Test{Suite: t.Suite, ID: t.TestID, Target: t.Target}, nil, values.Encode())})
+	}
+	failing := func(t *archive.Entry) bool { return t.Verdict == result.Fail || t.Verdict == result.Error }
+	if at > 0 {
+		to("prev", "Previous", at-1)
+	}
+	if at+1 < len(list) {
+		to("next", "Next", at+1)
+	}
+	for i := at - 1; i >= 0; i-- {
+		if failing(list[i]) {
+			to("prev-failing", "Previous failing", i)
+			break
+		}
+	}
+	for i := at + 1; i < len(list); i++ {
+		if failing(list[i]) {
+			to("next-failing", "Next failing", i)
+			break
+		}
+	}
+}

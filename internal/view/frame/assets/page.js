@@ -1,0 +1,64 @@
+'use strict';
+// Keys, for whoever would rather not reach for the mouse. Without this script every page works by its links.
+(() => {
+  const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
+  const one = (selector) => document.querySelector(selector);
+  const go = (el) => { if (el) { el.click(); return true; } return false; };
+  const steps = (selector) => [...document.querySelectorAll(selector)];
+  const step = (selector, by, failing) => {
+    const all = steps(selector);
+    let at = all.findIndex((el) => el.classList.contains('at'));
+    if (at < 0 && by < 0) at = all.length;
+    for (at += by; at >= 0 && at < all.length; at += by) {
+      if (!failing || /^(fail|error)$/.test(all[at].dataset.verdict || '')) {
+        steps(selector + '.at').forEach((el) => el.classList.remove('at'));
+        all[at].classList.add('at');
+        (all[at].querySelector('a') || all[at]).focus({ preventScroll: true });
+        all[at].scrollIntoView({ block: 'nearest' });
+        return true;
+      }
+    }
+    return false;
+  };
+  const onConversation = () => one('main[data-page="conversation"]');
+  const keys = {
+    '/': ['search', () => { const el = one('[data-search]'); if (el) { el.focus(); el.select(); } return !!el; }],
+    'j': ['next row, or next conversation', () => onConversation() ? go(one('[data-nav="next"]')) : step('[data-row]', 1)],
+    'k': ['previous row, or previous conversation', () => onConversation() ? go(one('[data-nav="prev"]')) : step('[data-row]', -1)],
+    'n': ['next failing', () => onConversation() ? go(one('[data-nav="next-failing"]')) : step('[data-row]', 1, true)],
+    'p': ['previous failing', () => onConversation() ? go(one('[data-nav="prev-failing"]')) : step('[data-row]', -1, true)],
+    ']': ['next turn', () => step('[data-turn]', 1)],
+    '[': ['previous turn', () => step('[data-turn]', -1)],
+    'Enter': ['open', () => go(one('[data-row].at a'))],
+    'u': ['up to the list', () => go(one('[data-up]'))],
+    'f': ['failing only', () => go(one('[data-key="f"]'))],
+    'r': ['raw or rendered', () => go(one('[data-key="r"]'))],
+    't': ['trials side by side', () => go(one('[data-key="t"]'))],
+    'c': ['compare with the baseline', () => go(one('[data-key="c"]'))],
+    '?': ['these keys', () => help()],
+  };
+  const help = () => {
+    let dialog = one('dialog.help');
+    if (!dialog) {
+      dialog = document.createElement('dialog');
+      dialog.className = 'help';
+      dialog.setAttribute('aria-label', 'Keys');
+      const list = document.createElement('dl');
+      for (const [key, [words]] of Object.entries(keys)) {
+        const dt = document.createElement('dt'), dd = document.createElement('dd'), kbd = document.createElement('kbd');
+        kbd.textContent = key; dd.textContent = words;
+        dt.append(kbd); list.append(dt, dd);
+      }
+      dialog.append(list);
+      document.body.append(dialog);
+    }
+    dialog.open ? dialog.close() : dialog.showModal();
+    return true;
+  };
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || typing(event.target)) return;
+    if (event.key === 'Enter' && event.target.closest('a, button, summary')) return;
+    const found = keys[event.key];
+    if (found && found[1]()) event.preventDefault();
+  });
+})();

@@ -1,0 +1,202 @@
+package frame
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Names of the cookies: the token of whoever logged in, and what the values of forms are bound to.
+const (
+	tokenCookie = "rehearse_token"
+	formCookie  = "rehearse_form"
+)
+
+// maxBody bounds what a form may send.
+const maxBody = 1 << 20
+
+// policy is the Content-Security-Policy of every page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// Handler wraps the pages: it refuses hosts that are not this server's, asks for a token where one is needed, and checks forms.
+func (f *Frame) Handler(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer f.rescue(w, r)
+		head := w.Header()
+		head.Set("Content-Security-Policy", policy)
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		head.Set("Cache-Control", "no-store")
+		switch {
+		case !f.ours(r):
+			f.Refuse(w, r, http.StatusForbidden, "This server is not asked for by that name. Start it with --host NAME to allow one.")
+		case r.URL.Path == "/healthz":
+			head.Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write([]byte("ok\n"))
+		case f.asset(w, r):
+		case r.URL.Path == "/login" && f.Guard != nil:
+			f.login(w, r)
+		case f.Guard != nil && f.Guard.Admits(r, sentToken(r), r.Method == http.MethodPost) != nil:
+			f.sendToLogin(w, r)
+		default:
+			f.checked(w, r, pages)
+		}
+	})
+}
+
+// checked passes on what asks for a page, and forms that were sent from one.
+func (f *Frame) checked(w http.ResponseWriter, r *http.Request, pages http.Handler) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		pages.ServeHTTP(w, r)
+	case http.MethodPost:
+		if f.ReadOnly {
+			f.Refuse(w, r, http.StatusForbidden, "These pages are read-only.")
+			return
+		}
+		if f.formed(w, r) {
+			pages.ServeHTTP(w, r)
+		}
+	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		f.Refuse(w, r, http.StatusMethodNotAllowed, "Pages are asked for with GET, and forms sent with POST.")
+	}
+}
+
+// ours reports whether a request names this server: by the address that it came in on, as localhost, or by a name that was allowed.
+func (f *Frame) ours(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if host == "localhost" || slices.ContainsFunc(f.Hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
+		return true
+	}
+	asked, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && asked.Unmap().WithZone("") == at.AddrPort().Addr().Unmap().WithZone("")
+}
+
+// sentToken returns the token of a request, by its header or by the cookie of the login.
+func sentToken(r *http.Request) string {
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	if c, err := r.Cookie(tokenCookie); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+func (f *Frame) sendToLogin(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		f.Refuse(w, r, http.StatusUnauthorized, "This server asks for a token: log in first.")
+		return
+	}
+	http.Redirect(w, r, "/login?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+}
+
+// loginPage asks for a token.
+type loginPage struct {
+	Page
+	To    string
+	Wrong string
+}
+
+// login takes a token and remembers it in a cookie of the session.
+func (f *Frame) login(w http.ResponseWriter, r *http.Request) {
+	page := loginPage{Page: f.Base(r, "login", "Log in"), To: here(r.FormValue("to"))}
+	page.CSRF = f.formValue(w, r)
+	if r.Method != http.MethodPost {
+		f.Show(w, http.StatusOK, "login", page)
+		return
+	}
+	if !f.formed(w, r) {
+		return
+	}
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	if err := f.Guard.Admits(r, token, false); err != nil || token == "" {
+		page.Wrong = "That token does not open these pages."
+		f.Show(w, http.StatusUnauthorized, "login", page)
+		return
+	}
+	http.SetCookie(w, f.cookie(tokenCookie, token))
+	http.Redirect(w, r, page.To, http.StatusSeeOther)
+}
+
+// here returns a path of this server, /runs for anything else.
+func here(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, `\`) {
+		return "/runs"
+	}
+	return to
+}
+
+func (f *Frame) cookie(name, value string) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: f.Secure, SameSite: http.SameSiteStrictMode}
+}
+
+// formValue returns the value that a form must send back. It is bound to a cookie, which is set where there is none.
+func (f *Frame) formValue(w http.ResponseWriter, r *http.Request) string {
+	c, err := r.Cookie(formCookie)
+	if err != nil || len(c.Value) < 16 {
+		c = f.cookie(formCookie, rand.Text())
+		http.SetCookie(w, c)
+	}
+	return f.signed(c.Value)
+}
+
+func (f *Frame) signed(value string) string {
+	sum := hmac.New(sha256.New, f.key[:])
+	sum.Write([]byte(value))
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// formTime bounds how long a form may take to arrive.
+const formTime = 20 * time.Second
+
+// formed reports whether a form was sent from a page of this server; else it has answered.
+func (f *Frame) formed(w http.ResponseWriter, r *http.Request) bool {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime)) // the server's own limit stays
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if err := r.ParseForm(); err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			f.Refuse(w, r, http.StatusRequestEntityTooLarge, "The form is larger than 1 MB.")
+			return false
+		}
+		f.Refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
+		return false
+	}
+	c, err := r.Cookie(formCookie)
+	if err != nil || !hmac.Equal([]byte(f.signed(c.Value)), []byte(r.PostFormValue("csrf"))) || !sameOrigin(r) {
+		f.Refuse(w, r, http.StatusForbidden, "The form was not sent from a page of this server. Open the page again and send it from there.")
+		return false
+	}
+	return true
+}
+
+// sameOrigin reports whether a request comes from a page of this server, as far as it says.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}

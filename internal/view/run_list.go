@@ -1,0 +1,162 @@
+package view
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/view/frame"
+)
+
+// runParameters are the parameters of the page of a run; listParameters are those that choose and order its tests.
+var (
+	listParameters = []string{"q", "verdict", "code", "suite", "target", "tag", "grader", "class", "review", "group", "sort"}
+	runParameters  = append(slices.Clone(listParameters), "page", "per")
+)
+
+// ofList returns the parameters that choose and order tests.
+func ofList(values url.Values) url.Values { return frame.Only(values, listParameters...) }
+
+// chosen are the tests of a list in its order.
+type chosen struct {
+	tests   []*archive.Entry
+	filters filters[*archive.Entry]
+	grouped string
+	counts  map[string]int
+}
+
+// choose returns the tests that fit a query, in the order that it asks for.
+func choose(q frame.Query, run *archive.Run, index *archive.Index) chosen {
+	c := chosen{filters: testFilters(q, run, index), grouped: q.Get("group")}
+	c.tests = index.Tests
+	if len(c.filters) > 0 {
+		c.tests = nil
+		for _, e := range index.Tests {
+			if c.filters.all(e, "") {
+				c.tests = append(c.tests, e)
+			}
+		}
+	}
+	if by := order(q.Get("sort")); by != nil {
+		c.tests = slices.Clone(c.tests)
+		slices.SortStableFunc(c.tests, by)
+	}
+	if !slices.Contains([]string{"suite", "target", "code", "tag"}, c.grouped) {
+		c.grouped = ""
+		return c
+	}
+	c.counts = map[string]int{}
+	places := map[string]int{}
+	for _, e := range c.tests {
+		group := c.group(e)
+		if c.counts[group]++; c.counts[group] == 1 {
+			places[group] = len(places)
+		}
+	}
+	c.tests = slices.Clone(c.tests)
+	slices.SortStableFunc(c.tests, func(a, b *archive.Entry) int {
+		one, two := c.group(a), c.group(b)
+		return cmp.Or(compareBool(one == "", two == ""), cmp.Compare(places[one], places[two])) // those without one come last
+	})
+	return c
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// group returns the group of a test: of several codes or tags the first.
+func (c *chosen) group(e *archive.Entry) string {
+	switch {
+	case c.grouped == "suite":
+		return e.Suite
+	case c.grouped == "target":
+		return e.Target
+	case c.grouped == "code" && len(e.Codes) > 0:
+		return string(e.Codes[0])
+	case c.grouped == "tag" && len(e.Tags) > 0:
+		return e.Tags[0]
+	}
+	return ""
+}
+
+// order returns the order of a sort parameter; nil for the run's own.
+func order(sort string) func(a, b *archive.Entry) int {
+	switch sort {
+	case "suite":
+		return func(a, b *archive.Entry) int { return cmp.Compare(a.Suite, b.Suite) }
+	case "test":
+		return func(a, b *archive.Entry) int { return cmp.Compare(a.TestID, b.TestID) }
+	case "score":
+		return byKnown(func(e *archive.Entry) (float64, bool) { return e.Score, e.Verdict.Graded() })
+	case "-score":
+		return byKnown(func(e *archive.Entry) (float64, bool) { return -e.Score, e.Verdict.Graded() })
+	case "-duration":
+		return byKnown(func(e *archive.Entry) (float64, bool) { return -e.DurationMS, e.Verdict != result.Skip })
+	case "-cost":
+		return byKnown(func(e *archive.Entry) (float64, bool) {
+			return -e.Cost.USD, !e.Cost.Unknown && e.Verdict != result.Skip
+		})
+	}
+	return nil
+}
+
+// byKnown orders by a number; tests without one come last.
+func byKnown(number func(*archive.Entry) (float64, bool)) func(a, b *archive.Entry) int {
+	return func(a, b *archive.Entry) int {
+		one, knownOne := number(a)
+		two, knownTwo := number(b)
+		return cmp.Or(compareBool(!knownOne, !knownTwo), cmp.Compare(one, two))
+	}
+}
+
+// testFilters are the filters of a run's tests.
+func testFilters(q frame.Query, run *archive.Run, index *archive.Index) filters[*archive.Entry] {
+	var fs filters[*archive.Entry]
+	equal := func(name string, of func(*archive.Entry) string) {
+		fs.add(q, name, func(e *archive.Entry, value string) bool { return of(e) == value })
+	}
+	equal("verdict", func(e *archive.Entry) string { return string(e.Verdict) })
+	equal("suite", func(e *archive.Entry) string { return e.Suite })
+	equal("target", func(e *archive.Entry) string { return e.Target })
+	equal("class", func(e *archive.Entry) string { return e.Class() })
+	equal("review", func(*archive.Entry) string { return "" }) // nothing is reviewed yet
+	fs.add(q, "code", func(e *archive.Entry, value string) bool { return slices.Contains(e.Codes, result.Code(value)) })
+	fs.add(q, "tag", func(e *archive.Entry, value string) bool { return slices.Contains(e.Tags, value) })
+	fs.add(q, "grader", func(e *archive.Entry, value string) bool { return hasGrader(e, value) })
+	if words := q.Values["q"]; len(words) > 0 {
+		found := map[archive.Test]bool{}
+		for _, value := range words {
+			run.Matching(index, value, found)
+		}
+		fs = append(fs, filter[*archive.Entry]{"q", func(e *archive.Entry) bool {
+			return found[archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}]
+		}})
+	}
+	return fs
+}
+
+// hasGrader reports whether a grader decided something in a test or in one of its trials.
+func hasGrader(e *archive.Entry, name string) bool {
+	return slices.Contains(e.Graders, name) || slices.ContainsFunc(e.Of, func(r *archive.Row) bool { return slices.Contains(r.Graders, name) })
+}
+
+// chosenBy says in words what a query chooses; empty for all tests.
+func chosenBy(values url.Values) string {
+	var words []string
+	for _, name := range listParameters {
+		if name != "sort" && name != "group" && len(values[name]) > 0 {
+			words = append(words, name+" "+strings.Join(values[name], " or "))
+		}
+	}
+	return strings.Join(words, ", ")
+}

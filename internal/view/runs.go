@@ -1,0 +1,191 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// runsParameters are the parameters of the page of runs.
+var runsParameters = []string{"q", "suite", "target", "state", "verdict", "since", "page", "per"}
+
+// runsPage lists runs.
+type runsPage struct {
+	frame.Page
+	List    frame.List
+	Query   frame.Query
+	Rows    []runRow
+	Suites  []string
+	Targets []string
+}
+
+// runRow is a run in the list.
+type runRow struct {
+	ID, Address   string
+	State, Reason string
+	Verdict       result.Verdict
+	Headline      string
+	Record        result.Run
+	Rate          frame.Figure
+	History       []bar
+}
+
+// bar is one run of a sparkline: its place, and how high its pass rate is.
+type bar struct {
+	X, Y, Height float64
+	Here, None   bool
+}
+
+// runs answers with the runs, newest first.
+func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
+	all, unreadable := p.Runs.Runs()
+	page := runsPage{Page: p.frame.Base(r, "runs", "Runs"), Query: frame.QueryOf(r, "/runs", runsParameters...)}
+	for _, folder := range unreadable {
+		page.Warnings = append(page.Warnings, "The run.json of the folder "+text.OneLine(folder, 200)+" cannot be read.")
+	}
+	for _, run := range all {
+		page.Suites, page.Targets = union(page.Suites, run.Record.Suites), union(page.Targets, run.Record.Targets)
+	}
+	fits := p.runFilters(page.Query)
+	var kept []*archive.Found
+	for _, run := range all {
+		if fits.all(run, "") {
+			kept = append(kept, run)
+		}
+	}
+	var first, last int
+	page.List, first, last = page.Query.Page("runs", len(kept))
+	for _, run := range kept[first:last] {
+		page.Rows = append(page.Rows, p.rowOfRun(run, all))
+	}
+	switch {
+	case len(all) == 0:
+		page.List.Empty = "There are no runs yet. `rehearse run SUITE` makes one, and it appears here; `rehearse init` writes a suite to begin with."
+	case len(kept) == 0:
+		page.List.Empty = "No run fits these filters."
+		page.List.Drop = dropped(page.Query, fits, all)
+	}
+	p.frame.Show(w, http.StatusOK, "runs", page)
+}
+
+// union adds the values that a list lacks, up to a number that a person can choose from.
+func union(list, more []string) []string {
+	for _, s := range more {
+		if len(list) < 200 && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// record returns the record of a run with its totals, which are counted from the log while it goes on.
+func record(run *archive.Found) result.Run {
+	if run.Record.ExitCode != nil && run.Record.Totals.Tests > 0 {
+		return run.Record
+	}
+	if index, err := run.Index(); err == nil {
+		of := index.Run
+		of.ID = run.Record.ID
+		return of
+	}
+	return run.Record
+}
+
+func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
+	of := record(run)
+	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.PassRate, of.Interval)}
+	row.State, row.Reason = stateOf(of)
+	row.History = history(run, all)
+	return row
+}
+
+// history draws the pass rates of the last 20 runs of the same suites and targets up to this one, oldest first.
+func history(run *archive.Found, all []*archive.Found) (bars []bar) {
+	var same []*archive.Found
+	for _, other := range all {
+		if !other.Record.StartedAt.After(run.Record.StartedAt) && slices.Equal(other.Record.Suites, run.Record.Suites) &&
+			slices.Equal(other.Record.Targets, run.Record.Targets) && len(same) < 20 {
+			same = append(same, other)
+		}
+	}
+	slices.Reverse(same)
+	for i, other := range same {
+		b := bar{X: float64(i * 5), Y: 18, Height: 2, Here: other == run, None: other.Record.PassRate == nil}
+		if rate := other.Record.PassRate; rate != nil {
+			b.Height = 2 + 18**rate
+			b.Y = 20 - b.Height
+		}
+		bars = append(bars, b)
+	}
+	return bars
+}
+
+// runFilters are the filters of the page of runs.
+func (p *Pages) runFilters(q frame.Query) filters[*archive.Found] {
+	var fs filters[*archive.Found]
+	fs.add(q, "q", func(run *archive.Found, value string) bool { return runHas(run.Record, value) })
+	fs.add(q, "suite", func(run *archive.Found, value string) bool {
+		return slices.ContainsFunc(run.Record.Suites, func(s string) bool { return s == value || path.Base(s) == value })
+	})
+	fs.add(q, "target", func(run *archive.Found, value string) bool { return slices.Contains(run.Record.Targets, value) })
+	fs.add(q, "state", func(run *archive.Found, value string) bool { state, _ := stateOf(run.Record); return state == value })
+	fs.add(q, "verdict", func(run *archive.Found, value string) bool { return string(verdictOf(run.Record)) == value })
+	fs.add(q, "since", func(run *archive.Found, value string) bool {
+		since, ok := sinceOf(value, p.Now())
+		return ok && !run.Record.StartedAt.Before(since)
+	})
+	return fs
+}
+
+// runHas reports whether all words stand in what names a run.
+func runHas(run result.Run, words string) bool {
+	about := strings.ToLower(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
+	for _, word := range strings.Fields(strings.ToLower(words)) {
+		if !strings.Contains(about, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// sinceOf reads an age, such as 7d or 12h, or a date.
+func sinceOf(value string, now time.Time) (time.Time, bool) {
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), true
+		}
+	}
+	if age, err := time.ParseDuration(value); err == nil && age >= 0 {
+		return now.Add(-age), true
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, value); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// dropped are links without one of the filters each, as far as they show more.
+func dropped[T any](q frame.Query, fs filters[T], all []T) (links []frame.Link) {
+	for _, f := range fs {
+		n := 0
+		for _, x := range all {
+			if fs.all(x, f.name) {
+				n++
+			}
+		}
+		label := fmt.Sprintf("Drop %s=%s", f.name, text.OneLine(strings.Join(q.Values[f.name], ", "), 80))
+		links = append(links, frame.Link{Label: fmt.Sprintf("%s: %s", label, text.Count(n)), Address: q.With(f.name, "")})
+	}
+	return links
+}

@@ -1,0 +1,105 @@
+// Package view shows runs and what surrounds them as pages of the browser. All that it shows was written by others: it goes through html/template
+// and through prose, and nothing of it becomes an address outside this server.
+package view
+
+import (
+	"embed"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/view/frame"
+)
+
+// Config is what the pages show. Runs is needed.
+type Config struct {
+	// Frame says who may see the pages.
+	Frame frame.Config
+	// Runs are the runs that are shown.
+	Runs *archive.Archive
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Stopping is closed when streams are to end; nil never is.
+	Stopping <-chan struct{}
+}
+
+// Pages are the pages of one server. Make them with New.
+type Pages struct {
+	Config
+	frame *frame.Frame
+	// made are figures of runs that cost a pass over all tests.
+	made facetsOfRuns
+}
+
+//go:embed *.html.tmpl
+var templates embed.FS
+
+// New returns the handler of the pages. The log of c.Frame gets what goes wrong.
+func New(c Config) http.Handler {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Frame.Log == nil {
+		c.Frame.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Pages{Config: c}
+	p.frame = frame.New(c.Frame, p.nav(), sources(), functions())
+	mux := http.NewServeMux()
+	for at, page := range p.routes() {
+		mux.HandleFunc("GET "+at, page)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.frame.NotFound(w, r, "There is no such page.") })
+	return p.frame.Handler(mux)
+}
+
+// routes are the pages by their addresses. A page is a file, a template and a line here.
+func (p *Pages) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/{$}":                     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/runs", http.StatusSeeOther) },
+		"/runs":                    p.runs,
+		"/runs/{run}":              p.run,
+		"/runs/{run}/tests/{test}": p.conversation,
+	}
+}
+
+// nav are the places that every page leads to.
+func (p *Pages) nav() []frame.Link { return []frame.Link{{Label: "Runs", Address: "/runs"}} }
+
+// sources returns all templates.
+func sources() string {
+	var all strings.Builder
+	names, _ := fs.Glob(templates, "*.tmpl") // the pattern is right
+	for _, name := range names {
+		text, _ := templates.ReadFile(name) // it was listed
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// found returns the run that a request names and its index; nil if it has answered that there is none.
+func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *archive.Index) {
+	run := p.Runs.Find(r.PathValue("run"))
+	if run == nil {
+		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
+		return nil, nil
+	}
+	index, err := run.Index()
+	if err != nil {
+		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
+		p.frame.Unavailable(w, r, "The run cannot be read: its folder is gone, or it may not be opened.")
+		return nil, nil
+	}
+	return run, index
+}
+
+// newest are links to the newest runs.
+func (p *Pages) newest(n int) (links []frame.Link) {
+	runs, _ := p.Runs.Runs()
+	for _, run := range runs[:min(n, len(runs))] {
+		links = append(links, frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
+	}
+	return links
+}

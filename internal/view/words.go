@@ -1,0 +1,146 @@
+package view
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// functions are what templates call beside those of the frame.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+
+		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
+		"delta": func(name string, rows []deltaRow) delta { return delta{name, rows} },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	}
+}
+
+// choices are what a control offers, and what is chosen.
+type choices struct {
+	All    []string
+	Chosen string
+}
+
+// delta is what a turn changed of something.
+type delta struct {
+	Name string
+	Rows []deltaRow
+}
+
+func addressOfRun(id string) string { return "/runs/" + url.PathEscape(id) }
+
+// addressOfTest returns the address of a conversation; from is the query of the list that it is opened from.
+func addressOfTest(run string, t archive.Test, trials []string, from string) string {
+	values := url.Values{"suite": {t.Suite}, "target": {t.Target}}
+	if len(trials) > 0 {
+		values["trial"] = trials
+	}
+	if from != "" {
+		values.Set("from", from)
+	}
+	return frame.Address(addressOfRun(run)+"/tests/"+url.PathEscape(t.ID), frame.Only(values, "suite", "target", "trial", "from"))
+}
+
+// plain writes a number, or one that may be unknown.
+func plain(x any) string {
+	switch x := x.(type) {
+	case float64:
+		return frame.Plain(x)
+	case *float64:
+		if x != nil {
+			return frame.Plain(*x)
+		}
+	}
+	return ""
+}
+
+// scoreOf returns the score of a verdict as an attribute has it; nothing for what was not graded.
+func scoreOf(v result.Verdict, score float64) string {
+	if !v.Graded() {
+		return ""
+	}
+	return frame.Plain(score)
+}
+
+func codesOf(codes []result.Code) string {
+	words := make([]string, len(codes))
+	for i, c := range codes {
+		words[i] = string(c)
+	}
+	return strings.Join(words, " ")
+}
+
+// when writes a time for people.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format("2 Jan 2006, 15:04:05 UTC")
+}
+
+// figures writes numbers of totals for people and as attributes.
+
+func count(name, label string, n int) frame.Figure {
+	return frame.Figure{Name: name, Label: label, Value: text.Count(n), Data: fmt.Sprint(n)}
+}
+
+func tokensFigure(u chat.Usage) frame.Figure {
+	f := frame.Figure{Name: "tokens", Label: "Tokens", Value: "unknown"}
+	if !u.Unknown {
+		f.Value, f.Data = text.Count(u.Total()), fmt.Sprint(u.Total())
+	}
+	return f
+}
+
+func costFigure(c chat.Cost) frame.Figure {
+	f := frame.Figure{Name: "cost_usd", Label: "Cost", Value: "unknown"}
+	if !c.Unknown {
+		f.Value, f.Data = text.Dollars(c.USD), frame.Plain(c.USD)
+	}
+	return f
+}
+
+func rateFigure(rate *float64, interval *[2]float64) frame.Figure {
+	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: "unknown", Note: "nothing was graded"}
+	if rate != nil {
+		f.Value, f.Data, f.Note = text.Percent(*rate), frame.Plain(*rate), ""
+	}
+	if rate != nil && interval != nil {
+		f.Low, f.High, f.Note = frame.Plain(interval[0]), frame.Plain(interval[1]), "95% interval "+text.PercentRange(*interval)
+	}
+	return f
+}
+
+func meanFigure(mean *float64) frame.Figure {
+	f := frame.Figure{Name: "mean_score", Label: "Mean score", Value: "unknown"}
+	if mean != nil {
+		f.Value, f.Data = text.Score(*mean, 2), frame.Plain(*mean)
+	}
+	return f
+}
+
+// totals are the figures of a run, or of one of its targets.
+func totals(t result.Totals) []frame.Figure {
+	return []frame.Figure{
+		count("tests", "Tests", t.Tests), count("passed", "Passed", t.Passed), count("failed", "Failed", t.Failed), count("errors", "Errors", t.Errors),
+		count("skipped", "Skipped", t.Skipped),
+	}
+}
+
+// used are the figures of what a run has used.
+func used(t result.Totals) []frame.Figure {
+	return []frame.Figure{
+		tokensFigure(t.Usage.Add(t.Judge.Usage)), costFigure(t.Cost), count("judge_calls", "Judge calls", t.Judge.Calls),
+		count("judge_cache_hits", "Verdicts from the cache", t.Judge.CacheHits),
+	}
+}
