@@ -148,3 +148,25 @@ func mostTurns(rows []*Row) (most int) {
 	}
 	return most
 }
+
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes.
+func (x *Index) Records(yield func(*result.Test, error) bool) {
+	for _, list := range [][]*Entry{x.Tests, x.Pending} {
+		for _, e := range list {
+			for _, row := range append(e.Of[:len(e.Of):len(e.Of)], &e.Row) {
+				if row.Verdict == "" {
+					continue
+				}
+				t := &result.Test{
+					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials,
+				}
+				for _, code := range row.Codes {
+					t.Failures = append(t.Failures, result.Failure{Code: code})
+				}
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}

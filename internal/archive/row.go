@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,10 @@ type Row struct {
 	DurationMS float64
 	StartedAt  time.Time
 	Turns      int
+	// LatencyMS is the sum over the turns.
+	LatencyMS float64
+	// Print tells what decided the record from anything else; 0 where the record does not say.
+	Print uint64
 	Usage      chat.Usage
 	Cost       chat.Cost
 	Judge      result.JudgeUse
@@ -49,6 +55,13 @@ func rowOf(t *result.Test, start int64, length int) Row {
 	}
 	for _, f := range t.Failures {
 		r.Failures = append(r.Failures, f.Code)
+	}
+	for i := range t.Turns {
+		r.LatencyMS += t.Turns[i].LatencyMS
+	}
+	if t.Fingerprint != "" {
+		sum := sha256.Sum256([]byte(t.Fingerprint))
+		r.Print = binary.BigEndian.Uint64(sum[:])
 	}
 	for _, s := range t.Scores {
 		for _, a := range s.Assertions {

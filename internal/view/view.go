@@ -32,6 +32,8 @@ type Pages struct {
 	frame *frame.Frame
 	// made are figures of runs that cost a pass over all tests.
 	made facetsOfRuns
+	// metrics are those of comparisons that were made.
+	metrics comparisons
 }
 
 //go:embed *.html.tmpl
@@ -62,11 +64,15 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 		"/runs":                    p.runs,
 		"/runs/{run}":              p.run,
 		"/runs/{run}/tests/{test}": p.conversation,
+		"/compare":                 p.compare,
+		"/compare/tests/{test}":    p.compareConversation,
 	}
 }
 
 // nav are the places that every page leads to.
-func (p *Pages) nav() []frame.Link { return []frame.Link{{Label: "Runs", Address: "/runs"}} }
+func (p *Pages) nav() []frame.Link {
+	return []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}}
+}
 
 // sources returns all templates.
 func sources() string {

@@ -20,8 +20,11 @@ func functions() template.FuncMap {
 		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
-		"delta": func(name string, rows []deltaRow) delta { return delta{name, rows} },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"delta":   func(name string, rows []deltaRow) delta { return delta{name, rows} },
+		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
+		"metrics": func(of []metric, target string) metricsOfTarget { return metricsOfTarget{of, target} },
+		"pairof":  func(a, b held) []held { return []held{a, b} },
+		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}
 }
 
@@ -35,6 +38,18 @@ type choices struct {
 type delta struct {
 	Name string
 	Rows []deltaRow
+}
+
+// namedSide is a run of a comparison with its letter.
+type namedSide struct {
+	Name string
+	Side side
+}
+
+// metricsOfTarget are metrics; Target names what they are of where there are several.
+type metricsOfTarget struct {
+	Metrics []metric
+	Target  string
 }
 
 func addressOfRun(id string) string { return "/runs/" + url.PathEscape(id) }

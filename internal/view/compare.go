@@ -1,0 +1,324 @@
+package view
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/compare"
+	"rehearse/internal/result"
+	"rehearse/internal/source"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// compareParameters are the parameters of the page that compares two runs.
+var compareParameters = []string{"a", "b", "a_target", "b_target", "ignore_target", "change", "suite", "target", "q", "reviewed", "page", "per"}
+
+// comparePage is what changed from one run to another.
+type comparePage struct {
+	frame.Page
+	A, B         side
+	Query        frame.Query
+	Verdict      string
+	Remarks      []string
+	Metrics      []metric
+	Sections     []section
+	List         frame.List
+	Empty        string
+	Links        []frame.Link
+	Targets      []string
+	IgnoreTarget bool
+}
+
+// side is one of the two runs: with a target, its tests with this one alone.
+type side struct {
+	*archive.Found
+	Index           *archive.Index
+	ID, Target      string
+	Address         string
+	Started, Headed string
+}
+
+// section is one of the lists of a comparison.
+type section struct {
+	Name, Label string
+	Verdict     result.Verdict
+	Count       int
+	Rows        []changeRow
+	// More is the address of the whole list where not all of it is shown.
+	More string
+}
+
+// changeRow is a test in two runs.
+type changeRow struct {
+	result.Change
+	List, Address  string
+	ScoreA, ScoreB string
+}
+
+// sections are the lists of a comparison in the order in which they are shown.
+var sections = []struct {
+	name, label string
+	verdict     result.Verdict
+	of          func(*result.Comparison) []result.Change
+}{
+	{"regressed", "Regressed", result.Fail, func(c *result.Comparison) []result.Change { return c.Regressed }},
+	{"fixed", "Fixed", result.Pass, func(c *result.Comparison) []result.Change { return c.Fixed }},
+	{"still_failing", "Still failing", result.Fail, func(c *result.Comparison) []result.Change { return c.StillFailing }},
+	{"ungraded", "Not graded: error or skipped", result.Error, func(c *result.Comparison) []result.Change { return c.Ungraded }},
+	{"moved", "Passing, with another score", result.Pass, func(c *result.Comparison) []result.Change { return c.Moved }},
+	{"new", "New", result.Skip, func(c *result.Comparison) []result.Change { return c.New }},
+	{"gone", "Gone", result.Skip, func(c *result.Comparison) []result.Change { return c.Gone }},
+	{"unchanged", "As good as before", result.Pass, func(c *result.Comparison) []result.Change { return c.Unchanged }},
+}
+
+// maxSection is how many tests of a list are shown beside other lists.
+const maxSection = 100
+
+// compare answers with what changed from a run to another.
+func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
+	page := comparePage{Page: p.frame.Base(r, "compare", "Compare"), Query: frame.QueryOf(r, "/compare", compareParameters...)}
+	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs", Up: true}}
+	if !p.sides(w, r, &page) {
+		return
+	}
+	if page.Empty != "" {
+		p.frame.Show(w, http.StatusOK, "compare", page)
+		return
+	}
+	found, err := page.compared()
+	if err != nil {
+		page.Empty = "These runs cannot be compared: " + text.OneLine(err.Error(), 400)
+		if source.IsInvalid(err) {
+			page.Empty = "A run with several targets is compared with its targets, or by one target of each: choose them above."
+		}
+		p.frame.Show(w, http.StatusOK, "compare", page)
+		return
+	}
+	page.Verdict = found.Verdict
+	page.remarks(found)
+	page.Metrics = p.metrics.of(page.A, page.B, page.IgnoreTarget)
+	page.lists(found)
+	p.frame.Show(w, http.StatusOK, "compare", page)
+}
+
+// sides finds the two runs. It reports whether the page goes on; else it has been answered.
+func (p *Pages) sides(w http.ResponseWriter, r *http.Request, page *comparePage) bool {
+	q := page.Query
+	a, b := q.Get("a"), q.Get("b")
+	if ticked := r.URL.Query()["run"]; a == "" && b == "" && len(ticked) >= 2 {
+		a, b = p.byAge(ticked[0], ticked[1])
+	}
+	if b == "" {
+		b = archive.Latest
+	}
+	later := p.Runs.Find(b)
+	if later == nil {
+		if b == archive.Latest {
+			page.Empty = "There are no runs yet. `rehearse run SUITE` makes one; two of them can be compared."
+			return true
+		}
+		p.frame.NotFound(w, r, "There is no run of the id of b here.", p.newest(5)...)
+		return false
+	}
+	earlier := p.Runs.Find(a)
+	if a == "" && q.Get("a_target")+q.Get("b_target") != "" {
+		earlier = later // two targets of one run
+	} else if a == "" {
+		earlier = p.baseline(later)
+	} else if earlier == nil {
+		p.frame.NotFound(w, r, "There is no run of the id of a here.", p.newest(5)...)
+		return false
+	}
+	page.Links = p.newest(20)
+	if earlier == nil {
+		page.Empty = "There is no earlier run of the same suites to compare run " + later.Record.ID + " with. `rehearse run` the suites again, or choose one: /compare?a=RUN&b=" + later.Record.ID
+		return true
+	}
+	page.IgnoreTarget = q.Get("ignore_target") == "1" || q.Get("a_target") != "" || q.Get("b_target") != ""
+	for _, s := range []struct {
+		into   *side
+		run    *archive.Found
+		target string
+	}{{&page.A, earlier, q.Get("a_target")}, {&page.B, later, q.Get("b_target")}} {
+		index, err := s.run.Index()
+		if err != nil {
+			p.frame.Unavailable(w, r, "The run "+s.run.Record.ID+" cannot be read.")
+			return false
+		}
+		*s.into = side{
+			Found: s.run, Index: index, ID: s.run.Record.ID, Target: s.target, Address: addressOfRun(s.run.Record.ID), Started: when(s.run.Record.StartedAt), Headed: headline(index.Run),
+		}
+		page.Targets = union(page.Targets, s.run.Record.Targets)
+		page.Warnings = append(page.Warnings, warningsOf(index)...)
+	}
+	return true
+}
+
+// byAge returns two ids of runs, the older one first.
+func (p *Pages) byAge(one, other string) (a, b string) {
+	x, y := p.Runs.Find(one), p.Runs.Find(other)
+	if x != nil && y != nil && x.Record.StartedAt.After(y.Record.StartedAt) {
+		return other, one
+	}
+	return one, other
+}
+
+// baseline returns the newest earlier run of the same suites; nil if there is none.
+func (p *Pages) baseline(of *archive.Found) *archive.Found {
+	all, _ := p.Runs.Runs()
+	at := slices.IndexFunc(all, func(run *archive.Found) bool { return run.Record.ID == of.Record.ID })
+	for _, run := range all[at+1:] {
+		if slices.Equal(run.Record.Suites, of.Record.Suites) {
+			return run
+		}
+	}
+	return nil
+}
+
+// compared returns the lists of suites.md 8.
+func (p *comparePage) compared() (*result.Comparison, error) {
+	return compare.Runs(p.A.compared(), p.B.compared(), compare.Options{IgnoreTarget: p.IgnoreTarget})
+}
+
+// compared returns the run as a comparison reads it.
+func (s side) compared() compare.Side {
+	if s.Target == "" {
+		return compare.Side{Run: s.Index.Run, Tests: s.Index.Records}
+	}
+	run := s.Index.Run
+	run.Targets, run.ByTarget = []string{s.Target}, nil
+	if of, ok := s.Index.Run.ByTarget[s.Target]; ok {
+		run.Totals = of.Totals
+	}
+	other := func(k result.Key) bool { return k.Target != s.Target }
+	run.NotRun = slices.DeleteFunc(slices.Clone(run.NotRun), other)
+	run.LeftOut = slices.DeleteFunc(slices.Clone(run.LeftOut), other)
+	return compare.Side{Run: run, Tests: func(yield func(*result.Test, error) bool) {
+		for t, err := range s.Index.Records {
+			if t.Target == s.Target && !yield(t, err) {
+				return
+			}
+		}
+	}}
+}
+
+// lists fills in the lists that fit the filters.
+func (p *comparePage) lists(found *result.Comparison) {
+	chosen := p.Query.Values["change"]
+	matching := p.matching()
+	for _, s := range sections {
+		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
+			continue
+		}
+		var fitting []result.Change
+		for _, c := range s.of(found) {
+			if matching(c) {
+				fitting = append(fitting, c)
+			}
+		}
+		shown := section{Name: s.name, Label: s.label, Verdict: s.verdict, Count: len(fitting)}
+		first, last := 0, min(len(fitting), maxSection)
+		if len(chosen) == 1 {
+			p.List, first, last = p.Query.Page("tests", len(fitting))
+		} else if last < len(fitting) {
+			shown.More = p.Query.With("change", s.name)
+		}
+		for _, c := range fitting[first:last] {
+			shown.Rows = append(shown.Rows, p.row(s.name, c))
+		}
+		p.Sections = append(p.Sections, shown)
+	}
+	if !slices.ContainsFunc(p.Sections, func(s section) bool { return s.Count > 0 }) {
+		p.List.Empty = "No test fits these filters."
+		for _, name := range []string{"change", "suite", "target", "q"} {
+			if values := p.Query.Values[name]; len(values) > 0 {
+				p.List.Drop = append(p.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80), Address: p.Query.With(name, "")})
+			}
+		}
+	}
+}
+
+// matching returns whether a test fits the filters suite, target and q.
+func (p *comparePage) matching() func(result.Change) bool {
+	q := p.Query.Values
+	found := map[archive.Test]bool{}
+	for _, words := range q["q"] {
+		p.A.Matching(p.A.Index, words, found)
+		p.B.Matching(p.B.Index, words, found)
+	}
+	return func(c result.Change) bool {
+		hit := len(q["q"]) == 0
+		for _, target := range []string{c.Target, p.A.Target, p.B.Target} {
+			hit = hit || found[archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}]
+		}
+		return hit && (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
+	}
+}
+
+func (p *comparePage) row(list string, c result.Change) changeRow {
+	row := changeRow{Change: c, List: list}
+	if c.WasScore != nil {
+		row.ScoreA = frame.Plain(*c.WasScore)
+	}
+	if c.NowScore != nil {
+		row.ScoreB = frame.Plain(*c.NowScore)
+	}
+	values := url.Values{"a": {p.A.ID}, "b": {p.B.ID}, "a_target": {p.A.Target}, "b_target": {p.B.Target}, "suite": {c.Suite}}
+	if !p.IgnoreTarget {
+		values.Set("target", c.Target)
+	}
+	row.Address = frame.Address("/compare/tests/"+url.PathEscape(c.TestID), frame.Only(values, "a", "b", "a_target", "b_target", "suite", "target"))
+	return row
+}
+
+// remarks says what limits the comparison: runs that did not come to their end, and what else than the agent is not the same.
+func (p *comparePage) remarks(found *result.Comparison) {
+	if remark := compare.Unmatched(found); remark != "" {
+		p.Remarks = append(p.Remarks, text.Capital(strings.ReplaceAll(remark, "--ignore-target", "ignore_target=1"))+".")
+	}
+	for _, s := range []struct {
+		name string
+		of   side
+	}{{"baseline", p.A}, {"candidate", p.B}} {
+		if s.of.Index.Run.Stopped() {
+			p.Remarks = append(p.Remarks, "The "+s.name+" did not come to its end: "+s.of.Headed+".")
+		}
+	}
+	a, b := p.A.Index.Run, p.B.Index.Run
+	differ := func(what, one, other string) {
+		if one != other {
+			p.Remarks = append(p.Remarks, "The "+what+" changed: "+named(one)+", then "+named(other)+".")
+		}
+	}
+	differ("suite", strings.Join(a.Suites, ", "), strings.Join(b.Suites, ", "))
+	differ("judge", a.Judge, b.Judge)
+	if p.A.Target != "" || p.B.Target != "" {
+		differ("target", p.A.Target, p.B.Target)
+	} else {
+		differ("target", strings.Join(a.Targets, ", "), strings.Join(b.Targets, ", "))
+	}
+	if n := p.prints(); n > 0 && a.Judge == b.Judge {
+		p.Remarks = append(p.Remarks, "Of "+text.Plural(n, "test")+" the suite or the settings of the target or the judge changed between the two.")
+	}
+}
+
+func named(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return text.OneLine(s, 200)
+}
+
+// prints counts the tests of both runs whose records something else decided.
+func (p *comparePage) prints() (n int) {
+	for _, pair := range pairsOf(p.A, p.B, p.IgnoreTarget) {
+		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
+			n++
+		}
+	}
+	return n
+}

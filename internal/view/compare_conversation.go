@@ -1,0 +1,159 @@
+package view
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// comparedConversation is one test in two runs, turn by turn.
+type comparedConversation struct {
+	frame.Page
+	Test, Suite string
+	A, B        held
+	Pairs       []turnPair
+}
+
+// held is a conversation of one of the two runs. Without one it says why.
+type held struct {
+	Side, Run, Target string
+	Address           string
+	Verdict           result.Verdict
+	Score             string
+	Trial             int
+	None              string
+	talk              talk
+	turns             map[int]result.Turn
+}
+
+// turnPair are the turns of the same number.
+type turnPair struct {
+	N       int
+	Differs bool
+	A, B    turnSide
+}
+
+// turnSide is a turn of one of the two runs. User and Reply have the words marked that the other side lacks.
+type turnSide struct {
+	Side        string
+	There       bool
+	Verdict     result.Verdict
+	Score       string
+	User, Reply template.HTML
+	Calls       []toolCall
+	Item        *item
+	Address     string
+}
+
+// compareConversation answers with the turns of a test in two runs.
+func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
+	base := comparePage{Query: frame.QueryOf(r, "/compare", compareParameters...)}
+	if !p.sides(w, r, &base) {
+		return
+	}
+	id := r.PathValue("test")
+	page := comparedConversation{Page: p.frame.Base(r, "compare-conversation", text.OneLine(id, 200)), Test: id, Suite: base.Query.Get("suite")}
+	if base.Empty != "" {
+		p.frame.NotFound(w, r, base.Empty)
+		return
+	}
+	up := base.Query
+	up.Values = frame.Only(up.Values, "a", "b", "a_target", "b_target", "ignore_target")
+	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: frame.Address("/compare", up.Values), Up: true}}
+	target := base.Query.Get("target")
+	for _, s := range []struct {
+		name string
+		of   side
+		into *held
+	}{{"a", base.A, &page.A}, {"b", base.B, &page.B}} {
+		entry := firstOf(s.of.Index, archive.Test{Suite: page.Suite, ID: id, Target: cmp.Or(s.of.Target, target)})
+		if err := s.into.read(s.name, s.of, entry); err != nil {
+			p.Frame.Log.Error("a record cannot be read", "run", s.of.ID, "error", err)
+			p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+			return
+		}
+	}
+	if page.A.None != "" && page.B.None != "" {
+		p.frame.NotFound(w, r, "Neither of the runs has such a test.", frame.Link{Label: "Compare", Address: frame.Address("/compare", up.Values)})
+		return
+	}
+	page.pair()
+	p.frame.Show(w, http.StatusOK, "compare-conversation", page)
+}
+
+// firstOf returns the first test of a name; nil if there is none.
+func firstOf(index *archive.Index, name archive.Test) *archive.Entry {
+	if all := index.Named(name); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// read reads the conversation of a test: of several trials the first that failed, else the first.
+func (h *held) read(name string, of side, e *archive.Entry) error {
+	h.Side, h.Run, h.None = name, of.ID, "This run has no such test."
+	if e == nil {
+		return nil
+	}
+	h.Target = e.Target
+	rows, ok := shownRows(e, nil)
+	if !ok {
+		h.None = "This run planned the test and did not run it."
+		return nil
+	}
+	record, err := of.Read(rows[0])
+	if err != nil {
+		return err
+	}
+	h.None, h.Verdict, h.Score, h.Trial = "", record.Verdict, scoreOf(record.Verdict, record.Score), record.Trial
+	h.Address = addressOfTest(of.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, "")
+	h.talk, h.turns = talkOf(record, 0, true), map[int]result.Turn{}
+	for _, x := range record.Turns {
+		h.turns[x.Index] = x
+	}
+	return nil
+}
+
+// pair aligns the turns by their numbers.
+func (p *comparedConversation) pair() {
+	most := 0
+	sides := [2]map[int]turn{{}, {}}
+	for i, h := range []*held{&p.A, &p.B} {
+		for _, t := range h.talk.Turns {
+			sides[i][t.N] = t
+			most = max(most, t.N)
+		}
+	}
+	for n := 1; n <= most; n++ {
+		a, inA := sides[0][n]
+		b, inB := sides[1][n]
+		if !inA && !inB {
+			continue
+		}
+		x, y := p.A.turns[n], p.B.turns[n]
+		pair := turnPair{N: n, A: sideOf("a", a, inA, p.A.Address), B: sideOf("b", b, inB, p.B.Address)}
+		pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), inA && inB)
+		pair.A.Reply, pair.B.Reply = differing(x.Output, y.Output, inA && inB)
+		pair.Differs = inA != inB || x.Input.String() != y.Input.String() || x.Output != y.Output || callsOf(x) != callsOf(y)
+		p.Pairs = append(p.Pairs, pair)
+	}
+}
+
+func sideOf(name string, t turn, there bool, address string) turnSide {
+	return turnSide{Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item, Address: address + "#" + t.ID}
+}
+
+// callsOf returns the tool calls of a turn as a text that is the same for the same calls.
+func callsOf(x result.Turn) string {
+	var all strings.Builder
+	for _, c := range x.ToolCalls {
+		all.WriteString(c.Name + "\x00" + string(c.Args) + "\x00" + string(c.Result) + "\x01")
+	}
+	return all.String()
+}

@@ -1,0 +1,195 @@
+package view
+
+import (
+	"math"
+	"strconv"
+	"sync"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/stats"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// metric is a number of a comparison over the tests that were graded in both runs.
+type metric struct {
+	Name, Label         string
+	A, B, Diff          string // as attributes have them
+	Low, High           string // bounds of the difference; empty while it has none
+	N                   int
+	Result              string
+	ShownA, ShownB      string
+	ShownDiff, Interval string
+	// Unseen says which loss could have gone unnoticed.
+	Unseen string
+}
+
+// pair is a test in two runs.
+type pair struct{ a, b *archive.Entry }
+
+// pairsOf returns the tests that were graded in both runs.
+func pairsOf(a, b side, ignoreTarget bool) (pairs []pair) {
+	key := func(e *archive.Entry) archive.Test {
+		if ignoreTarget {
+			return archive.Test{Suite: e.Suite, ID: e.TestID}
+		}
+		return archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+	}
+	was := map[archive.Test]*archive.Entry{}
+	for _, e := range a.Index.Tests {
+		if a.Target == "" || e.Target == a.Target {
+			was[key(e)] = e
+		}
+	}
+	for _, e := range b.Index.Tests {
+		if before := was[key(e)]; before != nil && (b.Target == "" || e.Target == b.Target) && before.Verdict.Graded() && e.Verdict.Graded() {
+			pairs = append(pairs, pair{before, e})
+		}
+	}
+	return pairs
+}
+
+// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown.
+var measured = []struct {
+	name, label string
+	of          func(*archive.Entry) (float64, bool)
+	by          stats.Criterion
+	show        func(float64) string
+}{
+	{"pass_rate", "Pass rate", func(e *archive.Entry) (float64, bool) { return oneIf(e.Verdict == result.Pass), true }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent},
+	{"score", "Score", func(e *archive.Entry) (float64, bool) { return e.Score, true }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
+	{"latency_ms", "Latency of a turn", latencyOf, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds},
+	{"turns", "Turns", func(e *archive.Entry) (float64, bool) {
+		return meanOver(e, func(r *archive.Row) (float64, bool) { return float64(r.Turns), true })
+	}, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
+	{"tokens", "Tokens", func(e *archive.Entry) (float64, bool) {
+		return meanOver(e, func(r *archive.Row) (float64, bool) { return known(r.Tokens()) })
+	}, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
+	{"cost_usd", "Cost", func(e *archive.Entry) (float64, bool) {
+		return meanOver(e, func(r *archive.Row) (float64, bool) { return r.Cost.USD, !r.Cost.Unknown })
+	}, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Dollars},
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func shortly(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func known(u chat.Usage) (float64, bool) { return float64(u.Total()), !u.Unknown }
+
+// meanOver returns the mean of a number over the trials of a test, or the number of a test without trials. It is unknown where one is.
+func meanOver(e *archive.Entry, of func(*archive.Row) (float64, bool)) (float64, bool) {
+	if e.Trials == nil {
+		return of(&e.Row)
+	}
+	sum := 0.0
+	for _, row := range e.Of {
+		x, ok := of(row)
+		if !ok {
+			return 0, false
+		}
+		sum += x
+	}
+	return sum / float64(len(e.Of)), len(e.Of) > 0
+}
+
+// latencyOf returns the mean latency of a turn.
+func latencyOf(e *archive.Entry) (float64, bool) {
+	rows := e.Of
+	if e.Trials == nil {
+		rows = []*archive.Row{&e.Row}
+	}
+	sum, turns := 0.0, 0
+	for _, row := range rows {
+		sum, turns = sum+row.LatencyMS, turns+row.Turns
+	}
+	return sum / float64(max(turns, 1)), turns > 0
+}
+
+// metricsOf compares two runs in every metric.
+func metricsOf(a, b side, ignoreTarget bool) []metric {
+	pairs := pairsOf(a, b, ignoreTarget)
+	compared := make([]stats.Metric, len(measured))
+	for i, m := range measured {
+		compared[i] = stats.Metric{Pairs: &stats.Pairs{}, Criterion: m.by}
+		for n, p := range pairs {
+			x, known := m.of(p.a)
+			y, too := m.of(p.b)
+			if known && too {
+				compared[i].Pairs.Add(strconv.Itoa(n), x, y)
+			}
+		}
+	}
+	differences := stats.CompareAll(compared)
+	metrics := make([]metric, len(measured))
+	for i, m := range measured {
+		metrics[i] = shownMetric(differences[i], m.name, m.label, m.show)
+	}
+	return metrics
+}
+
+func shownMetric(d stats.Difference, name, label string, show func(float64) string) metric {
+	m := metric{Name: name, Label: label, N: d.N, Result: string(stats.Inconclusive), ShownA: "unknown", ShownB: "unknown", ShownDiff: "unknown"}
+	if d.N == 0 {
+		return m
+	}
+	m.A, m.B, m.Diff = frame.Plain(d.Baseline), frame.Plain(d.Candidate), frame.Plain(d.Mean)
+	m.ShownA, m.ShownB, m.ShownDiff = show(d.Baseline), show(d.Candidate), signed(d.Mean, show)
+	if d.Verdict == stats.Better || d.Verdict == stats.Worse {
+		m.Result = string(d.Verdict)
+	}
+	if low, high := d.Interval[0], d.Interval[1]; d.N > 1 && !math.IsInf(low, 0) && !math.IsInf(high, 0) {
+		m.Low, m.High, m.Interval = frame.Plain(low), frame.Plain(high), signed(low, show)+" to "+signed(high, show)
+	}
+	switch {
+	case m.Result != string(stats.Inconclusive):
+	case math.IsInf(d.Detectable, 0) || d.N < 2:
+		m.Unseen = "too few tests to notice any loss"
+	default:
+		m.Unseen = "a loss of up to " + show(d.Detectable) + " could have gone unnoticed"
+	}
+	return m
+}
+
+// signed writes a difference with its sign.
+func signed(x float64, show func(float64) string) string {
+	if x < 0 {
+		return "−" + show(-x)
+	}
+	return "+" + show(x)
+}
+
+// comparisons keeps the metrics of comparisons that were made. It is safe for concurrent use; the zero value is empty.
+type comparisons struct {
+	mu   sync.Mutex
+	kept map[compared][]metric
+}
+
+type compared struct {
+	a, b             *archive.Index
+	aTarget, bTarget string
+	ignoreTarget     bool
+}
+
+// maxComparisons bounds how many comparisons are kept.
+const maxComparisons = 32
+
+func (c *comparisons) of(a, b side, ignoreTarget bool) []metric {
+	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kept, ok := c.kept[key]; ok {
+		return kept
+	}
+	if c.kept == nil || len(c.kept) >= maxComparisons {
+		c.kept = map[compared][]metric{}
+	}
+	c.kept[key] = metricsOf(a, b, ignoreTarget)
+	return c.kept[key]
+}
