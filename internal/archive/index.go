@@ -33,6 +33,8 @@ type Entry struct {
 	Row
 	// Of are the rows of its trials, by their numbers; none without trials.
 	Of []*Row
+	// own is the row of the test itself as the archive keeps it; nil for one that is pending.
+	own *Row
 	// Place is where the test stands in Tests, from 0; -1 for one that is pending.
 	Place int
 }
@@ -85,7 +87,7 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		if r.Trial > 0 {
 			e.Of = append(e.Of, r)
 		} else {
-			e.Row = *r
+			e.Row, e.own = *r, r
 		}
 	}
 	for _, k := range run.NotRun {

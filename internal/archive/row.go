@@ -24,12 +24,12 @@ type Row struct {
 	// LatencyMS is the sum over the turns.
 	LatencyMS float64
 	// Print tells what decided the record from anything else; 0 where the record does not say.
-	Print uint64
-	Usage      chat.Usage
-	Cost       chat.Cost
-	Judge      result.JudgeUse
-	User       *result.User
-	Trials     *result.Trials
+	Print  uint64
+	Usage  chat.Usage
+	Cost   chat.Cost
+	Judge  result.JudgeUse
+	User   *result.User
+	Trials *result.Trials
 	// Failures has the code of each failure of the record, Codes each code once with those of its items, in their order of precedence.
 	Failures []result.Code
 	Codes    []result.Code

@@ -19,8 +19,9 @@ import (
 // Run is a run that can be looked at. It is safe for concurrent use.
 type Run struct {
 	// Dir is its folder.
-	Dir string
-	now func() time.Time
+	Dir    string
+	now    func() time.Time
+	search search
 
 	mu      sync.Mutex
 	record  result.Run
@@ -102,6 +103,7 @@ func (r *Run) Index() (*Index, error) {
 	}
 	if r.log == nil || !os.SameFile(r.log, info) || info.Size() < r.end {
 		r.rows, r.places, r.shared, r.end, r.bad, r.at = nil, map[result.Key]int{}, words{}, 0, 0, stamp{}
+		r.search.forget()
 	}
 	changed := stampOf(info) != r.at
 	if changed {

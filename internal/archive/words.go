@@ -45,6 +45,9 @@ func ParseWords(q string) (terms Words) {
 
 // Fold returns a text without case and accents.
 func Fold(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 {
+		return strings.ToLower(s)
+	}
 	folder := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC, cases.Fold())
 	folded, _, err := transform.String(folder, s)
 	if err != nil {
@@ -142,17 +145,22 @@ func turnOf(item string) (n int) {
 	return n
 }
 
-// Matching adds to found the tests in which the words of a question stand, each in one text.
-func (r *Run) Matching(index *Index, q string, found map[Test]bool) {
-	words := ParseWords(q)
-	for _, e := range index.Tests {
-		key := testOf(e.Key)
-		for _, row := range slices.Concat([]*Row{&e.Row}, e.Of) {
-			if found[key] {
-				break
+// Begins returns how many of the words of a text, as they are between blanks, hold the term where they begin; 0 where they do not.
+func (t Term) Begins(text []string) (n int) {
+	var words []string
+	for i, word := range text {
+		words = append(words, split(word)...)
+		if len(words) >= len(t.Words) {
+			for from := range words {
+				if from+len(t.Words) <= len(words) && t.at(words[from:]) {
+					return i + 1
+				}
+				if i > 0 {
+					break // a term that begins in a later word begins there
+				}
 			}
-			t, err := r.Read(row)
-			found[key] = err == nil && slices.ContainsFunc(Passages(t), func(p Passage) bool { return words.Fit(p.Text) })
+			return 0
 		}
 	}
+	return 0
 }

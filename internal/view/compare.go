@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -101,7 +102,7 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 	page.Verdict = found.Verdict
 	page.remarks(found)
 	page.Metrics = p.metrics.of(page.A, page.B, page.IgnoreTarget)
-	page.lists(found)
+	page.lists(r.Context(), found)
 	p.frame.Show(w, http.StatusOK, "compare", page)
 }
 
@@ -207,9 +208,9 @@ func (s side) compared() compare.Side {
 }
 
 // lists fills in the lists that fit the filters.
-func (p *comparePage) lists(found *result.Comparison) {
+func (p *comparePage) lists(ctx context.Context, found *result.Comparison) {
 	chosen := p.Query.Values["change"]
-	matching := p.matching()
+	matching := p.matching(ctx)
 	for _, s := range sections {
 		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
 			continue
@@ -243,17 +244,14 @@ func (p *comparePage) lists(found *result.Comparison) {
 }
 
 // matching returns whether a test fits the filters suite, target and q.
-func (p *comparePage) matching() func(result.Change) bool {
+func (p *comparePage) matching(ctx context.Context) func(result.Change) bool {
 	q := p.Query.Values
-	found := map[archive.Test]bool{}
-	for _, words := range q["q"] {
-		p.A.Matching(p.A.Index, words, found)
-		p.B.Matching(p.B.Index, words, found)
-	}
+	inA, inB := matching(ctx, p.A.Run, p.A.Index, q["q"]), matching(ctx, p.B.Run, p.B.Index, q["q"])
 	return func(c result.Change) bool {
 		hit := len(q["q"]) == 0
 		for _, target := range []string{c.Target, p.A.Target, p.B.Target} {
-			hit = hit || found[archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}]
+			e := &archive.Entry{Row: archive.Row{Key: result.Key{Suite: c.Suite, TestID: c.TestID, Target: target}}}
+			hit = hit || inA(e) || inB(e)
 		}
 		return hit && (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
 	}

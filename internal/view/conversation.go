@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,7 +78,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	}
 	page.links(e, q, of)
 	page.others(index, matches, of)
-	page.moves(run, index, e, q.Get("from"))
+	page.moves(r.Context(), run, index, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)
 }
 
@@ -164,13 +165,13 @@ func (p *conversationPage) others(index *archive.Index, matches []*archive.Entry
 }
 
 // moves fills in what leads through the list that the conversation was opened from.
-func (p *conversationPage) moves(run *archive.Found, index *archive.Index, e *archive.Entry, from string) {
+func (p *conversationPage) moves(ctx context.Context, run *archive.Found, index *archive.Index, e *archive.Entry, from string) {
 	values, err := url.ParseQuery(from)
 	if err != nil {
 		values = nil
 	}
 	values = ofList(values)
-	list := choose(frame.Query{Path: addressOfRun(p.Run), Values: values}, run.Run, index).tests
+	list := choose(ctx, frame.Query{Path: addressOfRun(p.Run), Values: values}, run.Run, index).tests
 	up := frame.Address(addressOfRun(p.Run), values)
 	p.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Run " + p.Run, Address: up, Up: true}}
 	p.List = chosenBy(values)

@@ -104,8 +104,11 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	if page.State == "interrupted" {
 		page.GoOn = goesOn(of, run.Dir)
 	}
+	if page.State == "running" {
+		page.Events = address + "/events"
+	}
 	page.figures(index)
-	chosen := choose(page.Query, run.Run, index)
+	chosen := choose(r.Context(), page.Query, run.Run, index)
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(chosen.tests))
 	page.rows(chosen, first, last, address)

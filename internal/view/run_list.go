@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ type chosen struct {
 }
 
 // choose returns the tests that fit a query, in the order that it asks for.
-func choose(q frame.Query, run *archive.Run, index *archive.Index) chosen {
-	c := chosen{filters: testFilters(q, run, index), grouped: q.Get("group")}
+func choose(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index) chosen {
+	c := chosen{filters: testFilters(ctx, q, run, index), grouped: q.Get("group")}
 	c.tests = index.Tests
 	if len(c.filters) > 0 {
 		c.tests = nil
@@ -120,7 +121,7 @@ func byKnown(number func(*archive.Entry) (float64, bool)) func(a, b *archive.Ent
 }
 
 // testFilters are the filters of a run's tests.
-func testFilters(q frame.Query, run *archive.Run, index *archive.Index) filters[*archive.Entry] {
+func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index) filters[*archive.Entry] {
 	var fs filters[*archive.Entry]
 	equal := func(name string, of func(*archive.Entry) string) {
 		fs.add(q, name, func(e *archive.Entry, value string) bool { return of(e) == value })
@@ -134,15 +135,23 @@ func testFilters(q frame.Query, run *archive.Run, index *archive.Index) filters[
 	fs.add(q, "tag", func(e *archive.Entry, value string) bool { return slices.Contains(e.Tags, value) })
 	fs.add(q, "grader", func(e *archive.Entry, value string) bool { return hasGrader(e, value) })
 	if words := q.Values["q"]; len(words) > 0 {
-		found := map[archive.Test]bool{}
-		for _, value := range words {
-			run.Matching(index, value, found)
-		}
-		fs = append(fs, filter[*archive.Entry]{"q", func(e *archive.Entry) bool {
-			return found[archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}]
-		}})
+		fs = append(fs, filter[*archive.Entry]{"q", matching(ctx, run, index, words)})
 	}
 	return fs
+}
+
+// matching returns whether the words of one of several questions stand in a test.
+func matching(ctx context.Context, run *archive.Run, index *archive.Index, questions []string) func(*archive.Entry) bool {
+	var found []map[archive.Test]bool
+	for _, q := range questions {
+		if tests, err := run.Matching(ctx, index, q); err == nil { // else nobody waits for the page any more
+			found = append(found, tests)
+		}
+	}
+	return func(e *archive.Entry) bool {
+		key := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+		return slices.ContainsFunc(found, func(tests map[archive.Test]bool) bool { return tests[key] })
+	}
 }
 
 // hasGrader reports whether a grader decided something in a test or in one of its trials.

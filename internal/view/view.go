@@ -64,6 +64,9 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 		"/runs":                    p.runs,
 		"/runs/{run}":              p.run,
 		"/runs/{run}/tests/{test}": p.conversation,
+		"/runs/{run}/matrix":       p.matrix,
+		"/runs/{run}/events":       p.events,
+		"/search":                  p.search,
 		"/compare":                 p.compare,
 		"/compare/tests/{test}":    p.compareConversation,
 	}

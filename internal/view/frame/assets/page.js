@@ -62,3 +62,33 @@
     if (found && found[1]()) event.preventDefault();
   });
 })();
+
+// Live: what a running run holds comes as events; each part of the page that may change is taken from the page as it is now.
+(() => {
+  const events = document.body.dataset.events;
+  if (!events || !window.EventSource) return;
+  const policy = window.trustedTypes ? window.trustedTypes.createPolicy('rehearse', { createHTML: (page) => page }) : { createHTML: (page) => page };
+  let waiting = false, again = false;
+  const refresh = async () => {
+    if (waiting) { again = true; return; }
+    waiting = true;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+      if (answer.ok) {
+        const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
+        document.querySelectorAll('[data-live]').forEach((old) => {
+          const now = page.querySelector(`[data-live="${old.dataset.live}"]`);
+          if (now && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(now));
+        });
+        const main = document.querySelector('main'), next = page.querySelector('main');
+        for (const name of ['data-state', 'data-verdict']) if (next && next.hasAttribute(name)) main.setAttribute(name, next.getAttribute(name));
+      }
+    } finally {
+      setTimeout(() => { waiting = false; if (again) { again = false; refresh(); } }, 1000);
+    }
+  };
+  const source = new EventSource(events);
+  source.addEventListener('result', refresh);
+  source.addEventListener('end', () => { source.close(); again = true; refresh(); });
+  addEventListener('pagehide', () => source.close());
+})();

@@ -1,0 +1,164 @@
+package view
+
+import (
+	"net/http"
+	"slices"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// matrixParameters are the parameters of the matrix of a run.
+var matrixParameters = append([]string{"base", "show", "page", "per"}, listParameters...)
+
+// matrixPage shows the tests of a run against its targets.
+type matrixPage struct {
+	frame.Page
+	ID      string
+	Query   frame.Query
+	Base    string
+	Targets []matrixTarget
+	List    frame.List
+	Rows    []matrixRow
+	Against []metricsOfTarget
+}
+
+// matrixTarget is a column with its figures.
+type matrixTarget struct {
+	Name    string
+	Figures []frame.Figure
+}
+
+// matrixRow is a test of a suite with its verdicts.
+type matrixRow struct {
+	Suite, ID string
+	Cells     []matrixCell
+	differs   bool
+}
+
+// matrixCell is a test with one target; without a record its verdict is empty.
+type matrixCell struct {
+	Target  string
+	Verdict result.Verdict
+	Score   string
+	Address string
+}
+
+// matrix answers with the tests of a run against its targets.
+func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
+	run, index := p.found(w, r)
+	if run == nil {
+		return
+	}
+	id := run.Record.ID
+	address := addressOfRun(id)
+	page := matrixPage{Page: p.frame.Base(r, "matrix", "Tests by target"), ID: id, Query: frame.QueryOf(r, address+"/matrix", matrixParameters...)}
+	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Run " + id, Address: address, Up: true}}
+	page.Warnings = warningsOf(index)
+	targets := slices.Clone(p.made.of(index).Targets)
+	slices.SortStableFunc(targets, func(a, b string) int { return place(index.Run.Targets, a) - place(index.Run.Targets, b) })
+	page.Base = page.Query.Get("base")
+	if !slices.Contains(targets, page.Base) && len(targets) > 0 {
+		page.Base = targets[0]
+	}
+	for _, name := range targets {
+		page.Targets = append(page.Targets, matrixTarget{name, figuresOf(index, name)})
+		if name == page.Base {
+			continue
+		}
+		a, b := side{Found: run, Index: index, Target: page.Base}, side{Found: run, Index: index, Target: name}
+		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true), name})
+	}
+	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index).tests, targets, id)
+	if page.Query.Get("show") == "different" {
+		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs })
+	}
+	var first, last int
+	page.List, first, last = page.Query.Page("tests", len(rows))
+	page.Rows = rows[first:last]
+	if len(rows) == 0 {
+		page.List.Empty = "No test fits these filters, or the verdicts of none differ."
+		for name, values := range page.Query.Values {
+			for _, value := range values {
+				page.List.Drop = append(page.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(value, 80), Address: page.Query.With(name, "")})
+			}
+		}
+	}
+	p.frame.Show(w, http.StatusOK, "matrix", page)
+}
+
+// place returns where a name stands in a list; its end for one that does not.
+func place(list []string, name string) int {
+	if i := slices.Index(list, name); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// figuresOf are the figures of a column.
+func figuresOf(index *archive.Index, target string) []frame.Figure {
+	of, ok := index.Run.ByTarget[target]
+	if !ok {
+		of = result.TargetResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate, Interval: index.Run.Interval}
+	}
+	latency, turns := 0.0, 0
+	for _, e := range index.Tests {
+		if e.Target != target {
+			continue
+		}
+		rows := e.Of
+		if e.Trials == nil {
+			rows = []*archive.Row{&e.Row}
+		}
+		for _, row := range rows {
+			latency, turns = latency+row.LatencyMS, turns+row.Turns
+		}
+	}
+	took := frame.Figure{Name: "latency_ms", Label: "Latency of a turn", Value: "unknown"}
+	if turns > 0 {
+		took.Value, took.Data = text.Milliseconds(latency/float64(turns)), frame.Plain(latency/float64(turns))
+	}
+	figures := []frame.Figure{rateFigure(of.PassRate, of.Interval), meanFigure(of.Totals.MeanScore), took, costFigure(of.Totals.Cost)}
+	for i := range figures {
+		figures[i].Target = target
+	}
+	return figures
+}
+
+// matrixRows gathers tests with their targets, in the order in which the tests come.
+func matrixRows(tests []*archive.Entry, targets []string, run string) (rows []matrixRow) {
+	type name struct{ suite, id string }
+	at := map[name]int{}
+	columns := map[string]int{}
+	for i, target := range targets {
+		columns[target] = i
+	}
+	for _, e := range tests {
+		key := name{e.Suite, e.TestID}
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key] = i
+			row := matrixRow{Suite: e.Suite, ID: e.TestID, Cells: make([]matrixCell, len(targets))}
+			for c, target := range targets {
+				row.Cells[c].Target = target
+			}
+			rows = append(rows, row)
+		}
+		column, ok := columns[e.Target]
+		if !ok {
+			continue
+		}
+		rows[i].Cells[column] = matrixCell{
+			e.Target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
+		}
+	}
+	for i := range rows {
+		for _, c := range rows[i].Cells {
+			rows[i].differs = rows[i].differs || c.Verdict != rows[i].Cells[0].Verdict
+		}
+	}
+	return rows
+}

@@ -1,0 +1,157 @@
+package view
+
+import (
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// searchParameters are the parameters of the search.
+var searchParameters = []string{"q", "role", "run", "suite", "target", "verdict", "since", "page", "per"}
+
+// maxHits is how many hits a search looks for.
+const maxHits = 2_000
+
+// searchPage lists where words stand, in all runs.
+type searchPage struct {
+	frame.Page
+	Query frame.Query
+	List  frame.List
+	Rows  []hitRow
+	Roles []string
+}
+
+// hitRow is a text with the words in it.
+type hitRow struct {
+	archive.Hit
+	Run, Address string
+	Sentence     template.HTML
+}
+
+// roles are whom a search can be narrowed to.
+var roles = []string{"user", "assistant", "tool", "judge"}
+
+// search answers with the texts in which words stand.
+func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
+	page := searchPage{Page: p.frame.Base(r, "search", "Search"), Query: frame.QueryOf(r, "/search", searchParameters...), Roles: roles}
+	q := page.Query
+	words := archive.ParseWords(q.Get("q"))
+	var hits []hitRow
+	runs, _ := p.Runs.Runs()
+	fits := p.runFilters(frame.Query{Path: q.Path, Values: frame.Only(q.Values, "since")})
+	for _, run := range runs {
+		left := maxHits - len(hits)
+		if len(words) == 0 || left <= 0 || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
+			continue
+		}
+		index, err := run.Index()
+		if err != nil {
+			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" cannot be read.")
+			continue
+		}
+		found, more, err := run.Hits(r.Context(), index, words, q.Values["role"], left, func(row *archive.Row) bool {
+			return among(q.Values["suite"], row.Suite) && among(q.Values["target"], row.Target) && among(q.Values["verdict"], string(row.Verdict))
+		})
+		if err != nil {
+			return // nobody waits for the page any more
+		}
+		for _, h := range found {
+			hits = append(hits, hitOf(run.Record.ID, h, words))
+		}
+		if more {
+			page.Warnings = append(page.Warnings, "There are more hits than the "+text.Count(maxHits)+" that are listed: narrow the search.")
+		}
+	}
+	var first, last int
+	page.List, first, last = q.Page("hits", len(hits))
+	page.Rows = hits[first:last]
+	switch {
+	case len(runs) == 0:
+		page.List.Empty = "There are no runs to search. `rehearse run SUITE` makes one."
+	case len(words) == 0:
+		page.List.Empty = "Type words to look for in messages, ids and reasons of failures."
+	case len(hits) == 0:
+		page.List.Empty = "The words stand in no text that fits."
+		for _, name := range []string{"role", "run", "suite", "target", "verdict", "since", "q"} {
+			if values := q.Values[name]; len(values) > 0 {
+				page.List.Drop = append(page.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80), Address: q.With(name, "")})
+			}
+		}
+	}
+	p.frame.Show(w, http.StatusOK, "search", page)
+}
+
+// among reports whether a value is one of those that were asked for; of none all are.
+func among(values []string, value string) bool {
+	return len(values) == 0 || slices.Contains(values, value)
+}
+
+// namesRun reports whether one of some ids, or latest, is a run's.
+func (p *Pages) namesRun(ids []string, run *archive.Found) bool {
+	return slices.ContainsFunc(ids, func(id string) bool {
+		found := p.Runs.Find(id)
+		return found != nil && found.Record.ID == run.Record.ID
+	})
+}
+
+// around is how many words stand before and behind the first that was found.
+const around = 12
+
+func hitOf(run string, h archive.Hit, words archive.Words) hitRow {
+	var trials []string
+	if h.Trial > 0 {
+		trials = []string{strconv.Itoa(h.Trial)}
+	}
+	row := hitRow{Hit: h, Run: run, Address: addressOfTest(run, archive.Test{Suite: h.Suite, ID: h.TestID, Target: h.Target}, trials, "")}
+	if h.Turn > 0 {
+		row.Address += "#turn-" + strconv.Itoa(h.Turn)
+	}
+	row.Sentence = sentence(h.Text, words)
+	return row
+}
+
+// sentence returns the surroundings of the first words that were found, with all that were found marked.
+func sentence(said string, words archive.Words) template.HTML {
+	said, _ = text.Cut(said, maxOpen)
+	all := strings.Fields(said)
+	marks := make([]bool, len(all))
+	first := -1
+	for i := range all {
+		for _, t := range words {
+			if n := t.Begins(all[i:]); n > 0 {
+				for j := range n {
+					marks[i+j] = true
+				}
+				if first < 0 {
+					first = i
+				}
+			}
+		}
+	}
+	from := max(0, first-around)
+	to := min(len(all), max(first, 0)+2*around)
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("… ")
+	}
+	for i := from; i < to; i++ {
+		word := template.HTMLEscapeString(text.OneLine(all[i], 100))
+		if marks[i] {
+			word = "<mark>" + word + "</mark>"
+		}
+		if i > from {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	if to < len(all) {
+		b.WriteString(" …")
+	}
+	return template.HTML(b.String()) //nolint:gosec // every word is escaped
+}
