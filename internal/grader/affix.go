@@ -15,12 +15,18 @@ func newEquals(c letterCase) func(*Args) runner.Grader {
 	return func(a *Args) runner.Grader {
 		value := strings.TrimSpace(a.Text("value", "the whole reply; white space around it does not count"))
 		wanted := c.of(value)
-		return textCheck("equals "+quote(value)+c.note(), func(text string) (bool, string) {
+		return pieceCheck("equals "+quote(value)+c.note(), c, func(text string) (bool, string) {
 			got := c.of(strings.TrimSpace(text))
 			if got == wanted {
 				return true, quote(text)
 			}
 			return false, difference(wanted, got)
+		}, func(text string) [][2]int {
+			if got := strings.TrimSpace(text); got == wanted {
+				at := strings.Index(text, got)
+				return [][2]int{{at, at + len(got)}}
+			}
+			return nil
 		})
 	}
 }

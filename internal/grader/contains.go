@@ -28,7 +28,7 @@ func newContainsAll(c letterCase) func(*Args) runner.Grader {
 func newContainsAny(c letterCase) func(*Args) runner.Grader {
 	return func(a *Args) runner.Grader {
 		values := a.values("the texts of which the reply must hold at least one")
-		return textCheck("contains any of "+quoteAll(values)+c.note(), func(text string) (bool, string) {
+		return pieceCheck("contains any of "+quoteAll(values)+c.note(), c, func(text string) (bool, string) {
 			folded := c.of(text)
 			for _, v := range values {
 				if strings.Contains(folded, c.of(v)) {
@@ -36,7 +36,7 @@ func newContainsAny(c letterCase) func(*Args) runner.Grader {
 				}
 			}
 			return false, "none of them in " + quote(text)
-		})
+		}, occurrences(values, c))
 	}
 }
 
@@ -45,7 +45,7 @@ func containsAll(values []string, c letterCase) runner.Grader {
 	if len(values) > 1 {
 		want = "contains all of " + quoteAll(values) + c.note()
 	}
-	return textCheck(want, func(text string) (bool, string) {
+	return pieceCheck(want, c, func(text string) (bool, string) {
 		folded := c.of(text)
 		var missing []string
 		for _, v := range values {
@@ -57,7 +57,7 @@ func containsAll(values []string, c letterCase) runner.Grader {
 			return false, "no " + quoteAll(missing) + " in " + quote(text)
 		}
 		return true, "found " + quoteAll(values)
-	})
+	}, occurrences(values, c))
 }
 
 // values reads value or values: a text or a list of texts. Empty texts are refused, since every reply contains them.

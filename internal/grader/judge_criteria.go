@@ -102,7 +102,7 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 			grade.Reason += ": " + verdict.Reasoning
 		}
 	}
-	return grade, nil
+	return quoting(grade, x), nil
 }
 
 // passes reports whether the scores reach the threshold, and lists them as evidence.

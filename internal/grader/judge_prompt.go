@@ -61,11 +61,11 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 	}
 	a := result.Assertion{Text: want, Passed: passes(g.check, x, verdict.Score), Evidence: verdict.Reasoning}
 	verdict.poll(&a, func(v Verdict) (float64, string) { return v.Score, v.Reasoning })
-	return result.Grade{
+	return quoting(result.Grade{
 		Score: verdict.Score, Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use,
 		Assertions: []result.Assertion{a},
 		Reason:     fmt.Sprintf("wanted: %s; got a score of %.2f: %s", want, verdict.Score, verdict.Reasoning),
-	}, nil
+	}, x), nil
 }
 
 func passMark(x *runner.Exchange) float64 { return runner.Threshold(x.Test) }

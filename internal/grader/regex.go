@@ -20,13 +20,18 @@ func newRegex(a *Args) runner.Grader {
 			"a pattern has no delimiters: the / would have to stand in the reply")
 	}
 	re := a.pattern("value", pattern, flags)
-	return textCheck("matches "+quote(pattern)+flagNote(flags), func(text string) (bool, string) {
+	return pieceCheck("matches "+quote(pattern)+flagNote(flags), caseCounts, func(text string) (bool, string) {
 		text = caseCounts.of(text)
 		match := re.FindStringIndex(text)
 		if match == nil {
 			return false, "no match in " + quote(text)
 		}
 		return true, "matched " + quote(text[match[0]:match[1]])
+	}, func(text string) (found [][2]int) {
+		for _, match := range re.FindAllStringIndex(text, maxSpans) {
+			found = append(found, [2]int{match[0], match[1]})
+		}
+		return found
 	})
 }
 

@@ -79,7 +79,7 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	if len(missed) > 0 {
 		grade.Reason = "wanted every criterion satisfied; got no for " + strings.Join(missed, ", ")
 	}
-	return grade, nil
+	return quoting(grade, x), nil
 }
 
 // score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore, else it passes

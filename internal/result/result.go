@@ -43,6 +43,8 @@ type Assertion struct {
 	Passed   bool   `json:"passed"`
 	Evidence string `json:"evidence,omitempty"`
 	Grader   string `json:"grader,omitempty"`
+	// Spans are the pieces of the turn's output on which the assertion was decided: pairs of code points, the second not in the piece.
+	Spans [][2]int `json:"spans,omitempty"`
 	// Score is between 0 and 1, nil when the grader only decides passed or not.
 	Score *float64 `json:"score,omitempty"`
 	// Votes are the scores, between 0 and 1 and before any negation, that a judge gave when it was asked several times (judge.samples).

@@ -19,7 +19,7 @@ func rich() *result.Test {
 	x.Turns[0].TraceID, x.Turns[0].Attempts, x.Turns[0].Usage, x.Turns[0].Cost = "trace-1", 2, chat.Usage{InputTokens: 3}, chat.Cost{USD: 0.5}
 	x.Output = []chat.Message{chat.Say(chat.System, "Be kind."), chat.Say(chat.User, x.Turns[0].Input.Text), chat.Say(chat.Assistant, x.Turns[0].Output), chat.Say(chat.User, "Bye")}
 	x.Scores[0].Assertions = []result.Assertion{
-		{Text: "is kind", Passed: true, Grader: "rubrics", Evidence: `It says "we **refund** it" and "never said".`, Score: new(0.75)},
+		{Text: "is kind", Passed: true, Grader: "rubrics", Evidence: `It says "we **refund** it" and "never said".`, Score: new(0.75), Spans: [][2]int{{17, 33}}},
 		{Text: "contains refund", Passed: true, Grader: "contains", Evidence: `found "refund"`},
 	}
 	x.Verdict, x.Score = result.Error, 0

@@ -175,7 +175,7 @@ func shownFailure(f result.Failure) result.Failure {
 
 func turnOf(x, before result.Turn, of item, raw bool) turn {
 	t := turn{
-		N: x.Index, User: messageOf("user", x.Input, nil, raw), Reply: messageOf("assistant", chat.Content{Text: x.Output}, marksOf(x.Output, of.Assertions), raw),
+		N: x.Index, User: messageOf("user", x.Input, nil, raw), Reply: messageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), raw),
 		State: deltaOf(before.State, x.State), Learned: factsDelta(before.State, x.State), Whole: pretty(x.State),
 	}
 	t.NoReply = strings.TrimSpace(x.Output) == "" && slices.ContainsFunc(of.Failures, func(f result.Failure) bool {
@@ -205,16 +205,11 @@ func itemOf(s result.Score) item {
 }
 
 // marksOf are the pieces of a reply on which its assertions decided.
-func marksOf(said string, assertions []result.Assertion) (marks []prose.Mark) {
+func marksOf(assertions []result.Assertion) (marks []prose.Mark) {
 	for _, a := range assertions {
-		if judged(a) {
-			marks = append(marks, prose.Quoted(a.Evidence, said, a.Grader)...)
+		for _, span := range a.Spans {
+			marks = append(marks, prose.Mark{From: span[0], To: span[1], Grader: a.Grader})
 		}
 	}
 	return marks
-}
-
-// judged reports whether a judge decided an assertion: the other graders write what they found in their own words.
-func judged(a result.Assertion) bool {
-	return len(a.Votes) > 0 || slices.Contains([]string{"rubrics", "rubric", "llm_judge", "llm-rubric", "judge_criteria", "judge", "g-eval", "criteria"}, a.Grader)
 }

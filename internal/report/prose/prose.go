@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"rehearse/internal/text"
 )
@@ -139,29 +138,4 @@ func (w *writer) covering(at int) (covering []int) {
 		}
 	}
 	return covering
-}
-
-// Quoted returns the places in a text of what stands between quotation marks in a reasoning and word for word in the text.
-func Quoted(reasoning, said, grader string) (marks []Mark) {
-	for _, pair := range [][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"‘", "’"}, {"'", "'"}} {
-		for rest := reasoning; len(marks) < maxMarks; {
-			_, after, ok := strings.Cut(rest, pair[0])
-			piece, beyond, closed := strings.Cut(after, pair[1])
-			if !ok || !closed {
-				break
-			}
-			rest = beyond
-			if utf8.RuneCountInString(piece) < 2 || strings.TrimSpace(piece) == "" {
-				continue
-			}
-			if i := strings.Index(said, piece); i >= 0 {
-				from := utf8.RuneCountInString(said[:i])
-				m := Mark{from, from + utf8.RuneCountInString(piece), grader}
-				if !slices.Contains(marks, m) {
-					marks = append(marks, m)
-				}
-			}
-		}
-	}
-	return marks
 }
