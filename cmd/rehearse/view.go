@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/archive"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
 	"rehearse/internal/view"
 	"rehearse/internal/view/frame"
 )
@@ -16,6 +19,8 @@ import (
 type viewFlags struct {
 	addr     string
 	hosts    []string
+	store    string
+	config   string
 	readOnly bool
 	noOpen   bool
 }
@@ -38,6 +43,8 @@ The first line on stdout is the address. Off this machine a token is asked for, 
 	flags := c.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
+	flags.StringVar(&f.store, "store", "", "store of sessions and datasets: sqlite:PATH or postgres://… (default: that of the configuration)")
+	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml)")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something")
 	flags.BoolVar(&f.noOpen, "no-open", false, "do not open the browser")
 	return c
@@ -48,9 +55,14 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return outcome(err)
 	}
+	store, closing, err := f.openStore(env)
+	if err != nil {
+		return outcome(err)
+	}
+	defer closing()
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return outcome(view.Serve(ctx, view.Serving{
-		Config: view.Config{Runs: runs, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
+		Config: view.Config{Runs: runs, Store: store, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
 		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
 			address := base + view.Start(one)
@@ -63,4 +75,39 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 			}
 		},
 	}))
+}
+
+// openStore returns what opens the store when a page first asks for it. One that there is not yet is looked for again at the next page.
+func (f *viewFlags) openStore(env *Env) (open func(context.Context) (*view.Stored, error), closing func(), err error) {
+	address := f.store
+	if address == "" {
+		s, err := env.here(setup.Options{Config: f.config})
+		if err != nil {
+			return nil, nil, err
+		}
+		address = s.StorePath()
+		env.closed(s)
+	}
+	var mu sync.Mutex
+	var opened *setup.History
+	open = func(ctx context.Context) (*view.Stored, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if opened == nil {
+			found, err := setup.FindHistory(ctx, address)
+			if source.IsInvalid(err) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			opened = found
+		}
+		return &view.Stored{Sessions: opened, Datasets: opened.Datasets}, nil
+	}
+	return open, func() {
+		if opened != nil {
+			_ = opened.Close() // nothing was written
+		}
+	}, nil
 }

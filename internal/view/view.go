@@ -3,6 +3,7 @@
 package view
 
 import (
+	"context"
 	"embed"
 	"io/fs"
 	"log/slog"
@@ -20,6 +21,8 @@ type Config struct {
 	Frame frame.Config
 	// Runs are the runs that are shown.
 	Runs *archive.Archive
+	// Store opens the store of sessions and datasets; nil, and nil from it, stand for a store that there is not yet.
+	Store func(ctx context.Context) (*Stored, error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Stopping is closed when streams are to end; nil never is.
@@ -34,6 +37,8 @@ type Pages struct {
 	made facetsOfRuns
 	// metrics are those of comparisons that were made.
 	metrics comparisons
+	// logged is the list of sessions as it was read last.
+	logged sessionLists
 }
 
 //go:embed *.html.tmpl
@@ -67,6 +72,10 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 		"/runs/{run}/matrix":       p.matrix,
 		"/runs/{run}/events":       p.events,
 		"/search":                  p.search,
+		"/sessions":                p.sessions,
+		"/sessions/{session}":      p.session,
+		"/datasets":                p.datasets,
+		"/datasets/{name}":         p.dataset,
 		"/compare":                 p.compare,
 		"/compare/tests/{test}":    p.compareConversation,
 	}
@@ -74,7 +83,8 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 
 // nav are the places that every page leads to.
 func (p *Pages) nav() []frame.Link {
-	return []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}}
+	return []frame.Link{
+		{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}}
 }
 
 // sources returns all templates.

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/dataset"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// datasetsPage lists datasets, or the items of one.
+type datasetsPage struct {
+	frame.Page
+	Query frame.Query
+	List  frame.List
+	Rows  []datasetRow
+	Items []itemRow
+	Name  string
+}
+
+type datasetRow struct {
+	dataset.Entry
+	Address string
+}
+
+// itemRow is an item of a dataset.
+type itemRow struct {
+	ID                        string
+	Input, Expected, Metadata string
+}
+
+// datasets answers with the datasets of the store.
+func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
+	page := datasetsPage{Page: p.frame.Base(r, "datasets", "Datasets"), Query: frame.QueryOf(r, "/datasets", "q", "page", "per")}
+	store, ok := p.stored(w, r)
+	if !ok {
+		return
+	}
+	var all []dataset.Entry
+	if store != nil {
+		var err error
+		if all, err = store.Datasets.List(r.Context()); err != nil {
+			p.away(w, r, err)
+			return
+		}
+	}
+	words := archive.ParseWords(page.Query.Get("q"))
+	kept := slices.DeleteFunc(slices.Clone(all), func(e dataset.Entry) bool { return !words.Fit(e.Name + " " + e.Description) })
+	var first, last int
+	page.List, first, last = page.Query.Page("datasets", len(kept))
+	for _, e := range kept[first:last] {
+		page.Rows = append(page.Rows, datasetRow{e, "/datasets/" + escaped(e.Name)})
+	}
+	switch {
+	case len(all) == 0:
+		page.List.Empty = "There are no datasets yet. `rehearse dataset push` makes one of a file, `rehearse dataset add` of a conversation."
+	case len(kept) == 0:
+		page.List.Empty, page.List.Drop = "No dataset fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(page.Query.Get("q"), 80), Address: page.Query.With("q", "")}}
+	}
+	p.frame.Show(w, http.StatusOK, "datasets", page)
+}
+
+// maxItems bounds how many items of a dataset are looked through.
+const maxItems = 200_000
+
+// dataset answers with the items of a dataset.
+func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
+	store, ok := p.stored(w, r)
+	if !ok {
+		return
+	}
+	name := r.PathValue("name")
+	address := "/datasets/" + escaped(name)
+	page := datasetsPage{Page: p.frame.Base(r, "dataset", "Dataset "+text.OneLine(name, 200)), Query: frame.QueryOf(r, address, "q", "page", "per"), Name: name}
+	page.Trail = []frame.Link{{Label: "Datasets", Address: "/datasets", Up: true}}
+	total, fitting := 0, 0
+	if store == nil {
+		p.frame.NotFound(w, r, "There is no dataset of that name.", page.Trail...)
+		return
+	}
+	words := archive.ParseWords(page.Query.Get("q"))
+	_, first, last := page.Query.Page("items", maxItems)
+	for item, err := range store.Datasets.Items(r.Context(), name) {
+		switch {
+		case errors.Is(err, dataset.ErrUnknown):
+			p.frame.NotFound(w, r, "There is no dataset of that name.", page.Trail...)
+			return
+		case err != nil:
+			p.away(w, r, err)
+			return
+		}
+		if total++; total > maxItems {
+			page.Warnings = append(page.Warnings, "The dataset has more items than are listed.")
+			break
+		}
+		if !words.Fit(strings.Join([]string{item.ID, string(item.Input), string(item.Expected), string(item.Metadata)}, "\n")) {
+			continue
+		}
+		if fitting++; first < fitting && fitting <= last {
+			page.Items = append(page.Items, itemRow{item.ID, pretty(item.Input), pretty(item.Expected), pretty(item.Metadata)})
+		}
+	}
+	page.List, _, _ = page.Query.Page("items", fitting)
+	switch {
+	case total == 0:
+		page.List.Empty = "The dataset is empty. `rehearse dataset push` and `rehearse dataset add` put items into it."
+	case fitting == 0:
+		page.List.Empty, page.List.Drop = "No item fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(page.Query.Get("q"), 80), Address: page.Query.With("q", "")}}
+	}
+	p.frame.Show(w, http.StatusOK, "dataset", page)
+}

@@ -1,0 +1,39 @@
+package view
+
+import (
+	"net/url"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/replay"
+	"rehearse/internal/text"
+)
+
+func escaped(id string) string { return url.PathEscape(id) }
+
+// tell fills in the turns of a session.
+func (p *sessionPage) tell(s *replay.Session) {
+	turns := []sessionTurn{{}}
+	for _, said := range s.Messages[:min(len(s.Messages), maxSaid)] {
+		if said.User {
+			turns = append(turns, sessionTurn{N: len(turns)})
+		}
+		role := "assistant"
+		if said.User {
+			role = "user"
+		}
+		last := &turns[len(turns)-1]
+		last.Messages = append(last.Messages, messageOf(role, chat.Content{Text: said.Text}, nil, p.Raw))
+		for _, state := range []string{said.Before, said.After} {
+			if state = text.OneLine(state, 200); state != "" && (len(last.State) == 0 || last.State[len(last.State)-1] != state) {
+				last.State = append(last.State, state)
+			}
+		}
+	}
+	if len(turns[0].Messages) == 0 {
+		turns = turns[1:]
+	}
+	p.Turns = turns
+	if left := len(s.Messages) - maxSaid; left > 0 {
+		p.Warnings = append(p.Warnings, text.Plural(left, "more message")+" of this session not shown here.")
+	}
+}
