@@ -46,7 +46,7 @@ func (a *Archive) open(name string, home *Archive) (id string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if IsRun(dir) {
+		if IsRun(dir) || isClassification(dir) {
 			a.Add(dir)
 			return idIn(dir), nil
 		}
@@ -136,7 +136,7 @@ func hasRuns(dir string) bool {
 		return false
 	}
 	for _, e := range entries {
-		if IsRun(filepath.Join(dir, e.Name())) {
+		if below := filepath.Join(dir, e.Name()); IsRun(below) || isClassification(below) {
 			return true
 		}
 	}

@@ -71,7 +71,9 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 			p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
 			return
 		}
-		page.Shown = append(page.Shown, talkOf(record, i, page.Raw))
+		shown := talkOf(record, i, page.Raw)
+		shown.asked(r.Context(), run.Dir, record)
+		page.Shown = append(page.Shown, shown)
 	}
 	if len(rows) == 1 && rows[0].Trial > 0 {
 		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)

@@ -89,11 +89,11 @@ func leavesOf(raw json.RawMessage) map[string]string {
 	if len(raw) == 0 || len(raw) > 4<<20 || decoder.Decode(&doc) != nil || doc == nil {
 		return leaves
 	}
-	collect(leaves, "", doc, 0)
+	gather(leaves, "", doc, 0)
 	return leaves
 }
 
-func collect(leaves map[string]string, path string, value any, depth int) {
+func gather(leaves map[string]string, path string, value any, depth int) {
 	if len(leaves) >= maxLeaves {
 		return
 	}
@@ -107,7 +107,7 @@ func collect(leaves map[string]string, path string, value any, depth int) {
 			if path != "" {
 				below = path + "." + key
 			}
-			collect(leaves, below, v[key], depth+1)
+			gather(leaves, below, v[key], depth+1)
 		}
 		return
 	case []any:
@@ -115,7 +115,7 @@ func collect(leaves map[string]string, path string, value any, depth int) {
 			break
 		}
 		for i, x := range v {
-			collect(leaves, fmt.Sprintf("%s[%d]", path, i), x, depth+1)
+			gather(leaves, fmt.Sprintf("%s[%d]", path, i), x, depth+1)
 		}
 		return
 	case string:

@@ -28,6 +28,7 @@ type talk struct {
 	Reason        string
 	Facts         []fact
 	Metadata      string
+	Judge         []exchange // about the whole conversation
 }
 
 type fact struct{ Name, Value string }
@@ -63,7 +64,11 @@ type turn struct {
 	Learned []deltaRow
 	Whole   string // the state after the turn
 	Item    *item
+	Judge   []exchange
 }
+
+// exchange is what a judge was sent and what it answered, as far as the run kept them.
+type exchange struct{ Prompt, Reply string }
 
 type toolCall struct{ Name, Args, Result, Took string }
 

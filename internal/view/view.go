@@ -76,6 +76,8 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 		"/sessions/{session}":      p.session,
 		"/datasets":                p.datasets,
 		"/datasets/{name}":         p.dataset,
+		"/classify":                p.classifications,
+		"/classify/{id}":           p.classify,
 		"/compare":                 p.compare,
 		"/compare/tests/{test}":    p.compareConversation,
 	}

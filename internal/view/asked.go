@@ -1,0 +1,54 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"rehearse/internal/artifact"
+	"rehearse/internal/artifact/collect"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/text"
+)
+
+// maxAsked bounds how many exchanges with judges a page shows of one conversation.
+const maxAsked = 50
+
+// asked fills in what judges were asked, as far as the run has kept it in its folder.
+func (k *talk) asked(ctx context.Context, dir string, t *result.Test) {
+	place := artifact.Folder{Dir: filepath.Join(dir, runlog.ArtifactDir)}
+	by := map[int][]exchange{}
+	shown := 0
+	for _, a := range t.Artifacts {
+		if a.Kind != collect.JudgePrompt && a.Kind != collect.JudgeReply || shown >= 2*maxAsked {
+			continue
+		}
+		data, err := place.Get(ctx, a.SHA256)
+		if err != nil {
+			continue // it is not kept any more
+		}
+		shown++
+		turn := 0
+		if a.Turn != nil {
+			turn = *a.Turn
+		}
+		said := pretty(json.RawMessage(data))
+		if !json.Valid(data) {
+			said = text.Beginning(string(data), maxJSON)
+		}
+		last := len(by[turn]) - 1
+		switch {
+		case a.Kind == collect.JudgePrompt:
+			by[turn] = append(by[turn], exchange{Prompt: said})
+		case last >= 0 && by[turn][last].Reply == "":
+			by[turn][last].Reply = said
+		default:
+			by[turn] = append(by[turn], exchange{Reply: said})
+		}
+	}
+	k.Judge = by[0]
+	for i := range k.Turns {
+		k.Turns[i].Judge = by[k.Turns[i].N]
+	}
+}

@@ -1,0 +1,59 @@
+package view_test
+
+import (
+	"bufio"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/source"
+	"rehearse/internal/view"
+)
+
+// A signal ends the pages, open streams or not, and that is no error.
+func TestServeEnds(t *testing.T) {
+	s := newSite(t)
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning})
+	lock, err := runlog.TakeLock(t.Context(), filepath.Join(s.root, "r"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	runs := archive.New(nil)
+	runs.AddRoot(s.root)
+	stop, opened, ended := make(chan os.Signal, 1), make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- view.Serve(t.Context(), view.Serving{
+			Config: view.Config{Runs: runs}, Addr: "127.0.0.1:0", Stop: stop, Opened: func(base string) { opened <- base },
+		})
+	}()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(<-opened + "/runs/r/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "event: progress") {
+		t.Fatalf("%q %v", line, err)
+	}
+	stop <- os.Interrupt
+	began := time.Now()
+	if err := <-ended; err != nil || time.Since(began) > 5*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", "nonsense"} {
+		err := view.Serve(t.Context(), view.Serving{Config: view.Config{Runs: archive.New(nil)}, Addr: addr, TokenEnv: "TOKEN", Opened: func(string) { t.Error("it is open") }})
+		if !source.IsInvalid(err) {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
