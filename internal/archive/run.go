@@ -23,12 +23,16 @@ type Run struct {
 	now    func() time.Time
 	search search
 
-	mu      sync.Mutex
+	// looking guards what is known of run.json, so that runs can be listed while a log is read.
+	looking sync.Mutex
 	record  result.Run
 	err     error
 	written stamp     // of run.json when record was read
 	looked  time.Time // when it was last seen whether somebody holds the run
-	at      stamp     // of the log
+
+	// mu guards what is known of the log.
+	mu      sync.Mutex
+	at      stamp
 	log     os.FileInfo
 	end     int64
 	rows    []*Row
@@ -62,36 +66,37 @@ const (
 
 // Record returns the record of the run as it stands: a run that has not ended and that nobody holds has the reason result.ReasonDied.
 func (r *Run) Record() (result.Run, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.look()
+	record, _, err := r.look()
+	return record, err
 }
 
-// look reads run.json if it has changed. r.mu is held.
-func (r *Run) look() (result.Run, error) {
+// look reads run.json if it has changed. The state tells what was read from what was read before.
+func (r *Run) look() (result.Run, state, error) {
+	r.looking.Lock()
+	defer r.looking.Unlock()
 	info, err := os.Stat(filepath.Join(r.Dir, runlog.RunFile))
 	if err != nil {
-		return r.record, fmt.Errorf("read record of run: %w", err)
+		return r.record, state{}, fmt.Errorf("read record of run: %w", err)
 	}
 	open := r.record.ExitCode == nil && r.now().Sub(r.looked) >= lookEvery
 	if now := stampOf(info); now != r.written || open {
 		r.record, r.err = runlog.Look(r.Dir)
 		r.written, r.looked = now, r.now()
 	}
-	return r.record, r.err
+	return r.record, state{r.written, r.record.ExitReason}, r.err
 }
 
 // Index returns what the log of the run holds now. It reads only what was written since the last call; the first reads all.
 func (r *Run) Index() (*Index, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	record, err := r.look()
+	record, now, err := r.look()
 	if err != nil {
 		return nil, err
 	}
 	log, err := runlog.OpenLog(r.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r.built(record, false), nil // it has not held anything yet
+		return r.built(record, now, false), nil // it has not held anything yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
@@ -108,16 +113,17 @@ func (r *Run) Index() (*Index, error) {
 	changed := stampOf(info) != r.at
 	if changed {
 		if err := r.read(log); err != nil {
+			r.log = nil // the next call reads all of it again
 			return nil, err
 		}
 	}
 	r.log, r.at = info, stampOf(info)
-	return r.built(record, changed), nil
+	return r.built(record, now, changed), nil
 }
 
 // built returns the index of the rows. r.mu is held.
-func (r *Run) built(record result.Run, changed bool) *Index {
-	if now := (state{r.written, record.ExitReason}); r.index == nil || changed || now != r.indexed {
+func (r *Run) built(record result.Run, now state, changed bool) *Index {
+	if r.index == nil || changed || now != r.indexed {
 		r.index, r.indexed = build(record, r.rows, r.bad), now
 	}
 	return r.index

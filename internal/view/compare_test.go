@@ -184,6 +184,12 @@ func TestCompareConversation(t *testing.T) {
 		t.Error(got)
 	}
 	s.get(404, "/compare/tests/none?a=a&b=b")
+	if href := s.get(200, "/runs/b/tests/x%2Fy").One("data-key=c").Attr["href"]; href != "/compare/tests/x%2Fy?a=a&b=b&suite=s&target=t" {
+		t.Errorf("c leads to %q", href)
+	}
+	if href := s.get(200, "/runs/a/tests/x%2Fy").One("data-key=c").Attr["href"]; href != "" {
+		t.Errorf("c leads to %q though there is no earlier run", href)
+	}
 }
 
 // Comparing many tests keeps each page small, and leads to all of a list.

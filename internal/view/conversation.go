@@ -24,13 +24,15 @@ type conversationPage struct {
 	Raw     bool
 	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where there are no others.
 	Toggle, Side string
-	Trials       []trialLink
-	Shown        []talk
-	Class        string
-	Moves        []move
-	Others       []frame.Link
-	List         string
-	Place, Of    int
+	// Compare leads to the same test in the run before; empty where there is none.
+	Compare   string
+	Trials    []trialLink
+	Shown     []talk
+	Class     string
+	Moves     []move
+	Others    []frame.Link
+	List      string
+	Place, Of int
 }
 
 // move leads to another conversation of the list.
@@ -80,6 +82,10 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	}
 	page.links(e, q, of)
 	page.others(index, matches, of)
+	if before := p.baseline(run); before != nil {
+		values := url.Values{"a": {before.Record.ID}, "b": {page.Run}, "suite": {of.Suite}, "target": {of.Target}}
+		page.Compare = frame.Address("/compare/tests/"+url.PathEscape(of.ID), frame.Only(values, "a", "b", "suite", "target"))
+	}
 	page.moves(r.Context(), run, index, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)
 }
