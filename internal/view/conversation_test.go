@@ -53,7 +53,7 @@ func TestConversation(t *testing.T) {
 		t.Errorf("messages of %s", got)
 	}
 	user := first.One("data-role=user")
-	if len(user.All("<h4>")) != 1 || len(user.All("<li>")) != 2 || user.One("<strong>").Words() != "two" {
+	if len(user.All("<h3>")) != 1 || len(user.All("<li>")) != 2 || user.One("<strong>").Words() != "two" {
 		t.Error("Markdown is not rendered")
 	}
 	if !strings.Contains(second.Words(), "No reply") {

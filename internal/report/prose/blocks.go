@@ -53,9 +53,9 @@ func (w *writer) blocks(lines [][]cell, depth int) {
 		case fenceOf(line) != "":
 			i = w.fenced(lines, i)
 		case headingOf(line) > 0:
-			w.tag("<h4>")
+			w.tag("<h3>")
 			w.inline(trimmed(titleOf(line, headingOf(line))), depth)
-			w.tag("</h4>")
+			w.tag("</h3>")
 			i++
 		case isRule(line):
 			w.tag("<hr>")

@@ -20,7 +20,7 @@ func TestMarkdown(t *testing.T) {
 		{"both", "***b***", "<p><strong><em>b</em></strong></p>"},
 		{"escapes", `\*not\* <b>`, "<p>*not* &lt;b&gt;</p>"},
 		{"code", "use `a*b*c` and ``x`y``", "<p>use <code>a*b*c</code> and <code>x`y</code></p>"},
-		{"a heading", "# One #\n## Two", "<h4>One</h4><h4>Two</h4>"},
+		{"a heading", "# One #\n## Two", "<h3>One</h3><h3>Two</h3>"},
 		{"no heading", "#hashtag\n", "<p>#hashtag</p>"},
 		{"a list", "- a\n- b\n  - c\n- d", "<ul><li>a</li><li>b<ul><li>c</li></ul></li><li>d</li></ul>"},
 		{"a numbered list", "3. a\n4. b", `<ol start="3"><li>a</li><li>b</li></ol>`},
@@ -76,7 +76,7 @@ func TestMarks(t *testing.T) {
 
 // harmless are the elements that a rendered message may hold, with the attributes that they may have.
 var harmless = map[string]string{
-	"p": "", "br": "", "hr": "", "strong": "", "em": "", "del": "", "code": "", "pre": "", "h4": "", "ul": "", "ol": "start", "li": "", "blockquote": "",
+	"p": "", "br": "", "hr": "", "strong": "", "em": "", "del": "", "code": "", "pre": "", "h3": "", "ul": "", "ol": "start", "li": "", "blockquote": "",
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "", "td": "", "mark": "data-evidence data-grader",
 }
 
