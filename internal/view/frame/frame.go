@@ -66,8 +66,6 @@ func New(c Config, nav []Link, source string, functions template.FuncMap) *Frame
 type Page struct {
 	// Name is the page's, Title stands in the window's title and H1 above the page.
 	Name, Title string
-	// Here is the address of the page with its parameters.
-	Here string
 	// Trail leads up, the nearest place last.
 	Trail []Link
 	// Warnings say what of the data could not be shown.
@@ -77,13 +75,13 @@ type Page struct {
 
 	Nav           []Link
 	Style, Script string
-	CSRF          string
-	ReadOnly      bool
+	// CSRF is the value that a form of the page sends back.
+	CSRF string
 }
 
 // Base returns a page's frame.
 func (f *Frame) Base(r *http.Request, name, title string) Page {
-	return Page{Name: name, Title: title, Here: r.URL.RequestURI(), Nav: f.nav, Style: f.style, Script: f.script, ReadOnly: f.ReadOnly}
+	return Page{Name: name, Title: title, Nav: f.nav, Style: f.style, Script: f.script}
 }
 
 // Show renders a page by the template of its name.
