@@ -61,12 +61,13 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 	flags.StringVar(&f.store, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
 	flags.StringVar(&f.from, "from", "", "format of the files: events, csv, chat, langfuse or otel (default: by the first row)")
 	flags.StringArrayVar(&f.paths, "map", nil, "FIELD=PATH: where a field stands in the rows; may be given several times")
-	flags.StringVar(&f.flow, "flow_id", "", "flow of the rows that name none")
+	flags.StringVar(&f.flow, "flow-id", "", "flow of the rows that name none")
 	flags.StringVar(&f.date, "date", "", "day (YYYY-MM-DD) of conversations without any time")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json for the counts")
 	flags.StringVar(&f.since, "since", "", "first day (YYYY-MM-DD) that is read from langfuse:")
 	flags.StringVar(&f.until, "until", "", "last day (YYYY-MM-DD) that is read from langfuse:")
 	flags.StringVar(&f.config, "config", "", "configuration (default: the nearest rehearse.yaml)")
+	underscored(c)
 	return c
 }
 

@@ -44,6 +44,10 @@ type session struct {
 	outcome    string
 	data       json.RawMessage
 	started    bool
+	// latest is the time of the latest message. Rows may come the newest first, so outcome, data and finalState count by their time, not by their
+	// place in the file.
+	latest, outcomeAt, dataAt, stateAt time.Time
+	finalState                         string
 }
 
 // maxHeld bounds the sessions whose last turn is held back, maxTurn the messages of a turn that are.
@@ -63,7 +67,7 @@ func (b *builder) begin(id, flow, unit string, at time.Time) []replay.Event {
 	if at.IsZero() || s.started {
 		return nil
 	}
-	s.last, s.started = at, true
+	s.last, s.latest, s.started = at, at, true
 	return []replay.Event{b.event(id, s, replay.Started, &said{position: "start", at: at}, map[string]any{})}
 }
 
@@ -115,12 +119,7 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 	s.learn(&m)
 	s.messages++
 	s.last = m.at
-	if m.outcome != "" {
-		s.outcome = m.outcome
-	}
-	if m.data != nil {
-		s.data = m.data
-	}
+	s.note(&m)
 	if m.position == "" {
 		m.position = "message " + strconv.Itoa(s.messages)
 	}
@@ -136,6 +135,19 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// note keeps what the latest row says of the end of a session; of rows of one time the last one counts.
+func (s *session) note(m *said) {
+	if m.at.After(s.latest) {
+		s.latest = m.at
+	}
+	if m.outcome != "" && !m.at.Before(s.outcomeAt) {
+		s.outcome, s.outcomeAt = m.outcome, m.at
+	}
+	if m.data != nil && !m.at.Before(s.dataAt) {
+		s.data, s.dataAt = m.data, m.at
+	}
 }
 
 // checkOutcome reads how a session ended; what is unknown is nothing.
@@ -200,6 +212,9 @@ func (b *builder) release(id string, s *session) []replay.Event {
 			payload["data_collected"] = m.data
 		}
 		events = append(events, b.event(id, s, replay.Message, m, payload))
+		if !m.at.Before(s.stateAt) {
+			s.finalState, s.stateAt = s.state, m.at
+		}
 	}
 	s.held = s.held[:0]
 	return events
@@ -223,11 +238,11 @@ func (b *builder) close(id string) []replay.Event {
 	if kind == "" {
 		return events
 	}
-	payload := map[string]any{"final_state": s.state}
+	payload := map[string]any{"final_state": s.finalState}
 	if s.data != nil {
 		payload["data_collected"] = s.data
 	}
-	return append(events, b.event(id, s, kind, &said{position: "end", at: s.last, text: s.outcome, state: s.state}, payload))
+	return append(events, b.event(id, s, kind, &said{position: "end", at: s.latest, text: s.outcome, state: s.finalState}, payload))
 }
 
 // event makes an event. Its id is made of the session, the position and the content, so that the same row makes the same event again.

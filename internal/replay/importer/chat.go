@@ -69,6 +69,7 @@ func chatEvents(o object, options *Options) ([]replay.Event, error) {
 		return nil, err
 	}
 	if head.outcome = of.text(o, "outcome"); head.outcome != "" {
+		head.at = time.Time{} // it ended with its last message
 		if made := b.outcome(0, head); made.rejected.Kind != "" {
 			return nil, replay.BadRow(made.rejected.Kind, "%s", made.rejected.Reason)
 		}

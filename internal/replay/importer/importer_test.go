@@ -370,12 +370,31 @@ func TestUselessFiles(t *testing.T) {
 	}
 }
 
+// TestNewestFirst reads traces in the order in which Langfuse lists them: the end of a session is that of its latest trace, and comes last.
+func TestNewestFirst(t *testing.T) {
+	const (
+		early = `{"id":"1","sessionId":"s","timestamp":"2026-03-01T10:00:00Z","input":"a taxi","output":"Where to?","metadata":{"state":"hello","next_state":"where","outcome":"dropped_off","data":{"to":"?"}}}`
+		late  = `{"id":"2","sessionId":"s","timestamp":"2026-03-01T10:05:00Z","latency":2,"input":"home","output":"Bye.","metadata":{"state":"where","next_state":"bye","outcome":"completed","data":{"to":"home"}}}`
+	)
+	for _, text := range []string{early + "\n" + late, late + "\n" + early, "[" + late + ",\n" + early + "]"} {
+		store := &memory{}
+		if _, err := importer.Import(t.Context(), inputs(text), store, importer.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		last := store.events[len(store.events)-1]
+		if want := time.Date(2026, 3, 1, 10, 5, 2, 0, time.UTC); last.Type != replay.Completed || !last.Time.Equal(want) ||
+			!strings.Contains(string(last.Payload), `"data_collected":{"to":"home"},"final_state":"bye"`) {
+			t.Errorf("%s at %v: %s", last.Type, last.Time, last.Payload)
+		}
+	}
+}
+
 // TestTimes gives messages without a time one behind that of their conversation, or of the day.
 func TestTimes(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"id":"a","timestamp":"2026-03-01T10:00:00Z","messages":[{"role":"user","content":"1"},{"role":"bot","content":"2"}]}`: {"10:00:00", "10:00:00.001", "10:00:00.002"},
-		`{"id":"a","messages":[{"role":"user","content":"1"},{"role":"bot","content":"2"}]}`:                                      {"00:00:00", "00:00:00.001", "00:00:00.002"},
-		"session_id,sender,text\na,user,1\nb,user,1\na,bot,2\n":                                                                   {"00:00:00", "00:00:00.001", "00:00:00"},
+		`{"id":"a","messages":[{"role":"user","content":"1"},{"role":"bot","content":"2"}]}`:                                    {"00:00:00", "00:00:00.001", "00:00:00.002"},
+		"session_id,sender,text\na,user,1\nb,user,1\na,bot,2\n":                                                                 {"00:00:00", "00:00:00.001", "00:00:00"},
 	} {
 		store := &memory{}
 		if _, err := importer.Import(t.Context(), inputs(text), store, importer.Options{Date: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}); err != nil {

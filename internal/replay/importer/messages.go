@@ -116,18 +116,13 @@ func (b *builder) outcome(line int, m said) row {
 	}
 	s := b.session(m.session)
 	s.learn(&m)
-	if m.at.After(s.last) {
-		s.last = m.at
+	if m.at.IsZero() {
+		m.at = s.latest
 	}
-	if s.last.IsZero() {
+	if m.at.IsZero() {
 		return row{rejected: replay.Reject{Line: line, Kind: replay.NoTime, Reason: "it has no timestamp: give the day with --date"}}
 	}
-	if m.outcome != "" {
-		s.outcome = m.outcome
-	}
-	if m.data != nil {
-		s.data = m.data
-	}
+	s.note(&m)
 	return row{}
 }
 
