@@ -17,6 +17,12 @@ import (
 // MostFiles is the largest number of files of one run.
 const MostFiles = 10_000
 
+// The longest path of a file, and the longest name in it, in bytes: what file systems take.
+const (
+	maxPath = 1024
+	maxName = 255
+)
+
 // File is a file of a bundle: its content, or the hash of one that was sent before. Its JSON form is a text, {"base64": …} or {"sha256": …}.
 type File struct {
 	Content []byte
@@ -49,7 +55,7 @@ var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // UnmarshalJSON reads one of the three forms.
 func (f *File) UnmarshalJSON(data []byte) error {
 	var text string
-	if json.Unmarshal(data, &text) == nil {
+	if string(data) != "null" && json.Unmarshal(data, &text) == nil {
 		f.Content = []byte(text)
 		return nil
 	}
@@ -79,9 +85,30 @@ func (s *Spec) checkFiles() error {
 		return source.Invalid("run spec: %d files: a run has at most %d", len(s.Files), MostFiles)
 	}
 	for name := range s.Files {
+		if err := s.checkPlace(name); err != nil {
+			return err
+		}
 		if name == "" || name == "." || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\\x00") {
 			return source.Invalid("run spec: files: %q is no path of a bundle: write it from the bundle's root, with slashes and without `..`", name)
 		}
 	}
 	return nil
+}
+
+// checkPlace refuses a path that no file system can hold, alone or beside the other files.
+func (s *Spec) checkPlace(name string) error {
+	if len(name) > maxPath {
+		return source.Invalid("run spec: files: a path has %d bytes: it has at most %d", len(name), maxPath)
+	}
+	for folder, part := path.Split(name); ; folder, part = path.Split(folder) {
+		if len(part) > maxName {
+			return source.Invalid("run spec: files: a name in a path has %d bytes: it has at most %d", len(part), maxName)
+		}
+		if folder = strings.TrimSuffix(folder, "/"); folder == "" {
+			return nil
+		}
+		if _, file := s.Files[folder]; file {
+			return source.Invalid("run spec: files: %q is a file and the folder of %q", folder, name)
+		}
+	}
 }

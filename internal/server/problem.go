@@ -128,6 +128,13 @@ func statusOfFlow(f flow.Fault) int {
 	return http.StatusInternalServerError
 }
 
+// givenUp reports whether an error needs no answer because its request has ended: Front hangs up then. A problem is always answered: a body that does
+// not arrive ends its request too.
+func givenUp(r *http.Request, err error) bool {
+	_, known := errors.AsType[*Problem](err)
+	return !known && r.Context().Err() != nil
+}
+
 // writeProblem answers with a problem document.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	if p.retryAfter > 0 {

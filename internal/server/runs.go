@@ -139,7 +139,7 @@ const (
 
 func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := handle(w, r); err != nil && r.Context().Err() == nil {
+		if err := handle(w, r); err != nil && !givenUp(r, err) {
 			s.refuse(w, r, err)
 		}
 	}

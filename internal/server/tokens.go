@@ -147,7 +147,7 @@ func (s *Tokens) remove(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Tokens) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := handle(w, r); err != nil && r.Context().Err() == nil {
+		if err := handle(w, r); err != nil && !givenUp(r, err) {
 			writeProblem(w, s.problem(r, err))
 		}
 	}
