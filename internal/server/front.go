@@ -92,7 +92,11 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, p)
 		return
 	}
-	f.inside.ServeHTTP(w, r.WithContext(access.With(r.Context(), grant)))
+	told := &statusWriter{ResponseWriter: w}
+	f.inside.ServeHTTP(told, r.WithContext(access.With(r.Context(), grant)))
+	if told.status == 0 && r.Context().Err() != nil { // net/http would answer 200
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is refused, whoever sends it.
