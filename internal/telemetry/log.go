@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -99,29 +100,44 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{to: h.to.WithGroup(name), has: h.has, grouped: h.grouped || name != ""}
 }
 
-// maxLogged bounds an error in a line, in characters.
+// maxLogged bounds an error, or the value of a panic, in a line, in characters.
 const maxLogged = 500
 
-// clean returns an attribute as it is logged.
+// clean returns an attribute as it is logged. What is neither a number nor a time is masked, the value of a panic too, which may be anything.
 func clean(a slog.Attr, mask func(string) string) slog.Attr {
+	if mask == nil {
+		mask = func(s string) string { return s }
+	}
 	a.Value = a.Value.Resolve()
-	var said string
-	switch value := a.Value.Any().(type) {
-	case error:
-		said = logged(value)
-	case string:
-		said = value
-	default:
-		return a
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(mask(a.Value.String()))
+	case slog.KindGroup:
+		members := slices.Clone(a.Value.Group())
+		for i, member := range members {
+			members[i] = clean(member, mask)
+		}
+		a.Value = slog.GroupValue(members...)
+	case slog.KindAny:
+		a.Value = cleanAny(a.Value.Any(), mask)
 	}
-	if mask != nil {
-		said = mask(said)
-	}
-	if a.Value.Kind() != slog.KindString {
-		said = text.OneLine(said, maxLogged)
-	}
-	a.Value = slog.StringValue(said)
 	return a
+}
+
+func cleanAny(value any, mask func(string) string) slog.Value {
+	switch value := value.(type) {
+	case nil:
+		return slog.AnyValue(nil)
+	case error:
+		return slog.StringValue(text.OneLine(mask(logged(value)), maxLogged))
+	case []string:
+		masked := slices.Clone(value)
+		for i, one := range masked {
+			masked[i] = mask(one)
+		}
+		return slog.AnyValue(masked)
+	}
+	return slog.StringValue(text.OneLine(mask(fmt.Sprint(value)), maxLogged))
 }
 
 // logged returns the text of an error as far as it may be logged.

@@ -34,6 +34,12 @@ func TestLogHandler(t *testing.T) {
 		{func() { log.WarnContext(ctx, "m", "error", fmt.Errorf("turn 1: %w", refused)) }, map[string]any{
 			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"), "error": "turn 1: openai:m at http://x: refused (400) (look)",
 		}},
+		{func() { // the value of a panic is anything
+			log.InfoContext(ctx, "m", "panic", struct{ Token string }{"hush"}, "warnings", []string{"hush", "x"}, slog.Group("of", "a", "hush"), "none", nil)
+		}, map[string]any{
+			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"),
+			"panic": "{***}", "warnings": []any{"***", "x"}, "of": map[string]any{"a": "***"}, "none": nil,
+		}},
 		{func() { log.Warn("m", "error", errors.New("two\nlines")) }, map[string]any{"error": "two lines"}},
 	} {
 		out.Reset()
