@@ -23,7 +23,7 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
   rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --store sqlite:history.db
   rehearse replay list --store sqlite:history.db`,
 	}
-	return group(c, newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env), newReplayList(env), newReplayScore(env))
+	return group(c, newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env), newReplayWatch(env), newReplayList(env), newReplayScore(env))
 }
 
 // defaultHistory is where events are kept when nothing else is said.

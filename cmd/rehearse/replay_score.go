@@ -17,7 +17,7 @@ import (
 // scoreFlags is what can be said on the command line of replay score.
 type scoreFlags struct {
 	replay.ScoreOptions
-	store, format, perSession string
+	store, format, perSession, looks string
 	rules                     gateFlags
 }
 
@@ -56,6 +56,7 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 	flags.StringVar((*string)(&f.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
 	f.Rules = replay.DefaultRules()
 	f.rules.register(flags, &f.Rules)
+	flags.StringVar(&f.looks, "looks", "", "day adds a watch, with a look at the end of each day on which conversations began")
 	flags.StringVar(&f.format, "format", "text", "text or json")
 	flags.StringVar(&f.perSession, "per-session", "", "also write a row per conversation and variant to this file")
 	underscored(c)
@@ -66,6 +67,10 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if err := textOrJSON(f.format); err != nil {
 		return err
 	}
+	if f.looks != "" && f.looks != "day" {
+		return usage("--looks %q: use day", f.looks)
+	}
+	f.Looks = f.looks != ""
 	if err := errors.Join(f.Rules.SetMargins(f.rules.margins), f.ScoreOptions.Check()); err != nil {
 		return outcome(err)
 	}

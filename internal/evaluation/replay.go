@@ -131,6 +131,9 @@ func (r *Replay) agents(ctx context.Context) error {
 // alive is how long a run that goes on may have said nothing; it says so every second.
 const alive = 15 * time.Second
 
+// errElsewhere says that another process holds a run.
+var errElsewhere = errors.New("still goes on elsewhere")
+
 // identify gives the run its id, or finds the run that goes on.
 func (r *Replay) identify(ctx context.Context) error {
 	run := &r.evaluation.Head.Run
@@ -148,7 +151,7 @@ func (r *Replay) identify(ctx context.Context) error {
 	case err != nil:
 		return err
 	case r.config.Lead == nil && former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
-		return source.Invalid("run %s still goes on elsewhere: wait for it, or until it has been silent for %s", run.ID, alive)
+		return source.Invalid("run %s %w: wait for it, or until it has been silent for %s", run.ID, errElsewhere, alive)
 	case !source.SameJSON(run.Settings, former.Settings):
 		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
 	}

@@ -19,6 +19,11 @@ type Choice struct {
 	From, To time.Time
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
+
+	// byEnd takes a session into the range in which its last event lies, wherever it began. What known knows is passed over, uncounted; nil
+	// knows nothing.
+	byEnd bool
+	known func(session string) bool
 }
 
 // LogToFigures says what became of the sessions of a log that have an event in the range: each stands in one line, the first that applies, and
@@ -56,7 +61,7 @@ func (c Choice) sessions(events iter.Seq2[Event, error], table *LogToFigures, fa
 				yield(nil, err)
 				return
 			}
-			if !s.inside {
+			if !s.inside || c.known != nil && c.known(s.ID) {
 				continue
 			}
 			table.Read++
@@ -77,7 +82,7 @@ func (c Choice) leavesOut(s *Session, table *LogToFigures) *int {
 		return &table.OtherFlow
 	case s.Mixed():
 		return &table.MixedFlow
-	case s.Started.Before(c.From):
+	case s.Started.Before(c.From) && !c.byEnd:
 		return &table.CutLeft
 	case !c.To.IsZero() && !s.Ended.Before(c.To):
 		return &table.CutRight
@@ -127,6 +132,6 @@ func (e *NothingError) Unwrap() error { return ErrNoSessions }
 
 // chosen yields the sessions that the run is to replay, but for the sample.
 func (e *Evaluation) chosen(ctx context.Context, table *LogToFigures, faults *Faults) iter.Seq2[*Session, error] {
-	c := Choice{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, MinTurns: e.MinTurns}
+	c := Choice{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, MinTurns: e.MinTurns, byEnd: e.byEnd, known: e.known}
 	return c.sessions(resumingIterator(ctx, e.Events, c.filter()), table, faults)
 }

@@ -40,6 +40,10 @@ type Evaluation struct {
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
 	Progress func(done int)
 	Now      func() time.Time
+
+	// byEnd and known are as in Choice; a watch sets them.
+	byEnd bool
+	known func(session string) bool
 }
 
 // ErrNothingReplayed says that every session was dropped.
@@ -47,13 +51,14 @@ var ErrNothingReplayed = errors.New("no session could be replayed")
 
 // Evaluate runs the evaluation. Whatever happens, the run's row says how it ended, as far as the store can be reached, and the sessions that
 // were finished are kept. The report comes with ErrNothingReplayed, too.
-func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) {
+func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) { return e.evaluate(ctx, &Tally{}) }
+
+func (e *Evaluation) evaluate(ctx context.Context, tally *Tally) (*Report, error) {
 	run := &e.Head.Run
 	run.Status, run.Started, run.Seen = Running, e.Now(), e.Now()
 	if err := e.putRun(ctx, *run); err != nil {
 		return nil, err
 	}
-	tally := &Tally{}
 	err := e.replayAll(ctx, tally)
 	var report *Report
 	if err == nil {

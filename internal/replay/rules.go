@@ -46,7 +46,7 @@ func (r *Rules) Check() error {
 	}
 	for name, margin := range r.Margins {
 		if columnOf(name) < 0 {
-			return unknownMetric(name)
+			return unknownMetric("--margin", name)
 		}
 		if !(margin.Absolute >= 0 && margin.Relative >= 0) || math.IsInf(margin.Absolute+margin.Relative, 0) {
 			return source.Invalid("--margin %s: a margin is 0 or more", name)
@@ -66,7 +66,7 @@ func (r *Rules) SetMargins(margins []string) error {
 		name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
 		i := columnOf(name)
 		if i < 0 {
-			return unknownMetric(name)
+			return unknownMetric("--margin", name)
 		}
 		if _, twice := r.Margins[name]; twice {
 			return source.Invalid("--margin %s is given twice: keep one", name)
@@ -83,12 +83,12 @@ func (r *Rules) SetMargins(margins []string) error {
 	return nil
 }
 
-func unknownMetric(name string) error {
+func unknownMetric(flag, name string) error {
 	names := make([]string, len(table))
 	for i := range table {
 		names[i] = table[i].name
 	}
-	return source.Invalid("--margin names the unknown metric %q: %s", name, source.Suggest(name, names))
+	return source.Invalid("%s names the unknown metric %q: %s", flag, name, source.Suggest(name, names))
 }
 
 func readMargin(m *metric, value string) (stats.Margin, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ type ScoreOptions struct {
 	Similarity func(a, b []string) float64
 	// Rules are those of the paired comparison.
 	Rules Rules
+	// Looks adds a watch with a look at the end of each day on which sessions began (replay.md 8).
+	Looks bool
 	// Each gets the metrics of every session and variant as they are computed; nil is allowed.
 	Each func(Metrics) error
 }
@@ -59,6 +62,8 @@ type FlowScore struct {
 	Paired     *PairedScore
 
 	tally Tally
+	// days are the same sessions by the day on which they began, where there are looks.
+	days map[string]*Tally
 }
 
 // PairedScore is what the paired gate says of replays that were made elsewhere. It decides nothing.
@@ -69,6 +74,7 @@ type PairedScore struct {
 	Lost     Lost           `json:"lost"`
 	Lists    Lists          `json:"lists"`
 	Repeats  *Repeats       `json:"repeats,omitempty"`
+	Watch    *WatchReport   `json:"watch,omitempty"`
 }
 
 // MarshalJSON writes the variants beside the rest, as their readers expect.
@@ -127,7 +133,7 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 		out.Missing += len(left)
 	}
 	for _, f := range out.Flows {
-		if err := f.compare(o.Rules); err != nil {
+		if err := f.compare(o); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +177,11 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		}
 	}
 	if byVariant[Baseline] != nil && byVariant[Candidate] != nil {
-		f.tally.Add(pairsOf(s, replays, byVariant)...)
+		pairs := pairsOf(s, replays, byVariant)
+		f.tally.Add(pairs...)
+		if o.Looks {
+			f.addDay(s.Started.UTC().Format(time.DateOnly), pairs)
+		}
 	}
 	return nil
 }
@@ -200,17 +210,45 @@ func pairsOf(s *Session, replays []*Played, measured map[string][]*Metrics) []*P
 }
 
 // compare compares the two variants of a flow by both gates.
-func (f *FlowScore) compare(rules Rules) error {
+func (f *FlowScore) compare(o ScoreOptions) error {
 	if f.Variants[Baseline] == nil || f.Variants[Candidate] == nil {
 		return nil
 	}
 	f.Comparison = new(Compare(f.Variants[Baseline], f.Variants[Candidate]))
-	r, err := f.tally.Report(Report{Run: Run{Gate: GatePaired, Mode: Recorded}}, rules)
+	r, err := f.tally.Report(Report{Run: Run{Gate: GatePaired, Mode: Recorded}}, o.Rules)
 	if err != nil {
 		return err
 	}
 	f.Paired = &PairedScore{Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats}
-	return nil
+	if o.Looks {
+		f.Paired.Watch, err = f.looks(o.Rules.Cluster)
+	}
+	return err
+}
+
+func (f *FlowScore) addDay(day string, pairs []*Pair) {
+	if f.days == nil {
+		f.days = map[string]*Tally{}
+	}
+	if f.days[day] == nil {
+		f.days[day] = &Tally{}
+	}
+	f.days[day].Add(pairs...)
+}
+
+// looks takes a look at the end of each day.
+func (f *FlowScore) looks(cluster Clustering) (*WatchReport, error) {
+	w := Watching{Metrics: DefaultWatched(), Alpha: DefaultAlpha, Cluster: cluster}
+	var s WatchState
+	s.Begin(&w, nil)
+	for _, name := range slices.Sorted(maps.Keys(f.days)) {
+		begin, err := time.Parse(time.DateOnly, name)
+		if err != nil {
+			return nil, err
+		}
+		s.Look(&w, f.days[name], begin.AddDate(0, 0, 1))
+	}
+	return new(s.Report("")), nil
 }
 
 // The variants that are compared.

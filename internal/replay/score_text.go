@@ -57,6 +57,11 @@ func (f *FlowScore) text(b *strings.Builder, name string) {
 	}
 	if f.Paired != nil && f.Paired.Gate != nil {
 		fmt.Fprintf(b, "  paired: %s\n", line(f.Paired.Gate.Headline))
+		if w := f.Paired.Watch; w != nil && w.Alarmed {
+			fmt.Fprintf(b, "  watch: alarm at the look of %s, of %s in all\n", *w.AlarmedAt, text.Plural(len(w.Looks), "look"))
+		} else if w != nil {
+			fmt.Fprintf(b, "  watch: no alarm in %s\n", text.Plural(len(w.Looks), "look"))
+		}
 	}
 	if c := f.Comparison; c != nil {
 		fmt.Fprintf(b, "  gate: %s with %.0f %% of the metrics; completion match of 80 %%: %s\n",

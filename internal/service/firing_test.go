@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rehearse/internal/outbound"
 	"rehearse/internal/runspec"
 	"rehearse/internal/store"
 )
@@ -214,7 +215,7 @@ func TestAddSchedule(t *testing.T) {
 func TestSign(t *testing.T) {
 	// printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac secret
 	const want = "t=1700000000,v1=49f24e537407743fa4a0242bb63b94b9a47ee99cbbe071ccd8a22550ae411686"
-	if got := sign("secret", time.Unix(1_700_000_000, 0), []byte(`{"a":1}`)); got != want {
+	if got := outbound.Signature("secret", time.Unix(1_700_000_000, 0), []byte(`{"a":1}`)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

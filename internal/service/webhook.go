@@ -3,17 +3,13 @@ package service
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -268,7 +264,7 @@ func (s *Service) post(ctx context.Context, client *http.Client, d store.Deliver
 	if s.Webhooks.Secret == "" {
 		s.unsigned.Do(func() { s.Log.Warn("webhooks are not signed: put a secret into REHEARSE_WEBHOOK_SECRET") })
 	} else {
-		request.Header.Set("X-Rehearse-Signature", sign(s.Webhooks.Secret, s.Now(), d.Body))
+		request.Header.Set("X-Rehearse-Signature", outbound.Signature(s.Webhooks.Secret, s.Now(), d.Body))
 	}
 	answer, err := client.Do(request)
 	if err != nil {
@@ -285,13 +281,4 @@ func (s *Service) post(ctx context.Context, client *http.Client, d store.Deliver
 		pause = min(asked, maxPause)
 	}
 	return pause, fmt.Errorf("it answered with status %d", answer.StatusCode)
-}
-
-// sign returns the header that shows who sent a body, and when.
-func sign(secret string, at time.Time, body []byte) string {
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(seconds + "."))
-	mac.Write(body)
-	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }

@@ -21,6 +21,7 @@ var _ replay.Runs = (*ReplayRuns)(nil)
 
 // replayRunTable is the part of ReplayRuns that differs between databases.
 type replayRunTable interface {
+	watchTable
 	// runs returns the newest runs, or with an id that run, if it exists. A limit below 1 means all.
 	runs(ctx context.Context, id string, limit int) ([]replay.Run, error)
 	putRun(ctx context.Context, r replayRunRow) error
