@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/access"
+	"rehearse/internal/evaluation"
 	"rehearse/internal/result"
 	"rehearse/internal/server"
 	"rehearse/internal/service"
@@ -141,6 +143,15 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil || stopped {
 		return outcome(err)
 	}
+	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
+	if err != nil {
+		return outcome(err)
+	}
+	watching, unwatched := context.WithCancel(ctx)
+	var kept sync.WaitGroup
+	kept.Go(func() { watches.Keep(watching) })
+	defer kept.Wait()
+	defer unwatched()
 	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
 	guarded, err := tokens.Configured()
 	if err != nil {

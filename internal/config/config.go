@@ -28,6 +28,8 @@ type File struct {
 	PublicEnv []string
 	// Redact are patterns for what artifacts must not hold beside secrets.
 	Redact []*regexp.Regexp
+	// Watches are kept by a server.
+	Watches []Watch
 	// Document is the file as it is written. It is there also when the file is faulty.
 	Document source.Value
 	Workers  int

@@ -88,6 +88,7 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 		"redact":     func(n source.Node) { f.Redact = readPatterns(n) },
 		"prices":     func(n source.Node) { f.Prices = readPrices(n) },
 		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
+		"watches":    func(n source.Node) { f.Watches = f.readWatches(n) },
 		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
 	})
 	if _, ok := f.Targets[f.Target]; f.Target != "" && !ok && !strings.Contains(f.Target, ":") {

@@ -1,0 +1,118 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rehearse/internal/config"
+	"rehearse/internal/replay"
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+// Watches are the watches of a configuration, which a server keeps (replay.md 8). Make them with OpenWatches.
+type Watches struct {
+	configs []WatchConfig
+	log     *slog.Logger
+}
+
+// OpenWatches reads the watches of the configuration of s. They look at the log of a store, and keep what they find there. Secret signs what webhooks
+// are sent. A faulty watch is an error (source.IsInvalid).
+func OpenWatches(s *setup.Setup, store, secret string) (*Watches, error) {
+	all := &Watches{log: s.Log}
+	if all.log == nil {
+		all.log = slog.New(slog.DiscardHandler)
+	}
+	file := s.Config()
+	for _, w := range file.Watches {
+		c, err := watchOf(&w)
+		if err != nil {
+			return nil, source.Invalid("%s: watch %q: %w", file.Path, w.Name, err)
+		}
+		c.Setup, c.Store, c.Secret = s, store, secret
+		all.hear(c)
+		all.configs = append(all.configs, *c)
+	}
+	return all, nil
+}
+
+// watchOf is a watch as it is written in a configuration.
+func watchOf(w *config.Watch) (*WatchConfig, error) {
+	days, err := replay.ReadDays(w.Since, w.Until)
+	if err != nil {
+		return nil, err
+	}
+	c := &WatchConfig{Alert: w.Alert}
+	c.Watching = replay.Watching{
+		Name: w.Name, Since: days.From, Until: days.To, Every: w.Every, Metrics: w.Metrics, Alpha: w.Alpha, Cluster: replay.Clustering(w.Cluster),
+	}
+	if w.Every == 0 {
+		c.Watching.Every = 24 * time.Hour
+	}
+	if len(w.Metrics) == 0 {
+		c.Watching.Metrics = replay.DefaultWatched()
+	}
+	if w.Alpha == 0 {
+		c.Watching.Alpha = replay.DefaultAlpha
+	}
+	if w.Cluster == "" {
+		c.Watching.Cluster = replay.ByAuto
+	}
+	c.Spec = replay.Spec{
+		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since, Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After,
+		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: DefaultReplayWorkers, TurnTimeout: DefaultReplayTurnTimeout,
+	}
+	if w.Mode == "" {
+		c.Spec.Mode = replay.Recorded
+	}
+	if w.MinTurns != nil {
+		c.Spec.MinTurns = *w.MinTurns
+	}
+	c.Flows, c.Prompts = w.Flows, w.Prompts
+	spec := c.Spec
+	return c, errors.Join(c.Watching.Check(), spec.Check())
+}
+
+// hear writes looks, alarms and troubles to the log.
+func (all *Watches) hear(c *WatchConfig) {
+	log := all.log.With("watch", c.Watching.Name)
+	c.Took = func(look replay.WatchLook) { log.Info("the watch has looked", "until", look.Until, "new", look.New, "sessions", look.Sessions) }
+	c.Alarmed = func(look replay.WatchLook) {
+		log.Error("alarm: the candidate is worse", "until", look.Until, "metrics", look.Metrics)
+	}
+	c.Trouble = func(err error) { log.Warn("the watch has trouble", "error", err) }
+}
+
+// watchAgain is the wait before a watch that could not go on is tried again.
+const watchAgain = time.Minute
+
+// Keep keeps the watches until ctx ends. A look that it breaks off goes on when the watches are kept again, here or by another server of the store.
+func (all *Watches) Keep(ctx context.Context) {
+	var each sync.WaitGroup
+	for _, c := range all.configs {
+		each.Go(func() { all.keep(ctx, c) })
+	}
+	each.Wait()
+}
+
+func (all *Watches) keep(ctx context.Context, c WatchConfig) {
+	for {
+		_, err := WatchReplays(ctx, c)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			all.log.Info("the watch has ended", "watch", c.Watching.Name)
+			return
+		}
+		all.log.Error("the watch cannot go on; it is tried again", "watch", c.Watching.Name, "error", err, "after", watchAgain)
+		select {
+		case <-time.After(watchAgain):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
