@@ -29,15 +29,30 @@ func (c *Conn) RunArtifacts(run string) *Artifacts {
 // ErrNoArtifact says that NATS does not have an artifact.
 var ErrNoArtifact = errors.New("the artifact is not there")
 
+// notMade is the code of NATS for a stream whose files it could not make: while the bucket is dropped by another, or on a full disk.
+const notMade jetstream.ErrorCode = 10049
+
+// madeTries is how often a bucket that could not be made is tried again.
+const madeTries = 5
+
 // with calls f with the bucket, again while NATS cannot be reached. The bucket is looked for each time: it may have been dropped meanwhile.
 func (a *Artifacts) with(ctx context.Context, f func(context.Context, jetstream.ObjectStore) error) error {
-	return Again(ctx, func(ctx context.Context) error {
-		store, err := a.conn.objects(ctx, a.config)
-		if err != nil {
+	for try := 1; ; try++ {
+		err := Again(ctx, func(ctx context.Context) error {
+			store, err := a.conn.objects(ctx, a.config)
+			if err != nil {
+				return err
+			}
+			return f(ctx, store)
+		})
+		refused, ok := errors.AsType[*jetstream.APIError](err)
+		if !ok || refused.ErrorCode != notMade || try == madeTries {
 			return err
 		}
-		return f(ctx, store)
-	})
+		if err := Pause(ctx, retryPause); err != nil {
+			return err
+		}
+	}
 }
 
 // Put keeps an artifact. One that is there already is not sent.

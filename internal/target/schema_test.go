@@ -23,7 +23,7 @@ func probes() map[string]string {
 	key := "qqqqqqqqqqqqqqqq: 1"
 	in := func(template, inside string) string { return fmt.Sprintf(template, inside) }
 	probes := map[string]string{
-		"": key, "model": "models: {a: {" + key + "}}", "judge": "judge: {" + key + "}", "thresholds": "thresholds: {" + key + "}", "prices": "prices: {'a:b': {" + key + "}}",
+		"": key, "model": "models: {a: {" + key + "}}", "judge": "judge: {" + key + "}", "thresholds": "thresholds: {" + key + "}", "prices": "prices: {'a:b': {" + key + "}}", "watch": "watches: [{" + key + "}]",
 		"model_target": "targets: {a: {model: 'openai:x', " + key + "}}", "http": in(http, key), "websocket": in(socket, key),
 		"answer_keys": in(http, "answer: {"+key+"}"), "pick_when": in(http, "answer: {text: {"+key+"}}"), "tool_calls": in(http, "answer: {tool_calls: {"+key+"}}"),
 		"usage": in(http, "answer: {usage: {"+key+"}}"), "stream_keys": in(http, "stream: {"+key+"}"), "stream_end": in(http, "stream: {end: {"+key+"}}"),

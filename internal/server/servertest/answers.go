@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -19,6 +20,7 @@ import (
 
 // Answers checks answers. Use New. It is safe for concurrent use.
 type Answers struct {
+	mu       sync.Mutex
 	document map[string]any
 	compiler *jsonschema.Compiler
 	paths    []path
@@ -116,7 +118,9 @@ func lookUp(in any, keys ...string) any {
 }
 
 func (a *Answers) validate(pointer string, body []byte) error {
+	a.mu.Lock() // the compiler is not safe for concurrent use
 	schema, err := a.compiler.Compile(where + "#" + pointer)
+	a.mu.Unlock()
 	if err != nil {
 		return err
 	}
