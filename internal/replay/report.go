@@ -189,7 +189,7 @@ type DifferenceReport struct {
 	// Margin is the loss that does not matter, in words: "10 % of the baseline".
 	Margin string `json:"margin,omitempty"`
 	// MarginSize is the margin in units of the metric; nil where there is no verdict.
-	MarginSize *float64 `json:"margin_size,omitempty"`
+	MarginSize *float64 `json:"margin_size"`
 	// Detectable is the smallest true loss that would have been found with the probability that was asked for; nil where none would.
 	Detectable *float64 `json:"detectable"`
 	Method     string   `json:"method"`
