@@ -18,7 +18,7 @@ import (
 type scoreFlags struct {
 	replay.ScoreOptions
 	store, format, perSession, looks string
-	rules                     gateFlags
+	rules                            gateFlags
 }
 
 func newReplayScore(env *Env) *cobra.Command {

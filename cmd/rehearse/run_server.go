@@ -168,6 +168,9 @@ func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Cli
 	if run.ExitCode == nil {
 		return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s does not say how it ended", ended.ID)}
 	}
+	if run.ID != ended.ID {
+		return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s is that of run %s", ended.ID, run.ID)}
+	}
 	if err := runlog.Agree(dir, run); err != nil {
 		return &exitError{result.ExitNotRun, fmt.Errorf("the results of run %s: %w", ended.ID, err)}
 	}

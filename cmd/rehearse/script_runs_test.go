@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -39,9 +41,9 @@ func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
 		case at == "GET /api/v1/runs/r1/events":
 			fmt.Fprintf(w, "id: 1\nevent: status\ndata: "+run+"\n\nid: 2\nevent: end\ndata: "+run+"\n\n", "running", "completed")
 		case at == "GET /api/v1/runs/r1/results":
-			http.ServeFile(w, r, filepath.Join(dir, "out", "results.jsonl"))
+			serveAsR1(w, dir, "results.jsonl")
 		case at == "GET /api/v1/runs/r1/run.json":
-			http.ServeFile(w, r, filepath.Join(dir, "out", "run.json"))
+			serveAsR1(w, dir, "run.json")
 		case at == "GET /api/v1/runs":
 			fmt.Fprintf(w, `{"items":[`+run+`],"next_cursor":null}`, "completed")
 		case at == "GET /api/v1/runs/r1", at == "POST /api/v1/runs/r1/cancel":
@@ -53,6 +55,18 @@ func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
 	}))
 	ts.Defer(web.Close)
 	ts.Setenv("RUNS", web.URL)
+}
+
+// serveAsR1 sends a file of the run that was held, under the id that the server has for it.
+func serveAsR1(w http.ResponseWriter, dir, name string) {
+	run, err := os.ReadFile(filepath.Join(dir, "out", "run.json"))
+	data, also := os.ReadFile(filepath.Join(dir, "out", name))
+	id := regexp.MustCompile(`"run_id": *"([^"]*)"`).FindSubmatch(run)
+	if err != nil || also != nil || id == nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_, _ = w.Write(bytes.ReplaceAll(data, id[1], []byte("r1")))
 }
 
 // heldByServer holds a run whose files are in a folder below dir.

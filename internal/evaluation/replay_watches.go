@@ -79,7 +79,9 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 // hear writes looks, alarms and troubles to the log.
 func (all *Watches) hear(c *WatchConfig) {
 	log := all.log.With("watch", c.Watching.Name)
-	c.Took = func(look replay.WatchLook) { log.Info("the watch has looked", "until", look.Until, "new", look.New, "sessions", look.Sessions) }
+	c.Took = func(look replay.WatchLook) {
+		log.Info("the watch has looked", "until", look.Until, "new", look.New, "sessions", look.Sessions)
+	}
 	c.Alarmed = func(look replay.WatchLook) {
 		log.Error("alarm: the candidate is worse", "until", look.Until, "metrics", look.Metrics)
 	}
