@@ -181,6 +181,16 @@ func TestRefused(t *testing.T) {
 }
 
 // A lost connection is taken up behind the last whole event; no result is told of twice, and no cut event counts.
+// TestFollowNoStream wants a run whose stream has no events to end all the same.
+func TestFollowNoStream(t *testing.T) {
+	f, c := started(t)
+	f.streams = []string{"data: ?", "garbage", "\n\n", "", "", ""}
+	got, err := c.Follow(t.Context(), "r1", func(client.Event) {})
+	if err != nil || got.Status != "completed" {
+		t.Errorf("%+v, %v; asked %v", got, err, f.seen)
+	}
+}
+
 func TestFollow(t *testing.T) {
 	f, c := started(t)
 	status := "id: 1\nevent: status\ndata: " + fmt.Sprintf(run, "running") + "\n\n"

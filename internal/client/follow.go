@@ -47,13 +47,21 @@ const (
 	silence = time.Minute
 )
 
+// mostFruitless is how many streams may break off one after the other without an event, before the run itself is asked whether it has ended.
+const mostFruitless = 3
+
+// over reports whether a run of a status goes on no more.
+func over(status string) bool {
+	return status == "completed" || status == "failed" || status == "cancelled" || status == "partial"
+}
+
 // errLost says that a stream ended before the run did.
 var errLost = errors.New("the stream of events broke off")
 
 // Follow tells of everything that happens to a run until its end, and returns the run as it ended. Each result is told of once. A lost
 // connection is taken up again, until ctx ends.
 func (c *Client) Follow(ctx context.Context, id string, tell func(Event)) (Run, error) {
-	last, lost := "", false
+	last, lost, fruitless := "", false, 0
 	for {
 		before := last
 		ended, _, err := retry.Do(ctx, c.patient(), func(ctx context.Context) (*Run, error) {
@@ -62,8 +70,19 @@ func (c *Client) Follow(ctx context.Context, id string, tell func(Event)) (Run, 
 				lost = true
 				c.Note(fmt.Sprintf("the connection to the server is lost (%v); run %s goes on there; trying again", err, id))
 			}
-			if last != before && errors.Is(err, errLost) {
+			switch {
+			case !errors.Is(err, errLost):
+				fruitless = 0
+			case last != before:
+				fruitless = 0
 				return nil, nil // it was up in between: begin with short waits
+			default:
+				fruitless++
+			}
+			if fruitless >= mostFruitless {
+				if run, asked := c.Show(ctx, id); asked == nil && over(run.Status) {
+					return &run, nil
+				}
 			}
 			return ended, err
 		})
