@@ -18,7 +18,7 @@ var floors = [][]string{
 	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
 	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
 	{
-		"llm/llmtest", "llm", "a2a", "mcp", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
+		"llm/llmtest", "llm", "a2a", "mcp", "mcp/commands", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
@@ -210,6 +210,7 @@ var behindTheDoor = map[string]string{
 	"llm":                  "mock: its script",
 	"marker":               "chat: signals are left out of what is shown",
 	"mcp":                  "mock --mcp: a server of tools",
+	"mcp/commands":         "mcp",
 	"mine":                 "flow mine",
 	"orchestrator":         "progress: how far a run is",
 	"probe":                "init: an agent is asked, and files are written",

@@ -29,7 +29,7 @@ and says what passed, what failed and why.`),
 		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
 	root.AddCommand(
-		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env),
+		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env), newMCP(env),
 		newModels(env), newTargets(env), newServe(env), newWorker(env), newToken(env),
 		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newVersion(env),
 	)

@@ -57,7 +57,12 @@ func (s *Server) Handler() http.Handler {
 
 // Serve speaks the protocol over in and out, a JSON-RPC message a line, until in ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := s.session().Run(ctx, draining{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}}})
+	return Speak(ctx, s.session(), in, out)
+}
+
+// Speak serves one session over in and out, a JSON-RPC message a line, until in ends and every request is answered.
+func Speak(ctx context.Context, server *mcp.Server, in io.Reader, out io.Writer) error {
+	err := server.Run(ctx, draining{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}}})
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}
