@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func TestToolsOfTheProgram(t *testing.T) {
 func TestToolsAreNeverGreener(t *testing.T) {
 	c := connect(t)
 	c.write("suite.yaml", "tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}, {id: b, input: hi}]\n")
-	c.holds(3, "exit code 3: something could not be run", "run", map[string]any{"suites": []string{"suite.yaml"}, "targets": []string{"http://127.0.0.1:1/"}})
+	c.holds(3, "exit code 3: something could not be run", "run", map[string]any{"suites": []string{"suite.yaml"}, "target": []string{"http://127.0.0.1:1/"}})
 	c.holds(2, "exit code 2: ", "run", map[string]any{"suites": []string{"--help"}})
 	c.holds(2, "exit code 2: ", "run", nil)
 	c.holds(2, "exit code 2: ", "validate", map[string]any{"suites": []string{}})
@@ -163,7 +164,7 @@ func TestToolsReturnExcerpts(t *testing.T) {
 	c := connect(t, "SHOP_API_KEY=hush-hush-98765", "FORCE_COLOR=1")
 	c.write("agent.yaml", "default: {reply: '"+strings.Repeat("привет ", 20_000)+"hush-hush-98765'}\n")
 	c.write("suite.yaml", "tests: [{id: a, input: hi, assertions: [{type: contains, value: Ende}]}]\n")
-	if o, said := c.call("run", map[string]any{"suites": []string{"suite.yaml"}, "targets": []string{"scripted:agent.yaml"}}); o.ExitCode != 1 || strings.Contains(said, "\x1b") {
+	if o, said := c.call("run", map[string]any{"suites": []string{"suite.yaml"}, "target": []string{"scripted:agent.yaml"}}); o.ExitCode != 1 || strings.Contains(said, "\x1b") {
 		t.Fatalf("%d: %s", o.ExitCode, said)
 	}
 	o, said := c.call("show", map[string]any{"test": "a"})
@@ -190,7 +191,7 @@ func (c *toolClient) slow(ctx context.Context) (answered chan error) {
 	answered = make(chan error, 1)
 	go func() {
 		_, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: "run", Arguments: map[string]any{
-			"suites": []string{"suite.yaml"}, "targets": []string{"scripted:agent.yaml"}, "workers": 1,
+			"suites": []string{"suite.yaml"}, "target": []string{"scripted:agent.yaml"}, "workers": 1,
 		}})
 		answered <- err
 	}()
@@ -234,5 +235,31 @@ func TestSignalEndsTools(t *testing.T) {
 	env, out := secretsEnv([]string{"HOME=" + t.TempDir()})
 	if code := Main(t.Context(), env, []string{"show"}); c.code != 0 || code != 0 || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit codes %d and %d:\n%s", c.code, code, out)
+	}
+}
+
+// The guide and the skill name commands that there are, with flags that they have; the skill names every tool.
+func TestSkill(t *testing.T) {
+	for _, page := range []string{"../../skills/rehearse/SKILL.md", "../../docs/guides/coding-agents.md"} {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := map[string]bool{}
+		for _, found := range regexp.MustCompile("`rehearse ([^`]+)`").FindAllStringSubmatch(string(data), -1) {
+			c, rest, err := newRoot(&Env{}).Find(strings.Fields(found[1]))
+			if err == nil {
+				named[c.Name()] = true
+				err = c.ParseFlags(rest)
+			}
+			if err != nil || c.Name() == "rehearse" {
+				t.Errorf("%s: %s: %v", page, found[0], err)
+			}
+		}
+		for _, tool := range []string{"init", "validate", "run", "show", "compare", "grade", "graders"} {
+			if !named[tool] || !strings.Contains(string(data), "| `"+tool+"` |") {
+				t.Errorf("%s does not name %s", page, tool)
+			}
+		}
 	}
 }

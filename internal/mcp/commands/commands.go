@@ -54,8 +54,9 @@ type Result struct {
 	LeftOut  int    `json:"bytes_left_out" jsonschema:"bytes of output and notes that are not here; 0 if they are whole"`
 }
 
-// call runs a command line. Success says what exit code 0 of it means. When ctx or the session ends, the command is interrupted.
-func (s *Server) call(ctx context.Context, line []string, success string) (Result, error) {
+// call runs a command line. Success says what exit code 0 of it means. Tell gets each line of its notes at once. When ctx or the session ends, the
+// command is interrupted.
+func (s *Server) call(ctx context.Context, line []string, success string, tell func(line string)) (Result, error) {
 	select {
 	case s.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -76,7 +77,7 @@ func (s *Server) call(ctx context.Context, line []string, success string) (Resul
 		signals <- os.Interrupt
 	}()
 	output, notes := excerpt{max: maxOutput}, excerpt{max: maxNotes}
-	code := s.run(line, &output, &notes, signals)
+	code := s.run(line, &output, io.MultiWriter(&notes, &lines{tell: tell}), signals)
 	return Result{code, meaning(code, success), output.String(), notes.String(), output.leftOut() + notes.leftOut()}, nil
 }
 

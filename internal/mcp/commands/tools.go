@@ -42,11 +42,24 @@ func (s *Server) session() *sdk.Server {
 // offer adds a tool.
 func offer[C commandCall](s *Server, to *sdk.Server, name string, hints *sdk.ToolAnnotations, does string) {
 	sdk.AddTool(to, &sdk.Tool{Name: name, Description: does, Annotations: hints},
-		func(ctx context.Context, _ *sdk.CallToolRequest, call C) (*sdk.CallToolResult, Result, error) {
+		func(ctx context.Context, request *sdk.CallToolRequest, call C) (*sdk.CallToolResult, Result, error) {
 			line, success := call.line()
-			r, err := s.call(ctx, line, success)
+			r, err := s.call(ctx, line, success, progress(ctx, request))
 			return r.shown(), r, err
 		})
+}
+
+// progress returns a function that tells a client, if it asked for it, what a command says while it works.
+func progress(ctx context.Context, request *sdk.CallToolRequest) func(line string) {
+	token := request.Params.GetProgressToken()
+	if token == nil {
+		return func(string) {}
+	}
+	told := 0
+	return func(line string) {
+		told++
+		_ = request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(told), Message: line}) // a client that has left hears nothing
+	}
 }
 
 // commandLine is a command line that is being made.
@@ -121,13 +134,13 @@ func (c validateCall) line() ([]string, string) {
 
 type runCall struct {
 	Suites    []string `json:"suites,omitempty" jsonschema:"files, folders or globs; default: suite.yaml beside rehearse.yaml, or the suites of the run that is resumed"`
-	Targets   []string `json:"targets,omitempty" jsonschema:"agents under test: names from rehearse.yaml, or short forms such as PROVIDER:MODEL, flow:FILE or https://…; default: what suite and configuration say"`
+	Targets   []string `json:"target,omitempty" jsonschema:"agents under test: names from rehearse.yaml, or short forms such as PROVIDER:MODEL, flow:FILE or https://…; default: what suite and configuration say"`
 	Model     string   `json:"model,omitempty" jsonschema:"model inside a target given as flow:FILE, and of chatbots"`
 	Judge     string   `json:"judge,omitempty" jsonschema:"model that judges: a name from rehearse.yaml, or PROVIDER:MODEL"`
 	User      string   `json:"user,omitempty" jsonschema:"model that plays simulated users"`
 	Config    string   `json:"config,omitempty" jsonschema:"configuration file; default: the nearest rehearse.yaml above each suite"`
 	Filter    []string `json:"filter,omitempty" jsonschema:"only tests whose id matches one of these globs"`
-	Tags      []string `json:"tags,omitempty" jsonschema:"only tests with one of these tags"`
+	Tags      []string `json:"tag,omitempty" jsonschema:"only tests with one of these tags"`
 	Sample    *int     `json:"sample,omitempty" jsonschema:"only so many tests, the same ones every time"`
 	Trials    *int     `json:"trials,omitempty" jsonschema:"hold every conversation so many times"`
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"score from which a test passes, 0 to 1"`
@@ -214,7 +227,7 @@ type gradeCall struct {
 	Judge     string   `json:"judge,omitempty" jsonschema:"another judge: a name from rehearse.yaml, or PROVIDER:MODEL"`
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"score from which a test passes, 0 to 1"`
 	Filter    []string `json:"filter,omitempty" jsonschema:"only tests whose id matches one of these globs"`
-	Tags      []string `json:"tags,omitempty" jsonschema:"only tests with one of these tags"`
+	Tags      []string `json:"tag,omitempty" jsonschema:"only tests with one of these tags"`
 }
 
 func (c gradeCall) line() ([]string, string) {
