@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"rehearse/internal/setup"
 
 	"github.com/spf13/cobra"
 )
@@ -26,14 +28,27 @@ func version() string {
 }
 
 func newVersion(env *Env) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  rehearse version",
+	format := "text"
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version with the commit that the program was built from, its date, and what it was built with and for. Without the stamp that Go writes
+into a program that is built in a checkout, the commit is unknown.`,
+		Example: "  rehearse version\n  rehearse version --format json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "rehearse %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			if err := textOrJSON(format); err != nil {
+				return err
+			}
+			info, _ := debug.ReadBuildInfo()
+			b := setup.BuildOf(release, info)
+			if format == "json" {
+				return json.NewEncoder(env.Stdout).Encode(b)
+			}
+			_, err := fmt.Fprintln(env.Stdout, b)
 			return err
 		},
 	}
+	c.Flags().StringVar(&format, "format", format, "text or json")
+	return c
 }
