@@ -76,6 +76,28 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+// Each argument has one type: not every provider of models takes a list of them.
+func TestArgumentsHaveOneType(t *testing.T) {
+	session := serving(t, nil, nil)
+	offered, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range offered.Tools {
+		schema, _ := tool.InputSchema.(map[string]any)
+		properties, _ := schema["properties"].(map[string]any)
+		for name, property := range properties {
+			described, _ := property.(map[string]any)
+			if kind, ok := described["type"].(string); !ok || kind == "null" || described["description"] == "" {
+				t.Errorf("%s: %s is %v", tool.Name, name, described)
+			}
+		}
+		if len(properties) == 0 {
+			t.Errorf("%s has no arguments: %v", tool.Name, schema)
+		}
+	}
+}
+
 // A client that asks for it hears what a command says while it works.
 func TestProgress(t *testing.T) {
 	heard := make(chan string, 10)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -41,12 +42,26 @@ func (s *Server) session() *sdk.Server {
 
 // offer adds a tool.
 func offer[C commandCall](s *Server, to *sdk.Server, name string, hints *sdk.ToolAnnotations, does string) {
-	sdk.AddTool(to, &sdk.Tool{Name: name, Description: does, Annotations: hints},
+	sdk.AddTool(to, &sdk.Tool{Name: name, Description: does, Annotations: hints, InputSchema: arguments[C]()},
 		func(ctx context.Context, request *sdk.CallToolRequest, call C) (*sdk.CallToolResult, Result, error) {
 			line, success := call.line()
 			r, err := s.call(ctx, line, success, progress(ctx, request))
 			return r.shown(), r, err
 		})
+}
+
+// arguments returns the schema of a tool's arguments. Each has one type, without null beside it: not every provider of models takes two.
+func arguments[C commandCall]() *jsonschema.Schema {
+	schema, err := jsonschema.For[C](nil)
+	if err != nil {
+		panic(fmt.Sprintf("schema of the arguments %T: %v", *new(C), err)) // only a type of this file can be wrong
+	}
+	for _, property := range schema.Properties {
+		if n := len(property.Types); n > 0 {
+			property.Type, property.Types = property.Types[n-1], nil
+		}
+	}
+	return schema
 }
 
 // progress returns a function that tells a client, if it asked for it, what a command says while it works.
