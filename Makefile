@@ -11,8 +11,23 @@ help: ## list the targets
 build: ## build bin/rehearse
 	go build -trimpath -ldflags="-s -w" -o bin/rehearse ./cmd/rehearse
 
+# One compiler, so that the same commit gives the same bytes on any machine.
+RELEASE_GO := go1.26.8
+
+.PHONY: release
+release: ## make the archives of a version in dist/, with checksums and the list of modules: make release VERSION=1.2.3
+	GOTOOLCHAIN=$(RELEASE_GO) go run ./release -version "$(VERSION)"
+
+.PHONY: release-check
+release-check: ## unpack this machine's archive of dist/, and run its version and the quickstart
+	GOTOOLCHAIN=$(RELEASE_GO) go run ./release -check
+
+.PHONY: module
+module: ## set the path of the module, that of the repository in which it is published: make module PATH=github.com/you/rehearse
+	@/bin/bash release/module.sh "$(PATH)"
+
 .PHONY: test
-test: ## run every test with the race detector; installs what it lacks (a C compiler, Redis, PostgreSQL, Node.js, npm packages) where it may
+test: ## run every test with the race detector; installs what it lacks (a C compiler, Redis, PostgreSQL, Node.js, Chromium, npm packages) where it may
 	./test.sh
 
 .PHONY: short
@@ -21,11 +36,19 @@ short: ## run every test without the race detector
 
 .PHONY: simulate
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
-	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./internal/graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store
+	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store
 
 .PHONY: chaos
 chaos: ## disturb runs at 20 random moments in each way: kills, cut and slow networks, a full disk; SEED=n repeats the moments of an earlier time
 	REHEARSE_CHAOS_ROUNDS=20 REHEARSE_CHAOS_SEED=$(SEED) go test -count=1 -v -timeout 2h -run '^TestChaos$$' ./cmd/rehearse
+
+.PHONY: browser
+browser: ## open every page in Chromium, with the rules of axe: needs chromium, and npm once
+	cd e2e && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && go test -count=1 ./...
+
+.PHONY: pictures
+pictures: ## make the pictures of the README from the pages of the demonstration
+	cd e2e && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && REHEARSE_PICTURES=$(CURDIR)/docs/images go test -count=1 -run '^TestPictures$$' .
 
 .PHONY: lint
 lint: ## check style and common mistakes
@@ -37,8 +60,9 @@ fmt: ## format the code
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) fmt ./...
 
 .PHONY: generate
-generate: build ## write what is generated: docs/graders.md, docs/sitebot-graph.svg
+generate: build ## write what is generated: docs/graders.md, docs/reference, docs/sitebot-graph.svg
 	bin/rehearse graders --format markdown > docs/graders.md
+	UPDATE_GOLDEN=1 go test -run Reference ./cmd/rehearse ./internal/config ./internal/metrics ./internal/server
 	bin/rehearse chat graph --format svg > docs/sitebot-graph.svg
 
 .PHONY: verify
@@ -63,7 +87,7 @@ fuzz: ## fuzz what reads files, requests and replies, a minute each
 
 .PHONY: cover
 cover: ## show the test coverage by package
-	go test -coverprofile coverage.out -coverpkg ./internal/...,./cmd/... ./... && go tool cover -func coverage.out | tail -1
+	go test -coverprofile coverage.out -coverpkg ./internal/...,./graph/...,./cmd/... ./... && go tool cover -func coverage.out | tail -1
 
 .PHONY: mutate
 mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/runner -max 30' tries fewer
@@ -71,7 +95,7 @@ mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/
 
 .PHONY: bench
 bench: build ## measure speed and memory against the goals
-	go test -run '^$$' -bench . -benchmem ./internal/...
+	go test -run '^$$' -bench . -benchmem ./internal/... ./graph/...
 	go build -C bench -o ../bin/bench . && bin/bench -rehearse bin/rehearse
 
 .PHONY: bench-peers

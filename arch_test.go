@@ -15,21 +15,21 @@ import (
 // floors lists the rooms from the ground up; a room inside another is a room of its own. A room imports from lower floors, or from those to
 // its left on its own floor.
 var floors = [][]string{
-	{"race", "golden", "stats", "source", "marker", "chat", "suite", "result", "runspec", "runspec/bundle"},
+	{"examples", "race", "golden", "stats", "source", "marker", "quarantine", "chat", "suite", "result", "runspec", "runspec/bundle"},
 	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
 	{
-		"llm/llmtest", "llm", "a2a", "mcp", "mcp/commands", "flow", "knowledge", "graph", "graph/graphtest", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
-		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/retrieve", "sitebot", "sitebot/verify",
+		"llm/llmtest", "llm", "a2a", "mcp", "mcp/commands", "flow", "callout", "knowledge", "graph", "graph/graphtest", "graph/saver/sqlite", "graph/saver/redis", "graph/saver/postgres", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
+		"sitebot/site", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/lead/leadtest", "sitebot/limit", "sitebot/limit/limittest", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "replay/importer", "mine", "talk",
 	},
 	{
-		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "archive", "compare", "store/servertest", "store", "store/storetest", "access",
-		"report/terminal", "report/page", "report/prose", "report/lanes", "report/classification", "report", "report/reporttest",
+		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "annotation", "archive", "cover", "compare", "store/servertest", "store", "store/storetest", "access",
+		"report/terminal", "report/page", "report/prose", "report/transcript", "report/lanes", "report/classification", "report", "report/reporttest", "ci",
 	},
 	{"setup"},
-	{"evaluation", "classify", "probe", "worker", "service", "client"},
+	{"demo", "evaluation", "classify", "probe", "worker", "service", "client"},
 	{"server", "server/servertest", "view/frame", "view", "view/viewtest"},
 	{"cmd/rehearse"},
 }
@@ -99,6 +99,38 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// drivers are the modules that rooms of the public package graph may import; the others import the standard library and this module only.
+var drivers = map[string][]string{
+	"graph": nil, "graph/graphtest": nil,
+	"graph/saver/sqlite":   {"modernc.org/sqlite"},
+	"graph/saver/redis":    {"github.com/gomodule/redigo"},
+	"graph/saver/postgres": {"github.com/jackc/pgx/v5"},
+}
+
+// TestGraphStandsAlone fails for every file of graph that imports another module, because whoever imports a library takes its modules too.
+func TestGraphStandsAlone(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if outermost(file.room) != "graph" {
+			continue
+		}
+		allowed, known := drivers[file.room]
+		if !known {
+			t.Errorf("%s: drivers does not say which modules room %q may import", file.path, file.room)
+		}
+		for _, spec := range file.syntax.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(imported, "/")
+			foreign := strings.Contains(first, ".") && !strings.HasPrefix(imported, module)
+			if foreign && !slices.ContainsFunc(allowed, func(driver string) bool { return strings.HasPrefix(imported, driver) }) {
+				t.Errorf("%s imports %s: graph imports the standard library and this module, a saver also its driver", file.path, imported)
+			}
+		}
+	}
+}
+
 // outermost returns the room that a room stands in, whose forbidden imports it shares.
 func outermost(room string) string {
 	outer, _, _ := strings.Cut(room, "/")
@@ -150,10 +182,10 @@ func TestOneMakerOfClients(t *testing.T) {
 	}
 }
 
-// goFiles returns the non-test Go files below cmd and internal with what they import of this module, as rooms.
+// goFiles returns the non-test Go files below cmd, graph and internal with what they import of this module, as rooms.
 func goFiles(t *testing.T) (files []goFile) {
 	t.Helper()
-	for _, root := range []string{"cmd", "internal"} {
+	for _, root := range []string{"cmd", "examples", "graph", "internal"} {
 		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
@@ -186,11 +218,13 @@ func goFiles(t *testing.T) (files []goFile) {
 func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }
 
 // withoutCommand are the files of cmd/rehearse that declare no command: the outside world, exit codes, what all commands share.
-var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go", "run_server.go"}
+var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go", "run_server.go", "completion.go"}
 
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "service": "", "report": "", "result": "", "runspec": "", "source": "",
+	"cover":                "flow cover: what was reached",
+	"ci":                   "run, grade, classify, replay run: --ci",
 	"client":               "run --server, runs: a server's API",
 	"runspec/bundle":       "run --server: the files of the run",
 	"access":               "mock, serve: the token of the environment; token",
@@ -198,12 +232,13 @@ var behindTheDoor = map[string]string{
 	"calibrate":            "judge calibrate: labels, asks and the report",
 	"classify":             "classify: the request and its evaluation",
 	"compare":              "compare, run: two runs, and what decides an exit code",
-	"config":               "the defaults of thresholds in flags, and the name of the configuration file",
+	"config":               "the defaults of thresholds in flags, the hosts of serve, and the name of the configuration file",
 	"dataset":              "dataset: places and names",
 	"dataset/conversation": "dataset add: an item of a conversation",
 	"dataset/importer":     "dataset import: files of other tools",
+	"demo":                 "demo: its files and commands",
 	"draw":                 "flow draw, chat graph: a picture",
-	"flow":                 "flow: flows are checked and talked to; kb search: a query",
+	"flow":                 "flow: flows are checked and talked to; kb search: a query; schema: flows",
 	"grader":               "graders: the reference; dataset seed: assertions are checked",
 	"importer":             "import: files of other tools",
 	"knowledge":            "kb: what was added and is kept",
@@ -221,6 +256,8 @@ var behindTheDoor = map[string]string{
 	"runlog":               "resume, show: the record of a run; files are written whole",
 	"server":               "mock, serve",
 	"sitebot":              "chat: a turn of the chatbot",
+	"sitebot/site":         "schema: sites",
+	"sitebot/lead":         "leads: which are wanted, and rows as they are printed",
 	"sitebot/verify":       "e2e verify",
 	"suite":                "schema, validate: suites",
 	"chat":                 "chat: what a chatbot said",

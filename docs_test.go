@@ -23,7 +23,7 @@ func TestLinksOfPages(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
+		case entry.IsDir() && path != "." && (entry.Name() == "testdata" || entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".md":
 			return nil

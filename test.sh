@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test with the race detector, skipping none. Sets itself up: the race detector needs a C compiler, and some tests a
-# Redis server, a PostgreSQL server, Node.js or npm, which are installed from Debian's packages where they are missing and may be installed.
-# The foreign agents of testdata/agents come from npm's registry, once for each state of their lock file.
+# Redis server, a PostgreSQL server, Node.js, npm or Chromium, which are installed from Debian's packages where they are missing and may be installed.
+# The foreign agents of testdata/agents and the rules of e2e come from npm's registry, once for each state of their lock files.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -11,6 +11,7 @@ command -v redis-server >/dev/null || missing+=(redis-server)
 { command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb'; } >/dev/null || missing+=(postgresql)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
+command -v "${REHEARSE_CHROMIUM:-chromium}" >/dev/null || missing+=(chromium)
 
 install() {
   # Only the programs are wanted: the tests start a server of their own, so the system's one stays down.
@@ -31,13 +32,13 @@ if [ ${#missing[@]} -gt 0 ]; then
   install "${missing[@]}"
 fi
 
-# Prints the folder with the npm packages that the agents of testdata/agents need. It is kept for the next time, outside of the repository.
+# Prints the folder with the npm packages that a folder's lock file names. It is kept for the next time, outside of the repository.
 npm_packages() {
-  local home dir new try why
+  local from="$1" home dir new try why
   home="${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/rehearse-test"
-  dir="$home/npm-$(cat testdata/agents/package.json testdata/agents/package-lock.json | sha256sum | cut -c1-16)"
+  dir="$home/npm-$(cat "$from/package.json" "$from/package-lock.json" | sha256sum | cut -c1-16)"
   if [ ! -d "$dir" ]; then
-    { mkdir -p "$home" && new="$(mktemp -d "$home/new-XXXXXX")" && cp testdata/agents/package.json testdata/agents/package-lock.json "$new"; } || return 1
+    { mkdir -p "$home" && new="$(mktemp -d "$home/new-XXXXXX")" && cp "$from/package.json" "$from/package-lock.json" "$new"; } || return 1
     for try in 1 2 3; do
       if npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --loglevel=error >"$new/npm.log" 2>&1; then
         # Another run may have been faster; its packages are the same.
@@ -45,7 +46,7 @@ npm_packages() {
         break
       elif [ "$try" = 3 ]; then
         why="$(grep -E '^npm (error|ERR!)' "$new/npm.log" | grep -vE '(error|ERR!)( (code|syscall|errno) .*)? *$' | head -n1)" || why="$(tail -n1 "$new/npm.log")"
-        echo "test.sh: npm cannot install the packages of testdata/agents (can it reach its registry?): $why" >&2
+        echo "test.sh: npm cannot install the packages of $from (can it reach its registry?): $why" >&2
         rm -rf "$new"
         return 1
       fi
@@ -54,16 +55,21 @@ npm_packages() {
   fi
   echo "$dir"
 }
-REHEARSE_TEST_NPM="$(npm_packages)"
-export REHEARSE_TEST_NPM
+REHEARSE_TEST_NPM="$(npm_packages testdata/agents)"
+REHEARSE_E2E_NPM="$(npm_packages e2e)"
+export REHEARSE_TEST_NPM REHEARSE_E2E_NPM
 
 # No test is skipped. Heavy simulations hold fewer rounds under the race detector; `make simulate` holds all of them.
 export REHEARSE_TEST_COMPLETE=1 CGO_ENABLED=1
 # A program with the race detector sleeps for a second before it ends; there are hundreds of them.
 export GORACE=atexit_sleep_ms=0
-go vet ./... && go vet -C bench ./...
+# Without the folder in what is compiled, a clone elsewhere takes what the build cache already has.
+export GOFLAGS="${GOFLAGS:--trimpath}"
+go vet ./... && go vet -C bench ./... && go vet -C e2e ./...
 # The detector looks at Go's memory. SQLite, which was translated from C, has its own, so that watching it finds nothing and takes half the time.
 # The longest packages go first. Three at once keep two processors busy while one waits for a server.
 go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0' -timeout 20m -p "$(($(nproc) + 1))" \
   ./cmd/rehearse ./internal/store ./internal/report ./internal/sitebot ./internal/stats ./internal/replay ./internal/draw ./...
 go test -C bench -race -vet=off ./...
+# The browser tests drive a program of their own, so that watching their own memory finds nothing.
+go test -C e2e -vet=off -timeout 20m ./...

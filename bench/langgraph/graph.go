@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 )
 
 // compile draws the graph of internal/sitebot/structure.go with bodies that ask no model. langgraph.mjs has the same, node for node.
-func compile(store graph.Checkpointer, o graph.Observer) (*graph.Graph[state], error) {
+func compile(c graph.Config) (*graph.Graph[state], error) {
 	g := graph.New("bench", messages, input, response, docs, site, session, route, turnNumber, visitor, dialogue, interests, form, intent,
 		router, skillset, profiling, lastInput, followUps, answers)
 	defineTasks(g)
@@ -58,7 +58,7 @@ func compile(store graph.Checkpointer, o graph.Observer) (*graph.Graph[state], e
 		g.Edge(node, "finalize")
 	}
 	g.Edge("finalize", graph.End)
-	return g.Compile(graph.Config{Checkpoints: store, Observer: o})
+	return g.Compile(c)
 }
 
 var (

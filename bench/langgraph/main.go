@@ -1,8 +1,8 @@
-// Command langgraph runs the answer path of the website chatbot on internal/graph and on LangGraph.js: the same nodes, edges and writes,
+// Command langgraph runs the answer path of the website chatbot on graph and on LangGraph.js: the same nodes, edges and writes,
 // no models, checkpoints in memory. It prints what a turn takes on each, and fails when their conversations differ.
 //
 //	go run -C bench ./langgraph                     both, LangGraph.js installed from npm into a temporary folder
-//	go run -C bench ./langgraph -alone              internal/graph only, against its goals
+//	go run -C bench ./langgraph -alone              graph only, against its goals
 //	go run -C bench ./langgraph -alone -profile p   the same, with a CPU profile
 //
 // Goals are reported, not errors: on a busy machine they say little.
@@ -41,7 +41,7 @@ func main() {
 	var o options
 	child := flag.Bool("ours", false, "be the process that is measured (the bench starts itself this way)")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each case")
-	flag.BoolVar(&o.alone, "alone", false, "only internal/graph")
+	flag.BoolVar(&o.alone, "alone", false, "only graph")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of 1,000 sessions to this file, and nothing else")
 	flag.StringVar(&o.modules, "modules", "", "folder with node_modules, instead of installing them")
 	flag.StringVar(&o.json, "json", "", "also write everything to this file as JSON")

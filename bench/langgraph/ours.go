@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"rehearse/bench/machine"
-	"rehearse/internal/graph"
+	"rehearse/graph"
 )
 
 // report is what a process says of itself: this program or langgraph.mjs.
@@ -46,7 +46,9 @@ func ours(ctx context.Context, profile string, args []string) (*report, error) {
 	}
 	switch {
 	case len(args) == 3 && args[0] == "hold":
-		return hold(ctx, profile, numbers[0], numbers[1])
+		return hold(ctx, profile, numbers[0], numbers[1], false)
+	case len(args) == 3 && args[0] == "durable":
+		return hold(ctx, profile, numbers[0], numbers[1], true)
 	case len(args) == 2 && args[0] == "grow":
 		return grow(ctx, numbers[0])
 	}
@@ -54,8 +56,11 @@ func ours(ctx context.Context, profile string, args []string) (*report, error) {
 }
 
 // hold takes the turns of sessions that go on side by side, in rounds.
-func hold(ctx context.Context, profile string, sessions, turns int) (_ *report, err error) {
-	warm, err := compile(graph.NewMemory(graph.MemoryLimits{}), nil) // goes away again
+func hold(ctx context.Context, profile string, sessions, turns int, durable bool) (_ *report, err error) {
+	config := func() graph.Config {
+		return graph.Config{Checkpoints: graph.NewMemory(graph.MemoryLimits{}), Durable: durable}
+	}
+	warm, err := compile(config()) // goes away again
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func hold(ctx context.Context, profile string, sessions, turns int) (_ *report, 
 			return nil, err
 		}
 	}
-	g, err := compile(graph.NewMemory(graph.MemoryLimits{}), nil)
+	g, err := compile(config())
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +129,7 @@ func takeTurn(ctx context.Context, g *graph.Graph[state], thread string, turn in
 // grow holds one conversation and looks at the store after each turn.
 func grow(ctx context.Context, turns int) (*report, error) {
 	store, seen := graph.NewMemory(graph.MemoryLimits{}), &watcher{}
-	g, err := compile(store, seen)
+	g, err := compile(graph.Config{Checkpoints: store, Observer: seen})
 	if err != nil {
 		return nil, err
 	}

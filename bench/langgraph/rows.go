@@ -45,8 +45,9 @@ type bencher struct {
 func ourRows(self string) []*row {
 	held := func(n int) []string { return []string{self, "-ours", "hold", strconv.Itoa(n), strconv.Itoa(turns)} }
 	return []*row{
-		{Name: "internal/graph", Sessions: sessions, Processes: 1, hold: held(sessions), grow: []string{self, "-ours", "grow", strconv.Itoa(long)}},
-		{Name: "internal/graph", Sessions: many, Processes: 1, hold: held(many), goals: true},
+		{Name: "graph", Sessions: sessions, Processes: 1, hold: held(sessions), grow: []string{self, "-ours", "grow", strconv.Itoa(long)}},
+		{Name: "graph", Sessions: many, Processes: 1, hold: held(many), goals: true},
+		{Name: "graph, durable", Sessions: many, Processes: 1, hold: []string{self, "-ours", "durable", strconv.Itoa(many), strconv.Itoa(turns)}},
 	}
 }
 

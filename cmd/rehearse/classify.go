@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/ci"
 	"rehearse/internal/classify"
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
@@ -22,6 +23,7 @@ import (
 type classifyFlags struct {
 	classify.Request
 	format, log string
+	ci          string
 	// run is what can be said of any run.
 	run runFlags
 }
@@ -87,6 +89,7 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.Config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
 	flags.StringVar(&f.log, "log", setup.LogAuto, "log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
+	registerCI(flags, &f.ci)
 	flags.StringVar(&f.format, "format", "text", "text, json or md")
 	flags.StringVarP(&f.run.out, "out", "o", "", "folder for the results and reports (default .rehearse/runs/ID)")
 	flags.StringVar(&f.run.resume, "resume", "", "go on with a run: its id, folder, or latest; say the rest as before")
@@ -118,7 +121,7 @@ func (f *classifyFlags) said(c *cobra.Command, name string) {
 func (f *classifyFlags) check() error {
 	f.Spec, f.Out, f.Resume = f.run.spec(), f.run.out, f.run.resume
 	f.Spec.Suites, f.Spec.Config = nil, f.Config
-	switch err := f.Request.Check(); {
+	switch err := errors.Join(f.Request.Check(), ci.Check(f.ci)); {
 	case err != nil:
 		return outcome(err)
 	case !slices.Contains([]string{"text", "json", "md"}, f.format):
@@ -196,6 +199,7 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, show bool) (*cla
 			return nil, outcome(err)
 		}
 	}
+	env.tellCI(f.ci, show && f.format == "text", ci.Verdict(o.Dir, c.Title(), o.Report.Sentence(), o.Report.Passed))
 	interruptibly(ctx, env, func(ctx context.Context) { c.Log.Finish(ctx, &c, o) })
 	return o, nil
 }

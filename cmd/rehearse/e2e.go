@@ -72,6 +72,7 @@ type e2eFlags struct {
 	timeout      time.Duration
 	verbose      bool
 	quiet        bool
+	ci           string
 	commandLine  []string
 }
 
@@ -108,6 +109,7 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every item, with what its history does not tell for sure")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
+	registerCI(flags, &f.ci)
 }
 
 func (f *e2eFlags) check() error {
@@ -131,7 +133,7 @@ func (f *e2eFlags) check() error {
 func (f *e2eFlags) asRun() *runFlags {
 	r := &runFlags{
 		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold, hasThreshold: true, sample: f.sample,
-		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine,
+		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, ci: f.ci, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine,
 	}
 	if f.judge == noJudge {
 		r.judge = ""

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"rehearse/internal/ci"
+	"rehearse/internal/report"
 	"rehearse/internal/setup"
 	"rehearse/internal/text"
 )
@@ -30,6 +32,8 @@ type Env struct {
 	// secrets keeps secrets out of what is written; screen is Stderr as it is, for what redraws a line. Main sets both.
 	secrets *setup.Redactor
 	screen  io.Writer
+	// commands writes what a CI system carries out to Stdout, unguarded but for secrets, in lines of its own.
+	commands func(write func(io.Writer) error) error
 }
 
 // guarded returns e with streams that show what is written, without secrets, and let it do nothing else: no text from outside steers a
@@ -45,11 +49,17 @@ func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 		return redacted
 	}
 	own.Stdout, own.Stderr = guard(e.Stdout), guard(e.Stderr)
-	return &own, func() {
+	flush = func() {
 		for _, f := range flushes {
 			_ = f() // a stream that is closed needs nothing more
 		}
 	}
+	own.commands = func(write func(io.Writer) error) error {
+		flush()
+		plain := own.secrets.Writer(&untilLeft{to: e.Stdout})
+		return errors.Join(write(plain), plain.Flush())
+	}
+	return &own, flush
 }
 
 // untilLeft passes on what is written until nobody reads it any more, as behind head. What a command does, and its exit code, stay the same.
@@ -241,4 +251,31 @@ func (e *Env) curlLine(flag, file string, said bool) (string, error) {
 		return "", usage("%s %s: the file is empty: paste a curl line into it", flag, file)
 	}
 	return string(line), nil
+}
+
+// tellCI tells the CI system how a run came out, on standard output only where people read it (printed), not where it is JSON. What it cannot be told is a warning: the run's verdict stands.
+func (e *Env) tellCI(name string, printed bool, said ci.Said) {
+	system, err := ci.Detect(name, e.Getenv)
+	if err == nil && e.commands != nil {
+		err = e.commands(func(w io.Writer) error {
+			if !printed {
+				w = io.Discard
+			}
+			return system.Tell(w, said)
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(e.Stderr, "rehearse: the CI system was not told: "+err.Error())
+	}
+}
+
+// published returns where CI publishes the folder of the run: what a flag says, else the environment.
+func (e *Env) published(said string) (string, error) {
+	if said == "" {
+		said = e.Getenv("REHEARSE_REPORT_URL")
+	}
+	if err := report.CheckAddress(said); err != nil {
+		return "", usage("bad --report-url: %w", err)
+	}
+	return said, nil
 }

@@ -48,6 +48,9 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	env, flush := env.guarded(args)
 	defer flush()
 	root := newRoot(env)
+	if completing(args) {
+		env.complete(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/ci"
 	"rehearse/internal/compare"
 	"rehearse/internal/report"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 // runFlags is what can be said on the command line of run.
@@ -63,6 +65,12 @@ type runFlags struct {
 	detach bool
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
+	// baselineOptional goes on without a baseline that is not there; reportURL is where CI publishes the folder of the run.
+	baselineOptional bool
+	reportURL        string
+	ci               string
+	// files are the disk, and the suite that was read from standard input.
+	files source.Files
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
@@ -99,6 +107,9 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
 	f.server.register(flags, "base URL of a server that holds the run; suites and what they name are sent there")
 	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
+	flags.BoolVar(&f.baselineOptional, "baseline-optional", false, "go on without a --baseline that is not there: it is a note, and the exit code is the run's own")
+	flags.StringVar(&f.reportURL, "report-url", "", "where CI publishes the folder of the run: links in its reports lead there (default REHEARSE_REPORT_URL, else they are relative)")
+	registerCI(flags, &f.ci)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every test")
 	flags.BoolVar(&f.noColour, "no-color", false, "print without colours")
@@ -116,7 +127,12 @@ func (f *runFlags) check() error {
 	if _, err := compare.ParseGate(f.failOn); err != nil {
 		return outcome(err)
 	}
+	if err := ci.Check(f.ci); err != nil {
+		return outcome(err)
+	}
 	switch {
+	case f.baseline == "" && f.baselineOptional:
+		return usage("--baseline-optional needs a run to compare with: name one with --baseline")
 	case f.baseline == "" && (f.failOn != "" || f.ignoreTarget):
 		return usage("--fail-on and --ignore-target need a run to compare with: name one with --baseline")
 	case f.rerun != "" && f.rerun != "failed" && f.rerun != "errors":
@@ -159,7 +175,7 @@ func (f *runFlags) spec() runspec.Spec {
 func (f *runFlags) options() setup.Options {
 	return setup.Options{
 		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
-		Append: f.resume != "", Dry: f.dryRun,
+		Append: f.resume != "", Dry: f.dryRun, Files: f.files,
 	}
 }
 
@@ -203,3 +219,7 @@ func (t *targetNames) GetSlice() []string { return *t }
 func (*targetNames) Type() string { return "stringSlice" }
 
 func (t *targetNames) String() string { return "[" + strings.Join(*t, ",") + "]" }
+
+func registerCI(flags *pflag.FlagSet, name *string) {
+	flags.StringVar(name, "ci", "", "how a CI system is told: github (summary and annotations), gitlab (code quality report) or none (default: the one that the environment shows)")
+}

@@ -21,14 +21,14 @@ import (
 func newFlow(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "flow",
-		Short: "Check, draw and try flows",
+		Short: "Check, draw, try and cover flows",
 		Long: `Check, draw and try flows: node flows, whose options a model chooses, and state machines, whose rules do.
 A FILE is YAML or JSON and may hold several flows; FILE#ID names one of them.`,
 		Example: `  rehearse flow validate flows/*.yaml
   rehearse flow draw support.flow.yaml --format svg --out support.svg
   rehearse flow chat support.flow.yaml`,
 	}
-	return group(c, newFlowValidate(env), newFlowDraw(env), newFlowChat(env), newFlowMine(env))
+	return group(c, newFlowValidate(env), newFlowDraw(env), newFlowChat(env), newFlowCover(env), newFlowMine(env))
 }
 
 func newFlowValidate(env *Env) *cobra.Command {

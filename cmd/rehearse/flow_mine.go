@@ -40,7 +40,7 @@ Exit codes: 0 written, 2 wrong usage or nothing to learn from, 3 the store canno
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.flow, "flow-id", "", "the flow whose sessions are learned from")
-	flags.StringVar(&f.store, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.store, "store", "", "where events are kept: "+historyPlaces)
 	flags.StringVar(&f.ID, "id", "", "id of the learned flow (default: that of --flow_id)")
 	flags.StringVar(&f.from, "start-date", "", "only sessions that began on this day or later, YYYY-MM-DD")
 	flags.StringVar(&f.to, "end-date", "", "only sessions that began on this day or earlier, YYYY-MM-DD")
@@ -63,7 +63,7 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	if err := cmp.Or(f.Check(), read, err); err != nil {
 		return outcome(err)
 	}
-	return withLoaded(c.Context(), f.store, func(h *setup.History) error {
+	return withLoaded(c.Context(), env, f.store, func(h *setup.History) error {
 		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days}.Learn(c.Context(), f.Options)
 		if err != nil {
 			return err

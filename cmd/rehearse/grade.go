@@ -45,7 +45,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 	all := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.register(all)
 	for _, name := range []string{
-		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline", "grace", "quiet", "verbose", "no-color",
+		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline", "grace", "quiet", "verbose", "no-color", "baseline-optional", "report-url", "ci",
 	} {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
@@ -79,6 +79,9 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 		f.suites = run.Suites
 	}
 	if err := f.check(); err != nil {
+		return err
+	}
+	if f.reportURL, err = env.published(f.reportURL); err != nil {
 		return err
 	}
 	return f.run(c.Context(), env)

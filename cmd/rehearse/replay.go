@@ -26,8 +26,21 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
 	return group(c, newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env), newReplayWatch(env), newReplayList(env), newReplayScore(env))
 }
 
-// defaultHistory is where events are kept when nothing else is said.
-const defaultHistory = "sqlite:" + setup.StateDir + "/history.db"
+// historyPlaces says where a --store of logged events may be.
+const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, else sqlite:.rehearse/rehearse.db)"
+
+// history returns the address of the store of logged events: the one that was named, else the one whose sessions `rehearse view` shows.
+func (e *Env) history(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	s, err := e.here(setup.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer e.closed(s)
+	return s.StorePath(), nil
+}
 
 // underscored lets flags be written with dashes as well as with underscores, as the scripts of both worlds do.
 func underscored(c *cobra.Command) {
@@ -37,18 +50,22 @@ func underscored(c *cobra.Command) {
 }
 
 // withHistory calls use with the store at an address, which is made where it is not there.
-func withHistory(ctx context.Context, address string, use func(*setup.History) error) error {
-	return withOpened(ctx, address, setup.OpenHistory, use)
+func withHistory(ctx context.Context, env *Env, address string, use func(*setup.History) error) error {
+	return withOpened(ctx, env, address, setup.OpenHistory, use)
 }
 
 // withLoaded calls use with the store at an address, into which a log has been loaded.
-func withLoaded(ctx context.Context, address string, use func(*setup.History) error) error {
-	return withOpened(ctx, address, setup.FindHistory, use)
+func withLoaded(ctx context.Context, env *Env, address string, use func(*setup.History) error) error {
+	return withOpened(ctx, env, address, setup.FindHistory, use)
 }
 
 func withOpened(
-	ctx context.Context, address string, open func(context.Context, string) (*setup.History, error), use func(*setup.History) error,
+	ctx context.Context, env *Env, address string, open func(context.Context, string) (*setup.History, error), use func(*setup.History) error,
 ) error {
+	address, err := env.history(address)
+	if err != nil {
+		return outcome(err)
+	}
 	h, err := open(ctx, address)
 	if err != nil {
 		return outcome(err)

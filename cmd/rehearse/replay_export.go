@@ -21,12 +21,12 @@ func newReplayExport(env *Env) *cobra.Command {
 			if err != nil {
 				return outcome(err)
 			}
-			return withLoaded(c.Context(), address, func(h *setup.History) error {
+			return withLoaded(c.Context(), env, address, func(h *setup.History) error {
 				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{FlowID: flow, From: days.From, To: days.To}))
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	c.Flags().StringVar(&address, "store", "", "where events are kept: "+historyPlaces)
 	c.Flags().StringVar(&flow, "flow-id", "", "only this flow")
 	c.Flags().StringVar(&from, "start-date", "", "only from this day on, YYYY-MM-DD")
 	c.Flags().StringVar(&to, "end-date", "", "only up to this day, YYYY-MM-DD")

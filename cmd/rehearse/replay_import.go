@@ -54,11 +54,11 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), f.store, func(h *setup.History) error { return f.load(c.Context(), env, h, inputs, options) })
+			return withHistory(c.Context(), env, f.store, func(h *setup.History) error { return f.load(c.Context(), env, h, inputs, options) })
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.store, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.store, "store", "", "where events are kept: "+historyPlaces)
 	flags.StringVar(&f.from, "from", "", "format of the files: events, csv, chat, langfuse or otel (default: by the first row)")
 	flags.StringArrayVar(&f.paths, "map", nil, "FIELD=PATH: where a field stands in the rows; may be given several times")
 	flags.StringVar(&f.flow, "flow-id", "", "flow of the rows that name none")

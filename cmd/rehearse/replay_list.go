@@ -28,7 +28,7 @@ began it, with --evaluation_run_id, goes on.`,
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withLoaded(c.Context(), address, func(h *setup.History) error {
+			return withLoaded(c.Context(), env, address, func(h *setup.History) error {
 				if _, err := h.Runs.Sweep(c.Context(), env.Now()); err != nil {
 					return err
 				}
@@ -43,7 +43,7 @@ began it, with --evaluation_run_id, goes on.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "store", defaultHistory, "where results are kept: sqlite:PATH or postgres://…")
+	c.Flags().StringVar(&address, "store", "", "where results are kept: "+historyPlaces)
 	c.Flags().IntVar(&limit, "limit", 20, "how many runs, 0 for all")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	underscored(c)

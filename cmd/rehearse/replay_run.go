@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/ci"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
 	"rehearse/internal/report/lanes"
@@ -21,6 +23,7 @@ import (
 type replayFlags struct {
 	evaluation.ReplayConfig
 	config, format string
+	ci             string
 	quiet          bool
 	rules          gateFlags
 }
@@ -92,7 +95,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
-	flags.StringVar(&f.Store, "store", defaultHistory, "where events, variants and results are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
 	flags.IntVar(&f.Spec.Repeats, "repeats", 1, "how often each conversation is replayed in each lane")
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
@@ -100,12 +103,13 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Out, "out", "o", "", "folder for the reports (default .rehearse/replays/ID)")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text or json")
 	flags.BoolVar(&f.Sessions, "per-session", false, "also write every conversation in all its lanes to sessions.jsonl")
+	registerCI(flags, &f.ci)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 }
 
 // run opens what is replayed, replays it, and shows the report.
 func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
-	if err := textOrJSON(f.format); err != nil {
+	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci)); err != nil {
 		return err
 	}
 	if f.Spec.Repeats < 1 {
@@ -122,6 +126,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	if f.Setup, err = s.At("."); err != nil {
 		return err
 	}
+	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
 	progress := &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
 	f.Progress = progress.done
 	r, err := evaluation.OpenReplay(ctx, f.ReplayConfig)
@@ -155,6 +160,9 @@ func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
+	if r.Gate != nil {
+		env.tellCI(f.ci, f.format == "text", ci.Verdict(dir, "replay", r.Gate.Headline, r.Gate.ExitCode == result.ExitPassed))
+	}
 	if r.Gate != nil && r.Gate.ExitCode != result.ExitPassed {
 		return &exitError{code: r.Gate.ExitCode}
 	}

@@ -50,7 +50,7 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.store, "store", defaultHistory, "where events are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.store, "store", "", "where events are kept: "+historyPlaces)
 	flags.StringVar(&f.FlowID, "flow-id", "", "only this flow")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
 	flags.StringVar((*string)(&f.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
@@ -78,7 +78,7 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if err != nil {
 		return outcome(err)
 	}
-	return withLoaded(ctx, f.store, func(h *setup.History) error {
+	return withLoaded(ctx, env, f.store, func(h *setup.History) error {
 		scored, err := f.score(ctx, h, played)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func newReplayVariantList(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), address, func(h *setup.History) error {
+			return withHistory(c.Context(), env, address, func(h *setup.History) error {
 				variants, err := h.Variants.List(c.Context())
 				if err != nil {
 					return err
@@ -55,7 +55,7 @@ func newReplayVariantList(env *Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "store", defaultHistory, "where variants are kept: sqlite:PATH or postgres://…")
+	c.Flags().StringVar(&address, "store", "", "where variants are kept: "+historyPlaces)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	underscored(c)
 	return c
@@ -112,7 +112,7 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), address, func(h *setup.History) error {
+			return withHistory(c.Context(), env, address, func(h *setup.History) error {
 				d, err := replay.Describe(c.Context(), h.Variants, args[0])
 				switch {
 				case err != nil:
@@ -124,7 +124,7 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "store", defaultHistory, "where variants are kept: sqlite:PATH or postgres://…")
+	c.Flags().StringVar(&address, "store", "", "where variants are kept: "+historyPlaces)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	underscored(c)
 	return c

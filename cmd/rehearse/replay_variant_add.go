@@ -41,7 +41,7 @@ By flags, --prompt-file and --model make the version of the prompt in the same s
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), f.store, func(h *setup.History) error { return putVariants(c.Context(), env, h, found) })
+			return withHistory(c.Context(), env, f.store, func(h *setup.History) error { return putVariants(c.Context(), env, h, found) })
 		},
 	}
 	f.register(c.Flags())
@@ -50,7 +50,7 @@ By flags, --prompt-file and --model make the version of the prompt in the same s
 }
 
 func (f *variantFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.store, "store", defaultHistory, "where variants are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.store, "store", "", "where variants are kept: "+historyPlaces)
 	flags.StringVar(&f.ID, "id", "", "id of the variant")
 	flags.StringVar(&f.Name, "name", "", "name of the variant, for people")
 	flags.StringVar(&f.ExperimentID, "experiment", "", "id of the experiment that the variant belongs to")

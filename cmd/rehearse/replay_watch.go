@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with 
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
-	flags.StringVar(&f.Store, "store", defaultHistory, "where events, variants and results are kept: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json at the end")
@@ -85,6 +86,7 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if f.Setup, err = s.At("."); err != nil {
 		return err
 	}
+	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
 	f.Spec.Gate, f.Spec.Rules, f.Secret = replay.GatePaired, replay.DefaultRules(), env.Getenv("REHEARSE_WEBHOOK_SECRET")
 	f.hear(env)
 	working, release := stoppable(ctx, env)

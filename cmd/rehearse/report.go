@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/report"
 	"rehearse/internal/runlog"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -20,11 +21,13 @@ const textFormat = "text"
 
 func newReport(env *Env) *cobra.Command {
 	var formats []string
-	var out string
+	var out, url string
 	c := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write the reports of a run again",
 		Long: `Write the reports of a run again, from its log. A RUN is an id, a folder, or latest. Nothing is asked, and the run's record stays as it is.
+
+What people decided over verdicts in the browser stands beside those of the machine.
 
 The exit code is 0 when the reports are written, whatever the run came to.`,
 		Example: `  rehearse report latest
@@ -32,17 +35,22 @@ The exit code is 0 when the reports are written, whatever the run came to.`,
   rehearse report .rehearse/runs/ID --format text`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return outcome(writeReports(c.Context(), env, args[0], formats, out))
+			return outcome(writeReports(c.Context(), env, args[0], formats, out, url))
 		},
 	}
 	table := report.Formats()
 	c.Flags().StringSliceVar(&formats, "format", table.Names(), "reports to write: "+table.Help()+"; text prints one here")
 	c.Flags().StringVarP(&out, "out", "o", "", "folder for the reports (default: the run's own)")
+	c.Flags().StringVar(&url, "report-url", "", "where CI publishes the folder of the run: links lead there (default REHEARSE_REPORT_URL, else they are relative)")
 	return c
 }
 
 // writeReports writes the reports of a run into a folder, the run's own when out is empty.
-func writeReports(ctx context.Context, env *Env, name string, formats []string, out string) (err error) {
+func writeReports(ctx context.Context, env *Env, name string, formats []string, out, url string) (err error) {
+	url, err = env.published(url)
+	if err != nil {
+		return err
+	}
 	printed := slices.Contains(formats, textFormat)
 	formats = slices.DeleteFunc(slices.Clone(formats), func(format string) bool { return format == textFormat })
 	if err := report.Formats().Check(formats); err != nil {
@@ -60,7 +68,16 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 		return usage("cannot report on the run: %w", err)
 	}
 	chosen := report.Formats().Choose(formats)
-	r := report.New(run, runlog.ReadWhole(dir, run))
+	s, err := env.here(setup.Options{})
+	if err != nil {
+		return err
+	}
+	defer env.closed(s)
+	book, err := s.Annotations(ctx, dir, run.ID)
+	if err != nil {
+		return err
+	}
+	r := report.New(run, runlog.ReadWhole(dir, run)).At(url).Reviewed(book)
 	if len(chosen) > 0 {
 		if err := writeInto(ctx, r, out, chosen); err != nil {
 			return err
@@ -72,7 +89,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 	if !printed {
 		return nil
 	}
-	return r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Dir: dir})
+	return r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Dir: dir, Page: report.PageOf(out, url)})
 }
 
 // writeInto writes reports into a folder, unless a run is under way there or a file of that name is somebody else's.

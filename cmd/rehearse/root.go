@@ -30,8 +30,8 @@ and says what passed, what failed and why.`),
 	})
 	root.AddCommand(
 		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env), newMCP(env),
-		newModels(env), newTargets(env), newServe(env), newWorker(env), newToken(env),
-		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newVersion(env),
+		newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env), newToken(env),
+		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
 	)
 	return root
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,12 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/ci"
 	"rehearse/internal/compare"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
+	"rehearse/internal/source"
 )
 
 func newRun(env *Env) *cobra.Command {
@@ -28,7 +32,7 @@ func newRun(env *Env) *cobra.Command {
 		Short: "Hold the conversations of suites and grade them",
 		Long: `Hold the conversations of suites and grade every turn and the whole.
 
-A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder or a glob; without one, suite.yaml is run where
+A SUITE is a file (.yaml, .jsonl, .csv, also .gz), a folder, a glob, or - for standard input (YAML or JSON); without one, suite.yaml is run where
 rehearse.yaml stands beside it, as init writes them. Targets, models and the judge come from the flags,
 from the suite, or from the nearest rehearse.yaml above the suite.
 
@@ -46,6 +50,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
   rehearse run evals/ --baseline main/ --fail-on regression    fail only for what became worse
   rehearse run evals/ --server https://rehearse.example     a server holds it; same output, same exit code
   rehearse run evals/ --server http://127.0.0.1:8090 --detach     print the run's id and return
+  generate-suite | rehearse run -                  a suite from standard input
   rehearse run --resume latest                     go on with an interrupted run
   rehearse run --resume latest --rerun failed      run again what failed`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -84,10 +89,21 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	if err := atLeastOneSuite(c, args); err != nil {
 		return err
 	}
+	var err error
+	if f.reportURL, err = env.published(f.reportURL); err != nil {
+		return err
+	}
+	if slices.Contains(f.suites, source.Stdin) {
+		given, err := f.readSuite(env)
+		if err != nil {
+			return err
+		}
+		defer os.Remove(given) //nolint:errcheck // it is in the folder of temporary files
+		f.files = source.WithStdin(given)
+	}
 	if f.server.url != "" {
 		return f.onServer(c.Context(), env)
 	}
-	var err error
 	if f.curl, err = env.curlLine("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
 		return err
 	}
@@ -95,6 +111,46 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		return f.watching(c.Context(), env)
 	}
 	return outcome(f.run(c.Context(), env))
+}
+
+// readSuite keeps the suite of standard input in a file of its own until the run has ended: tests are read when they are held.
+func (f *runFlags) readSuite(env *Env) (path string, err error) {
+	switch {
+	case f.server.url != "" || f.watch:
+		return "", usage("a suite on standard input is for local runs that are held once: write it into a file, or leave out --server and --watch")
+	case f.targetCurl == source.Stdin:
+		return "", usage("standard input holds the suite or the curl line, not both: write one into a file")
+	}
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() { // it ends with the program, where nobody writes
+		data, err := io.ReadAll(io.LimitReader(env.Stdin, source.MaxBytes+1))
+		read <- input{data, err}
+	}()
+	var data []byte
+	select {
+	case in := <-read:
+		data, err = in.data, in.err
+	case <-env.Signals:
+		return "", tooSoon(context.Canceled)
+	}
+	switch {
+	case err != nil:
+		return "", usage("cannot read the suite on standard input: %w", err)
+	case len(bytes.TrimSpace(data)) == 0:
+		return "", usage("standard input is empty: pipe a suite into it, or name a file")
+	}
+	kept, err := os.CreateTemp("", "rehearse-*.suite")
+	if err != nil {
+		return "", outcome(err)
+	}
+	if _, err := kept.Write(data); err != nil {
+		return "", outcome(errors.Join(err, kept.Close(), os.Remove(kept.Name())))
+	}
+	return kept.Name(), outcome(kept.Close())
 }
 
 // ownSuite is run where no suite is named, in a folder that init has begun.
@@ -132,7 +188,7 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 	if err != nil {
 		return err
 	}
-	c.Gate = gate
+	c.Gate, c.BaselineOptional, c.ReportURL = gate, f.baselineOptional, f.reportURL
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
 	c.Stop = stop
 	e, err := evaluation.New(working, c)
@@ -177,9 +233,15 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 		Colour: env.colours() && !f.noColour, Width: env.Width,
 		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Talks: f.verbose, Quiet: f.quiet, Dir: held.Dir,
 	}
+	style.Page = report.PageOf(held.Dir, f.reportURL)
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
+	said := ci.Said{Dir: held.Dir, Failing: r.Failing}
+	if held.Run.Stopped() {
+		said.Stopped = report.Headline(held.Run)
+	}
+	env.tellCI(f.ci, true, said)
 	if err := f.sinceGraded(env, held); err != nil {
 		return err
 	}
@@ -217,7 +279,7 @@ func commandLine(flags *pflag.FlagSet, args []string) []string {
 	line := []string{"run"}
 	flags.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "resume", "rerun", "watch", "dry-run", "out":
+		case "resume", "rerun", "watch", "dry-run", "out", "ci", "report-url":
 			return
 		}
 		values := []string{flag.Value.String()}

@@ -180,7 +180,7 @@ func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Cli
 	if err := f.gate(dir, &run); err != nil {
 		return err
 	}
-	r := report.New(run, runlog.ReadWhole(dir, run))
+	r := report.New(run, runlog.ReadWhole(dir, run)).At(f.reportURL)
 	if err := r.Write(dir, report.Formats().Choose(f.formats)); err != nil {
 		return &exitError{result.ExitNotRun, err}
 	}

@@ -160,6 +160,9 @@ func newRunsList(env *Env, f *placeFlags) *cobra.Command {
 			if limit < 1 {
 				return usage("--limit %d is out of range: use 1 or more", limit)
 			}
+			if err := service.CheckStatus(status); err != nil {
+				return usage("--status: %w", err)
+			}
 			return f.in(c.Context(), env, func(runs runsOf) error {
 				found, err := runs.list(c.Context(), status, limit)
 				if err != nil {

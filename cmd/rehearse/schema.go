@@ -6,21 +6,40 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/config"
+	"rehearse/internal/flow"
 	"rehearse/internal/probe"
+	"rehearse/internal/server"
+	"rehearse/internal/sitebot/site"
 	"rehearse/internal/suite"
 )
+
+// schemas are the schemas by name; schemaNames lists them.
+var (
+	schemas = map[string]func() ([]byte, error){
+		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(config.Schema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
+		"result": server.ResultSchema,
+	}
+	schemaNames = []string{"suite", "suite-v1", "config", "flow", "site", "result"}
+)
+
+// fixed is a schema that is there as it is.
+func fixed(schema func() []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return schema(), nil }
+}
 
 func newSchema(env *Env) *cobra.Command {
 	write := false
 	c := &cobra.Command{
-		Use:   "schema suite|config | schema --write [FOLDER]",
-		Short: "Print the JSON Schema of suites or of rehearse.yaml, for editors and other tools",
-		Long: `Print the JSON Schema of suites or of rehearse.yaml, for editors and other tools.
+		Use:   "schema suite|suite-v1|config|flow|site|result | schema --write [FOLDER]",
+		Short: "Print the JSON Schema of suites, rehearse.yaml, flows, sites or results, for editors and other tools",
+		Long: `Print the JSON Schema of suites (both dialects: suite-v1 is another name for suite), of rehearse.yaml, of flows (node flows and state machines),
+of sites, or of a line of results.jsonl, for editors and other tools.
 
 With --write, the schemas are written where the files of rehearse init name them, for instance after an update: .rehearse/schema/ in the folder of
 rehearse.yaml (default: this one), with a .rehearse/.gitignore that keeps runs and the store out of git.`,
 		Example: `  rehearse schema suite > suite.schema.json
   # yaml-language-server: $schema=suite.schema.json      as the first line of a suite
+  rehearse schema result                               what programs that read results.jsonl can rely on
   rehearse schema --write
   rehearse schema --write evals`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -28,22 +47,24 @@ rehearse.yaml (default: this one), with a .rehearse/.gitignore that keeps runs a
 			case write && len(args) > 1:
 				return usage("name one folder, or none for this one: `rehearse schema --write FOLDER`")
 			case !write && len(args) != 1:
-				return usage("say which schema: `rehearse schema suite` or `rehearse schema config`")
+				return usage("say which schema: %s", alternatives(schemaNames))
 			}
 			return nil
 		},
-		ValidArgs: []string{"suite", "config"},
+		ValidArgs: schemaNames,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if write {
 				return outcome(writeSchemas(env, args))
 			}
-			schemas := map[string]func() []byte{"suite": suite.Schema, "config": config.Schema}
 			schema, ok := schemas[args[0]]
 			if !ok {
-				return usage("there is no schema called %q: use suite or config", args[0])
+				return usage("there is no schema called %q: use %s", args[0], alternatives(schemaNames))
 			}
-			_, err := env.Stdout.Write(schema())
-			return err
+			text, err := schema()
+			if err == nil {
+				_, err = env.Stdout.Write(text)
+			}
+			return outcome(err)
 		},
 	}
 	c.Flags().BoolVar(&write, "write", false, "write the schemas into .rehearse/schema, for editors")

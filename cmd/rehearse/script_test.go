@@ -52,6 +52,8 @@ func TestMain(m *testing.M) {
 //	samefigures REPORT REPORT METRIC…  compares the metrics of two replay reports, without times and those that are named
 //	toolagent               is such an agent as a program
 //	npm VARIABLE FILE ARG…  starts an agent of testdata/agents with Node.js and sets a variable to its address; after [!npm] skip
+//	action NAME=VALUE…      runs the steps of action.yml with inputs and values of contexts; sets $OUT_NAME to each output
+//	gitlab                  runs the job of ci/gitlab-ci.yml
 //	viewing FILE            waits until `rehearse view` has written its address there; sets $VIEW to its base and $PAGE to its path
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
@@ -76,6 +78,7 @@ func TestScripts(t *testing.T) {
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
 			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked, "samefigures": sameFigures, "viewing": viewing,
+			"action": runAction, "gitlab": runGitLab,
 		},
 	})
 }

@@ -6,27 +6,36 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/access"
+	"rehearse/internal/config"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/flow"
 	"rehearse/internal/result"
 	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
+	"rehearse/internal/talk"
+	"rehearse/internal/view"
+	"rehearse/internal/view/frame"
 )
 
 // serveFlags are the flags of `rehearse serve`.
 type serveFlags struct {
+	hosts, apiHosts        []string
+	apiPrivate             bool
 	addr, flows, knowledge string
 	sites, prompts         string
 	store, redis           string
 	model, config          string
 	tokenEnv, logFormat    string
 	grace, sessionTTL      time.Duration
+	sessionBytes           string
 	maxTurns               int
 	public, localPrompt    bool
 	trustLoopback          bool
@@ -35,10 +44,14 @@ type serveFlags struct {
 	runs                   runsFlags
 	// hasModel is true when --model was given: then it answers for every site, too.
 	hasModel bool
+	// opened is told where the server listens, instead of a line on stdout; nil prints the line.
+	opened func(base string)
 }
 
-func newServe(env *Env) *cobra.Command {
-	var f serveFlags
+func newServe(env *Env) *cobra.Command { return serveCommand(env, &serveFlags{}) }
+
+// serveCommand returns the command whose flags are f.
+func serveCommand(env *Env, f *serveFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve runs, flows and site chatbots over HTTP",
@@ -48,6 +61,7 @@ With --sites, serve the chatbots of websites: POST /api/v1/chat answers a visito
 POST /api/v1/runs takes a run with its files, which this process leads and holds, together with the workers that join it (rehearse worker); its
 results are under /api/v1/runs/RUN.
 POST /api/v1/events and /api/v1/events/batch take logged events into the store, from which "rehearse replay" plays them again.
+/runs, /sessions, /datasets and the other pages of "rehearse view" show the runs and the store of this server in the browser; where a token is needed, /login takes it.
 GET /healthz answers 200 when the server can work, GET /livez while it runs.
 
 Without a token, programs of this machine may do everything and others nothing. Make tokens with "rehearse token add", or put one into REHEARSE_TOKEN;
@@ -73,9 +87,10 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH, which keeps visitors' sessions too, or postgres://… (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
-	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions, redis://HOST:PORT")
+	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH, which keeps visitors' sessions and leads too, or postgres://… (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
+	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions and leads instead, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
+	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the file of the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
 	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
@@ -84,7 +99,10 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with a bearer token that opens everything")
 	flags.BoolVar(&f.trustLoopback, "trust-loopback", false, "let programs of this machine in without a token")
 	flags.IntVar(&f.rate, "rate", 50, "requests a second of each token, and of each address without one; twice that in a burst")
+	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
 	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")
+	flags.StringArrayVar(&f.apiHosts, "api-host", nil, "host that the served flows may call, HOST[:PORT] or *.DOMAIN; may be given several times")
+	flags.BoolVar(&f.apiPrivate, "api-private", false, "let flows call hosts at private addresses, too")
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
 	f.runs.declare(flags)
 	flags.IntVar(&f.maxTurns, "max-turns", 256, "how many turns may be under way at once")
@@ -106,6 +124,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	ctx, sent := env.traced(ctx, func(text string) { log.Warn("traces", "problem", text) })
 	defer sent()
 	s, err := env.open(setup.Options{
+		APIHosts: f.apiHosts, APIPrivate: f.apiPrivate,
 		Config: f.config, Log: log, LocalPrompt: f.localPrompt, Warn: func(text string) { log.Warn("setup", "problem", text) },
 	})
 	if err != nil {
@@ -121,6 +140,11 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	store := s.RunsStore(f.store, f.runs.data)
 	options.Events = store
+	if options.Sites.Dir != "" && options.Sites.Redis == "" {
+		if options.Sites.Store, _ = setup.SQLitePath(store); options.Sites.Store == "" {
+			log.Warn("sessions and leads of visitors are lost when this process ends: the store keeps none; add --redis URL")
+		}
+	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
 		return setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
@@ -132,6 +156,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer logged(log, served.Close)
+	f.warnOfBudgets(log, served)
 	var running *service.Running
 	stopped, err = env.begins(ctx, func(ctx context.Context) (err error) {
 		running, err = f.runs.serve(ctx, env, log, store)
@@ -143,14 +168,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil || stopped {
 		return outcome(err)
 	}
-	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
+	unwatched, err := watched(ctx, env, s, store)
 	if err != nil {
 		return outcome(err)
 	}
-	watching, unwatched := context.WithCancel(ctx)
-	var kept sync.WaitGroup
-	kept.Go(func() { watches.Keep(watching) })
-	defer kept.Wait()
 	defer unwatched()
 	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
 	guarded, err := tokens.Configured()
@@ -161,17 +182,19 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil {
 		return outcome(err)
 	}
-	err = server.Serve(ctx, agents, server.Listening{
+	opener := &view.Opener{Address: store}
+	defer logged(log, opener.Close)
+	desk := talk.NewDesk(env.Now)
+	defer logged(log, desk.Close)
+	stopping := make(chan struct{})
+	pages := f.pages(env, s, running, opener, agents, desk, log, stopping)
+	err = server.Serve(ctx, view.Beside(pages, agents), server.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
-		Drain: func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
-		Opened: func(at net.Addr) {
-			fmt.Fprintf(env.Stdout, "listening on http://%s\n", at)
-			if running.NATSAddr != "" {
-				fmt.Fprintf(env.Stdout, "workers join with: rehearse worker --nats nats://%s\n", running.NATSAddr)
-			}
-		},
+		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
+		Opened: func(at net.Addr) { f.tell(env, at, running.NATSAddr) },
 		Stopping: func() {
 			agents.Stop()
+			close(stopping)
 			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n", f.grace)
 		},
 	})
@@ -179,6 +202,50 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return &exitError{result.ExitInterrupted, err}
 	}
 	return outcome(err)
+}
+
+// watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
+func watched(ctx context.Context, env *Env, s *setup.Setup, store string) (unwatched func(), err error) {
+	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var kept sync.WaitGroup
+	kept.Go(func() { watches.Keep(ctx) })
+	return func() { cancel(); kept.Wait() }, nil
+}
+
+// warnOfBudgets says which sites strangers may spend the money of without an end.
+func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
+	if !f.public || served.Sites == nil {
+		return
+	}
+	for _, name := range served.Sites.WithoutBudget() {
+		log.Warn("the site has no budget: everybody may use its models; add limits: {tokens_per_day: N} or {cost_per_day: N} to its file", "site", name)
+	}
+}
+
+// pages are those of `rehearse view`, over what is served.
+func (f *serveFlags) pages(
+	env *Env, s *setup.Setup, running *service.Running, opener *view.Opener, agents *server.Agents, desk *talk.Desk, log *slog.Logger, stopping <-chan struct{},
+) http.Handler {
+	return view.New(view.Config{
+		Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
+		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Try: view.Trying{Partners: partners(env, f.config, f.folder()), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
+	})
+}
+
+// tell says where the server listens, and where workers join it.
+func (f *serveFlags) tell(env *Env, at net.Addr, nats string) {
+	if f.opened != nil {
+		f.opened("http://" + at.String())
+		return
+	}
+	fmt.Fprintf(env.Stdout, "listening on http://%s\n", at)
+	if nats != "" {
+		fmt.Fprintf(env.Stdout, "workers join with: rehearse worker --nats nats://%s\n", nats)
+	}
 }
 
 // logged calls a function that closes something, and logs its error.
@@ -197,7 +264,7 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 	c := server.AgentsConfig{
 		Version: version(),
 		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
-		MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
+		SessionKey: []byte(env.Getenv("REHEARSE_SESSION_KEY")), MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
 	}
 	c = c.OfServed(served)
 	sessions := c.Healthy
@@ -231,6 +298,11 @@ func (f *serveFlags) check(token string) error {
 	case f.tokenEnv != defaultTokenEnv && token == "":
 		return usage("--token-env: the variable %s is not set", f.tokenEnv)
 	}
+	for _, host := range f.apiHosts {
+		if fault := config.HostFault(host); fault != "" {
+			return usage("--api-host: %s: write HOST, HOST:PORT or *.DOMAIN", fault)
+		}
+	}
 	return nil
 }
 
@@ -254,11 +326,14 @@ func (f *serveFlags) folder() string {
 // served says what is opened.
 func (f *serveFlags) served() (setup.ServedOptions, error) {
 	o := setup.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
-	path, scheme := "", ""
 	if f.store != "" && !setup.IsPostgres(f.store) {
-		if path, scheme = setup.SQLitePath(f.store); scheme != "" {
+		if _, scheme := setup.SQLitePath(f.store); scheme != "" {
 			return o, usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
 		}
+	}
+	held, err := setup.Bytes(f.sessionBytes)
+	if err != nil {
+		return o, usage("--session-bytes: %w", err)
 	}
 	if f.sites == "" {
 		return o, nil
@@ -266,7 +341,7 @@ func (f *serveFlags) served() (setup.ServedOptions, error) {
 	if setup.IsPostgres(f.store) && f.redis == "" {
 		return o, usage("--store postgres://… keeps logged events, and no sessions of visitors: add --redis URL for these, or use sqlite:PATH for both")
 	}
-	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Store: path, Redis: f.redis, TTL: f.sessionTTL}
+	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, SessionBytes: held}
 	if f.hasModel {
 		o.Sites.Model = f.model
 	}

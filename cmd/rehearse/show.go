@@ -48,15 +48,19 @@ func newShow(env *Env) *cobra.Command {
 					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
 				}
 			}
-			r := report.New(run, tests)
+			url, err := env.published("")
+			if err != nil {
+				return err
+			}
+			r := report.New(run, tests).At(url)
 			switch {
 			case format == "text" && test != "":
 				if err := r.Transcript(env.Stdout); err != nil {
 					return outcome(err)
 				}
-				return outcome(r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true}))
+				return outcome(r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true, Page: report.PageOf(dir, url)}))
 			case format == "text":
-				return outcome(r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir}))
+				return outcome(r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir, Page: report.PageOf(dir, url)}))
 			case format == "md":
 				return outcome(r.Markdown(env.Stdout))
 			}

@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"rehearse/internal/setup"
-
 	"github.com/spf13/cobra"
+
+	"rehearse/internal/setup"
 )
 
-// release is the version; builds from a tagged module carry the tag as well.
-const release = "0.1.0"
+// release is the version. Nothing assigns it but the linker, when `make release` builds the archives.
+var release = "0.1.0"
 
 func version() string {
 	var v strings.Builder

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/archive"
+	"rehearse/internal/flow"
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"rehearse/internal/talk"
 	"rehearse/internal/view"
 	"rehearse/internal/view/frame"
 )
@@ -23,6 +24,7 @@ type viewFlags struct {
 	config   string
 	readOnly bool
 	noOpen   bool
+	flows    string
 }
 
 func newView(env *Env) *cobra.Command {
@@ -31,7 +33,8 @@ func newView(env *Env) *cobra.Command {
 		Use:   "view [RUN|DIR]…",
 		Short: "Show runs as pages in the browser",
 		Long: `Show runs as pages in the browser: those of the nearest .rehearse/runs at or above this folder, and those that appear later; or those that are
-named, by id, as latest, by a run's folder or by a folder of runs. Nothing else has to run, and nothing is changed.
+named, by id, as latest, by a run's folder or by a folder of runs. Nothing else has to run. Verdicts of people, quarantines and items of datasets are
+kept in the store and beside the run; --read-only refuses them.
 
 The first line on stdout is the address. Off this machine a token is asked for, that of ` + defaultTokenEnv + `. Ctrl-C ends it.`,
 		Example: `  rehearse view
@@ -44,6 +47,7 @@ The first line on stdout is the address. Off this machine a token is asked for, 
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
 	flags.StringVar(&f.store, "store", "", "store of sessions and datasets: sqlite:PATH or postgres://… (default: that of the configuration)")
+	flags.StringVar(&f.flows, "flows", "", "file or folder of the flows that are drawn (default: those of the configuration's targets)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml)")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something")
 	flags.BoolVar(&f.noOpen, "no-open", false, "do not open the browser")
@@ -55,14 +59,16 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return outcome(err)
 	}
-	store, closing, err := f.openStore(env)
+	store, err := f.opener(env)
 	if err != nil {
 		return outcome(err)
 	}
-	defer closing()
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	defer logged(log, store.Close)
+	desk := talk.NewDesk(env.Now)
+	defer logged(log, desk.Close)
 	return outcome(view.Serve(ctx, view.Serving{
-		Config: view.Config{Runs: runs, Store: store, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
+		Config: view.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Try: view.Trying{Partners: partners(env, f.config, "."), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
 		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
 			address := base + view.Start(one)
@@ -77,37 +83,45 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	}))
 }
 
-// openStore returns what opens the store when a page first asks for it. One that there is not yet is looked for again at the next page.
-func (f *viewFlags) openStore(env *Env) (open func(context.Context) (*view.Stored, error), closing func(), err error) {
+// opener opens the store when a page first asks for it.
+func (f *viewFlags) opener(env *Env) (*view.Opener, error) {
 	address := f.store
 	if address == "" {
 		s, err := env.here(setup.Options{Config: f.config})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		address = s.StorePath()
 		env.closed(s)
 	}
-	var mu sync.Mutex
-	var opened *setup.History
-	open = func(ctx context.Context) (*view.Stored, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if opened == nil {
-			found, err := setup.FindHistory(ctx, address)
-			if source.IsInvalid(err) {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			opened = found
+	return &view.Opener{Address: address}, nil
+}
+
+// partners returns what opens whom the page Try talks to: the targets of the configuration of a folder, or of
+// the one that a suite is in.
+func partners(env *Env, file, folder string) func(string) (*view.Partners, error) {
+	return func(of string) (*view.Partners, error) {
+		s, err := env.open(setup.Options{Config: file})
+		if err != nil {
+			return nil, err
 		}
-		return &view.Stored{Sessions: opened, Datasets: opened.Datasets}, nil
+		at, err := s.At(cmp.Or(of, folder))
+		if err != nil {
+			env.closed(s)
+			return nil, err
+		}
+		return &view.Partners{Setup: at}, nil
 	}
-	return open, func() {
-		if opened != nil {
-			_ = opened.Close() // nothing was written
+}
+
+// known returns what reads the flows that are drawn.
+func (f *viewFlags) known(env *Env) func() ([]*flow.Flow, error) {
+	return func() ([]*flow.Flow, error) {
+		s, err := env.here(setup.Options{Config: f.config})
+		if err != nil {
+			return nil, err
 		}
-	}, nil
+		defer env.closed(s)
+		return s.Flows(f.flows)
+	}
 }

@@ -24,6 +24,7 @@ type Archive struct {
 	mu    sync.Mutex
 	roots []string
 	dirs  []string
+	more  []func() []string
 	byDir map[string]*Run // by folder
 	runs  []*Found
 	by    map[string]*Found
@@ -61,6 +62,13 @@ func (a *Archive) Add(dir string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dirs, a.seen = append(a.dirs, dir), time.Time{}
+}
+
+// AddFrom adds runs whose folders a function names whenever runs are looked for. It must be quick.
+func (a *Archive) AddFrom(folders func() []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.more, a.seen = append(a.more, folders), time.Time{}
 }
 
 // IsRun reports whether a folder is that of a run.
@@ -159,7 +167,11 @@ func (a *Archive) folders() []string {
 			}
 		}
 	}
-	for _, dir := range a.dirs {
+	named := a.dirs[:len(a.dirs):len(a.dirs)]
+	for _, more := range a.more {
+		named = append(named, more()...)
+	}
+	for _, dir := range named {
 		if IsRun(dir) && !slices.Contains(found, dir) {
 			found = append(found, dir)
 		}

@@ -20,8 +20,11 @@ type Classification struct{ ID, Dir string }
 func (a *Archive) Classifications() (found []Classification) {
 	a.mu.Lock()
 	dirs := slices.Clone(a.dirs)
-	roots := slices.Clone(a.roots)
+	roots, from := slices.Clone(a.roots), slices.Clone(a.more)
 	a.mu.Unlock()
+	for _, more := range from {
+		dirs = append(dirs, more()...)
+	}
 	for _, root := range roots {
 		entries, err := os.ReadDir(root)
 		if err != nil {

@@ -101,13 +101,13 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 	return x
 }
 
-// sort puts the tests in their order. The log has them as they ended, so that the first record of a test stands for its place in its file.
+// sort puts the tests in their order. Where a record does not say its place, the log decides, which has tests as they ended.
 func (x *Index) sort(all []*Entry, named map[Test]bool) {
 	suites, targets := map[string]int{}, map[string]int{}
 	for i, name := range x.Run.Targets {
 		targets[name] = i
 	}
-	tests := map[Test]int{}
+	tests, positions := map[Test]int{}, map[Test]uint{}
 	for _, e := range all {
 		if _, ok := suites[e.Suite]; !ok {
 			suites[e.Suite] = len(suites)
@@ -117,11 +117,14 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 		}
 		if key := (Test{Suite: e.Suite, ID: e.TestID}); tests[key] == 0 {
 			tests[key] = len(tests) + 1
+			positions[key] = e.position()
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Entry) int {
-		return cmp.Or(cmp.Compare(suites[a.Suite], suites[b.Suite]), cmp.Compare(tests[Test{Suite: a.Suite, ID: a.TestID}], tests[Test{Suite: b.Suite, ID: b.TestID}]),
-			cmp.Compare(targets[a.Target], targets[b.Target]))
+		testA, testB := Test{Suite: a.Suite, ID: a.TestID}, Test{Suite: b.Suite, ID: b.TestID}
+		return cmp.Or(
+			cmp.Compare(positions[testA], positions[testB]), cmp.Compare(suites[a.Suite], suites[b.Suite]), cmp.Compare(tests[testA], tests[testB]), cmp.Compare(targets[a.Target], targets[b.Target]),
+		)
 	})
 	for _, e := range all {
 		slices.SortFunc(e.Of, func(a, b *Row) int { return cmp.Compare(a.Trial, b.Trial) })
@@ -132,6 +135,15 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 		e.Place = len(x.Tests)
 		x.Tests = append(x.Tests, e)
 	}
+}
+
+// position returns the place of the test in the run; the last one where no record says it.
+func (e *Entry) position() uint {
+	position := e.Position
+	if position == 0 && len(e.Of) > 0 {
+		position = e.Of[0].Position
+	}
+	return uint(position - 1)
 }
 
 // count fills in the totals of a run that has not ended well, and notes what the log lacks of one that has.
@@ -160,7 +172,7 @@ func (x *Index) Records(yield func(*result.Test, error) bool) {
 					continue
 				}
 				t := &result.Test{
-					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials,
+					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials, Quarantined: row.Quarantined,
 				}
 				for _, code := range row.Codes {
 					t.Failures = append(t.Failures, result.Failure{Code: code})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -34,6 +35,10 @@ type Row struct {
 	Failures []result.Code
 	Codes    []result.Code
 	Tags     []string
+	// Quarantined has the terms of the test's quarantine; nil for a test that counts.
+	Quarantined *quarantine.Terms
+	// Position is the place of the test in the run, from 1; 0 is not known.
+	Position int
 	// Graders are those that decided something, each once.
 	Graders []string
 	// Reason is the first failure, or why the test was skipped, in a line; empty where nothing went wrong.
@@ -50,7 +55,7 @@ const maxReason = 240
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
 		Key: t.Key(), Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
-		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Reason: reasonOf(t),
+		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}
 	for _, f := range t.Failures {
@@ -101,7 +106,7 @@ func (r *Row) Tokens() chat.Usage { return r.Usage.Add(r.Judge.Usage) }
 func (r *Row) counted(turns []result.Turn) *result.Test {
 	t := &result.Test{
 		Suite: r.Suite, TestID: r.TestID, Target: r.Target, Trial: r.Trial, Verdict: r.Verdict, Score: r.Score, Usage: r.Usage, Cost: r.Cost, Judge: r.Judge,
-		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns],
+		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns], Quarantined: r.Quarantined,
 	}
 	for _, code := range r.Failures {
 		t.Failures = append(t.Failures, result.Failure{Code: code})

@@ -65,13 +65,21 @@ func read(name string, from Side, o Options, keep func(key, test)) (*side, error
 		}
 		records.Add(t)
 		if key := keyOf(t.Key(), o); s.counts(t, key) {
-			keep(key, test{target: t.Target, verdict: t.Verdict, score: t.Score, codes: t.Codes()})
+			keep(key, test{target: t.Target, verdict: deciding(t), score: t.Score, codes: t.Codes()})
 		}
 	}
 	if s.run.Totals.Tests == 0 {
 		s.run.Count(&records, s.run.Planned())
 	}
 	return s, nil
+}
+
+// deciding returns the verdict of a record as far as it decides something: one in quarantine is not comparable, as one that was skipped.
+func deciding(t *result.Test) result.Verdict {
+	if t.Quarantined != nil {
+		return result.Skip
+	}
+	return t.Verdict
 }
 
 // counts reports whether a record is a whole test that the run held or skipped.

@@ -28,6 +28,9 @@ type File struct {
 	PublicEnv []string
 	// Redact are patterns for what artifacts must not hold beside secrets.
 	Redact []*regexp.Regexp
+	// APIHosts are the hosts that flows may call, APIPrivate allows private addresses of them.
+	APIHosts   []string
+	APIPrivate bool
 	// Watches are kept by a server.
 	Watches []Watch
 	// Document is the file as it is written. It is there also when the file is faulty.

@@ -79,21 +79,39 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 				f.Targets[name] = kinds.Read(target, Place{file: f, Files: files})
 			}
 		},
-		"target":     func(n source.Node) { f.Target = n.Text() },
-		"judge":      func(n source.Node) { f.Judge = f.judge(n) },
-		"user":       func(n source.Node) { f.User = new(f.model(n)) },
-		"embedder":   func(n source.Node) { f.Embedder = new(f.model(n)) },
-		"store":      func(n source.Node) { f.Store = f.store(n) },
-		"public_env": func(n source.Node) { f.PublicEnv = n.Texts() },
-		"redact":     func(n source.Node) { f.Redact = readPatterns(n) },
-		"prices":     func(n source.Node) { f.Prices = readPrices(n) },
-		"workers":    func(n source.Node) { f.Workers = n.Int(1) },
-		"watches":    func(n source.Node) { f.Watches = f.readWatches(n) },
-		"thresholds": func(n source.Node) { f.Thresholds = readThresholds(n) },
+		"target":      func(n source.Node) { f.Target = n.Text() },
+		"judge":       func(n source.Node) { f.Judge = f.judge(n) },
+		"user":        func(n source.Node) { f.User = new(f.model(n)) },
+		"embedder":    func(n source.Node) { f.Embedder = new(f.model(n)) },
+		"store":       func(n source.Node) { f.Store = f.store(n) },
+		"public_env":  func(n source.Node) { f.PublicEnv = n.Texts() },
+		"redact":      func(n source.Node) { f.Redact = readPatterns(n) },
+		"prices":      func(n source.Node) { f.Prices = readPrices(n) },
+		"api_hosts":   func(n source.Node) { f.APIHosts = readHosts(n) },
+		"api_private": func(n source.Node) { f.APIPrivate = n.Bool() },
+		"workers":     func(n source.Node) { f.Workers = n.Int(1) },
+		"watches":     func(n source.Node) { f.Watches = f.readWatches(n) },
+		"thresholds":  func(n source.Node) { f.Thresholds = readThresholds(n) },
 	})
 	if _, ok := f.Targets[f.Target]; f.Target != "" && !ok && !strings.Contains(f.Target, ":") {
 		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
 	}
+}
+
+// readHosts reads HOST, HOST:PORT or *.DOMAIN.
+func readHosts(n source.Node) []string {
+	if n.Kind == source.String {
+		n = n.With(source.Value{Kind: source.List, Items: []source.Value{n.Value}, Line: n.Line, Column: n.Column})
+	}
+	var hosts []string
+	for _, item := range n.List() {
+		host := item.Text()
+		if fault := HostFault(host); fault != "" && item.Kind == source.String {
+			item.Report("write HOST, HOST:PORT or *.DOMAIN", "%s", fault)
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts
 }
 
 // readPatterns reads regular expressions. One that matches the empty text would match everywhere.

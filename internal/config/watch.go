@@ -18,6 +18,8 @@ type Watch struct {
 	Cluster      string
 	Mode         string
 	MinTurns     *int
+	// Workers is how many sessions are replayed at once.
+	Workers int
 	// Flows and Prompts are paths.
 	Flows, Prompts string
 	// Alert is an address that is told of the alarm.
@@ -45,6 +47,7 @@ func (f *File) readWatches(n source.Node) (watches []Watch) {
 			"metrics":   func(n source.Node) { w.Metrics = n.Texts() },
 			"alpha":     func(n source.Node) { w.Alpha = n.Number(0, 1) },
 			"min_turns": func(n source.Node) { w.MinTurns = new(n.Int(0)) },
+			"workers":   func(n source.Node) { w.Workers = n.Int(1) },
 		})
 		for name, value := range map[string]string{"name": w.Name, "candidate": w.Candidate, "baseline": w.Baseline, "flow_id": w.Flow, "since": w.Since} {
 			if value == "" {

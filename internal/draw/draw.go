@@ -21,6 +21,8 @@ type Graph struct {
 	Title string
 	Nodes []Node
 	Edges []Edge
+	// Inline makes a picture that stands in a page: without a style of its own, which is StyleSheet, and as large as its place.
+	Inline bool
 }
 
 // Node is a box with a label and, in smaller type, a note.
@@ -31,14 +33,21 @@ type Node struct {
 	Note  string
 	Shape Shape
 	Tone  Tone
+	// Data are attributes of the node in an inline picture, by their names without data-.
+	Data []Datum
 }
+
+// Datum is an attribute.
+type Datum struct{ Name, Value string }
 
 // Edge is an arrow. An edge with an empty To ends in a dot.
 type Edge struct {
 	From, To string
 	Label    string
-	Style    Style
-	Tone     Tone
+	// Data is as in Node.
+	Data  []Datum
+	Style Style
+	Tone  Tone
 }
 
 // Shape is the outline of a node.

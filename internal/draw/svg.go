@@ -51,6 +51,11 @@ func (p *painter) open() {
 	if title == "" {
 		title = "Graph"
 	}
+	if p.g.Inline {
+		p.printf(`<svg class="drawing" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", p.width, p.height, escape(title))
+		p.printf("<title>%s</title>\n<desc>%s</desc>\n", escape(title), escape(p.describe()))
+		return
+	}
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
 		p.width, p.height, p.width, p.height, escape(title))
 	p.printf("<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title), escape(p.describe()), styleSheet())
@@ -62,6 +67,20 @@ func (p *painter) open() {
 		p.printf(`<path class="rule" d="M%d %dH%d"/>`+"\n", margin, p.rest, p.width-margin)
 		p.text("part", margin, p.rest+noteFont.line+8, restHeading)
 	}
+}
+
+// data writes attributes.
+func data(all []Datum) string {
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, ` data-%s="%s"`, d.Name, escape(strings.ToValidUTF8(d.Value, "\ufffd")))
+	}
+	return b.String()
+}
+
+// StyleSheet is that of pictures that stand in a page.
+func StyleSheet() string {
+	return ".drawing {\n" + styleSheet() + "}\n.drawing { width: 100%; height: auto; max-height: 80vh; }\n"
 }
 
 // describe says in words what the picture shows.
@@ -101,8 +120,8 @@ func (p *painter) edges(part *part, paths []path) {
 		if e.Style == Dashed {
 			class += " dashed"
 		}
-		p.printf(`<g class="%s"><title>%s</title><path class="line" d="%s"/><path class="tip" d="%s"/></g>`+"\n",
-			class, escape(p.edgeTitle(e)), paths[i].line, paths[i].arrow)
+		p.printf(`<g class="%s"%s><title>%s</title><path class="line" d="%s"/><path class="tip" d="%s"/></g>`+"\n",
+			class, data(e.Data), escape(p.edgeTitle(e)), paths[i].line, paths[i].arrow)
 	}
 }
 

@@ -20,7 +20,7 @@ func (p *painter) node(it *item, n *Node) {
 	if !known {
 		shape = "step"
 	}
-	p.printf(`<g class="node %s %s"><title>%s</title>`, shape, n.Tone, escape(nodeTitle(n)))
+	p.printf(`<g class="node %s %s"%s><title>%s</title>`, shape, n.Tone, data(n.Data), escape(nodeTitle(n)))
 	p.outline(it)
 	p.printf("\n")
 	y := it.y - it.text.height()/2

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"rehearse/internal/compare"
@@ -19,7 +20,12 @@ func (e *Evaluation) findBaseline(ctx context.Context) (err error) {
 	case e.spec.Baseline == "":
 		return nil
 	}
-	if e.baseline, err = FindRun(ctx, e.setup, e.spec.Baseline); err != nil {
+	e.baseline, err = FindRun(ctx, e.setup, e.spec.Baseline)
+	if e.BaselineOptional && errors.Is(err, ErrNoRun) {
+		e.warn("there is no baseline " + e.spec.Baseline + ": nothing is compared, and the run's own verdicts decide")
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if e.Resume && sameFolder(e.baseline, e.Out) {
@@ -62,6 +68,7 @@ func (e *Evaluation) compare(h *Held) {
 
 // lacks notes that something that belongs to the results could not be made. The run is then no success.
 func (e *Evaluation) lacks(h *Held, err error) {
+	h.Cause = errors.Join(h.Cause, err)
 	e.warn(err.Error())
 	if h.Run.Code() != result.ExitInterrupted {
 		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)

@@ -23,25 +23,25 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	e.compare(h)
 	h.Run.Warnings = e.warnings()
 	if err := e.mask(h); err != nil {
-		return h.made.Report(h.Run), err
+		return h.made.Report(h.Run).At(e.ReportURL), err
 	}
 	// Until the reports are there a run may still come to a worse end, so it says last how it ended. One that has come to the worst end says so
 	// first: on a full disk the reports would leave no room.
 	said := h.Run.Code() == result.ExitNotRun && e.writeRun(h) == nil
 	formats := report.Formats().Choose(e.Formats)
-	r = h.made.Report(h.Run)
+	r = h.made.Report(h.Run).At(e.ReportURL)
 	if lost := r.Write(h.Dir, formats); lost != nil {
 		e.lacks(h, lost)
 		h.Run.Warnings = e.warnings()
 		if err := e.mask(h); err != nil {
 			return r, err
 		}
-		r, said = h.made.Report(h.Run), false
+		r, said = h.made.Report(h.Run).At(e.ReportURL), false
 		_ = r.Write(h.Dir, formats) // what can be written must not look better than the run; what cannot has been told
 	}
 	if !said {
 		if err = e.say(h); err != nil {
-			r = h.made.Report(h.Run)
+			r = h.made.Report(h.Run).At(e.ReportURL)
 			_ = r.Write(h.Dir, formats) // as far as there is still room
 		}
 	}

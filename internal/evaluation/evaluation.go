@@ -5,6 +5,7 @@ package evaluation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"rehearse/internal/grader"
 	"rehearse/internal/judge"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/runspec"
@@ -49,6 +51,10 @@ type Config struct {
 	// Compare says how the run is matched with its baseline, Gate what the comparison means for its exit code. A gate needs a baseline.
 	Compare compare.Options
 	Gate    compare.Gate
+	// BaselineOptional goes on without a baseline that is not there.
+	BaselineOptional bool
+	// ReportURL is where the folder of the run is published, to which links in its reports lead; empty makes them relative.
+	ReportURL string
 	// Command is the command line of the run, Version the program's version. Both are written into the run's record.
 	Command []string
 	Version string
@@ -62,6 +68,8 @@ type Config struct {
 	Turned func(k result.Key, turn, of int)
 	// Artifacts takes what is kept of conversations where the spec asks for it; nil means the folder ArtifactDir of the results.
 	Artifacts artifact.Keepable
+	// Quarantines reads the quarantines that people have set, by suite and test; nil means those of the store of the setup.
+	Quarantines func(context.Context) (map[result.Key]quarantine.Terms, error)
 	// Verdicts remembers what judges have answered; nil means the store of the setup.
 	Verdicts judge.Cache
 }
@@ -113,6 +121,9 @@ type Evaluation struct {
 	// regraded is the run that is graded again; nil for a run that holds its own conversations.
 	regraded *regraded
 
+	// quarantines are those of the store.
+	quarantines map[result.Key]quarantine.Terms
+
 	// artifacts keeps what is gathered of conversations; nil where nothing is.
 	artifacts *artifact.Keeper
 
@@ -130,10 +141,20 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 		c.Setup.NamesWritten(target)
 	}
 	e, err := planned(ctx, c)
+	if err == nil && c.Setup.Submitted != nil {
+		e.readFlows()
+	}
 	if refused := c.Setup.Refused(); refused != nil { // which may be why it cannot be planned
 		return nil, refused
 	}
 	return e, err
+}
+
+// readFlows reads the flows of the run's targets, which name variables of the environment. What is wrong with one is told when it is opened.
+func (e *Evaluation) readFlows() {
+	for call := range e.planned.calls {
+		_, _ = e.setups[call.suite].KnownFlow(call.target)
+	}
 }
 
 func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
@@ -236,7 +257,7 @@ func (e *Evaluation) Planned() Planned {
 
 // Fingerprint returns a hash of everything that decides the records of the run, as it will stand in run.json. It opens nothing and asks nobody.
 func (e *Evaluation) Fingerprint() (string, error) {
-	return (&keeper{prints: newFingerprints(e), open: map[result.Key]string{}}).fingerprint(e.planned)
+	return (&keeper{prints: newFingerprints(e), open: map[result.Key]begun{}}).fingerprint(e.planned)
 }
 
 // unheard is the sink that does nothing.
@@ -247,15 +268,19 @@ func (unheard) Observe(orchestrator.Progress) {}
 func (unheard) Keep(*result.Test)             {}
 func (unheard) End()                          {}
 
+// ErrNoRun is what FindRun returns, wrapped, for a run that is not there.
+var ErrNoRun = errors.New("there is no run")
+
 // FindRun returns the folder of a run. The name is the folder, the run's ID, the beginning of its ID, or latest. IDs are looked up in the
 // configured store.
+// What is not there is an ErrNoRun.
 func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
 	if isRun(name) {
 		return name, nil
 	}
 	if path := s.StorePath(); !setup.IsPostgres(path) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make an empty one
-			return "", source.Invalid("there is no run %q: name its folder (there is no index of runs at %s)", name, path)
+			return "", &source.InputError{Err: fmt.Errorf("%w %q: name its folder (there is no index of runs at %s)", ErrNoRun, name, path)}
 		}
 	}
 	index, err := s.Store(ctx)
@@ -263,8 +288,11 @@ func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
 		return "", err
 	}
 	entry, err := index.Run(ctx, name)
-	if err != nil {
-		return "", source.Invalid("there is no run %q: name its folder, its id, or latest (%w)", name, err)
+	switch {
+	case errors.Is(err, store.ErrNoRun):
+		return "", &source.InputError{Err: fmt.Errorf("%w %q: name its folder, its id, or latest (%w)", ErrNoRun, name, err)}
+	case err != nil:
+		return "", source.Invalid("cannot look for the run %q: name its folder, its id, or latest (%w)", name, err)
 	}
 	return entry.Dir, nil
 }

@@ -22,6 +22,8 @@ type Held struct {
 	// Dir is the folder of its results.
 	Dir string
 	Run result.Run
+	// Cause is what kept the run from going on, or from having its reports; nil where nothing did.
+	Cause error
 	// made prepares the reports while the run goes on.
 	made *report.Builder
 	// began is when this part of the run began; a resumed run started earlier.
@@ -42,7 +44,8 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 	if err := e.prepare(ctx); err != nil {
 		return nil, err
 	}
-	kept := &keeper{sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]string{}, ended: map[result.Key]bool{}}
+	e.readQuarantines(ctx)
+	kept := &keeper{sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{}, ended: map[result.Key]bool{}}
 	h, prior, err := e.openRun(ctx, kept)
 	if err != nil {
 		return nil, err
@@ -137,6 +140,7 @@ func (e *Evaluation) orchestration(ctx context.Context, h *Held, kept *keeper) (
 
 // abort notes that the run cannot go on.
 func (e *Evaluation) abort(h *Held, err error) {
+	h.Cause = errors.Join(h.Cause, err)
 	if h.stop = result.ReasonAborted; h.message == "" {
 		h.message = e.setup.Secrets().Text(err.Error())
 	}
@@ -203,6 +207,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key) bool) {
 	now := e.setup.Now()
 	h.Run.Count(records, e.planned.byTarget)
+	h.Run.RanOut = e.ranOut()
 	h.Run.EndedAt = now.UTC()
 	h.Run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
 	h.Run.Ended(h.Run.Totals.Exit())

@@ -6,8 +6,10 @@ import (
 	"iter"
 
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/suite"
 )
 
 // keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses it.
@@ -17,12 +19,36 @@ type keeper struct {
 	// store, if set, keeps the records before the log does.
 	store  func(records []*result.Test, lines [][]byte) error
 	prints *fingerprints
-	// open has the fingerprints of tests that have begun; ended are those that have a record now.
-	open  map[result.Key]string
+	// open has what is known of tests that have begun; ended are those that have a record now.
+	open  map[result.Key]begun
 	ended map[result.Key]bool
+	// positions has the places of the tests that have begun.
+	positions map[testKey]int
 	// all is the fingerprint of the run, empty until every test has begun.
 	all     string
 	records result.Tallies
+}
+
+// begun is what records get of a test that has begun: its fingerprint, and where it was written.
+type begun struct {
+	fingerprint string
+	source      *result.Source
+	position    int
+	quarantined *quarantine.Terms
+}
+
+// positionOf returns the place of a test in the run, from 1. Tests begin in the order of the plan.
+func (k *keeper) positionOf(t *suite.Test) int {
+	key := testKey{t.Suite, t.ID}
+	place, begun := k.positions[key]
+	if !begun {
+		if k.positions == nil {
+			k.positions = map[testKey]int{}
+		}
+		place = len(k.positions) + 1
+		k.positions[key] = place
+	}
+	return place
 }
 
 // printed yields the units and remembers their fingerprints.
@@ -33,13 +59,15 @@ func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[or
 			key := result.Key{}
 			if err == nil {
 				key = keyOf(u)
-				k.open[key], err = k.prints.of(u)
+				test := begun{source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test), quarantined: k.prints.e.quarantined(u.Test)}
+				test.fingerprint, err = k.prints.of(u)
+				k.open[key] = test
 			}
 			if err != nil {
 				yield(u, err)
 				return
 			}
-			fmt.Fprintln(h, key.Suite, key.TestID, key.Target, k.open[key])
+			fmt.Fprintln(h, key.Suite, key.TestID, key.Target, k.open[key].fingerprint)
 			if !yield(u, nil) {
 				return
 			}
@@ -64,7 +92,8 @@ func (k *keeper) fingerprint(p *plan) (string, error) {
 func (k *keeper) Append(records ...*result.Test) error {
 	lines := make([][]byte, len(records))
 	for i, t := range records {
-		t.Fingerprint = k.open[wholeOf(t)]
+		of := k.open[wholeOf(t)]
+		t.Fingerprint, t.Source, t.Position, t.Quarantined = of.fingerprint, of.source, of.position, of.quarantined
 		var err error
 		if lines[i], err = k.log.Line(t); err != nil {
 			return err

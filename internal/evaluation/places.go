@@ -29,6 +29,7 @@ func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]strin
 			continue // a run that chooses the test says so
 		}
 		for _, target := range held {
+			problems = append(problems, e.unstubbed(s, t, target)...)
 			places, found := known[target]
 			if !found {
 				places.names, places.ok = e.setups[s.Name].Placeholders(target)
@@ -45,6 +46,17 @@ func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]strin
 		}
 	}
 	return problems, lost, nil
+}
+
+// unstubbed returns that a test has stubs which its target does not take: it would call what they stand for.
+func (e *Evaluation) unstubbed(s *suite.Suite, t *suite.Test, target string) source.Problems {
+	if !t.Stubbed() || e.setups[s.Name].TakesStubs(target) {
+		return nil
+	}
+	return source.Problems{{
+		File: s.File, Line: t.At.Line, Column: 1, Path: t.ID, Message: fmt.Sprintf("test %s has stubs, which the target %s does not take", t.ID, target),
+		Hint: "hold it with a flow, or remove the stubs",
+	}}
 }
 
 // homeless returns what a test has that a target with these placeholders cannot be told, and what they want that the test does not have.

@@ -1,6 +1,11 @@
 package evaluation
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"rehearse/internal/source"
+)
 
 // Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and the number of tests. It
 // opens nothing and asks nobody, so that it needs no key.
@@ -31,4 +36,18 @@ func Reads(ctx context.Context, c Config) (suites []string, tests int, err error
 		}
 	}
 	return suites, e.Tests(), nil
+}
+
+// Within returns the error of a file that a submitted run leads to and that is outside of its files (source.ErrOutside). What else is wrong with a
+// file is told by whoever holds the conversations.
+func (e *Evaluation) Within(ctx context.Context) error {
+	err := e.ask(ctx)
+	for call := range e.planned.calls {
+		_, unread := e.setups[call.suite].KnownFlow(call.target)
+		err = errors.Join(err, unread)
+	}
+	if err = errors.Join(err, e.Config.Setup.Outside()); !errors.Is(err, source.ErrOutside) {
+		return nil
+	}
+	return err
 }

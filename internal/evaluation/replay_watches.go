@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -63,7 +64,7 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	}
 	c.Spec = replay.Spec{
 		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since, Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After,
-		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: DefaultReplayWorkers, TurnTimeout: DefaultReplayTurnTimeout,
+		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultReplayWorkers), TurnTimeout: DefaultReplayTurnTimeout,
 	}
 	if w.Mode == "" {
 		c.Spec.Mode = replay.Recorded

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -92,6 +93,8 @@ type prior struct {
 	tests    int
 	// wanted has the fingerprint of every test of the plan.
 	wanted map[result.Key]string
+	// quarantined has the terms of those of them that are in quarantine.
+	quarantined map[result.Key]*quarantine.Terms
 	// again are the tests that have a record and are run again; changed counts those of them that are not what they were.
 	again   map[result.Key]bool
 	changed int
@@ -111,6 +114,7 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	p := prior{
 		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{}, leftOut: map[result.Key]bool{},
+		quarantined: map[result.Key]*quarantine.Terms{},
 	}
 	if !e.Resume {
 		return p, nil
@@ -129,6 +133,7 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		if p.wanted[e.logged(keyOf(u))], err = f.of(u); err != nil {
 			return p, err
 		}
+		p.quarantined[e.logged(keyOf(u))] = e.quarantined(u.Test)
 	}
 	stale := map[result.Key]bool{}
 	for t, err := range runlog.Read(dir) {
@@ -140,7 +145,7 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		case !planned:
 			p.leftOut[whole] = true
 			continue
-		case t.Fingerprint != now:
+		case t.Fingerprint != now || !sameTerms(t.Quarantined, p.quarantined[whole]):
 			stale[whole] = true
 			continue
 		}

@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -29,24 +31,39 @@ func (c *Conn) RunArtifacts(run string) *Artifacts {
 // ErrNoArtifact says that NATS does not have an artifact.
 var ErrNoArtifact = errors.New("the artifact is not there")
 
-// notMade is the code of NATS for a stream whose files it could not make: while the bucket is dropped by another, or on a full disk.
-const notMade jetstream.ErrorCode = 10049
+// notMade and notUpdated are the codes of NATS for a stream whose files it could not make or change: while the bucket is dropped by another, or on a
+// full disk. consumerNotMade is that for a consumer.
+const (
+	notMade         jetstream.ErrorCode = 10049
+	notUpdated      jetstream.ErrorCode = 10069
+	consumerNotMade jetstream.ErrorCode = 10104
+)
 
 // madeTries is how often a bucket that could not be made is tried again.
 const madeTries = 5
 
+func (a *Artifacts) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
+	return a.conn.objects(ctx, a.config)
+}
+
 // with calls f with the bucket, again while NATS cannot be reached. The bucket is looked for each time: it may have been dropped meanwhile.
 func (a *Artifacts) with(ctx context.Context, f func(context.Context, jetstream.ObjectStore) error) error {
-	for try := 1; ; try++ {
-		err := Again(ctx, func(ctx context.Context) error {
-			store, err := a.conn.objects(ctx, a.config)
+	return a.made(ctx, func(ctx context.Context) error {
+		return Again(ctx, func(ctx context.Context) error {
+			store, err := a.bucket(ctx)
 			if err != nil {
 				return err
 			}
 			return f(ctx, store)
 		})
-		refused, ok := errors.AsType[*jetstream.APIError](err)
-		if !ok || refused.ErrorCode != notMade || try == madeTries {
+	})
+}
+
+// made calls f, again when the bucket could not be made.
+func (a *Artifacts) made(ctx context.Context, f func(context.Context) error) error {
+	for try := 1; ; try++ {
+		err := f(ctx)
+		if !Unwritten(err) || try == madeTries {
 			return err
 		}
 		if err := Pause(ctx, retryPause); err != nil {
@@ -57,12 +74,8 @@ func (a *Artifacts) with(ctx context.Context, f func(context.Context, jetstream.
 
 // Put keeps an artifact. One that is there already is not sent.
 func (a *Artifacts) Put(ctx context.Context, sha256 string, data []byte) error {
-	err := a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error {
-		_, err := store.GetInfo(ctx, sha256)
-		if errors.Is(err, jetstream.ErrObjectNotFound) {
-			_, err = store.PutBytes(ctx, sha256, data)
-		}
-		return err
+	err := a.made(ctx, func(ctx context.Context) error {
+		return a.conn.putOnce(ctx, sha256, a.bucket, func() (io.Reader, error) { return bytes.NewReader(data), nil })
 	})
 	if err != nil {
 		return fmt.Errorf("keep an artifact in NATS: %w", err)
@@ -73,7 +86,19 @@ func (a *Artifacts) Put(ctx context.Context, sha256 string, data []byte) error {
 // Get returns the bytes of an artifact, or ErrNoArtifact.
 func (a *Artifacts) Get(ctx context.Context, sha256 string) (data []byte, err error) {
 	err = a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error {
-		data, err = store.GetBytes(ctx, sha256)
+		within, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		object, err := store.Get(within, sha256)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = object.Close() }()
+		if data, err = io.ReadAll(object); err == nil {
+			return nil
+		}
+		if info, unknown := object.Info(); unknown == nil && a.conn.lacks(ctx, store, info, err) {
+			return jetstream.ErrObjectNotFound
+		}
 		return err
 	})
 	if errors.Is(err, jetstream.ErrObjectNotFound) {

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -28,29 +31,72 @@ var (
 
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// bundleAge is how long a bundle is kept at most: its server puts it in again for a run that takes longer.
+const bundleAge = 24 * time.Hour
+
+func bundleConfig() jetstream.ObjectStoreConfig {
+	return jetstream.ObjectStoreConfig{Bucket: bundleBucket, TTL: bundleAge}
+}
+
 func (c *Conn) bundles(ctx context.Context) (jetstream.ObjectStore, error) {
-	return c.objects(ctx, jetstream.ObjectStoreConfig{Bucket: bundleBucket})
+	return c.objects(ctx, bundleConfig())
 }
 
 // PutBundle keeps bytes under their SHA-256, in lower-case hexadecimal. It returns ErrDamaged, and keeps nothing, when they have another one.
-// Bytes that are kept already are not read.
-func (c *Conn) PutBundle(ctx context.Context, sha string, r io.Reader) error {
+// Bytes that are kept already are not read. It waits for NATS for as long as ctx lasts.
+func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error {
 	if !hash.MatchString(sha) {
 		return fmt.Errorf("keep a bundle: %w", ErrDamaged)
 	}
-	store, err := c.bundles(ctx)
-	if err != nil {
-		return fmt.Errorf("keep bundle %s: %w", sha, err)
-	}
-	if _, err := store.GetInfo(ctx, sha); err == nil {
-		return nil
-	}
-	// An error of the reader makes NATS drop what it has got, so a wrong bundle is never to be seen.
-	_, err = store.Put(ctx, jetstream.ObjectMeta{Name: sha}, &checked{from: r, sha: sha})
+	err := c.putOnce(ctx, sha, func(ctx context.Context) (jetstream.ObjectStore, error) { return c.bundles(ctx) },
+		func() (io.Reader, error) {
+			_, err := r.Seek(0, io.SeekStart)
+			return &checked{from: r, sha: sha}, err // its error makes NATS drop what it has got, so a wrong bundle is never to be seen
+		})
 	if err != nil {
 		return fmt.Errorf("keep bundle %s: %w", sha, err)
 	}
 	return nil
+}
+
+// putOnce keeps an object that is not there yet, through failures of NATS. What a try has left behind that failed may be a name without its bytes:
+// from then on what is there does not count.
+func (c *Conn) putOnce(
+	ctx context.Context, name string, bucket func(context.Context) (jetstream.ObjectStore, error), bytes func() (io.Reader, error),
+) error {
+	failed := false
+	return Again(ctx, func(ctx context.Context) error {
+		store, err := bucket(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := store.GetInfo(ctx, name); err == nil && !failed {
+			return nil
+		} else if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return err
+		}
+		r, err := bytes()
+		if err != nil {
+			return err
+		}
+		failed = true
+		_, err = store.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
+		return err
+	})
+}
+
+// lacks reports whether an object that was not read in time has a name and no bytes, as a writer leaves it whose connection broke. NATS forgets its
+// name then, so that somebody puts it in anew.
+func (c *Conn) lacks(ctx context.Context, store jetstream.ObjectStore, read *jetstream.ObjectInfo, err error) bool {
+	late := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	if !late || read == nil || !c.nats.IsConnected() {
+		return false
+	}
+	now, err := store.GetInfo(ctx, read.Name)
+	if err != nil {
+		return errors.Is(err, jetstream.ErrObjectNotFound)
+	}
+	return now.NUID == read.NUID && store.Delete(ctx, read.Name) == nil
 }
 
 // HasBundle reports whether NATS has a bundle. Its bytes are not read.
@@ -87,6 +133,9 @@ func (c *Conn) GetBundle(ctx context.Context, sha string, w io.Writer) error {
 		err = ErrDamaged
 	}
 	if err != nil {
+		if info, unknown := object.Info(); unknown == nil && c.lacks(ctx, store, info, err) {
+			err = ErrNoBundle
+		}
 		return fmt.Errorf("read bundle %s: %w", sha, err)
 	}
 	return nil

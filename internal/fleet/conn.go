@@ -112,7 +112,7 @@ func (c ConnConfig) options() ([]nats.Option, error) {
 	}
 	token := c.Token
 	if c.Server != nil {
-		options = append(options, nats.InProcessServer(c.Server.nats))
+		options = append(options, nats.InProcessServer(c.Server))
 		token = c.Server.token
 	} else {
 		known, err := hasCredentials(c.URL)

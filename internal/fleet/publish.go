@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -38,14 +40,14 @@ func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure 
 			return false, nil
 		case errors.As(err, &refused) && refused.ErrorCode == full:
 			return false, fmt.Errorf("%w: %s", ErrFull, refused.Description)
-		case !passing(err):
+		case !Away(err):
 			return false, err
 		}
 		if err := Pause(ctx, retryPause); err != nil {
 			return false, err
 		}
 		if unstored(err) {
-			if err := ensure(ctx); err != nil && !passing(err) {
+			if err := ensure(ctx); err != nil && !Away(err) {
 				return false, err
 			}
 		}
@@ -64,14 +66,14 @@ func unstored(err error) bool {
 	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)
 }
 
-// passing is true of errors that a NATS which comes back would not give.
-func passing(err error) bool {
+// Away reports whether an error means that NATS cannot be reached for now, so that the same call may succeed later.
+func Away(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
 		return refused.Code == 503 && refused.ErrorCode != full
 	}
 	for _, gone := range []error{
-		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		context.DeadlineExceeded, os.ErrDeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
 		nats.ErrNoServers, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
 	} {
 		if errors.Is(err, gone) {
@@ -81,11 +83,17 @@ func passing(err error) bool {
 	return false
 }
 
+// Unwritten reports whether an error means that NATS could not write a stream or a consumer to its disk.
+func Unwritten(err error) bool {
+	refused, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && slices.Contains([]jetstream.ErrorCode{notMade, notUpdated, consumerNotMade}, refused.ErrorCode)
+}
+
 // Again calls f until it succeeds, fails for good, or ctx ends. Errors of a NATS that cannot be reached are not for good.
 func Again(ctx context.Context, f func(ctx context.Context) error) error {
 	for {
 		err := f(ctx)
-		if err == nil || !passing(err) || ctx.Err() != nil {
+		if err == nil || !Away(err) || ctx.Err() != nil {
 			return err
 		}
 		if err := Pause(ctx, retryPause); err != nil {

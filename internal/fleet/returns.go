@@ -20,7 +20,7 @@ const (
 	// inline is the largest record that goes in a message, if NATS takes such messages; the envelope has slack besides.
 	inline, slack = 4 << 20, 64 << 10
 	// returnWait is how long a leader may take to store a return before it gets it again.
-	returnWait = time.Minute
+	returnWait = 15 * time.Second
 	// heartbeat is how often NATS says that it is there; two that are missed are one too many.
 	heartbeat = time.Second
 	// ahead and aheadBytes bound what a leader has received and not yet asked for.

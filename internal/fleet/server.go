@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -47,20 +50,28 @@ type ServerConfig struct {
 
 // Server is a NATS server inside this process, with JetStream on files. Use StartServer, and Close it.
 type Server struct {
-	nats  *server.Server
-	token string // asked from every connection; empty without a listener
-	lock  *flock.Flock
+	options server.Options
+	log     *slog.Logger
+	token   string // asked from every connection; empty without a listener
+	lock    *flock.Flock
+	// unwritten is told when the server could not write to its disk.
+	unwritten chan struct{}
+	stop      context.CancelFunc
+	mending   sync.WaitGroup
+
+	mu   sync.Mutex
+	nats *server.Server // another one after each restart
 }
 
 // StartServer starts a server and returns when it serves. It returns ErrServed when another server uses the folder, ErrOpenListener for a
 // listener off loopback without a token.
 func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
-	options := &server.Options{
+	options := server.Options{
 		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, MaxPayload: maxPayload,
 		JetStream: true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
 	}
 	if c.Listen != "" {
-		if err := listenAt(options, c); err != nil {
+		if err := listenAt(&options, c); err != nil {
 			return nil, err
 		}
 	}
@@ -68,11 +79,16 @@ func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{token: options.Authorization, lock: lock}
-	if err := s.start(ctx, options, c.Log); err != nil {
+	mending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{
+		options: options, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), token: options.Authorization, lock: lock,
+		unwritten: make(chan struct{}, 1), stop: stop,
+	}
+	if err := s.start(ctx); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("start the NATS server: %w", err)
 	}
+	s.mending.Go(func() { s.mend(mending) })
 	return s, nil
 }
 
@@ -112,17 +128,17 @@ func lockFolder(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-func (s *Server) start(ctx context.Context, options *server.Options, log *slog.Logger) error {
-	ns, err := server.NewServer(options)
+func (s *Server) start(ctx context.Context) error {
+	options := s.options // NATS writes into its options
+	ns, err := server.NewServer(&options)
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
 	s.nats = ns
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	s.mu.Unlock()
 	failed := make(chan error, 1)
-	ns.SetLoggerV2(serverLog{log, failed}, false, false, false)
+	ns.SetLoggerV2(serverLog{s.log, failed, s.unwritten}, false, false, false)
 	ns.Start()
 	deadline := time.Now().Add(startTime)
 	for !ns.ReadyForConnections(100*time.Millisecond) || !ns.JetStreamEnabled() {
@@ -142,32 +158,55 @@ func (s *Server) start(ctx context.Context, options *server.Options, log *slog.L
 
 // Addr is where the server listens, HOST:PORT; empty when it listens nowhere.
 func (s *Server) Addr() string {
-	if addr := s.nats.Addr(); addr != nil {
+	if addr := s.current().Addr(); addr != nil {
 		return addr.String()
 	}
 	return ""
 }
 
+func (s *Server) current() *server.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nats
+}
+
+// InProcessConn connects to the server without a listener. It implements nats.InProcessConnProvider.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
+
 // Close stops the server and gives the folder free. What it has acknowledged is on disk.
 func (s *Server) Close() {
-	if s.nats != nil {
-		s.nats.Shutdown()
-		s.nats.WaitForShutdown()
+	s.stop()
+	s.mending.Wait()
+	if ns := s.current(); ns != nil {
+		ns.Shutdown()
+		ns.WaitForShutdown()
 	}
 	_ = s.lock.Unlock()
 }
 
-// serverLog writes the warnings and errors of a NATS server to a slog.Logger. What keeps it from serving goes to failed.
+// serverLog writes the warnings and errors of a NATS server to a slog.Logger. What keeps it from serving goes to failed; unwritten is told when it
+// could not write to its disk.
 type serverLog struct {
-	log    *slog.Logger
-	failed chan<- error
+	log       *slog.Logger
+	failed    chan<- error
+	unwritten chan<- struct{}
 }
 
-func (l serverLog) Noticef(string, ...any)         {}
-func (l serverLog) Debugf(string, ...any)          {}
-func (l serverLog) Tracef(string, ...any)          {}
-func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any) { l.log.Error("nats: " + fmt.Sprintf(format, v...)) }
+func (l serverLog) Noticef(string, ...any)        {}
+func (l serverLog) Debugf(string, ...any)         {}
+func (l serverLog) Tracef(string, ...any)         {}
+func (l serverLog) Warnf(format string, v ...any) { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
+
+func (l serverLog) Errorf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.log.Error("nats: " + text)
+	if strings.Contains(strings.ToLower(text), writeError) {
+		select {
+		case l.unwritten <- struct{}{}:
+		default: // it is known
+		}
+	}
+}
 
 func (l serverLog) Fatalf(format string, v ...any) {
 	select {

@@ -33,9 +33,12 @@ type DeadLetter struct {
 	At    time.Time `json:"at"`
 }
 
-// EnsureDead makes the streams of returns and of dead letters.
+// EnsureDead makes the streams of returns and of dead letters, and the bucket of bundles.
 func EnsureDead(ctx context.Context, c *Conn) error {
 	if err := c.ensureReturns(ctx); err != nil {
+		return err
+	}
+	if _, err := c.js.CreateOrUpdateObjectStore(ctx, bundleConfig()); err != nil {
 		return err
 	}
 	return c.ensureDead(ctx)

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 
 	"rehearse/internal/source"
 )
@@ -10,23 +11,37 @@ import (
 func (r *reader) connect() {
 	for _, node := range r.flow.Nodes {
 		for _, o := range node.Options {
-			if o.target == "" {
-				continue
-			}
-			next, ok := r.flow.byID[o.target]
-			if !ok {
-				r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
-				continue
-			}
-			o.Next = next
+			r.connectOption(node, o)
+		}
+		if m := node.NoMatch; m != nil {
+			r.connectOption(node, m.option)
+			m.Next = m.option.Next
 		}
 	}
 }
 
+// connectOption resolves the target of an option of a node, or of a global one.
+func (r *reader) connectOption(node *Node, o *Option) {
+	if o.target == "" {
+		return
+	}
+	next, ok := r.flow.byID[o.target]
+	if !ok {
+		r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
+		return
+	}
+	o.Next = next
+}
+
 // optionPlace names a node and its option in a message.
 func optionPlace(n *Node, o *Option) string {
-	if n.Type == Start {
+	switch {
+	case n == nil:
+		return fmt.Sprintf("global option %q", o.ID)
+	case n.Type == Start, n.Type == Call:
 		return fmt.Sprintf("node %q", n.ID)
+	case o.ID == Stay:
+		return fmt.Sprintf("node %q, no_match", n.ID)
 	}
 	return fmt.Sprintf("node %q, option %q", n.ID, o.ID)
 }
@@ -71,12 +86,9 @@ func (r *reader) checkNodeFlow() {
 	}
 	reached := r.flow.reachable()
 	ending := r.flow.ending()
+	r.backToStart(nil, r.flow.Globals)
 	for _, node := range r.flow.Nodes {
-		for _, o := range node.Options {
-			if o.Next == r.flow.Start {
-				r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
-			}
-		}
+		r.backToStart(node, node.ways())
 		switch {
 		case !reached[node]:
 			r.report(node.at, "add an option that leads here, or remove the node", "node %q cannot be reached from the start", node.ID)
@@ -84,6 +96,23 @@ func (r *reader) checkNodeFlow() {
 			r.report(node.at, "add an option that leads to a stop, or one with `next: null`", "node %q is a dead end: no way leads from it to an end", node.ID)
 		}
 	}
+}
+
+// backToStart reports options that lead to the start node.
+func (r *reader) backToStart(node *Node, options []*Option) {
+	for _, o := range options {
+		if o.Next == r.flow.Start {
+			r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
+		}
+	}
+}
+
+// ways are the options of a node and its no_match, without the global options.
+func (n *Node) ways() []*Option {
+	if n.NoMatch == nil {
+		return n.Options
+	}
+	return append(slices.Clip(n.Options), n.NoMatch.option)
 }
 
 // reachable returns the nodes that a conversation can reach.
@@ -110,7 +139,7 @@ func (f *Flow) ending() map[*Node]bool {
 	var queue []*Node
 	for _, n := range f.Nodes {
 		ends := n.Ends()
-		for _, o := range n.Options {
+		for _, o := range slices.Concat(n.ways(), n.Globals) {
 			ends = ends || o.Next == nil
 		}
 		for _, next := range n.successors() {
@@ -137,7 +166,7 @@ func (f *Flow) ending() map[*Node]bool {
 // successors are the nodes that a turn at n may lead to, redirects included.
 func (n *Node) successors() []*Node {
 	var next []*Node
-	for _, o := range n.Options {
+	for _, o := range slices.Concat(n.ways(), n.Globals) {
 		if o.Next != nil {
 			next = append(next, o.Next)
 		}
@@ -190,6 +219,9 @@ func (r *reader) checkMachine() {
 	}
 	reached, ending := r.flow.reachable(), r.flow.ending()
 	for _, node := range r.flow.Nodes {
+		if redirectedBack(node) {
+			r.warnOf(node.at, "let one of them redirect elsewhere", "state %q redirects in a circle, back to itself", node.ID)
+		}
 		switch {
 		case !reached[node]:
 			r.warnOf(node.at, "add a transition that leads here", "state %q cannot be reached from %q", node.ID, r.flow.Start.ID)
@@ -197,4 +229,20 @@ func (r *reader) checkMachine() {
 			r.warnOf(node.at, "add a transition that leads to an end", "no way leads from state %q to an end", node.ID)
 		}
 	}
+}
+
+// redirectedBack reports whether the redirects of states lead from one back to it.
+func redirectedBack(n *Node) bool {
+	seen := map[*Node]bool{}
+	for at := n; !seen[at]; {
+		seen[at] = true
+		next := redirected(at)
+		if len(next) == 0 {
+			return false
+		}
+		if at = next[len(next)-1]; at == n { // the last one holds
+			return true
+		}
+	}
+	return false
 }

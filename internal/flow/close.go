@@ -24,6 +24,9 @@ func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
 	}
 	exchange := t.exchange(text, at)
 	t.remember(ctx, r, exchange)
+	if next := t.step.next; next != nil && next.conditional { // by the facts of the next turn
+		r.NextNodeDescriptor = t.flow.offerOf(next, r.Memory).descriptor
+	}
 	if t.in.DryRun {
 		r.CurrentNodeID, r.Memory = &t.node.ID, t.in.Memory
 	}
@@ -40,10 +43,10 @@ func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
 }
 
 func (t *turn) exchange(text, node string) []Message {
-	debug := &Debug{TraceID: t.traceID, ConversationID: t.in.ConversationID, TestCaseID: t.in.TestCaseID}
+	debug := &Debug{TraceID: t.traceID, ConversationID: t.in.ConversationID, TestCaseID: t.in.TestCaseID, Stayed: t.step.kind == Stayed}
 	return []Message{
-		{Role: chat.User, Content: t.in.LatestUserMessage, Turn: t.number},
-		{Role: chat.Assistant, Content: text, Turn: t.number, NodeID: node, Debug: debug},
+		{Role: chat.User, Content: t.in.LatestUserMessage, Turn: t.number, number: t.number},
+		{Role: chat.Assistant, Content: text, Turn: t.number, NodeID: node, Debug: debug, number: t.number},
 	}
 }
 
@@ -58,20 +61,22 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	in := rememberInput{
 		Model: t.model, Parameters: t.params, Pipeline: t.pipeline(), Memory: memory,
 	}
-	in.History = append(unsummarised(t.in.History, memory, in.Pipeline), exchange...)
-	var took Usage
-	var faults []error
-	r.Memory, r.MemoryDelta, took, faults = remember(ctx, in)
+	in.History = append(unsummarised(t.history, memory, in.Pipeline), exchange...)
+	after := remember(ctx, in)
+	r.Memory, r.MemoryDelta = after.Memory, after.Delta
 	r.MemoryDelta.FactsAdded = slices.Insert(r.MemoryDelta.FactsAdded, 0, collected.FactsAdded...)
 	r.MemoryDelta.FactsUpdated = slices.Insert(r.MemoryDelta.FactsUpdated, 0, collected.FactsUpdated...)
 	r.MemoryDelta.FactsDeleted = slices.Insert(r.MemoryDelta.FactsDeleted, 0, collected.FactsDeleted...)
-	t.usage.merge(took)
+	t.usage.merge(after.Usage)
+	for _, w := range after.Warnings {
+		t.warn(w)
+	}
 	if (t.in.DryRun || t.flow.Machine) && t.in.MemoryPipeline == nil {
 		for stage := range r.MemoryDelta.Stages {
 			r.MemoryDelta.Stages[stage] = StageSkipped
 		}
 	}
-	for _, err := range faults {
+	for _, err := range after.Faults {
 		t.warn(MemoryFailed)
 		t.Log.WarnContext(ctx, "memory pipeline", "error", err, "trace_id", t.traceID, "conversation_id", t.in.ConversationID)
 	}
@@ -86,17 +91,16 @@ func (t *turn) pipeline() *MemoryPipeline {
 	return t.in.MemoryPipeline
 }
 
-// unsummarised returns a copy of the end of the history that the memory pipeline may need: the turns since the last summary and
-// some spare ones. Copying the whole history would make a turn's cost grow with the conversation.
+// unsummarised returns a copy of the end of a numbered history that the memory pipeline may need: the turns since the last summary, and at least
+// the messages that facts are learned from. Copying the whole history would make a turn's cost grow with the conversation.
 func unsummarised(history []Message, m Memory, p *MemoryPipeline) []Message {
-	gap := 0
+	from := len(history) - factsWindow
 	if p.runs(SummarizeStage) {
-		gap = m.TurnIndex
+		last := 0
 		if m.Summary != nil {
-			gap -= m.Summary.LastSummarizedTurn
+			last = m.Summary.LastSummarizedTurn
 		}
+		from = min(from, firstAfter(history, last))
 	}
-	const perTurn, spare = 4, 8
-	wanted := perTurn*min(max(gap, 0), len(history)) + spare // a seeded memory may claim any number of turns
-	return slices.Clone(history[max(0, len(history)-wanted):])
+	return slices.Clone(history[max(0, from):])
 }

@@ -23,6 +23,10 @@ type Context struct {
 	KnowledgeBases    []string        `json:"knowledge_bases,omitempty"`
 	Model             *ModelParams    `json:"model,omitempty"`
 	Limits            Limits          `json:"limits,omitzero"`
+	// Stubs answer in place of what the flow calls. Only the internal test endpoint takes them.
+	Stubs Stubs `json:"stubs,omitempty"`
+
+	isNumbered bool // the history is; see numbered
 }
 
 // Source names a flow of the engine's library ({"ref": "id@version"}), or is a node flow itself.
@@ -221,8 +225,12 @@ type Warning string
 const (
 	// NotProcessed: the model answered without calling process_node, twice; the flow stayed where it was.
 	NotProcessed Warning = "process_node_not_called"
-	// InvalidTransition: two calls of process_node were invalid; the flow stayed where it was.
+	// InvalidTransition: no call of process_node was valid, though there was one; the flow stayed where it was.
 	InvalidTransition Warning = "invalid_transition"
+	// TransitionRefused: a validation refused the transition that the model had chosen; the flow stayed where it was.
+	TransitionRefused Warning = "transition_refused"
+	// NoMatchFound: the flow had stayed at the node too often, and went on where the node's no_match leads.
+	NoMatchFound Warning = "no_match"
 	// SecondTransition: a second valid call of process_node was refused; the first holds.
 	SecondTransition Warning = "already_processed"
 	// UnknownTool: the model called a tool that it was not offered.
@@ -233,6 +241,8 @@ const (
 	ToolLoopLimit Warning = "tool_loop_limit"
 	// EmptyText: the model returned no text twice; the node's prompt replaces it.
 	EmptyText Warning = "empty_text"
+	// FactKeyCollision: two facts of this turn have one key in its normal form; the last of them holds.
+	FactKeyCollision Warning = "fact_key_collision"
 	// MemoryFailed: a stage of the memory pipeline failed; see memory_delta.stages.
 	MemoryFailed Warning = "memory_error"
 )

@@ -1,13 +1,14 @@
 package flow
 
 import (
+	"fmt"
 	"strings"
 
 	"rehearse/internal/draw"
 )
 
 // Drawing returns the flow as a graph. It marks nodes that no conversation reaches or leaves.
-// The choice of a model is a solid line, that of a rule a dashed one.
+// The choice of a model is a solid line, that of a rule and of no_match a dashed one. Global options are drawn once, from a place of their own.
 func (f *Flow) Drawing() draw.Graph {
 	g := draw.Graph{Title: f.ID}
 	reached, ending := f.reachable(), f.ending()
@@ -27,11 +28,31 @@ func (f *Flow) Drawing() draw.Graph {
 		for _, o := range n.Options {
 			g.Edges = append(g.Edges, edge(n, o))
 		}
+		if m := n.NoMatch; m != nil {
+			g.Edges = append(g.Edges, draw.Edge{From: n.ID, To: m.target, Label: fmt.Sprintf("no match after %d", m.Max), Style: draw.Dashed})
+		}
 		for _, next := range redirected(n) {
 			g.Edges = append(g.Edges, draw.Edge{From: n.ID, To: next.ID, Label: string(Redirect), Style: draw.Dashed})
 		}
 	}
+	if len(f.Globals) > 0 {
+		g.Nodes = append(g.Nodes, draw.Node{ID: anywhere, Label: "anywhere", Note: "options that are offered everywhere", Shape: draw.Step})
+	}
+	for _, o := range f.Globals {
+		g.Edges = append(g.Edges, draw.Edge{From: anywhere, To: o.target, Label: conditioned(o)})
+	}
 	return g
+}
+
+// anywhere is the id of what stands in a drawing for all nodes with global options. No node has it.
+const anywhere = "*"
+
+// conditioned returns the label of an option, and its condition.
+func conditioned(o *Option) string {
+	if o.If == nil {
+		return o.Label
+	}
+	return o.Label + " (if " + o.If.String() + ")"
 }
 
 func shape(f *Flow, n *Node) draw.Shape {
@@ -47,7 +68,7 @@ func shape(f *Flow, n *Node) draw.Shape {
 }
 
 func edge(n *Node, o *Option) draw.Edge {
-	e := draw.Edge{From: n.ID, To: o.target, Label: o.Label}
+	e := draw.Edge{From: n.ID, To: o.target, Label: conditioned(o)}
 	if o.Rule != nil {
 		e.Style = draw.Dashed
 		e.Label = o.Rule.String()

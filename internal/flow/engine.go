@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,8 +25,8 @@ type Config struct {
 	Flows *Library
 	// Knowledge is searched by the tool search_knowledge_bases.
 	Knowledge Knowledge
-	// API carries out call_api actions of state machines; nil records the call only.
-	API func(ctx context.Context, name string, fields map[string]string) (json.RawMessage, error)
+	// Remote carries out what flows call over HTTP; nil calls nothing, and each call is an error of its turn.
+	Remote Caller
 	// Log gets failures that do not fail the turn; nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
@@ -54,6 +53,8 @@ type Options struct {
 	Trusted bool
 	// TraceID names the turn in results and logs: 32 hexadecimal digits, as in W3C Trace Context. Empty means a random one.
 	TraceID string
+	// Stubs go before those of the context, for this turn of a session.
+	Stubs Stubs
 	// Sink gets events as they happen. One goroutine at a time calls it.
 	Sink func(Event)
 }
@@ -100,6 +101,9 @@ func (e *Engine) turn(ctx context.Context, f *Flow, c *Context, o Options) (*Res
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
 	defer cancel()
 	text, err := t.talk(ctx)
+	if err == nil {
+		err = ctx.Err() // what an action was cut off from did not fail the turn
+	}
 	if err != nil {
 		failed := turnError(ctx, limit, err)
 		failed.Usage = t.usage
@@ -124,7 +128,10 @@ func turnError(ctx context.Context, limit time.Duration, err error) *Error {
 	var failed *llm.Error
 	switch {
 	case errors.Is(context.Cause(ctx), errTurnTimeout):
-		return &Error{Fault: TimedOut, Message: fmt.Sprintf("the turn took longer than %s", limit), Hint: "raise limits.turn_timeout_ms", Err: err}
+		if !errors.Is(err, context.DeadlineExceeded) { // whoever was cut off has called it something else
+			err = context.DeadlineExceeded
+		}
+		return &Error{Fault: TooLong, Message: fmt.Sprintf("the turn took longer than %s", limit), Hint: "raise limits.turn_timeout_ms", Err: err}
 	case errors.As(err, &failed) && failed.Fault == llm.TimedOut:
 		return &Error{Fault: TimedOut, Message: "the model did not answer in time", Err: err}
 	}

@@ -309,7 +309,7 @@ func TestTurnErrors(t *testing.T) {
 		{"model down", "ask", []any{broken}, nil, flow.Model},
 		{"model down in mid-turn", "ask", []any{move("ask", "tea"), broken}, nil, flow.Model},
 		{"model times out", "ask", []any{&llm.Error{Fault: llm.TimedOut}}, nil, flow.TimedOut},
-		{"turn times out", "ask", []any{time.Hour}, []string{"limits", `{"turn_timeout_ms":20}`}, flow.TimedOut},
+		{"turn times out", "ask", []any{time.Hour}, []string{"limits", `{"turn_timeout_ms":20}`}, flow.TooLong},
 		{"unknown node", "nowhere", []any{"x"}, nil, flow.NotFound},
 		{"stop node", "bye", []any{"x"}, nil, flow.Over},
 		{"unknown flow", "ask", []any{"x"}, []string{"flow", `{"ref":"other"}`}, flow.NotFound},

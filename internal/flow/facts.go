@@ -2,10 +2,14 @@ package flow
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of the facts about a user. Most facts come from a model, and every prompt contains them.
@@ -13,7 +17,7 @@ const (
 	maxFacts      = 100
 	maxFactOps    = 100  // different keys in one merge; not more than maxFacts, see evict
 	maxReadOps    = 1000 // different keys read to choose those
-	maxFactKey    = 100  // characters
+	maxFactKey    = 64   // characters
 	maxFactValue  = 2000
 	maxPastValues = 20
 )
@@ -36,19 +40,50 @@ const (
 	opDelete = "delete"
 )
 
-// NormalKey returns the normal form of a key: lower case, _ for white space and hyphens, and otherwise only ASCII letters, digits, _
-// and dots. It may be empty.
+// NormalKey returns the normal form of a key: NFKC, lower case, _ for white space and hyphens, and otherwise only letters, marks and digits of any
+// script, _ and dots, at most 64 characters. When nothing is left, the normal form is fact_ and the
+// beginning of the SHA-256 of the key. A blank key has the empty form.
 func NormalKey(key string) string {
+	key = strings.TrimSpace(key)
+	if key == "" || plainKey(key) {
+		return key
+	}
 	normal := strings.Map(func(r rune) rune {
 		switch {
-		case r == '-' || unicode.IsSpace(r):
+		case r == '-' || r == '\u2010' || unicode.IsSpace(r): // NFKC makes these two of all hyphens
 			return '_'
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '.':
+		case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsNumber(r), r == '_', r == '.':
 			return r
 		}
 		return -1
-	}, strings.ToLower(strings.TrimSpace(key)))
-	return normal[:min(len(normal), maxFactKey)]
+	}, norm.NFKC.String(strings.ToLower(norm.NFKC.String(key))))
+	normal = firstRunes(norm.NFKC.String(normal), maxFactKey) // letters that have become neighbours may be one
+	if normal == "" {
+		return fmt.Sprintf("fact_%x", sha256.Sum256([]byte(key)))[:len("fact_")+8]
+	}
+	return normal
+}
+
+// plainKey reports whether a key is surely its own normal form, as nearly all are.
+func plainKey(key string) bool {
+	return len(key) <= maxFactKey && nodeID.MatchString(key)
+}
+
+// keysCollide reports whether two different keys with different values have one normal form, so that one of the two values is lost.
+func keysCollide(ops []factOp) bool {
+	said := map[string]factOp{}
+	for _, op := range ops {
+		normal, ok := op.normal(0)
+		if !ok || op.Op == opDelete {
+			continue
+		}
+		other, known := said[normal.Key]
+		if known && strings.TrimSpace(other.Key) != strings.TrimSpace(op.Key) && !sameValue(other.Value, op.Value) {
+			return true
+		}
+		said[normal.Key] = op
+	}
+	return false
 }
 
 // normal returns the operation in normal form, or false when it has no effect.

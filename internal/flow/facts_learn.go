@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"rehearse/internal/llm"
 )
@@ -51,7 +50,7 @@ func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 	if len(p.History) == 0 {
 		return false, nil
 	}
-	question := factsQuestion{Turn: p.Memory.TurnIndex, Known: []knownFact{}, Messages: newestMessages(p.History, p.Memory.TurnIndex)}
+	question := factsQuestion{Turn: p.Memory.TurnIndex, Known: []knownFact{}, Messages: newestMessages(p.History)}
 	for _, f := range p.Memory.liveFacts() {
 		question.Known = append(question.Known, knownFact{f.Key, oneLine(f.Value, maxKnownValue), f.SourceTurn})
 	}
@@ -63,6 +62,9 @@ func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	if keysCollide(ops) {
+		p.warnings = append(p.warnings, FactKeyCollision)
+	}
 	var delta MemoryDelta
 	p.Memory.Facts, delta = mergeFacts(p.Memory.Facts, ops, p.Memory.TurnIndex)
 	p.delta.FactsAdded, p.delta.FactsUpdated, p.delta.FactsDeleted = delta.FactsAdded, delta.FactsUpdated, delta.FactsDeleted
@@ -70,12 +72,10 @@ func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 }
 
 // newestMessages returns the last messages, oldest first.
-func newestMessages(history []Message, lastTurn int) []quoted {
+func newestMessages(history []Message) []quoted {
 	messages := make([]quoted, 0, factsWindow)
-	turns := turnsBack{turn: lastTurn}
-	for _, m := range slices.Backward(history[max(0, len(history)-factsWindow):]) {
-		messages = append(messages, quote(m, turns.of(m)))
+	for _, m := range history[max(0, len(history)-factsWindow):] {
+		messages = append(messages, quote(m))
 	}
-	slices.Reverse(messages)
 	return messages
 }

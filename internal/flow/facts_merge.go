@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -53,13 +54,13 @@ func (o factOp) olderThan(f Fact, turn int) bool { return o.SourceTurn < min(f.S
 // after returns the fact after the operation.
 func (f Fact) after(op factOp) Fact {
 	if op.Op == opDelete {
-		f.Deleted, f.SourceTurn = true, op.SourceTurn
+		f.Deleted, f.SourceTurn, f.ValueTurn = true, op.SourceTurn, f.SourceTurn
 		return f
 	}
 	if !sameValue(f.Value, op.Value) {
 		f.Previous = f.past()
 	}
-	f.Value, f.SourceTurn, f.Confidence, f.Deleted = op.Value, op.SourceTurn, op.Confidence, false
+	f.Value, f.SourceTurn, f.Confidence, f.Deleted, f.ValueTurn = op.Value, op.SourceTurn, op.Confidence, false, 0
 	return f
 }
 
@@ -67,7 +68,7 @@ func (f Fact) after(op factOp) Fact {
 func (f Fact) past() []PastValue {
 	past := f.Previous
 	if len(past) == 0 || !sameValue(past[len(past)-1].Value, f.Value) {
-		past = append(slices.Clip(past), PastValue{Value: f.Value, SourceTurn: f.SourceTurn})
+		past = append(slices.Clip(past), PastValue{Value: f.Value, SourceTurn: cmp.Or(f.ValueTurn, f.SourceTurn)})
 	}
 	return past[max(0, len(past)-maxPastValues):]
 }

@@ -13,8 +13,10 @@ import (
 
 func TestNormalKey(t *testing.T) {
 	for key, want := range map[string]string{
-		"name": "name", " First Name ": "first_name", "first-name": "first_name", "a\tb\u00a0c": "a_b_c", "Größe.CM_2": "gre.cm_2",
-		"": "", "名前": "", "!?": "", "a\nb: c": "a_b_c", strings.Repeat("k", 500): strings.Repeat("k", maxFactKey),
+		"name": "name", " First Name ": "first_name", "first-name": "first_name", "a\tb\u00a0c": "a_b_c", "Größe.CM_2": "größe.cm_2",
+		"": "", " \t": "", "名前": "名前", "имя": "имя", "Город 2": "город_2", "улица‐2": "улица_2", "a‑b－c": "a_b_c", "ﬁn①": "fin1", "١٢": "١٢",
+		"नाम": "नाम", "É": "é", "e!\u0301": "é", "İ": "i", "a\u00adb": "ab", "x\x00y\xffz": "xyz", "...": "...", "-": "_", strings.Repeat("я", 70): strings.Repeat("я", 64),
+		"!?": "fact_8faf838e", " !? ": "fact_8faf838e", "🎂": "fact_23816c18", "a\nb: c": "a_b_c", strings.Repeat("k", 500): strings.Repeat("k", maxFactKey),
 	} {
 		if got := NormalKey(key); got != want || NormalKey(got) != got {
 			t.Errorf("NormalKey(%q) = %q, want %q", key, got, want)
@@ -36,7 +38,8 @@ func TestMergeFacts(t *testing.T) {
 	town := Fact{Key: "town", Value: "Bonn", SourceTurn: 3, Confidence: &sure}
 	townNow := Fact{Key: "town", Value: "Bonn", SourceTurn: 7, Confidence: &sure}
 	gone, goneNow := town, townNow
-	gone.Deleted, goneNow.Deleted = true, true
+	gone.Deleted, gone.SourceTurn, gone.ValueTurn = true, 5, 3
+	goneNow.Deleted, goneNow.ValueTurn = true, 3
 	moved := Fact{Key: "town", Value: "Köln", SourceTurn: 7, Previous: []PastValue{{"Bonn", 3}}}
 	old := Fact{Key: "z", Value: "1"}
 	fresh := func(key, value string) Fact { return Fact{Key: key, Value: value, SourceTurn: 7} }
@@ -83,10 +86,10 @@ func TestMergeFacts(t *testing.T) {
 			"~town",
 		},
 		"meaningless": {
-			[]Fact{town}, []factOp{{Op: "drop", Key: "town"}, addFact("x", ""), addFact("", "x"), addFact("!", "x"), addFact("x", " \n")}, []Fact{town}, "",
+			[]Fact{town}, []factOp{{Op: "drop", Key: "town"}, addFact("x", ""), addFact("", "x"), addFact(" ", "x"), addFact("x", " \n")}, []Fact{town}, "",
 		},
 		"seeded twice": {
-			[]Fact{{Key: "Town", Value: "a", SourceTurn: 2}, old, {Key: "town", Value: "b", SourceTurn: 1}, {Key: "!", Value: "z"}},
+			[]Fact{{Key: "Town", Value: "a", SourceTurn: 2}, old, {Key: "town", Value: "b", SourceTurn: 1}, {Key: " ", Value: "z"}},
 			nil,
 			[]Fact{{Key: "town", Value: "a", SourceTurn: 2}, old},
 			"",
@@ -317,7 +320,7 @@ func TestFactsReply(t *testing.T) {
 		"```json\n{\"facts\":[{\"op\":\" ADD\",\"key\":\"town\",\"value\":\"Bonn\"}]}\n```":                 bonn,
 		`Here {as asked}: {"facts":[{"op":"add","key":"town","value":"Bonn","extra":{}}]} - that is all {}`: bonn,
 		`{"result":{"facts":[{"op":"add","key":"town","value":"Bonn"}]}}`:                                   bonn,
-		`{"facts":[1,"x",null,{},{"op":"add","key":"town","value":"Bonn"},{"op":"set","key":"a","value":"b"},{"op":"add","key":"é","value":"b"},` +
+		`{"facts":[1,"x",null,{},{"op":"add","key":"town","value":"Bonn"},{"op":"set","key":"a","value":"b"},{"op":"add","key":" ","value":"b"},` +
 			`{"op":"add","key":"a"},{"op":"add","key":"a","value":["x"]},{"op":7,"key":"a","value":"x"}]}`: bonn,
 		`{"facts":[{"op":"update","key":"age","value":42,"source_turn":3,"confidence":0.5},{"op":"delete","key":"x","value":null}]}`: {
 			{Op: opUpdate, Key: "age", Value: "42", SourceTurn: 3, Confidence: &half}, {Op: opDelete, Key: "x"},

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"rehearse/internal/llm"
 	"rehearse/internal/source"
 )
 
@@ -27,11 +26,21 @@ type Flow struct {
 	Start   *Node
 	// Nodes are in the order of the file.
 	Nodes []*Node
+	// Globals are offered at every conversation node that does not refuse them.
+	Globals []*Option
 	// File is where the flow came from. Warnings are oddities that do not keep the flow from running.
 	File     string
 	Warnings source.Problems
 
 	byID map[string]*Node
+	// apis and tools are what the flow may call, by name; nil where it does not say.
+	apis, tools map[string]*Remote
+	// others are the files of the flows that it calls, without its own.
+	others []string
+	// inline is true of a flow that stands in a request: it calls nothing.
+	inline bool
+	// calls are the nodes that call other flows, which linking has replaced by the nodes of these.
+	calls []*Node
 }
 
 // Node returns the node with that id.
@@ -43,11 +52,12 @@ func (f *Flow) Node(id string) (*Node, bool) {
 // Type is a node's type, as the published schemas name it.
 type Type string
 
-// The node types. Every state of a state machine that does not end is a Conversation.
+// The node types. Every state of a state machine that does not end is a Conversation. A loaded flow has no Call: it has the nodes of the called flow.
 const (
 	Start        Type = "start"
 	Conversation Type = "conversation"
 	Stop         Type = "stop"
+	Call         Type = "call"
 )
 
 // Node is one step of a flow.
@@ -58,14 +68,24 @@ type Node struct {
 	Prompt string
 	// Options lead to other nodes. An option of a start node has its target's ID; a stop has no options.
 	Options []*Option
+	// Globals are the global options that are offered here.
+	Globals []*Option
+	// NoMatch is where a conversation goes that stays here too often; nil lets it stay.
+	NoMatch *NoMatch
 	// State has the parts that only a state machine has; nil in a node flow.
 	State *State
 
-	at         source.Problem // where the node stands
-	descriptor *Descriptor
-	// system is the first message of every prompt at this node; tool is process_node as bound here.
-	system string
-	tool   llm.Tool
+	// tools are those of its flow that the model may use here.
+	tools []*Remote
+	// within are the system prompts of the called flows around the node, the outermost first.
+	within []string
+	// calls is the flow that a Call calls. alone is true of a node that refuses global options.
+	calls string
+	alone bool
+
+	at          source.Problem // where the node stands
+	conditional bool           // some options have conditions
+	offer       func() *offer  // of all options, made once
 }
 
 // Ends reports whether the node is terminal.
@@ -82,6 +102,10 @@ type Option struct {
 	Examples []string
 	// Next is nil where the flow ends.
 	Next *Node
+	// If says with which facts the option is offered; nil offers it always. Only node flows have such conditions.
+	If *Condition
+	// Global is the name of a global option in its flow; empty for an option of a node.
+	Global string
 	// Rule decides without a model; nil leaves the choice to the model. Only state machines have rules.
 	Rule *Condition
 	// Priority orders rules: the greatest is tried first, then the order of the file.
@@ -95,29 +119,6 @@ type Option struct {
 
 // Target returns the id of the next node, empty where the flow ends.
 func (o *Option) Target() string { return o.target }
-
-// finish prepares, once, what every turn at a node needs.
-func (f *Flow) finish() {
-	for _, n := range f.Nodes {
-		n.descriptor = describe(n)
-		n.system = systemText(f, n)
-		n.tool = processNode(n)
-	}
-}
-
-func describe(n *Node) *Descriptor {
-	d := &Descriptor{ID: n.ID, Type: n.Type, Prompt: n.Prompt}
-	if n.Type == Start {
-		return d
-	}
-	for _, o := range n.Options {
-		d.Options = append(d.Options, DescriptorOption{o.ID, o.Label})
-	}
-	if n.State != nil {
-		d.QuickReplies, d.Buttons = n.State.QuickReplies, n.State.Buttons
-	}
-	return d
-}
 
 // maxNodeID bounds the length of an id that NodeID makes.
 const maxNodeID = 80

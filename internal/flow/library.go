@@ -41,7 +41,7 @@ func OpenLibrary(from source.Files, path string) (*Library, error) {
 	var flows []*Flow
 	var problems source.Problems
 	for _, file := range files {
-		loaded, err := LoadFile(from, file)
+		loaded, err := readFile(from, file)
 		var faults source.Problems
 		switch {
 		case err == nil:
@@ -58,6 +58,13 @@ func OpenLibrary(from source.Files, path string) (*Library, error) {
 	}
 	if len(flows) == 0 {
 		return nil, fmt.Errorf("there is no flow in %s: %s", path, hintShape)
+	}
+	others := func() []*Flow { return nil }
+	if single {
+		others = beside(from, path)
+	}
+	if flows, err = link(flows, others); err != nil {
+		return nil, err
 	}
 	return NewLibrary(flows...)
 }

@@ -13,9 +13,18 @@ import (
 // maxFlowBytes bounds a file of flows.
 const maxFlowBytes = 16 << 20
 
-// LoadFile reads every flow of a YAML or JSON file, which may hold several documents.
+// LoadFile reads every flow of a YAML or JSON file, which may hold several documents. What they call is found in the same file, or beside it.
 // The error is a source.Problems with every fault of the file, or says why the file cannot be read.
 func LoadFile(files source.Files, path string) ([]*Flow, error) {
+	flows, err := readFile(files, path)
+	if err != nil {
+		return nil, err
+	}
+	return link(flows, beside(files, path))
+}
+
+// readFile reads the flows of a file, without what they call.
+func readFile(files source.Files, path string) ([]*Flow, error) {
 	info, err := files.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
@@ -27,12 +36,20 @@ func LoadFile(files source.Files, path string) ([]*Flow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
 	}
-	return Load(path, data)
+	return readAll(path, data)
 }
 
-// Load reads every flow of a YAML or JSON document, or of a stream of YAML documents.
+// Load reads every flow of a YAML or JSON document, or of a stream of YAML documents, which may call each other.
 // The error is a source.Problems with every fault; warnings are kept in the flows.
 func Load(file string, data []byte) ([]*Flow, error) {
+	flows, err := readAll(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return link(flows, func() []*Flow { return nil })
+}
+
+func readAll(file string, data []byte) ([]*Flow, error) {
 	docs, err := source.ParseYAMLStream(file, data)
 	if err != nil {
 		return nil, err
@@ -66,24 +83,33 @@ func Load(file string, data []byte) ([]*Flow, error) {
 	return flows, nil
 }
 
-// LoadInline reads one node flow that stands in a request.
+// LoadInline reads one node flow that stands in a request. It calls no other flow, because there is none beside it.
 func LoadInline(data []byte) (*Flow, error) {
 	v, err := source.ParseJSON("flow", data, 1)
 	if err != nil {
 		return nil, err
 	}
 	f, problems := read("flow", "flow", v)
+	for _, n := range f.calls {
+		problems = append(problems, inFlow(n.at, "serve the flow, and name it", "a flow in a request calls no other: node %q", n.ID))
+	}
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	f.inline = true
 	return f, nil
+}
+
+func inFlow(at source.Problem, hint, format string, args ...any) source.Problem {
+	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
+	return at
 }
 
 const hintShape = "write a node flow (id, start, nodes) or a state machine (flow: name, initial_state, states, transitions)"
 
 // read reads one document of either kind.
 func read(file, path string, doc source.Value) (*Flow, source.Problems) {
-	r := &reader{Reader: source.Reader{File: file}, flow: &Flow{File: file, byID: map[string]*Node{}}}
+	r := &reader{Reader: source.Reader{File: file}, flow: &Flow{File: file, byID: map[string]*Node{}}, listed: map[*Node]source.Node{}}
 	n := r.Node(doc, path)
 	switch {
 	case n.Kind != source.Map:
@@ -101,6 +127,11 @@ func read(file, path string, doc source.Value) (*Flow, source.Problems) {
 	slices.SortStableFunc(r.Problems, byPlace)
 	slices.SortStableFunc(r.warnings, byPlace)
 	r.flow.Warnings = r.warnings
+	for _, node := range r.flow.Nodes {
+		if node.Type == Call {
+			r.flow.calls = append(r.flow.calls, node)
+		}
+	}
 	if len(r.Problems) == 0 {
 		r.flow.finish()
 	}
@@ -110,7 +141,9 @@ func read(file, path string, doc source.Value) (*Flow, source.Problems) {
 // reader reads one flow.
 type reader struct {
 	source.Reader
-	flow     *Flow
+	flow *Flow
+	// listed are the tools that nodes list.
+	listed   map[*Node]source.Node
 	warnings source.Problems
 }
 

@@ -24,6 +24,8 @@ func (r *reader) machine(n source.Node) {
 				r.state(name, state)
 			}
 		},
+		"apis":        func(n source.Node) { r.flow.apis = r.remotes(n, false) },
+		"tools":       func(n source.Node) { r.flow.tools = r.remotes(n, true) },
 		"transitions": func(n source.Node) { transitions = n },
 	})
 	if r.flow.ID == "" {
@@ -41,6 +43,8 @@ func (r *reader) machine(n source.Node) {
 	}
 	r.connect()
 	r.connectRedirects()
+	r.connectTools(r.listed)
+	r.checkAPIs()
 	r.checkMachine()
 }
 
@@ -73,6 +77,7 @@ func (r *reader) state(name string, n source.Node) {
 		"actions":    func(n source.Node) { s.Actions = r.actions(n) },
 		"validation": func(n source.Node) { s.Validation = r.validation(n) },
 		"metadata":   func(n source.Node) { r.stateMetadata(n, s) },
+		"tools":      func(n source.Node) { r.listed[node] = n },
 	})
 	if n.Kind == source.Map && !n.Has("type") {
 		n.Report("add `type:` question, confirmation, data_collection, ai_response or end", "state %q has no type", name)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"regexp"
 
 	"rehearse/internal/source"
@@ -21,23 +22,36 @@ func (r *reader) nodeFlow(n source.Node) {
 				r.node(item)
 			}
 		},
+		"globals": r.globals,
+		"apis":    func(n source.Node) { r.flow.apis = r.remotes(n, false) },
+		"tools":   func(n source.Node) { r.flow.tools = r.remotes(n, true) },
 	})
 	if r.flow.ID == "" {
 		n.Field("id").Report("add `id:` with the flow's name", "a flow needs an id")
 	}
 	r.connect()
 	r.findStart(n, start)
+	r.connectGlobals()
+	r.connectTools(r.listed)
 	r.checkNodeFlow()
 }
 
 func (r *reader) node(n source.Node) {
 	node := &Node{}
 	known := map[string]func(source.Node){
-		"id":     func(n source.Node) { node.ID = r.id(n, "node") },
-		"type":   func(n source.Node) { node.Type = Type(n.OneOf(string(Start), string(Conversation), string(Stop))) },
+		"id": func(n source.Node) { node.ID = r.id(n, "node") },
+		"type": func(n source.Node) {
+			node.Type = Type(n.OneOf(string(Start), string(Conversation), string(Call), string(Stop)))
+		},
 		"prompt": func(n source.Node) { node.Prompt = optionalText(n) },
-		"next": func(n source.Node) {
-			for _, item := range n.List() {
+		"flow":   func(n source.Node) { node.calls = n.Text() },
+		"next": func(next source.Node) {
+			if n.Field("type").Scalar == string(Call) {
+				what := fmt.Sprintf("call node %q", n.Field("id").Scalar)
+				node.Options = []*Option{{ID: "next", target: r.targetOf(next, what), at: standing(next)}}
+				return
+			}
+			for _, item := range next.List() {
 				target := item.Text()
 				node.Options = append(node.Options, &Option{
 					ID: target, Label: target, target: target, at: standing(item),
@@ -46,9 +60,12 @@ func (r *reader) node(n source.Node) {
 		},
 		"options": func(options source.Node) {
 			for _, item := range options.List() {
-				node.Options = append(node.Options, r.option(item, n.Field("id").Scalar))
+				node.Options = append(node.Options, r.option(item, n.Field("id").Scalar, false))
 			}
 		},
+		"no_match": func(match source.Node) { node.NoMatch = r.noMatch(match, n.Field("id").Scalar) },
+		"tools":    func(n source.Node) { r.listed[node] = n },
+		"globals":  func(n source.Node) { node.alone = n.Kind != source.Null && !n.Bool() },
 	}
 	r.fields(n, known)
 	if n.Kind != source.Map {
@@ -77,31 +94,38 @@ func (r *reader) id(n source.Node, what string) string {
 	return id
 }
 
-func (r *reader) option(n source.Node, node string) *Option {
+// option reads an option of a node, or a global one.
+func (r *reader) option(n source.Node, node string, global bool) *Option {
 	o := &Option{at: standing(n)}
+	of := fmt.Sprintf("node %q", node)
+	if global {
+		of = "globals"
+	}
 	r.fields(n, map[string]func(source.Node){
 		"id": func(n source.Node) {
 			o.ID = plain(n)
 			switch {
 			case o.ID == Stay:
-				n.Report("choose another id; \"-1\" always means that no option fits yet", "node %q: the option id \"-1\" is reserved", node)
+				n.Report("choose another id; \"-1\" always means that no option fits yet", "%s: the option id \"-1\" is reserved", of)
 			case o.ID == "":
-				n.Report("write a short name", "node %q: the option id is empty", node)
+				n.Report("write a short name", "%s: the option id is empty", of)
 			}
 		},
 		"label":    func(n source.Node) { o.Label = n.Text() },
 		"when":     func(n source.Node) { o.When = optionalText(n) },
 		"examples": func(n source.Node) { o.Examples = optionalTexts(n) },
 		"next": func(n source.Node) {
-			if o.target = optionalText(n); o.target == "" && n.Kind == source.String {
-				n.Report("write the id of a node, or null where the flow ends", "node %q: an option leads to a node without a name", node)
+			if o.target = r.targetOf(n, of+": an option"); o.target == toStart && !global {
+				n.Report("write the id of a node", "%s, option %q: only global options lead to %s", of, o.ID, toStart)
+				o.target = ""
 			}
 		},
+		"if": func(n source.Node) { o.If = r.offeredIf(n) },
 	})
 	if n.Kind == source.Map {
 		for _, name := range []string{"id", "label", "next"} {
 			if _, given := n.Get(name); !given {
-				n.Report("write {id: …, label: …, next: NODE or null}", "node %q, option %q needs %q", node, o.ID, name)
+				n.Report("write {id: …, label: …, next: NODE or null}", "%s, option %q needs %q", of, o.ID, name)
 			}
 		}
 	}
@@ -120,7 +144,7 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 	switch node.Type {
 	case "":
 		if !n.Has("type") {
-			n.Report("add `type: start`, conversation or stop", "node %q has no type", node.ID)
+			n.Report("add `type: start`, conversation, call or stop", "node %q has no type", node.ID)
 		}
 	case Start:
 		if n.Has("options") && len(n.Field("options").Items) > 0 {
@@ -136,6 +160,8 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 		if len(node.Options) == 0 {
 			n.Report("add `options:`, or make it a stop", "conversation node %q is a dead end: it has no options", node.ID)
 		}
+	case Call:
+		r.call(n, node)
 	case Stop:
 		for _, name := range []string{"options", "next"} {
 			if n.Has(name) && len(n.Field(name).Items) > 0 {
@@ -143,11 +169,15 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 			}
 		}
 	}
-	seen := map[string]bool{}
-	for _, o := range node.Options {
-		if seen[o.ID] && o.ID != "" {
-			r.report(o.at, "give each option an id of its own", "node %q has two options %q", node.ID, o.ID)
-		}
-		seen[o.ID] = true
+	if node.Type != Call && n.Has("flow") {
+		n.Field("flow").Report("make it `type: call`, or remove the flow", "node %q is no call, and names a flow", node.ID)
 	}
+	if node.Type != Conversation && node.Type != Call {
+		for _, name := range []string{"no_match", "globals", "tools"} {
+			if n.Has(name) {
+				n.Field(name).Report("put it into a conversation node", "%s node %q has %s", node.Type, node.ID, name)
+			}
+		}
+	}
+	r.twice(node.Options, "node %q has two options %q", node.ID)
 }

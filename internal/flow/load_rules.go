@@ -20,7 +20,13 @@ func (r *reader) rule(n source.Node) *Condition {
 // maxConditionDepth bounds how deep conditions nest.
 const maxConditionDepth = 20
 
+// condition reads a condition on the user's message and on what a state machine has collected.
 func (r *reader) condition(n source.Node, depth int) *Condition {
+	return r.conditionOn(n, depth, false)
+}
+
+// conditionOn reads a condition; facts says that it is about facts alone.
+func (r *reader) conditionOn(n source.Node, depth int, facts bool) *Condition {
 	c := &Condition{}
 	if depth > maxConditionDepth {
 		n.Report("split the condition over several transitions", "conditions nest deeper than %d levels", maxConditionDepth)
@@ -32,14 +38,18 @@ func (r *reader) condition(n source.Node, depth int) *Condition {
 	}
 	nested := func(n source.Node) {
 		if n.Kind == source.Map {
-			c.Of = append(c.Of, r.condition(n, depth+1))
+			c.Of = append(c.Of, r.conditionOn(n, depth+1, facts))
 			return
 		}
 		for _, item := range n.List() {
-			c.Of = append(c.Of, r.condition(item, depth+1))
+			c.Of = append(c.Of, r.conditionOn(item, depth+1, facts))
 		}
 	}
-	field := func(n source.Node) { c.Field = fieldName(n.Text()) }
+	field := func(n source.Node) {
+		if c.Field = NormalKey(n.Text()); !facts {
+			c.Field = fieldName(n.Text())
+		}
+	}
 	r.fields(n, map[string]func(source.Node){
 		"type":           func(n source.Node) { c.Type = ConditionType(n.OneOf(conditionTypes...)) },
 		"operator":       func(n source.Node) { c.Operator = r.operator(n, c) },
@@ -54,6 +64,12 @@ func (r *reader) condition(n source.Node, depth int) *Condition {
 	})
 	if n.Kind == source.Map {
 		r.checkCondition(n, c)
+	}
+	if facts && n.Kind == source.Map && c.Field == "" && slices.Contains([]ConditionType{Equals, Contains, Matches}, c.Type) {
+		n.Report("add `field:` with the key of a fact", "%s needs a field here", c.Type)
+	}
+	if facts && c.Type == Always {
+		n.Report("leave `if` out", "an option that is always offered needs no condition")
 	}
 	return c
 }

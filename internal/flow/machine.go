@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"rehearse/internal/chat"
 )
@@ -67,7 +68,11 @@ func (t *turn) advance(ctx context.Context, o *Option) (problem string) {
 		}
 	}
 	t.setStep(s)
-	t.announce(o, s)
+	if o == nil {
+		t.announce(Stay, s, byRule)
+	} else {
+		t.announce(o.ID, s, byRule)
+	}
 	return ""
 }
 
@@ -76,9 +81,10 @@ func (t *turn) follow(ctx context.Context, o *Option) (s step, problem string) {
 	if s = take(o); !t.flow.Machine {
 		return s, ""
 	}
-	if problem = t.act(ctx, o.Actions, &s); problem != "" {
+	if problem = t.check(o.Actions); problem != "" {
 		return stay(t.node), problem
 	}
+	t.act(ctx, o.Actions, &s)
 	return t.enter(ctx, s), ""
 }
 
@@ -94,7 +100,8 @@ func (t *turn) enter(ctx context.Context, s step) step {
 			continue
 		}
 		to := stay(n)
-		_ = t.act(ctx, n.State.Actions, &to) // validate does nothing on entering
+		_ = t.check(fieldsOf(n.State.Actions))
+		t.act(ctx, n.State.Actions, &to)
 		if to.next == n {
 			break
 		}
@@ -110,8 +117,10 @@ func (t *turn) skips(n *Node) bool {
 	return slices.ContainsFunc(n.State.Skip, func(c *Condition) bool { return c.holds(t.in.LatestUserMessage, t.field) })
 }
 
-// act carries out actions in their order. A redirect changes where the step leads; a failed validation stops.
-func (t *turn) act(ctx context.Context, actions []Action, s *step) (problem string) {
+// check sets the fields of actions and validates, in their order, and keeps the fields only when everything is valid. Otherwise it returns what to
+// tell the user, and nothing has happened.
+func (t *turn) check(actions []Action) (problem string) {
+	before := len(t.collected)
 	for _, a := range actions {
 		switch a.Type {
 		case SetField:
@@ -119,42 +128,53 @@ func (t *turn) act(ctx context.Context, actions []Action, s *step) (problem stri
 		case Validate:
 			value, _ := t.field(a.Target)
 			if problem := a.Validation.check(value); problem != "" {
+				t.collected = t.collected[:before]
 				return problem
 			}
+		}
+	}
+	return ""
+}
+
+// fieldsOf returns the actions that set fields. To enter a state nothing is validated.
+func fieldsOf(actions []Action) []Action {
+	return slices.DeleteFunc(slices.Clone(actions), func(a Action) bool { return a.Type != SetField })
+}
+
+// act carries out what actions do outside of the conversation, in their order, once their fields are set. A redirect changes where the step leads.
+func (t *turn) act(ctx context.Context, actions []Action, s *step) {
+	for _, a := range actions {
+		switch a.Type {
 		case LogEvent:
 			t.Log.InfoContext(ctx, "flow event", "event", a.Target, "flow", t.flow.ID, "trace_id", t.traceID)
-			t.note(string(LogEvent), map[string]string{"event": a.Target}, nil, nil)
+			t.note(string(LogEvent), map[string]string{"event": a.Target})
 		case CallAPI:
 			t.callAPI(ctx, a.Target)
 		case Redirect:
 			s.next, s.kind = a.node, Advanced
 		}
 	}
-	return ""
 }
 
-// callAPI calls Config.API; without one, the call is only recorded.
-func (t *turn) callAPI(ctx context.Context, name string) {
-	known := t.fields()
-	var result json.RawMessage
-	var err error
-	if t.API != nil {
-		result, err = t.API(ctx, name, known)
-	}
-	t.note(name, known, result, err)
+// note records an event as a tool call.
+func (t *turn) note(name string, args map[string]string) {
+	t.notes = append(t.notes, ToolTrace{ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null")})
 }
 
-// note records an action as a tool call.
-func (t *turn) note(name string, args map[string]string, result json.RawMessage, err error) {
-	trace := ToolTrace{ID: fmt.Sprintf("rule_%d", len(t.trace)+len(t.notes)+1), Name: name, Args: compact(args), Result: json.RawMessage("null")}
-	if err != nil || result != nil {
-		trace.fill(result, err)
-	}
-	if err != nil {
+// noteCall records a call of an API.
+func (t *turn) noteCall(name string, args map[string]string, result json.RawMessage, err error, took time.Duration) {
+	trace := ToolTrace{ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null"), LatencyMS: float64(took.Microseconds()) / 1000}
+	switch {
+	case err != nil:
+		trace.Error = new(err.Error())
 		t.warn(ToolFailed)
+	case len(result) > 0:
+		trace.Result = compact(result)
 	}
 	t.notes = append(t.notes, trace)
 }
+
+func (t *turn) noteID() string { return fmt.Sprintf("rule_%d", len(t.trace)+len(t.notes)+1) }
 
 // flushNotes puts the recorded actions after the call that led to them.
 func (t *turn) flushNotes() {
@@ -172,20 +192,35 @@ func (t *turn) refuse(problem string) string {
 	t.collected, t.notes = nil, nil
 	s := stay(t.node)
 	t.setStep(s)
-	t.announce(nil, s)
+	t.announce(Stay, s, byRule)
 	return problem
 }
 
-// announce adds the rules' call of process_node to the messages and to the trace.
-func (t *turn) announce(o *Option, s step) {
-	id := Stay
-	if o != nil {
-		id = o.ID
-	}
-	args := compact(map[string]string{"current_node_id": t.node.ID, "option_id": id})
+// byRule is what decides where no model does.
+const byRule = "rule"
+
+// refused is what the model reads when a validation refuses the transition that it has chosen.
+type refused struct {
+	Refused      string `json:"refused"`
+	Instructions string `json:"instructions"`
+}
+
+// refuseModel stays in the state because a validation refuses the transition that the model has chosen. Nothing of the transition has happened.
+func (t *turn) refuseModel(problem string) refused {
+	t.collected, t.notes = nil, nil
+	s := stay(t.node)
+	s.refused = problem
+	t.setStep(s)
+	t.warn(TransitionRefused)
+	return refused{problem, "Tell the user why: " + problem}
+}
+
+// announce adds a call of process_node that the model has not made to the messages and to the trace. decider is what has decided instead.
+func (t *turn) announce(option string, s step, decider string) {
+	args := compact(map[string]string{"current_node_id": t.node.ID, "option_id": option})
 	result := t.outcome(s)
-	result.DecidedBy = "rule"
-	call := chat.ToolCall{ID: "rule_0", Name: ProcessNode, Args: args}
+	result.DecidedBy = decider
+	call := chat.ToolCall{ID: decider + "_0", Name: ProcessNode, Args: args}
 	trace := ToolTrace{ID: call.ID, Name: ProcessNode, Args: args}
 	trace.fill(result, nil)
 	t.messages = append(t.messages,
@@ -197,7 +232,7 @@ func (t *turn) announce(o *Option, s step) {
 
 // fixedText returns the message of the state that the turn led to; an ai_response leaves the text to the model.
 func (t *turn) fixedText() (text string, fixed bool) {
-	if !t.flow.Machine || !t.decided || t.step.next == nil {
+	if !t.flow.Machine || !t.decided || t.step.next == nil || t.step.refused != "" {
 		return "", false
 	}
 	next := t.step.next
@@ -222,7 +257,7 @@ func (t *turn) field(name string) (string, bool) {
 		}
 	}
 	for _, f := range t.in.Memory.Facts {
-		if f.Key == name && !f.Deleted {
+		if !f.Deleted && (f.Key == name || NormalKey(f.Key) == name) {
 			return f.Value, true
 		}
 	}
@@ -231,10 +266,8 @@ func (t *turn) field(name string) (string, bool) {
 
 func (t *turn) fields() map[string]string {
 	all := map[string]string{}
-	for _, f := range t.in.Memory.Facts {
-		if !f.Deleted {
-			all[f.Key] = f.Value
-		}
+	for _, f := range t.in.Memory.liveFacts() {
+		all[f.Key] = f.Value
 	}
 	for _, op := range t.collected {
 		all[op.Key] = op.Value
@@ -243,15 +276,16 @@ func (t *turn) fields() map[string]string {
 }
 
 // placeholder is {name}, {{ name }} or, in corpora from Python, {name:s}.
-var placeholder = regexp.MustCompile(`\{\{?\s*([A-Za-z0-9_.]+)(?::[a-z])?\s*\}?\}`)
+var placeholder = regexp.MustCompile(`\{\{?\s*([\pL\pM\pN_.-]+)(?::[a-z])?\s*\}?\}`)
 
 // descriptor returns a node's descriptor with the collected fields in its prompt.
 func (t *turn) descriptor(n *Node) *Descriptor {
+	shown := t.flow.offerOf(n, t.in.Memory).descriptor
 	filled := t.fill(n.Prompt)
 	if filled == n.Prompt {
-		return n.descriptor
+		return shown
 	}
-	d := *n.descriptor
+	d := *shown
 	d.Prompt = filled
 	return &d
 }

@@ -1,7 +1,6 @@
 package flow_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -187,30 +186,5 @@ func TestMachineWarnings(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the warnings lack %q:\n%s", want, got)
 		}
-	}
-}
-
-// TestCallAPI gives an API the fields and records its answer.
-func TestCallAPI(t *testing.T) {
-	flows, err := flow.Load("orders.yaml", []byte(orders))
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := func(_ context.Context, name string, fields map[string]string) (json.RawMessage, error) {
-		return json.Marshal(map[string]string{"asked": name + " " + fields["order"]})
-	}
-	engine := flow.New(flow.Config{Model: &actor{replies: []any{"Soon."}}, API: api})
-	s, err := engine.Begin(flows[0], flow.Seed{Node: "ask_number"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last *flow.Result
-	for _, said := range []string{"AC-777", "a@b.de"} {
-		if last, err = s.Say(t.Context(), said, flow.Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := string(last.ToolCalls[1].Result); got != `{"asked":"find_order AC-777"}` {
-		t.Errorf("the API was asked %s", got)
 	}
 }

@@ -17,22 +17,32 @@ type rememberInput struct {
 	Parameters llm.Request
 	// Pipeline turns stages off; nil runs all of them.
 	Pipeline *MemoryPipeline
-	// History ends with this turn's messages. The pipeline reads only its tail.
+	// History is numbered and ends with this turn's messages. The pipeline reads only its tail.
 	History []Message
 	// Memory's TurnIndex is this turn. The pipeline changes neither it nor what it points to.
 	Memory Memory
 }
 
-// remember runs the memory pipeline after a turn (flow-engine.md 3.7). It returns the new memory, its change, the usage, and errors for the
-// log. It never fails: a failed stage leaves the memory unchanged, and the delta says so.
-func remember(ctx context.Context, in rememberInput) (Memory, MemoryDelta, Usage, []error) {
+// remembered is what the memory pipeline has made of a turn.
+type remembered struct {
+	Memory   Memory
+	Delta    MemoryDelta
+	Usage    Usage
+	Warnings []Warning
+	// Faults are for the log.
+	Faults []error
+}
+
+// remember runs the memory pipeline after a turn (flow-engine.md 3.7). It never fails: a failed stage leaves the memory unchanged, and the delta
+// says so.
+func remember(ctx context.Context, in rememberInput) remembered {
 	p := &pipeline{rememberInput: in, delta: emptyDelta()}
 	p.Memory.raw = nil
 	p.delta.Stages = make(map[Stage]StageStatus, 3)
 	p.run(ctx, FactsStage, p.learnFacts)
 	p.run(ctx, SummarizeStage, p.summarize)
 	p.run(ctx, ResummarizeStage, p.resummarize)
-	return p.Memory, p.delta, p.usage, p.faults
+	return remembered{p.Memory, p.delta, p.usage, p.warnings, p.faults}
 }
 
 // emptyDelta has empty lists instead of absent ones, as published.
@@ -44,10 +54,11 @@ func emptyDelta() MemoryDelta {
 type pipeline struct {
 	rememberInput
 	// stage is the running stage.
-	stage  Stage
-	delta  MemoryDelta
-	usage  Usage
-	faults []error
+	stage    Stage
+	delta    MemoryDelta
+	usage    Usage
+	faults   []error
+	warnings []Warning
 }
 
 // run runs a stage and records its status. The stage returns whether anything was due.

@@ -35,7 +35,7 @@ func (m *Memory) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plainMemory)(m))
 }
 
-// Fact is one durable statement by the user. Key is lower case with _ and dots.
+// Fact is one durable statement by the user. Key is in its normal form; see NormalKey.
 type Fact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -44,8 +44,9 @@ type Fact struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	// Previous holds the values that corrections have replaced, oldest first.
 	Previous []PastValue `json:"previous,omitempty"`
-	// Deleted facts are kept but hidden from the prompt.
-	Deleted bool `json:"deleted,omitempty"`
+	// Deleted facts are kept but hidden from the prompt. Their SourceTurn is that of the deletion, ValueTurn the one in which the value was said.
+	Deleted   bool `json:"deleted,omitempty"`
+	ValueTurn int  `json:"value_turn,omitempty"`
 }
 
 // PastValue is a value that a fact used to have.

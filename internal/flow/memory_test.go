@@ -61,6 +61,13 @@ func withoutTurns(history []Message) []Message {
 	return bare
 }
 
+// remembering runs the memory pipeline on a history as it was given.
+func remembering(ctx context.Context, in rememberInput) (Memory, MemoryDelta, Usage, []error) {
+	in.History = numbered(in.History)
+	after := remember(ctx, in)
+	return after.Memory, after.Delta, after.Usage, after.Faults
+}
+
 func inJSON(t interface{ Fatal(...any) }, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -98,7 +105,7 @@ func TestRememberStages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := rememberInput{Model: &test.model, Pipeline: test.pipeline, History: numberedHistory(test.memory.TurnIndex), Memory: test.memory}
-			_, delta, usage, faults := remember(t.Context(), in)
+			_, delta, usage, faults := remembering(t.Context(), in)
 			got := statuses{delta.Stages[FactsStage], delta.Stages[SummarizeStage], delta.Stages[ResummarizeStage]}
 			if got != test.want || len(delta.Stages) != 3 {
 				t.Errorf("stages %v, want %v", delta.Stages, test.want)
@@ -119,7 +126,7 @@ func TestRememberStages(t *testing.T) {
 func TestRememberSumsUsageAndCopiesParameters(t *testing.T) {
 	temperature, seed := 0.3, 7
 	model := &memoryModel{facts: replying(noFacts), summary: replying("s")}
-	_, _, usage, _ := remember(t.Context(), rememberInput{
+	_, _, usage, _ := remembering(t.Context(), rememberInput{
 		Model: model, History: numberedHistory(6), Memory: Memory{TurnIndex: 6},
 		Parameters: llm.Request{Temperature: &temperature, Seed: &seed, ToolChoice: "x", Tools: []llm.Tool{{Name: "x"}}},
 	})
@@ -151,7 +158,7 @@ func TestRememberCancelled(t *testing.T) {
 		{Model: model, History: numberedHistory(6), Memory: Memory{TurnIndex: 6}},
 		{History: numberedHistory(6), Memory: Memory{TurnIndex: 6}}, // no model
 	} {
-		memory, delta, usage, faults := remember(ctx, in)
+		memory, delta, usage, faults := remembering(ctx, in)
 		if delta.Stages[FactsStage] != StageError || delta.Stages[SummarizeStage] != StageError || usage.LLMCalls != 0 || len(faults) != 2 {
 			t.Errorf("stages %v, %d calls, faults %v", delta.Stages, usage.LLMCalls, faults)
 		}
@@ -165,7 +172,7 @@ func TestRememberCancelled(t *testing.T) {
 }
 
 func TestRememberDeltaHasLists(t *testing.T) {
-	_, delta, _, _ := remember(t.Context(), rememberInput{Pipeline: &MemoryPipeline{}})
+	_, delta, _, _ := remembering(t.Context(), rememberInput{Pipeline: &MemoryPipeline{}})
 	want := `{"facts_added":[],"facts_updated":[],"facts_deleted":[],"chunks_added":[],` +
 		`"stages":{"facts":"disabled","resummarize":"disabled","summarize":"disabled"}}`
 	if got := inJSON(t, delta); got != want {
@@ -206,7 +213,7 @@ func TestRememberNeverChangesItsInput(t *testing.T) {
 		}
 		before := inJSON(t, []any{memory, roomOf(memory.Facts), chunks, history})
 		model := &memoryModel{facts: anyReply(t), summary: replying(rapid.SampledFrom([]string{"", "s", `{"text":"s"}`}).Draw(t, "summary"))}
-		after, delta, _, _ := remember(t.Context(), rememberInput{Model: model, History: history, Memory: memory})
+		after, delta, _, _ := remembering(t.Context(), rememberInput{Model: model, History: history, Memory: memory})
 		if got := inJSON(t, []any{memory, roomOf(memory.Facts), chunks, history}); got != before {
 			t.Fatalf("the input changed from\n%s to\n%s", before, got)
 		}
@@ -249,7 +256,7 @@ func BenchmarkRemember(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				in.Model = &memoryModel{facts: replying(`{"facts":[{"op":"add","key":"town","value":"Bonn"}]}`), summary: replying("They talked.")}
-				if _, _, _, faults := remember(b.Context(), in); faults != nil {
+				if _, _, _, faults := remembering(b.Context(), in); faults != nil {
 					b.Fatal(faults)
 				}
 			}

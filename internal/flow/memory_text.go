@@ -84,6 +84,6 @@ type quoted struct {
 	Content string `json:"content"`
 }
 
-func quote(m Message, turn int) quoted {
-	return quoted{Turn: max(turn, 0), Role: string(m.Role), Content: cutMiddle(m.Content)}
+func quote(m Message) quoted {
+	return quoted{Turn: m.number, Role: string(m.Role), Content: cutMiddle(m.Content)}
 }

@@ -19,14 +19,18 @@ type Message struct {
 	Turn  int    `json:"turn,omitempty"`
 	Debug *Debug `json:"debug,omitempty"`
 
-	raw json.RawMessage
+	// number is the turn by which the engine knows the message; see numbered.
+	number int
+	raw    json.RawMessage
 }
 
-// Debug names the execution in which a message was made.
+// Debug says in which execution a message was made, and how.
 type Debug struct {
 	TraceID        string `json:"trace_id,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`
 	TestCaseID     string `json:"test_case_id,omitempty"`
+	// Stayed is true of an answer that left the conversation at its node.
+	Stayed bool `json:"stayed,omitempty"`
 }
 
 type plainMessage Message
@@ -61,7 +65,8 @@ const (
 	NotFound Fault = "not_found"              // an unknown flow or node
 	Over     Fault = "flow_already_completed" // the current node is a stop
 	Model    Fault = "model_error"            // the model failed
-	TimedOut Fault = "timeout"                // the turn exceeded its time limit
+	TimedOut Fault = "timeout"                // the model did not answer in time
+	TooLong  Fault = "turn_timeout"           // the turn exceeded its time limit
 )
 
 // Error is a turn that could not be taken, in one sentence.

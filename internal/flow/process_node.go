@@ -12,7 +12,7 @@ import (
 const ProcessNode = "process_node"
 
 // processNode returns the tool as it is bound at a node (flow-engine.md 3.2). A stop has none.
-func processNode(n *Node) llm.Tool {
+func processNode(n *Node, offered []*Option) llm.Tool {
 	if n.Ends() {
 		return llm.Tool{}
 	}
@@ -20,16 +20,16 @@ func processNode(n *Node) llm.Tool {
 	if n.Type == Start {
 		argument, stay = "next_node_id", ""
 	}
-	ids := make([]string, 0, len(n.Options)+1)
-	options := make([]llm.Option, 0, len(n.Options))
-	for _, o := range n.Options {
+	ids := make([]string, 0, len(offered)+1)
+	options := make([]llm.Option, 0, len(offered))
+	for _, o := range offered {
 		ids = append(ids, o.ID)
 		options = append(options, menuOption(n, o))
 	}
 	choice := map[string]any{"type": "string", "enum": ids}
 	if stay != "" {
 		choice["enum"] = append(ids, stay)
-		choice["description"] = optionList(n)
+		choice["description"] = optionList(offered)
 	}
 	menu := llm.NewMenu(argument, options, stay)
 	menu.Fixed = map[string]string{"current_node_id": n.ID}
@@ -59,9 +59,9 @@ func menuOption(n *Node, o *Option) llm.Option {
 }
 
 // optionList describes the options to the model as "id: label (when)", with the hidden option to stay.
-func optionList(n *Node) string {
+func optionList(options []*Option) string {
 	var b strings.Builder
-	for _, o := range n.Options {
+	for _, o := range options {
 		fmt.Fprintf(&b, "%s: %s", o.ID, o.Label)
 		if o.When != "" {
 			fmt.Fprintf(&b, " (%s)", o.When)
@@ -77,6 +77,8 @@ type step struct {
 	option *Option
 	next   *Node // nil where the flow ends without a node
 	kind   TransitionKind
+	// refused is why the chosen transition was not taken; empty for every other step.
+	refused string
 }
 
 func stay(n *Node) step { return step{next: n, kind: Stayed} }
@@ -100,8 +102,8 @@ type invalidCall struct {
 	Instructions string `json:"instructions,omitempty"`
 }
 
-// choose carries out a call of process_node, or returns why it is invalid.
-func choose(n *Node, args json.RawMessage) (step, *invalidCall) {
+// choose carries out a call of process_node, which takes one of the options or stays, or returns why it is invalid.
+func choose(n *Node, options []*Option, args json.RawMessage) (step, *invalidCall) {
 	var got struct {
 		Current json.RawMessage `json:"current_node_id"`
 		Next    json.RawMessage `json:"next_node_id"`
@@ -121,8 +123,8 @@ func choose(n *Node, args json.RawMessage) (step, *invalidCall) {
 	if id == Stay && n.Type != Start {
 		return stay(n), nil
 	}
-	allowed := make([]string, 0, len(n.Options)+1)
-	for _, o := range n.Options {
+	allowed := make([]string, 0, len(options)+1)
+	for _, o := range options {
 		if o.ID == id {
 			return take(o), nil
 		}
@@ -158,7 +160,7 @@ type processed struct {
 	NextNodeID         *string     `json:"next_node_id"`
 	NextNodeDescriptor *Descriptor `json:"next_node_descriptor"`
 	Instructions       string      `json:"instructions"`
-	// DecidedBy is set when a rule of a state machine chose, not the model.
+	// DecidedBy is set when the model did not choose: rule, for one of a state machine, or no_match.
 	DecidedBy string `json:"decided_by,omitempty"`
 }
 
@@ -166,8 +168,20 @@ func (t *turn) outcome(s step) processed {
 	p := processed{Instructions: t.fill(instructions(s))}
 	if s.next != nil {
 		p.NextNodeID, p.NextNodeDescriptor = &s.next.ID, t.descriptor(s.next)
+		if again := s.askAgain(); again != "" {
+			shown := *p.NextNodeDescriptor
+			shown.Prompt, p.NextNodeDescriptor = again, &shown
+		}
 	}
 	return p
+}
+
+// askAgain returns how a node says to ask again; empty where it leaves that to its prompt.
+func (s step) askAgain() string {
+	if s.kind != Stayed || s.next.NoMatch == nil {
+		return ""
+	}
+	return s.next.NoMatch.Prompt
 }
 
 func instructions(s step) string {
@@ -177,6 +191,9 @@ func instructions(s step) string {
 	}
 	switch s.kind {
 	case Stayed:
+		if again := s.askAgain(); again != "" {
+			return "The user has not answered; reply following this prompt: " + again
+		}
 		return "The user has not answered; ask again in other words: " + text
 	case Completed:
 		if blank(text) {

@@ -13,6 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"rehearse/internal/source"
 )
 
 //go:embed schema/execution_context.schema.json
@@ -52,6 +54,9 @@ func ReadContext(data []byte) (*Context, error) {
 	if err := schema.Validate(doc); err != nil {
 		return nil, violation(err)
 	}
+	if err := oneOfEachKey(data); err != nil {
+		return nil, err
+	}
 	var c Context
 	if err := json.Unmarshal(data, &c); err != nil {
 		if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -61,6 +66,16 @@ func ReadContext(data []byte) (*Context, error) {
 	}
 	c.keepMemory(data)
 	return &c, nil
+}
+
+// oneOfEachKey refuses a body that has a key twice: readers differ in which of the two values they take.
+func oneOfEachKey(data []byte) error {
+	_, err := source.ParseJSON("body", data, 1)
+	problems, ok := errors.AsType[source.Problems](err)
+	if !ok || len(problems) == 0 {
+		return nil
+	}
+	return &Error{Fault: Invalid, Message: strings.TrimPrefix(problems[0].Message, "not valid JSON: "), Hint: "write each key once"}
 }
 
 // keepMemory keeps the memory's JSON, so that a dry run can return it unchanged.
@@ -89,8 +104,16 @@ func violation(err error) error {
 
 // reason says what is wrong with a value.
 func reason(leaf *jsonschema.ValidationError) string {
-	if _, forbidden := leaf.ErrorKind.(*kind.Not); forbidden {
+	switch broken := leaf.ErrorKind.(type) {
+	case *kind.Not:
 		return "this value is reserved"
+	case *kind.MinLength:
+		if broken.Want == 1 {
+			return "the text is empty"
+		}
+		return fmt.Sprintf("the text has %d characters, and needs %d", broken.Got, broken.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("the text has %d characters, and may have %d", broken.Got, broken.Want)
 	}
 	return leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 }

@@ -15,6 +15,8 @@ type Seed struct {
 	KnowledgeBases             []string
 	Pipeline                   *MemoryPipeline
 	Limits                     Limits
+	// Stubs answer in place of what the flow calls, for the whole conversation.
+	Stubs Stubs
 	// Model holds sampling parameters; nil leaves them to the engine.
 	Model *ModelParams
 }
@@ -38,8 +40,8 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 	}
 	return &Session{engine: e, flow: f, next: Context{
 		ConversationID: s.ConversationID, TestCaseID: s.TestCaseID, CurrentNodeID: s.Node,
-		History: slices.Clone(s.History), Memory: s.Memory, MemoryPipeline: s.Pipeline,
-		KnowledgeBases: s.KnowledgeBases, Limits: s.Limits, Model: s.Model,
+		History: numbered(s.History), isNumbered: true, Memory: s.Memory, MemoryPipeline: s.Pipeline,
+		KnowledgeBases: s.KnowledgeBases, Limits: s.Limits, Model: s.Model, Stubs: s.Stubs,
 	}}, nil
 }
 
@@ -49,6 +51,7 @@ func (e *Engine) Resume(f *Flow, state Context, completed bool) (*Session, error
 	if _, ok := f.Node(state.CurrentNodeID); !ok {
 		return nil, notFound("/current_node_id", "begin another conversation", "flow %q has no node %q any more", f.ID, state.CurrentNodeID)
 	}
+	state.History, state.isNumbered = numbered(state.History), true
 	return &Session{engine: e, flow: f, next: state, done: completed}, nil
 }
 
@@ -66,13 +69,14 @@ func (s *Session) Say(ctx context.Context, message string, o Options) (*Result, 
 	}
 	c := s.next
 	c.LatestUserMessage = message
+	c.Stubs = c.Stubs.With(o.Stubs)
 	o.Trusted = true // the session's owner set the parameters
 	r, exchange, err := s.engine.turn(ctx, s.flow, &c, o)
 	if err != nil {
 		return nil, err
 	}
 	s.next.History = append(s.next.History, exchange...)
-	s.next.Memory = r.Memory
+	s.next.Memory, s.next.Stubs = r.Memory, s.next.Stubs.After(r.ToolCalls, o.Stubs)
 	s.done = r.FlowCompleted
 	if r.CurrentNodeID != nil {
 		s.next.CurrentNodeID = *r.CurrentNodeID

@@ -27,7 +27,7 @@ func (p *pipeline) summarize(ctx context.Context) (due bool, err error) {
 	if !due {
 		return false, nil
 	}
-	messages, turns := messagesOf(p.History, p.Memory.TurnIndex, turns)
+	messages, turns := messagesOf(p.History, turns)
 	if len(messages) == 0 {
 		return false, nil // the history does not hold these turns
 	}

@@ -68,9 +68,9 @@ func TestSummarize(t *testing.T) {
 			5000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(5000)[2*4900:], "L0-1-4 L0-5-4998", 4998,
 			[2]string{"question 4901", "answer 4998"},
 		},
-		"history too short": {50, nil, withoutTurns(numberedHistory(2)), "", 0, [2]string{}},
-		"no history":        {50, nil, nil, "", 0, [2]string{}},
-		"ahead of itself":   {6, &Summary{0, 9, nil}, numberedHistory(6), "", 9, [2]string{}},
+		"few unnumbered":  {50, nil, withoutTurns(numberedHistory(2)), "L0-1-48", 48, [2]string{"question 1", "answer 2"}},
+		"no history":      {50, nil, nil, "", 0, [2]string{}},
+		"ahead of itself": {6, &Summary{0, 9, nil}, numberedHistory(6), "", 9, [2]string{}},
 		"absurd numbers": {
 			math.MinInt, &Summary{0, math.MaxInt - 10, nil}, []Message{{Role: chat.User, Turn: math.MaxInt - 5}}, "", math.MaxInt - 10, [2]string{},
 		},
@@ -79,7 +79,7 @@ func TestSummarize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			model := &memoryModel{summary: replying("new")}
 			in := rememberInput{Model: model, Pipeline: onlySummaries, History: test.history, Memory: Memory{TurnIndex: test.turn, Summary: test.summary}}
-			got, delta, _, faults := remember(t.Context(), in)
+			got, delta, _, faults := remembering(t.Context(), in)
 			if spansOf(got) != test.want || faults != nil {
 				t.Fatalf("chunks %q, %v, want %q", spansOf(got), faults, test.want)
 			}
@@ -133,8 +133,8 @@ func TestMessagesOfTurns(t *testing.T) {
 		covered span
 		turns   string
 	}{
-		"runs of a role":     {dialogue("uuauaauaua"), 4, span{1, 2}, span{1, 2}, "11122" + "2"},
-		"begins with answer": {dialogue("auaua"), 3, span{1, 2}, span{1, 2}, "122"},
+		"runs of a role":     {dialogue("uuauaauaua"), 4, span{1, 2}, span{1, 2}, "122"},
+		"begins with answer": {dialogue("auaua"), 3, span{1, 2}, span{1, 2}, "11122"},
 		"unanswered":         {dialogue("uauau"), 2, span{1, 1}, span{1, 1}, "11"},
 		"older than memory":  {dialogue("uauauaua"), 2, span{1, 1}, span{1, 1}, "11"},
 		"partly numbered":    {append(dialogue("uaua"), numberedHistory(5)[4:]...), 5, span{1, 4}, span{1, 4}, "11223344"},
@@ -143,7 +143,7 @@ func TestMessagesOfTurns(t *testing.T) {
 		"endless then next":  {dialogue("u" + strings.Repeat("a", 5000) + "uauaua"), 4, span{1, 2}, span{1, 1}, strings.Repeat("1", maxChunkMessages)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			messages, covered := messagesOf(test.history, test.last, test.wanted)
+			messages, covered := messagesOf(numbered(test.history), test.wanted)
 			turns := ""
 			for _, m := range messages {
 				turns += fmt.Sprint(m.Turn)
@@ -192,7 +192,7 @@ func TestResummarize(t *testing.T) {
 			model := &memoryModel{summary: replying("folded")}
 			seeded := Memory{TurnIndex: 60, Summary: &Summary{LastSummarizedTurn: 58, Chunks: test.chunks}}
 			in := rememberInput{Model: model, Pipeline: onlySummaries, Memory: seeded}
-			got, delta, _, _ := remember(t.Context(), in)
+			got, delta, _, _ := remembering(t.Context(), in)
 			if test.folds == 0 {
 				if !reflect.DeepEqual(got, in.Memory) || delta.Stages[ResummarizeStage] != StageSkipped {
 					t.Errorf("became %+v, %v", got.Summary, delta.Stages)
@@ -206,7 +206,7 @@ func TestResummarize(t *testing.T) {
 				t.Errorf("delta %+v, want %d folds", delta, test.folds)
 			}
 			in.Model = &memoryModel{}
-			failed, delta, _, _ := remember(t.Context(), in)
+			failed, delta, _, _ := remembering(t.Context(), in)
 			if !reflect.DeepEqual(failed, in.Memory) || delta.Stages[ResummarizeStage] != StageError {
 				t.Errorf("a model that fails leaves %+v, %v", failed.Summary, delta.Stages)
 			}
@@ -251,7 +251,7 @@ func TestSummarySpans(t *testing.T) {
 		for turn := 1; turn <= 300; turn++ {
 			memory.TurnIndex = turn
 			in := rememberInput{Model: model, Pipeline: onlySummaries, History: history[:2*turn], Memory: memory}
-			after, delta, usage, _ := remember(context.Background(), in)
+			after, delta, usage, _ := remembering(context.Background(), in)
 			if usage.LLMCalls > 1+maxFolds {
 				t.Fatalf("%d calls in one turn", usage.LLMCalls)
 			}
@@ -305,7 +305,7 @@ func checkChunks(t *rapid.T, before, after Memory, delta MemoryDelta) {
 func TestHostileSummaryBecomesTidy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rememberInput{Model: &memoryModel{summary: replying("s")}, Pipeline: onlySummaries, History: numberedHistory(40), Memory: anyMemory(t)}
-		after, delta, _, _ := remember(context.Background(), in)
+		after, delta, _, _ := remembering(context.Background(), in)
 		if len(delta.ChunksAdded) == 0 {
 			if !reflect.DeepEqual(after, in.Memory) {
 				t.Fatalf("the memory changed from %+v to %+v", in.Memory, after)

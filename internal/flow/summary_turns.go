@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"slices"
+	"sort"
 
 	"rehearse/internal/chat"
 )
@@ -18,80 +18,39 @@ const (
 )
 
 // messagesOf returns the messages of as many of the wanted turns as fit into one chunk, oldest first, and the span of these turns.
-// The span begins where the wanted turns begin, even if the history begins later, so that chunks leave no gap.
-// It reads the history from its end to the wanted turns only.
-func messagesOf(history []Message, lastTurn int, wanted span) ([]quoted, span) {
-	start, turn, found := firstOf(history, lastTurn, wanted)
-	if !found {
+// The span begins where the wanted turns begin, even if the history begins later, so that chunks leave no gap. The history is numbered.
+func messagesOf(history []Message, wanted span) ([]quoted, span) {
+	history = history[firstAfter(history, wanted.from-1):]
+	if len(history) == 0 || history[0].number > wanted.to {
 		return nil, wanted
 	}
+	turn := history[0].number
 	covered := span{wanted.from, wanted.to}
 	if covered.to-turn >= maxChunkTurns {
 		covered.to = turn + maxChunkTurns - 1
 	}
 	var messages []quoted
 	used := 0
-	for i := start; i < len(history); i++ {
-		m := history[i]
-		next := turn
-		switch {
-		case m.Turn > 0:
-			next = m.Turn
-		case i > start && isUser(m) && !isUser(history[i-1]):
-			next++
-		}
-		if next > covered.to {
+	for _, m := range history {
+		if m.number > covered.to {
 			break
 		}
-		if next > turn && (len(messages) >= fullMessages || used >= fullTokens) {
-			covered.to = next - 1
+		if m.number > turn && (len(messages) >= fullMessages || used >= fullTokens) {
+			covered.to = m.number - 1
 			break
 		}
-		turn = next
+		turn = m.number
 		if len(messages) < maxChunkMessages && used < maxChunkTokens {
-			messages = append(messages, quote(m, turn))
+			messages = append(messages, quote(m))
 			used += tokens(messages[len(messages)-1].Content)
 		}
 	}
 	return messages, covered
 }
 
-// firstOf returns the index and the turn of the oldest message of the wanted turns.
-func firstOf(history []Message, lastTurn int, wanted span) (place, turn int, found bool) {
-	turns := turnsBack{turn: lastTurn}
-	for i, m := range slices.Backward(history) {
-		n := turns.of(m)
-		if n < wanted.from {
-			break
-		}
-		if n <= wanted.to {
-			place, turn, found = i, n, true
-		}
-	}
-	return place, turn, found
-}
-
-// turnsBack numbers messages from the newest to the oldest. A message with a turn keeps it. Others are counted from the message after
-// them: an exchange is the user's messages and then the assistant's, and the last answer belongs to the given turn. The count falls below 1
-// when the history is longer than its memory says; such messages belong to no turn.
-type turnsBack struct {
-	turn     int
-	started  bool
-	userNext bool // the message after this one was the user's
-}
-
-func (t *turnsBack) of(m Message) int {
-	user := isUser(m)
-	switch {
-	case m.Turn > 0:
-		t.turn = m.Turn
-	case !t.started && user: // not answered yet
-		t.turn++
-	case t.userNext && !user:
-		t.turn--
-	}
-	t.started, t.userNext = true, user
-	return t.turn
+// firstAfter returns the index of the first message after a turn, in a numbered history.
+func firstAfter(history []Message, turn int) int {
+	return sort.Search(len(history), func(i int) bool { return history[i].number > turn })
 }
 
 // isUser reports whether a message is the user's; every other role counts as the assistant's.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -33,12 +34,13 @@ func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 				t.timed(&traces[i], func() (any, error) { return t.move(ctx, call) })
 				continue
 			}
+			stub, missing := t.stubbed(call.Name) // in the order of the calls
 			if i >= maxCalls {
 				traces[i].fill(nil, fmt.Errorf("more than %d calls in one message", maxCalls))
 				continue
 			}
 			side.Go(func() {
-				t.timed(&traces[i], func() (any, error) { return t.use(ctx, call) })
+				t.timed(&traces[i], func() (any, error) { return t.use(ctx, call, stub, missing) })
 			})
 		}
 	}
@@ -122,11 +124,14 @@ func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
 		}
 		return nil, fmt.Errorf("already processed in this turn; answer the user now")
 	}
-	s, wrong := choose(t.node, call.Args)
+	s, wrong := choose(t.node, t.offer.options, call.Args)
+	if wrong == nil && s.kind == Stayed {
+		s = t.stay()
+	}
 	if wrong == nil && s.option != nil {
 		var problem string
 		if s, problem = t.follow(ctx, s.option); problem != "" {
-			wrong = &invalidCall{Error: problem}
+			return t.refuseModel(problem), nil
 		}
 	}
 	if wrong == nil {
@@ -135,18 +140,26 @@ func (t *turn) move(ctx context.Context, call chat.ToolCall) (any, error) {
 	}
 	t.invalid++
 	if t.invalid == maxInvalid {
-		t.setStep(stay(t.node))
+		t.setStep(t.stay())
 		t.warn(InvalidTransition)
 		wrong.Instructions = t.fill(instructions(t.step))
 	}
 	return wrong, fmt.Errorf("%s", wrong.Error)
 }
 
-// use carries out a call of any other tool.
-func (t *turn) use(ctx context.Context, call chat.ToolCall) (any, error) {
+// use carries out a call of any other tool, or gives the result or the error of its stub.
+func (t *turn) use(ctx context.Context, call chat.ToolCall, stub json.RawMessage, missing error) (any, error) {
+	tool := slices.IndexFunc(t.node.tools, func(r *Remote) bool { return r.Name == call.Name })
+	stubs := tool >= 0 || call.Name == searchKnowledge && len(t.in.KnowledgeBases) > 0
 	switch {
+	case stubs && missing == nil:
+		return stub, nil
+	case stubs && !errors.Is(missing, errNoStub):
+		return nil, missing
+	case tool >= 0:
+		return t.useTool(ctx, t.node.tools[tool], call.Args)
 	case call.Name == fullHistory:
-		return lookBack(t.in.History, call.Args)
+		return lookBack(t.history, call.Args)
 	case call.Name == searchKnowledge && len(t.in.KnowledgeBases) > 0:
 		return search(ctx, t.Knowledge, t.in.KnowledgeBases, call.Args)
 	}
@@ -162,5 +175,10 @@ func object(args json.RawMessage) json.RawMessage {
 	case trimmed[0] == '{' && json.Valid(trimmed):
 		return trimmed
 	}
-	return compact(map[string]string{"_raw": clip(string(args), 2000)})
+	raw := string(args)
+	var text string
+	if json.Unmarshal(trimmed, &text) == nil { // it was put into quotes on its way here
+		raw = text
+	}
+	return compact(map[string]string{"_raw": clip(raw, 2000)})
 }

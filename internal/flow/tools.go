@@ -79,7 +79,7 @@ type historyResult struct {
 	Truncated bool   `json:"truncated"`
 }
 
-// lookBack returns the requested messages; if there are too many, the newest.
+// lookBack returns the requested messages of a numbered history, without bounds all of them; if there are too many, the newest.
 func lookBack(history []Message, args json.RawMessage) (any, error) {
 	var want struct {
 		From     int    `json:"from_turn"`
@@ -92,17 +92,11 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 	part := strings.ToLower(want.Contains)
 	var found []said
 	size, truncated := 0, false
-	turn := turnsBack{turn: lastTurn(history)}
-	if n := len(history); n > 0 && isUser(history[n-1]) {
-		turn.started = true // lastTurn has counted the unanswered message
-	}
 	for _, m := range slices.Backward(history) {
-
-		n := turn.of(m)
-		if want.To > 0 && n > want.To || n < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
+		if want.To > 0 && m.number > want.To || m.number < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
 			continue
 		}
-		one := said{n, m.Role, m.Content}
+		one := said{m.number, m.Role, m.Content}
 		size += one.size()
 		if len(found) == maxHistoryMessages || size > maxHistoryBytes {
 			truncated = true
@@ -121,20 +115,6 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 		found = []said{}
 	}
 	return found, nil
-}
-
-// lastTurn returns the turn of the newest answer. It is taken from the messages, or counted from the beginning.
-func lastTurn(history []Message) int {
-	turn := 0
-	for i, m := range history {
-		switch {
-		case m.Turn > 0:
-			turn = m.Turn
-		case turn == 0, isUser(m) && !isUser(history[i-1]):
-			turn++
-		}
-	}
-	return turn
 }
 
 // search asks the knowledge bases that the context allows.
@@ -165,10 +145,13 @@ func search(ctx context.Context, k Knowledge, bases []string, args json.RawMessa
 		want.TopK = defaultTopK
 	}
 	passages, err := k.Search(ctx, Query{Text: want.Query, Bases: want.Bases, TopK: min(max(want.TopK, 1), maxTopK)})
+	if err != nil {
+		return nil, err
+	}
 	if passages == nil {
 		passages = []Passage{}
 	}
-	return passages, err
+	return passages, nil
 }
 
 func orEmpty(args json.RawMessage) json.RawMessage {

@@ -17,11 +17,13 @@ type turn struct {
 	options Options
 	flow    *Flow
 	node    *Node
+	offer   *offer // of the node, in this turn
 	model   llm.Model
 	params  llm.Request
 	tools   []llm.Tool
 	started time.Time
-	number  int // of this turn, from 1
+	number  int       // of this turn, from 1
+	history []Message // numbered
 	traceID string
 
 	messages []chat.Message
@@ -33,6 +35,9 @@ type turn struct {
 	streamed bool
 	// collected are the fields that this turn of a state machine has set.
 	collected []factOp
+
+	// called counts the calls of each name, for stubs.
+	called map[string]int
 
 	trace []ToolTrace
 	// notes are the actions of a state machine that are not yet in the trace.
@@ -53,23 +58,31 @@ func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
 			Hint: "start a new conversation at node " + f.Start.ID,
 		}
 	}
+	if c.Stubs != nil && !o.Trusted {
+		return nil, &Error{Fault: Invalid, Pointer: "/stubs", Message: "stubs are for tests", Hint: "send them to /internal/agent/test"}
+	}
 	if o.TraceID == "" {
 		o.TraceID = NewTraceID()
 	}
 	t := &turn{
 		Engine: e, in: c, options: o, flow: f, node: node, model: e.Model, params: e.Parameters,
-		started: e.Now(), number: c.Memory.TurnIndex + 1, traceID: o.TraceID, step: stay(node),
+		started: e.Now(), history: c.numbering(), traceID: o.TraceID, step: stay(node),
 	}
+	t.number = turnAfter(c.Memory, t.history)
 	if o.Trusted && c.Model != nil {
 		if err := t.override(c.Model); err != nil {
 			return nil, err
 		}
 	}
-	t.tools = []llm.Tool{node.tool, historyTool}
+	t.offer = f.offerOf(node, c.Memory)
+	t.tools = []llm.Tool{t.offer.tool, historyTool}
 	if len(c.KnowledgeBases) > 0 {
 		t.tools = append(t.tools, knowledgeTool)
 	}
-	t.messages = prompt(node, c.Memory, window(c.History, c.Limits), c.LatestUserMessage)
+	for _, tool := range node.tools {
+		t.tools = append(t.tools, tool.tool())
+	}
+	t.messages = prompt(t.offer.system, c.Memory, window(c.History, c.Limits), c.LatestUserMessage)
 	return t, nil
 }
 
@@ -141,9 +154,11 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 				choice, forcedAgain = ProcessNode, true
 				continue
 			}
-			t.setStep(stay(t.node))
-			t.warn(NotProcessed)
+			t.notProcessed()
 			choice = "auto"
+			if t.step.kind != Stayed { // what was said is of the node that is left
+				continue
+			}
 		}
 		if !blank(reply.Text) {
 			return reply.Text, nil
@@ -160,8 +175,7 @@ func (t *turn) loop(ctx context.Context) (string, error) {
 func (t *turn) lastCall(ctx context.Context) (string, error) {
 	t.warn(ToolLoopLimit)
 	if !t.decided {
-		t.setStep(stay(t.node))
-		t.warn(NotProcessed)
+		t.notProcessed()
 	}
 	reply, err := t.ask(ctx, nil, "")
 	if err != nil {
@@ -173,6 +187,19 @@ func (t *turn) lastCall(ctx context.Context) (string, error) {
 	return t.standIn(), nil
 }
 
+// notProcessed stays at the node because the model has not called process_node, or not as it must.
+func (t *turn) notProcessed() {
+	t.setStep(t.stay())
+	if t.invalid > 0 {
+		t.warn(InvalidTransition)
+	} else {
+		t.warn(NotProcessed)
+	}
+	if t.step.kind != Stayed {
+		t.announce(Stay, t.step, "no_match")
+	}
+}
+
 // sorry is the answer when the node has no prompt either.
 const sorry = "I am sorry, could you say that again?"
 
@@ -180,7 +207,15 @@ const sorry = "I am sorry, could you say that again?"
 func (t *turn) standIn() string {
 	t.warn(EmptyText)
 	t.streamed = false
-	if next := t.step.next; next != nil && !blank(next.Prompt) {
+	if t.step.refused != "" {
+		return t.step.refused
+	}
+	next := t.step.next
+	switch {
+	case next == nil:
+	case !blank(t.step.askAgain()):
+		return t.step.askAgain()
+	case !blank(next.Prompt):
 		return t.fill(next.Prompt)
 	}
 	return sorry

@@ -94,14 +94,16 @@ const contract = `You hold a conversation along a flow of nodes. In every turn c
 	`to say where the conversation goes; its result tells you how to answer. Then answer the user. ` +
 	`Never mention nodes, options or tools to the user.`
 
-// systemText is the first message of every prompt at a node. It depends on the flow and the node only, so it is made once.
-func systemText(f *Flow, n *Node) string {
+// systemText is the first message of every prompt at a node. It depends on the flow and on what the node offers only.
+func systemText(f *Flow, n *Node, shown *Descriptor) string {
 	var b strings.Builder
-	if f.SystemPrompt != "" {
-		b.WriteString(strings.TrimSpace(f.SystemPrompt) + "\n\n")
+	for _, text := range slices.Concat([]string{f.SystemPrompt}, n.within) {
+		if !blank(text) {
+			b.WriteString(strings.TrimSpace(text) + "\n\n")
+		}
 	}
 	b.WriteString(contract + "\n\nThe current node is:\n")
-	b.Write(compact(n.descriptor))
+	b.Write(compact(shown))
 	return b.String()
 }
 
@@ -117,9 +119,9 @@ func compact(v any) json.RawMessage {
 }
 
 // prompt assembles the messages of the turn's first request (flow-engine.md 3.4). Empty facts and an empty summary are left out.
-func prompt(n *Node, memory Memory, window []Message, user string) []chat.Message {
+func prompt(system string, memory Memory, window []Message, user string) []chat.Message {
 	messages := make([]chat.Message, 0, len(window)+8) // room for the tool loop
-	messages = append(messages, chat.Say(chat.System, n.system))
+	messages = append(messages, chat.Say(chat.System, system))
 	if facts := memory.factsText(); facts != "" {
 		messages = append(messages, chat.Say(chat.System, facts))
 	}

@@ -14,6 +14,29 @@ import (
 	"rehearse/internal/langfuse/langfusetest"
 )
 
+// TestEraseSession deletes the traces of one session, of each version, also where there are more than one request takes.
+func TestEraseSession(t *testing.T) {
+	for _, version := range []string{"3.100.0", "4.2.0"} {
+		s, c := online(t)
+		s.SetVersion(version)
+		for i := range 130 {
+			s.AddTrace("chat/42 é", fmt.Sprintf("%032x", i+1), "turn", "x", "y", moment.Add(time.Duration(i)*time.Minute))
+		}
+		s.AddTrace("another", strings.Repeat("f", 32), "turn", "x", "y", moment)
+		for range 2 { // also where there is nothing
+			if err := c.EraseSession(t.Context(), "chat/42 é"); err != nil {
+				t.Fatalf("%s: %v", version, err)
+			}
+			if _, err := c.Session(t.Context(), "chat/42 é"); !errors.Is(err, langfuse.ErrNotFound) {
+				t.Errorf("%s: the session is still there: %v", version, err)
+			}
+		}
+		if rest, err := c.Session(t.Context(), "another"); err != nil || len(rest) != 1 {
+			t.Errorf("%s: another session has %d traces, %v", version, len(rest), err)
+		}
+	}
+}
+
 // TestSessions reads a session and a trace of it from each version.
 func TestSessions(t *testing.T) {
 	for name, prepare := range map[string]func(*langfusetest.Server){

@@ -12,7 +12,6 @@ import (
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/queue"
 	"rehearse/internal/queue/queuetest"
-	"rehearse/internal/result"
 )
 
 // work holds conversations without a word until ctx ends.
@@ -128,43 +127,4 @@ func again(ctx context.Context, q *queue.JetStream, all []orchestrator.Job, mu *
 			}
 		}
 	}
-}
-
-// BenchmarkEmbedded takes jobs through push, pull, result and acknowledgement, on files.
-func BenchmarkEmbedded(b *testing.B) {
-	server := fleettest.StartEmbedded(b)
-	q := open(b, fleet.ConnConfig{Server: server}, queue.Options{})
-	own := fleettest.Connect(b, fleet.ConnConfig{Server: server})
-	leader, err := own.Lead(b.Context(), "run")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer leader.Close()
-	ctx, stop := context.WithCancel(b.Context())
-	var group sync.WaitGroup
-	b.ResetTimer()
-	group.Go(func() { work(ctx, own, q, 8) })
-	group.Go(func() {
-		jobs := make([]orchestrator.Job, b.N)
-		for n := range jobs {
-			jobs[n] = queuetest.Job("run", n)
-		}
-		if err := q.PushAll(ctx, jobs); err != nil {
-			b.Error(err)
-		}
-	})
-	for got := map[result.Key]bool{}; len(got) < b.N; {
-		r, err := leader.Next(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		got[r.Key] = true
-		if err := r.Settle(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
-	stop()
-	group.Wait()
 }

@@ -154,10 +154,11 @@ type detail struct {
 	Again []*Pair `json:"again,omitempty"`
 }
 
-func (o *Outcome) pair() (*Pair, error) {
+// Pair returns the session in all its lanes, with the other times that it was replayed.
+func (o *Outcome) Pair() (*Pair, error) {
 	d := detail{Pair: &Pair{}}
 	if err := json.Unmarshal(o.Detail, &d); err != nil || d.Pair == nil {
-		return nil, fmt.Errorf("session %s of the run that is resumed cannot be read: %w", o.SessionID, err)
+		return nil, fmt.Errorf("session %s of the replay cannot be read: %w", o.SessionID, err)
 	}
 	d.Pair.Again = d.Again
 	return d.Pair, nil

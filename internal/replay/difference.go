@@ -24,7 +24,7 @@ func (m *metric) criterion(power float64) stats.Criterion {
 // compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
-	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable()}
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable(), endless: t.endless()}
 	var at []int
 	together := t.compareTogether(metrics, rules)
 	for i := range metrics {
@@ -38,6 +38,9 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 		}
 		if d.N == 0 {
 			continue
+		}
+		if m.unit == Share && !math.IsInf(d.Detectable, 1) {
+			d.Detectable = min(d.Detectable, 1) // nobody can lose more
 		}
 		c := compared{m, d, m.margin.Absolute + m.margin.Relative*d.Baseline}
 		reports[i].Difference = c.report()

@@ -22,25 +22,34 @@ func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
 		if n := len(observed.Turns); n > 0 {
 			m.NeverSaid = new(float64(len(unsaid)) / float64(n))
 		}
-		m.EndedEarly = new(oneIf(l.Completed && l.leavesUngiven(s.Data, len(unsaid) > 0)))
+		m.EndedEarly = new(oneIf(l.Completed && l.leavesUngiven(s.Data, observed.Turns, len(unsaid) > 0)))
 	}
 }
 
-// leavesUngiven reports whether the user has not given all of the session's data. Of a session without data it is whether messages are left.
-func (l *Lane) leavesUngiven(data map[string]any, messagesLeft bool) bool {
-	if len(data) == 0 {
-		return messagesLeft
-	}
-	var said strings.Builder
-	for i := range l.Turns {
-		said.WriteString(" " + normalValue(l.Turns[i].User))
-	}
+// leavesUngiven reports whether the user has not given all of the session's data that the real user gave. Values that nobody said, which an agent
+// looked up or wrote in its own way, are not the user's to give. Of a session without any it is whether messages are left.
+func (l *Lane) leavesUngiven(data map[string]any, observed []LaneTurn, messagesLeft bool) bool {
+	gave, gives := normalSaid(observed), normalSaid(l.Turns)
+	given := false
 	for _, value := range data {
-		if !strings.Contains(said.String(), normalValue(value)) {
+		text := normalValue(value)
+		if text == "" || !strings.Contains(gave, text) {
+			continue
+		}
+		if given = true; !strings.Contains(gives, text) {
 			return true
 		}
 	}
-	return false
+	return !given && messagesLeft
+}
+
+// normalSaid is all that the user says, made alike.
+func normalSaid(turns []LaneTurn) string {
+	var said strings.Builder
+	for i := range turns {
+		said.WriteString(" " + normalValue(turns[i].User))
+	}
+	return said.String()
 }
 
 // hasAnswered is what was measured, or else what the turns say.

@@ -235,6 +235,6 @@ func (e *Evaluation) former(ctx context.Context) (find func(id string) (*Pair, e
 		if err != nil || !more || kept.SessionID != id {
 			return nil, err
 		}
-		return kept.pair()
+		return kept.Pair()
 	}, stop
 }

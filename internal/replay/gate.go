@@ -136,6 +136,8 @@ type findings struct {
 	guards  []compared
 	// losable is the share of sessions that the baseline completes as the log did: completion match can lose no more.
 	losable float64
+	// endless is true when the baseline tells how its conversations end, and the candidate does not.
+	endless bool
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost

@@ -74,7 +74,7 @@ func (f *findings) unfit(rules *Rules) []Reason {
 
 // blind lists the metrics in which a loss beyond the margin could have gone unnoticed, with both ways out.
 func (f *findings) blind(rules *Rules) []Reason {
-	if why := f.untelling(rules); why != nil {
+	if why := append(f.untelling(rules), f.endUntold(rules)...); why != nil {
 		return why
 	}
 	if rules.MinPower == 0 {
@@ -89,33 +89,49 @@ func (f *findings) blind(rules *Rules) []Reason {
 	return reasons
 }
 
-// untelling says why no metric tells how the conversations went: neither the states are compared, nor ends of which the baseline has enough to
+// untelling says why no metric tells how the conversations went: neither the states are compared, nor ends, of which the baseline has enough to
 // lose. Turns and latency alone would let through an agent that talks of anything.
 func (f *findings) untelling(rules *Rules) []Reason {
 	if len(f.metrics) == 0 {
 		return []Reason{{"power", "", "no metric that decides applies to these sessions"}}
 	}
-	var ends *compared
+	var ends, states *compared
 	for i := range f.metrics {
 		c := &f.metrics[i]
 		_, set := rules.Margins[c.name]
 		switch {
 		case c.name == CompletionMatch:
 			ends = c
-		case c.name == StateProgression, set && table[columnOf(c.name)].role == shown:
+		case set && (c.name == StateProgression || table[columnOf(c.name)].role == shown):
 			return nil
+		case c.name == StateProgression && (c.Baseline > c.marginSize || c.Verdict == stats.Better || rules.MinPower == 0):
+			return nil
+		case c.name == StateProgression:
+			states = c
 		}
 	}
-	const remedy = "give the target a state_of or a complete_when, or let another metric decide with --margin"
-	switch {
-	case ends == nil:
-		return []Reason{{"power", "", "neither the states nor the ends of the conversations could be compared: " + remedy}}
-	case f.losable <= ends.marginSize:
-		return []Reason{{"power", CompletionMatch, fmt.Sprintf(
-			"the states could not be compared, and the baseline itself completes only %.1f %% of the sessions as the log did, so that a loss of more than %s cannot be seen: %s",
-			100*f.losable, ends.amount(ends.marginSize), remedy)}}
+	if ends != nil && f.losable > ends.marginSize {
+		return nil
 	}
-	return nil
+	const remedy = "give the target a state_of or a complete_when, or let another metric decide with --margin"
+	if states == nil && ends == nil {
+		return []Reason{{"power", "", "neither the states nor the ends of the conversations could be compared: " + remedy}}
+	}
+	var reasons []Reason
+	if states != nil {
+		reasons = append(reasons, Reason{"power", StateProgression, fmt.Sprintf(
+			"the baseline itself follows only %.1f %% of the logged states, so that a loss of more than %s cannot be seen: "+
+				"compare with a baseline that follows the log, or let another metric decide with --margin", 100*states.Baseline, states.amount(states.marginSize))})
+	}
+	if ends != nil {
+		said := fmt.Sprintf("the baseline itself completes only %.1f %% of the sessions as the log did, so that a loss of more than %s cannot be seen",
+			100*f.losable, ends.amount(ends.marginSize))
+		if states == nil {
+			said = "the states could not be compared, and " + said + ": " + remedy
+		}
+		reasons = append(reasons, Reason{"power", CompletionMatch, said})
+	}
+	return reasons
 }
 
 // waysOut says what could have gone unnoticed, about how many sessions would decide it, and the smallest margin that this log can decide.

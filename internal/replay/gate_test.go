@@ -77,6 +77,22 @@ func change(f func(i int, is *replay.Metrics)) func(int, *replay.Pair, *replay.M
 	return func(i int, _ *replay.Pair, _, is *replay.Metrics) { f(i, is) }
 }
 
+// unknownEnd is a session of which the log does not tell how it ended.
+func unknownEnd(_ int, p *replay.Pair, was, is *replay.Metrics) {
+	p.Outcome, was.CompletionMatch, is.CompletionMatch = replay.EndUnknown, nil, nil
+}
+
+// endless is such a session, in which the candidate does not come to an end.
+func endless(i int, p *replay.Pair, was, is *replay.Metrics) {
+	unknownEnd(i, p, was, is)
+	is.Completed = new(0.0)
+}
+
+// speechless is a candidate that does not tell when a conversation is complete.
+func speechless(_ int, _ *replay.Pair, _, is *replay.Metrics) {
+	is.CompletionMatch, is.Completed, is.EndedEarly = nil, nil, nil
+}
+
 func TestGate(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -100,6 +116,27 @@ func TestGate(t *testing.T) {
 		{
 			"five sessions of a bot that hangs up", gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
 			replay.CannotSay, stats.Inconclusive, "", []string{"Cannot say: "},
+		},
+		{
+			"no logged end is known, and the candidate never ends", gateRun{n: 100, change: endless},
+			replay.NotPassed, stats.Worse, "worse:completed", []string{"Not passed: completed is worse: 100.0 points lower"},
+		},
+		{
+			"no logged end is known, and both end alike", gateRun{n: 100, change: unknownEnd}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"no logged end is known, and a candidate that never ends is accepted", gateRun{n: 100, change: endless, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.CompletedShare: {Absolute: 1}}
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"the candidate cannot say when it ends", gateRun{n: 875, change: speechless},
+			replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end"},
+		},
+		{
+			"the candidate cannot say when it ends, which is accepted", gateRun{n: 875, change: speechless, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.CompletedShare: {Absolute: 1}}
+			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
 			"a loss beyond the margin", gateRun{n: 300, change: change(func(i int, is *replay.Metrics) {
@@ -175,6 +212,25 @@ func TestGate(t *testing.T) {
 				was.StateProgression, is.StateProgression = nil, nil
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
 			}}, replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
+		},
+		{
+			"a baseline that finds no state and completes nothing", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}}, replay.CannotSay, stats.NonInferior, "power:state_progression_match power:completion_match",
+			[]string{"the baseline itself follows only 0.0 % of the logged states", "the baseline itself completes only 0.0 %"},
+		},
+		{
+			"the same, and power does not matter", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}, rules: func(r *replay.Rules) { r.MinPower = 0 }}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"the same, and a candidate that finds them", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression = new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}}, replay.Passed, stats.Better, "", nil,
 		},
 		{
 			"agents without states", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
@@ -387,5 +443,46 @@ func TestMargins(t *testing.T) {
 	}
 	if rules := replay.DefaultRules(); rules.SetMargins([]string{"tokens=1", "tokens=2"}) == nil {
 		t.Error("a margin may be given twice")
+	}
+}
+
+// TestNobodyLosesMoreThanAll: with three sessions Student's t would find a loss of states from some hundred points on.
+func TestNobodyLosesMoreThanAll(t *testing.T) {
+	one := func(i int, is *replay.Metrics) {
+		if i == 0 {
+			is.StateProgression = new(0.0)
+		}
+	}
+	r := gateRun{n: 3, change: change(one)}.report(t)
+	if got := r.Gate.Unseen[replay.StateProgression].Loss; got == nil || *got != 1 {
+		t.Errorf("unseen loss %v, want 1", got)
+	}
+	if r.Gate.Outcome != replay.CannotSay || !strings.Contains(r.Gate.Headline, "take --margin state_progression_match=100pp") {
+		t.Errorf("%s", r.Gate.Headline)
+	}
+	as := func(margin string) *replay.Report {
+		return gateRun{n: 3, change: change(one), rules: func(rules *replay.Rules) {
+			if err := rules.SetMargins([]string{margin}); err != nil {
+				t.Fatal(err)
+			}
+		}}.report(t)
+	}
+	for _, reason := range as("state_progression_match=100pp").Gate.Reasons {
+		if reason.Metric == replay.StateProgression {
+			t.Errorf("with the margin that was named: %s", reason.Text)
+		}
+	}
+}
+
+// TestRatioHasNoEnd: a margin of 1 lets through twice the turns of the baseline, not four times.
+func TestRatioHasNoEnd(t *testing.T) {
+	r := gateRun{n: 100, mode: replay.Simulated, change: change(func(i int, is *replay.Metrics) { is.TurnCountRatio = new(4 + float64(i%2)) }),
+		rules: func(rules *replay.Rules) {
+			if err := rules.SetMargins([]string{"turn_count_ratio=1"}); err != nil {
+				t.Fatal(err)
+			}
+		}}.report(t)
+	if r.Gate.Outcome != replay.NotPassed || r.Gate.Verdict != stats.Worse {
+		t.Errorf("%s", r.Gate.Headline)
 	}
 }

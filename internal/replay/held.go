@@ -66,7 +66,7 @@ func held(pair *Pair) (h Held, err error) {
 
 // HeldOf is a session whose outcome was kept, or sent by whoever replayed it.
 func HeldOf(o Outcome) (Held, error) {
-	pair, err := o.pair()
+	pair, err := o.Pair()
 	return Held{Pair: pair, Outcome: o}, err
 }
 

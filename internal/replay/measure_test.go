@@ -87,3 +87,38 @@ func TestLaneSums(t *testing.T) {
 		t.Errorf("tokens, cost, coverage, latency, and turns, latency, states on support: %v, want %v", got, want)
 	}
 }
+
+// TestEndedEarlySimulated: with a simulated user, a lane ends early that completes before the user gave what the real one gave.
+func TestEndedEarlySimulated(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		data map[string]any
+		said []string
+		want float64
+	}{
+		{"all that was given", map[string]any{"city": "Rome"}, []string{"book", "to ROME"}, 0},
+		{"not all", map[string]any{"city": "Rome", "month": "May"}, []string{"book", "Rome"}, 1},
+		{"what the agent looked up", map[string]any{"city": "Rome", "code": 639431.0, "none": nil}, []string{"book", "Rome"}, 0},
+		{"nothing of it was the user's, messages left", map[string]any{"code": 639431.0}, []string{"book"}, 1},
+		{"nothing of it was the user's, all said", map[string]any{"code": 639431.0}, []string{"May", "Rome", "book"}, 0},
+		{"no data, messages left", nil, []string{"book", "Rome"}, 1},
+		{"no data, all said", nil, []string{"book", "Rome", "May"}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+			s.Data = tc.data
+			observed, lane := replay.Lane{Name: replay.Observed, Completed: true}, replay.Lane{Name: replay.Candidate, Completed: true}
+			for _, text := range []string{"book", "Rome", "May"} {
+				observed.Turns = append(observed.Turns, replay.LaneTurn{User: text})
+			}
+			for _, text := range tc.said {
+				lane.Turns = append(lane.Turns, replay.LaneTurn{User: text, Bot: "yes"})
+			}
+			pair := &replay.Pair{Mode: replay.Simulated, Lanes: []replay.Lane{observed, lane}}
+			replay.Measure(s, pair, replay.After)
+			if got := pair.Lane(replay.Candidate).Metrics.EndedEarly; got == nil || *got != tc.want {
+				t.Errorf("ended early %v, want %g", got, tc.want)
+			}
+		})
+	}
+}

@@ -124,6 +124,9 @@ func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 
 // ParseEvent reads one event, as it stands in a line of JSON Lines. The error says why it cannot be kept.
 func ParseEvent(line []byte) (Event, error) {
+	if string(line) == "null" {
+		return Event{}, BadRow(NotAnObject, "it is not the JSON of an event: a JSON null stands where an object is expected")
+	}
 	var row struct {
 		Event
 		Time json.RawMessage `json:"timestamp"`
@@ -172,11 +175,8 @@ func (e *Event) Complete() error {
 	if context.FlowID != nil {
 		e.FlowID = *context.FlowID
 	}
-	switch {
-	case max(len(e.ID), len(e.SessionID), len(e.FlowID)) > MaxName:
+	if max(len(e.ID), len(e.SessionID), len(e.FlowID)) > MaxName {
 		return BadRow(TooLong, "its event_id, session_id or flow_id is longer than %d bytes", MaxName)
-	case e.Time.Year() < 0 || e.Time.Year() > maxYear:
-		return BadRow(BadTime, "its timestamp is not in the years 0 to %d", maxYear)
 	}
 	return nil
 }
@@ -191,9 +191,8 @@ func orNull(data json.RawMessage) json.RawMessage {
 // ReadCSV yields the events of a table whose first row names the columns; those of JSON hold JSON. Rejected rows are as in ReadJSONL.
 func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		table := csv.NewReader(r)
+		table := TableReader(r)
 		table.ReuseRecord = true
-		table.FieldsPerRecord = -1
 		head, err := table.Read()
 		if err != nil {
 			yield(Event{}, fmt.Errorf("the first row, which names the columns: %w", err))
@@ -201,7 +200,7 @@ func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 		}
 		columns := map[string]int{}
 		for i, name := range head {
-			columns[strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))] = i
+			columns[strings.TrimSpace(name)] = i
 		}
 		if _, ok := columns["event_id"]; !ok {
 			yield(Event{}, errors.New("the first row does not name the column event_id: write event_id,event_type,unit_type,unit_id,experiments,context,metrics,payload,timestamp"))

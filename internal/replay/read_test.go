@@ -40,6 +40,7 @@ func TestReadJSONL(t *testing.T) {
 		`{"event_id":"e","event_type":"x","context":{"session_id":"s"}}`,
 		strings.Repeat("x", 17<<20),
 		fmt.Sprintf(whole, strings.Repeat("e", replay.MaxName+1), "2026-01-31T12:00:00Z"),
+		`null`,
 		strings.TrimSuffix(fmt.Sprintf(whole, "last", "2026-01-31T12:00:00Z"), "\n"),
 	}, "\n")
 	var rejected []string
@@ -58,7 +59,7 @@ func TestReadJSONL(t *testing.T) {
 		"5 it is not the JSON of an event", "6 it is not the JSON of an event", "7 it has no event_id", "8 it has no event_type",
 		"9 its context has no session_id", "10 its context has no session_id", "11 its context cannot be read: js",
 		`12 its timestamp "yesterday" is n`, "13 it has no timestamp", "14 the line is longer than 16 MB",
-		"15 its event_id, session_id or fl",
+		"15 its event_id, session_id or fl", "16 it is not the JSON of an event",
 	}, rejected); d != "" {
 		t.Errorf("rejected (-want +got):\n%s", d)
 	}
@@ -83,6 +84,16 @@ func TestReadCSV(t *testing.T) {
 	}
 	if _, err := collect(replay.ReadCSV(strings.NewReader("a,b\n1,2\n"), nil)); err == nil || !strings.Contains(err.Error(), "event_id,event_type") {
 		t.Errorf("no event_id: %v", err)
+	}
+}
+
+// TestReadSpreadsheet has what a spreadsheet writes: a byte order mark before a quoted name, semicolons, and a carriage return at the end of lines.
+func TestReadSpreadsheet(t *testing.T) {
+	rows := "\ufeff\"event_id\";\"event_type\";\"context\";\"timestamp\"\r\n" +
+		`"a";"message_sent";"{""session_id"":""s"",""flow_id"":""f""}";"2026-01-31 12:00:00"` + "\r\n"
+	got, err := collect(replay.ReadCSV(strings.NewReader(rows), func(r replay.Reject) { t.Errorf("rejected: %+v", r) }))
+	if d := cmp.Diff([]string{"a s f 2026-01-31T12:00:00Z"}, got); d != "" || err != nil {
+		t.Errorf("%v, events (-want +got):\n%s", err, d)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 // layouts are the forms in which stores and exports write times; without a zone it is UTC.
 var layouts = []string{
 	time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999-07", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999 UTC", "2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700", // BigQuery, SQL Server, Snowflake
+	"2006-01-02 15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999Z0700",
 }
 
 // parseTime reads the time of a row: a text, or a number since 1970.
@@ -27,9 +29,16 @@ func parseTime(data json.RawMessage) (time.Time, error) {
 
 var errNoTime = BadRow(NoTime, "it has no timestamp")
 
-// ReadTime reads a time, to the microsecond: a text, or a number since 1970. Its error is a RowError.
+// ReadTime reads a time that every store can keep, to the microsecond: a text, or a number since 1970. Its error is a RowError.
 func ReadTime(text string) (time.Time, error) {
-	text = strings.TrimSpace(text)
+	t, err := readTime(strings.TrimSpace(text))
+	if err == nil && (t.Year() < 0 || t.Year() > maxYear) {
+		return time.Time{}, BadRow(BadTime, "its timestamp is not in the years 0 to %d", maxYear)
+	}
+	return t, err
+}
+
+func readTime(text string) (time.Time, error) {
 	if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(number) && !strings.ContainsAny(text, "xXpP_") {
 		return epochTime(text, number)
 	}

@@ -23,6 +23,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 		return nil, err
 	}
 	metrics := rules.metrics(run.Mode)
+	t.guardEnds(metrics)
 	t.figure(&r, metrics, rules.Cluster)
 	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {
 		run.take(r.Metrics)

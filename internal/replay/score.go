@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -108,6 +107,7 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 	if err := out.Faults.countUnusable(ctx, events, Filter{FlowID: o.FlowID}); err != nil {
 		return nil, err
 	}
+	var missing []*Pair
 	choice := Choice{FlowID: o.FlowID}
 	for s, err := range choice.sessions(events.Each(ctx, choice.filter()), &LogToFigures{}, &out.Faults) {
 		if err != nil {
@@ -123,6 +123,9 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 			continue
 		case variantsOf(of) < len(variants[of[0].FlowID]):
 			out.Unpaired += len(of)
+			if known := variants[of[0].FlowID]; known[Baseline] && known[Candidate] {
+				missing = append(missing, missingPair(s, of))
+			}
 			continue
 		}
 		if err := out.take(s, of, o); err != nil {
@@ -131,6 +134,11 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 	}
 	for _, left := range bySession {
 		out.Missing += len(left)
+	}
+	for _, pair := range missing {
+		if f := out.Flows[pair.FlowID]; f != nil && pair.Dropped != "" {
+			f.addPairs(pair.Started, o.Looks, pair)
+		}
 	}
 	for _, f := range out.Flows {
 		if err := f.compare(o); err != nil {
@@ -177,78 +185,9 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		}
 	}
 	if byVariant[Baseline] != nil && byVariant[Candidate] != nil {
-		pairs := pairsOf(s, replays, byVariant)
-		f.tally.Add(pairs...)
-		if o.Looks {
-			f.addDay(s.Started.UTC().Format(time.DateOnly), pairs)
-		}
+		f.addPairs(s.Started, o.Looks, pairsOf(s, replays, byVariant)...)
 	}
 	return nil
-}
-
-// pairsOf makes pairs of replays that were made elsewhere, one for each repeat that both lanes have.
-func pairsOf(s *Session, replays []*Played, measured map[string][]*Metrics) []*Pair {
-	observed := observe(s)
-	next := map[string]int{}
-	var pairs []*Pair
-	for _, p := range replays {
-		k := next[p.Variant]
-		next[p.Variant]++
-		if k == len(pairs) {
-			pairs = append(pairs, &Pair{
-				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observed},
-			})
-		}
-		lane := Lane{Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k], Turns: make([]LaneTurn, 0)}
-		if pair := pairs[k]; p.Error != "" {
-			lane.Metrics = nil
-			pair.Dropped = p.Variant + ": " + p.Error
-		}
-		pairs[k].Lanes = append(pairs[k].Lanes, lane)
-	}
-	return pairs
-}
-
-// compare compares the two variants of a flow by both gates.
-func (f *FlowScore) compare(o ScoreOptions) error {
-	if f.Variants[Baseline] == nil || f.Variants[Candidate] == nil {
-		return nil
-	}
-	f.Comparison = new(Compare(f.Variants[Baseline], f.Variants[Candidate]))
-	r, err := f.tally.Report(Report{Run: Run{Gate: GatePaired, Mode: Recorded}}, o.Rules)
-	if err != nil {
-		return err
-	}
-	f.Paired = &PairedScore{Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats}
-	if o.Looks {
-		f.Paired.Watch, err = f.looks(o.Rules.Cluster)
-	}
-	return err
-}
-
-func (f *FlowScore) addDay(day string, pairs []*Pair) {
-	if f.days == nil {
-		f.days = map[string]*Tally{}
-	}
-	if f.days[day] == nil {
-		f.days[day] = &Tally{}
-	}
-	f.days[day].Add(pairs...)
-}
-
-// looks takes a look at the end of each day.
-func (f *FlowScore) looks(cluster Clustering) (*WatchReport, error) {
-	w := Watching{Metrics: DefaultWatched(), Alpha: DefaultAlpha, Cluster: cluster}
-	var s WatchState
-	s.Begin(&w, nil)
-	for _, name := range slices.Sorted(maps.Keys(f.days)) {
-		begin, err := time.Parse(time.DateOnly, name)
-		if err != nil {
-			return nil, err
-		}
-		s.Look(&w, f.days[name], begin.AddDate(0, 0, 1))
-	}
-	return new(s.Report("")), nil
 }
 
 // The variants that are compared.

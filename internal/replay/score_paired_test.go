@@ -79,6 +79,25 @@ func TestScorePaired(t *testing.T) {
 	}
 }
 
+// A session that the candidate has not played is a lost pair, as one in which it failed: else whoever writes no row for a crash has none.
+func TestScoreOfMissingReplays(t *testing.T) {
+	var replays []replay.Played
+	for i := range 200 {
+		session := fmt.Sprintf("s%03d", i)
+		replays = append(replays, playedOf(session, replay.Baseline, 0))
+		if i >= 10 {
+			replays = append(replays, playedOf(session, replay.Candidate, 0))
+		}
+	}
+	f := paired(t, 200, replays)
+	if p := f.Paired; f.Sessions != 190 || p.Lost != (replay.Lost{Candidate: 10, Share: 0.05}) || p.Gate.Outcome != replay.NotPassed || p.Clusters.Sessions != 190 {
+		t.Errorf("%d sessions, lost %+v: %s", f.Sessions, p.Lost, p.Gate.Headline)
+	}
+	if n := f.Variants[replay.Baseline][replay.CompletionMatch].N; n != 190 {
+		t.Errorf("the means are over %d sessions", n)
+	}
+}
+
 // Of repeats the means are compared, and the variance is split: sessions complete in 1 of 2, and in 2 of 2 replays.
 func TestScoreRepeats(t *testing.T) {
 	var replays []replay.Played

@@ -89,8 +89,7 @@ func (b *Builder) add(line []byte) {
 		b.gaveUp, b.records = true, nil
 		return
 	}
-	// The page shows no more conversations than that; which of more, only the end of the run says.
-	b.records = append(b.records, &record{line: line, draw: b.draws && len(b.records) < maxFull})
+	b.records = append(b.records, &record{line: line, draw: b.draws})
 	if b.workers < runtime.GOMAXPROCS(0) {
 		b.workers++
 		b.working.Go(b.work)

@@ -3,9 +3,32 @@ package report
 import (
 	"strings"
 
+	"rehearse/internal/report/page"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
+
+// signOf returns the sign of a test in a table.
+func signOf(e *entry) string {
+	if e.quarantined != nil {
+		return "🔒 " + page.Emoji(e.verdict)
+	}
+	return page.Emoji(e.verdict)
+}
+
+// linkedCell writes a test's cell; the name of one that needs a look leads to its place on the page.
+func (r *Report) linkedCell(e *entry) string {
+	cell := testCell(e.id)
+	if review := e.reviewed(); review != "" {
+		cell += "<br>" + text.Markdown(review)
+	}
+	address := r.link(e.spot)
+	if !e.failing() || address == "" {
+		return cell
+	}
+	name := text.Markdown(text.OneLine(e.test, 200))
+	return "[" + name + "](" + text.MarkdownAddress(address) + ")" + strings.TrimPrefix(cell, name)
+}
 
 // testCell writes a test's name, and below it where it is from.
 func testCell(t id) string {

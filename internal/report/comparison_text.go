@@ -16,7 +16,7 @@ const maxChanges = 20
 
 // ComparisonText writes a comparison for a terminal; quiet leaves out the tests.
 func ComparisonText(w io.Writer, c *result.Comparison, o TextOptions) error {
-	p := paint{terminal.New(w, o.Width, o.Colour)}
+	p := paint{Printer: terminal.New(w, o.Width, o.Colour)}
 	p.comparison(c, "", o.Quiet)
 	return p.Flush()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ type FormatTable []Format
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
-		{htmlFormat, "report.html", "one self-contained page to read and to send around", []string{`class="brand">rehearse<`}, (*Report).HTML},
+		{htmlFormat, htmlFile, "one self-contained page to read and to send around", []string{`class="brand">rehearse<`}, (*Report).HTML},
 		{"md", "report.md", "Markdown that fits into a comment on a pull request", []string{"<sub>rehearse ", "## Classification: "}, (*Report).Markdown},
 		{"junit", "junit.xml", "JUnit XML for CI systems", []string{`<testsuites name="rehearse"`}, (*Report).JUnit},
 	}
@@ -37,6 +38,7 @@ func Formats() FormatTable {
 
 const (
 	htmlFormat = "html"
+	htmlFile   = "report.html"
 	noFormat   = "none" // the name that asks for no report
 )
 
@@ -88,6 +90,10 @@ func (t FormatTable) Choose(names []string) FormatTable {
 
 // Write renders the report in each of the formats into its file in dir, whole or not at all, all at the same time.
 func (r *Report) Write(dir string, formats FormatTable) error {
+	if !slices.Contains(formats.Names(), htmlFormat) && r.base == "" {
+		_, err := os.Stat(filepath.Join(dir, htmlFile))
+		r.unlinked = err != nil
+	}
 	var all sync.WaitGroup
 	failed := make([]error, len(formats))
 	for i, f := range formats {

@@ -5,61 +5,72 @@ import (
 	"io"
 	"slices"
 
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 )
 
-// Limits of report.html, so that a browser shows it at once whatever the size of the run.
+// Limits of report.html, so that a browser shows it at once whatever the size of the run. What passed is shown in full as far as the page stays
+// below its size; what failed may make it larger.
 const (
-	maxFull  = 500      // conversations shown in full, a trial counting as one
-	maxRows  = 5_000    // tests beyond those, as a line each
-	maxHTML  = 32 << 20 // bytes of conversations
-	maxTrial = 20       // trials of one test shown in full
+	maxRows    = 10_000           // tests on the page
+	maxPage    = 5_000_000 - 1024 // bytes of the page, as far as what failed leaves it
+	maxFailing = 32 << 20         // bytes of conversations that failed
+	maxTrial   = 20               // trials of one test shown in full
+	lineBytes  = 900              // about what a test takes beside its conversation
 )
 
-// HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped.
-// Failing tests come first. At most 500 conversations are shown in full and 5,000 more tests as a line each;
-// what is left out is said.
+// HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped. Tests stand in the order of the
+// run, those that failed open. What is left out is said.
 func (r *Report) HTML(w io.Writer) error {
 	run, s, err := r.summary()
 	if err != nil {
 		return err
 	}
 	h := &htmlPage{w: w, drawn: r.drawn, pieces: map[*entry][]piece{}}
-	h.choose(s)
+	shown := h.choose(run, s)
 	if err := r.visit(h.full, h.render); err != nil {
 		return err
 	}
 	h.write("top", topOf(run, s))
-	lines := make([]*entry, 0, maxRows)
-	for _, e := range h.full {
+	suite := ""
+	for i, e := range shown {
+		if i == 0 || e.suite != suite {
+			if i > 0 {
+				h.write("suite-close", nil)
+			}
+			suite = e.suite
+			h.write("suite-open", suite)
+		}
 		if h.pieces[e] == nil {
-			lines = append(lines, e)
-			continue
-		}
-		h.test(e)
-	}
-	lines = append(lines, h.rest...)
-	lines = lines[:min(len(lines), maxRows)]
-	if left := run.Totals.Tests + run.Totals.NotRun - len(h.pieces) - len(lines); len(lines)+left > 0 {
-		h.write("rows-open", len(lines))
-		for _, e := range lines {
 			h.write("row", headOf(e))
+		} else {
+			h.test(e)
 		}
-		h.write("rows-close", left)
 	}
+	if len(shown) > 0 {
+		h.write("suite-close", nil)
+	}
+	h.write("left", left{Lines: len(shown) - len(h.pieces), Gone: run.Totals.Tests + run.Totals.NotRun - len(shown)})
 	h.write("bottom", run)
 	return h.err
 }
+
+// left counts the tests that stand on the page as a line, and those that do not stand there.
+type left struct{ Lines, Gone int }
 
 // htmlPage is a page on its way. The first error of writing is kept.
 type htmlPage struct {
 	w   io.Writer
 	err error
-	// full are the tests to be shown in full, in the order of the page; rest are those that follow as lines.
-	full, rest []*entry
-	drawn      map[*result.Test][]byte
-	pieces     map[*entry][]piece
-	size       int
+	// full are the tests in the order in which they are worth room: what failed first. Those from keep on are a line each.
+	full []*entry
+	rank map[*entry]int
+	keep int
+	// budget is what the conversations of tests that passed may take, together with the others.
+	budget int
+	drawn  map[*result.Test][]byte
+	pieces map[*entry][]piece
+	size   int
 }
 
 // piece is a conversation, rendered.
@@ -75,20 +86,29 @@ func (h *htmlPage) write(name string, data any) {
 	}
 }
 
-// choose fills full with as many tests as there is room for, failing ones first.
-func (h *htmlPage) choose(s *survey) {
-	room := maxFull
-	for _, e := range slices.Concat(s.failing, s.others) {
-		need := 1
-		if e.trials != nil {
-			need = max(min(e.held, maxTrial), 1)
-		}
-		if room -= need; room < 0 {
-			h.rest = append(h.rest, e)
-		} else {
-			h.full = append(h.full, e)
-		}
+// choose returns the tests that stand on the page, in the order of the run, and notes in which order they are worth room.
+func (h *htmlPage) choose(run result.Run, s *survey) []*entry {
+	h.full = slices.Concat(s.failing, s.others)
+	h.full = h.full[:min(len(h.full), maxRows)]
+	shown := slices.Clone(h.full)
+	inRunOrder(run, s, shown)
+	failing := min(len(s.failing), len(h.full))
+	inRunOrder(run, s, h.full[:failing])
+	inRunOrder(run, s, h.full[failing:])
+	h.rank = make(map[*entry]int, len(h.full))
+	for i, e := range h.full {
+		h.rank[e] = i
 	}
+	h.keep, h.budget = len(h.full), max(0, maxPage-lineBytes*len(shown))
+	return shown
+}
+
+// limit returns how much may stand on the page with the test in it.
+func (h *htmlPage) limit(e *entry) int {
+	if e.failing() {
+		return maxFailing
+	}
+	return h.budget
 }
 
 // render keeps what is to be shown of one record.
@@ -96,10 +116,7 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 	if t.Trials != nil && e.held > 0 {
 		return nil // its trials say it all
 	}
-	if len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, t) {
-		return nil
-	}
-	if h.size > maxHTML && !h.shrink(e) {
+	if h.rank[e] >= h.keep || len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, t) {
 		return nil
 	}
 	html, ok := h.drawn[t]
@@ -111,13 +128,28 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 	}
 	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(t), html})
 	h.size += len(html)
+	h.shrink()
 	return nil
+}
+
+// shrink makes lines of the tests that are worth least, until what is left fits.
+func (h *htmlPage) shrink() {
+	for h.keep > 0 && h.size > h.limit(h.full[h.keep-1]) {
+		h.keep--
+		last := h.full[h.keep]
+		for _, p := range h.pieces[last] {
+			h.size -= len(p.html)
+		}
+		delete(h.pieces, last)
+	}
 }
 
 // drawConversation returns a conversation as it stands on the page.
 func drawConversation(t *result.Test) ([]byte, error) {
 	var b bytes.Buffer
-	err := pageTemplate().ExecuteTemplate(&b, "conversation", conversationOf(t))
+	shown := transcript.Of(t, t.Key().Anchor()+"-", transcript.Both)
+	shown.Facts = append(shown.Facts, ownFacts(t)...)
+	err := pageTemplate().ExecuteTemplate(&b, "conversation", shown)
 	return bytes.Clone(b.Bytes()), err
 }
 
@@ -132,36 +164,23 @@ func (h *htmlPage) makeRoom(e *entry, t *result.Test) bool {
 	return true
 }
 
-// shrink drops what is furthest down the page, and reports whether that made room for e, which is further up.
-func (h *htmlPage) shrink(e *entry) bool {
-	for i := len(h.full) - 1; i >= 0 && h.full[i] != e; i-- {
-		last := h.full[i]
-		for _, p := range h.pieces[last] {
-			h.size -= len(p.html)
-		}
-		delete(h.pieces, last)
-		if h.size <= maxHTML {
-			return true
-		}
-	}
-	return false
-}
-
 // test writes one test in full.
 func (h *htmlPage) test(e *entry) {
 	pieces := h.pieces[e]
 	slices.SortStableFunc(pieces, func(a, b piece) int { return a.trial - b.trial })
 	first := pieces[0].head
+	first.Review = e.reviewed()
 	if e.trials != nil {
 		first = headOf(e)
 		for _, p := range pieces {
 			first.Dots = append(first.Dots, p.head.Verdict)
 		}
 	}
-	first.Open = e == h.full[0] && e.failing()
+	first.Open = e.failing()
 	h.write("test-open", first)
 	for _, p := range pieces {
 		if p.trial > 0 {
+			p.head.Open = first.Open && p.head.Verdict != result.Pass
 			h.write("trial-open", p.head)
 		}
 		if h.err == nil {

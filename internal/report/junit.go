@@ -25,10 +25,10 @@ func (r *Report) JUnit(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	j := &junit{w: w, run: run, manyTargets: manyTargets(run, s)}
+	j := &junit{w: w, run: run, manyTargets: manyTargets(run, s), link: r.link}
 	t := run.Totals
 	j.printf("%s<testsuites name=\"rehearse\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
-		xml.Header, t.Tests+len(s.notRun), t.Failed, t.Errors, t.Skipped+len(s.notRun), run.DurationMS/1000, j.timestamp())
+		xml.Header, t.Tests+len(s.notRun), t.Failed, t.Errors, t.Skipped+t.Quarantined+len(s.notRun), run.DurationMS/1000, j.timestamp())
 	todo := s.suites
 	for len(todo) > 0 && j.err == nil {
 		if todo, err = r.junitPass(j, s, todo); err != nil {
@@ -44,6 +44,7 @@ type junit struct {
 	w           io.Writer
 	run         result.Run
 	manyTargets bool
+	link        func(id string) string
 	err         error
 }
 
@@ -116,7 +117,9 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 				trialSize += len(trials[key].body)
 			}
 		default:
-			write(t.Suite, j.testcase(glance(t), t, trials[key]))
+			e := glance(t)
+			e.review = r.book.OfTest(e.suite, e.test, e.target)
+			write(t.Suite, j.testcase(e, t, trials[key]))
 			trialSize -= len(trials[key].body)
 			delete(trials, key)
 		}
@@ -151,11 +154,24 @@ type testcase struct {
 	Classname string   `xml:"classname,attr"`
 	Name      string   `xml:"name,attr"`
 	Time      string   `xml:"time,attr"`
-	Failure   *problem `xml:"failure"`
-	Error     *problem `xml:"error"`
-	Skipped   *problem `xml:"skipped"`
+	File      string   `xml:"file,attr,omitempty"`
+	Line      int      `xml:"line,attr,omitempty"`
+	// Properties holds the address of the test on the page of the run.
+	Properties *properties `xml:"properties"`
+	Failure    *problem    `xml:"failure"`
+	Error      *problem    `xml:"error"`
+	Skipped    *problem    `xml:"skipped"`
 	// Output says what the simulated user of the test did.
 	Output string `xml:"system-out,omitempty"`
+}
+
+type properties struct {
+	Property []property `xml:"property"`
+}
+
+type property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type problem struct {
@@ -189,9 +205,25 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	if j.manyTargets && e.target != "" {
 		name += " [" + text.Visible(e.target) + "]"
 	}
-	c := testcase{Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000)}
+	c := testcase{
+		Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000), File: text.Visible(e.at.file), Line: e.at.line,
+	}
+	if page := j.link(cmp.Or(e.spot, e.key().Anchor())); page != "" {
+		c.Properties = &properties{[]property{{"report", page}}}
+	}
+	if review := e.reviewed(); review != "" {
+		if c.Properties == nil {
+			c.Properties = &properties{}
+		}
+		c.Properties.Property = append(c.Properties.Property, property{"review", review})
+	}
 	if t != nil && t.User != nil {
 		c.Output = "user: " + userLine(t.User)
+	}
+	if e.quarantined != nil {
+		q := e.quarantined
+		c.Skipped = &problem{Message: text.OneLine(fmt.Sprintf("%s (in quarantine until %s, owned by %s)", q.Reason, q.Until, q.Owner), 500)}
+		return c
 	}
 	if e.verdict == result.Pass {
 		return c
@@ -199,7 +231,7 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	p := &problem{Type: "FAIL", Message: fmt.Sprintf("scored %s, needs %s", score(e.score), score(e.threshold))}
 	failures := e.failures
 	if t != nil {
-		p.Body = body(t, trial.body)
+		p.Body = text.Visible(e.at.String()) + body(t, trial.body)
 		failures = append(failuresOf(t), trial.failures...)
 	}
 	if len(failures) > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -30,13 +31,14 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	b := &strings.Builder{}
 	mdHead(b, run)
+	mdQuarantines(b, run, s)
 	if run.Comparison != nil {
 		mdComparison(b, run.Comparison, gate(run))
 	}
 	if m := matrixOf(run, s); m != nil {
 		m.markdown(b, run)
 	}
-	mdTable(b, run, s)
+	r.mdTable(b, run, s)
 	if err := r.mdDetails(b, run, s); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func mdHead(b *strings.Builder, run result.Run) {
 }
 
 // mdTable writes a row per test, the failing ones first.
-func mdTable(b *strings.Builder, run result.Run, s *survey) {
+func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 	if run.Totals.Tests+len(s.notRun) == 0 {
 		return
 	}
@@ -104,7 +106,7 @@ func mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", page.Emoji(e.verdict), testCell(e.id), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence))), time)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence))), time)
 		}
 	}
 	b.WriteString("\n")
@@ -123,7 +125,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 	}
 	written := 0
 	for _, x := range shown {
-		block := mdBlock(x)
+		block := mdBlock(x, r.link(spotOf(x.Test)))
 		if b.Len()+len(block) > text.MaxComment {
 			break
 		}
@@ -136,13 +138,17 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 	return nil
 }
 
-func mdBlock(x explained) string {
+func mdBlock(x explained, address string) string {
 	b := &strings.Builder{}
 	about := shortfall(x.entry.score, x.threshold)
 	if x.verdict == result.Error {
 		about = "could not be run or graded"
 	}
-	fmt.Fprintf(b, "<details><summary>%s <b>%s</b> %s</summary>\n\n", page.Emoji(x.verdict), text.MarkdownHTML(text.OneLine(x.entry.test, 200)), about)
+	name := "<b>" + text.MarkdownHTML(text.OneLine(x.entry.test, 200)) + "</b>"
+	if address != "" {
+		name = fmt.Sprintf("<a href=\"%s\">%s</a>", html.EscapeString(address), name)
+	}
+	fmt.Fprintf(b, "<details><summary>%s %s %s</summary>\n\n", page.Emoji(x.verdict), name, about)
 	if x.trials != nil {
 		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, text.Plural(x.trials.Count, "trial"))
 		mdFailures(b, x.entry.failures, nil)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"rehearse/internal/report/page"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -15,7 +16,10 @@ import (
 var pageSource string
 
 // pageTemplate returns the parsed template of a run's page: pieces, so that it can be written as a stream.
-var pageTemplate = sync.OnceValue(func() *template.Template { return page.Parse("", pageSource) })
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	functions := template.FuncMap{"words": codeWords}
+	return page.Parse(transcript.Style+filterStyle(), transcript.Source+pageSource, transcript.Functions(), functions)
+})
 
 // top is what stands above the conversations.
 type top struct {
@@ -31,6 +35,8 @@ type top struct {
 	Filters  []page.Filter
 	Against  *comparison
 	Targets  []targetRow
+	// Quarantines are the tests that decide nothing, and those that count again.
+	Quarantines []quarantineLine
 }
 
 // codeCount is a failure code with a bar as long as its share of the most frequent one.
@@ -47,6 +53,10 @@ func topOf(run result.Run, s *survey) top {
 		Again: regraded(run), Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
 		Against: comparisonOf(run), Targets: targetRows(run),
 	}
+	lines, more := quarantineLines(run, s)
+	if t.Quarantines = lines; more > 0 {
+		t.Quarantines = append(t.Quarantines, quarantineLine{Test: "…", About: text.Plural(more, "more test")})
+	}
 	totals := s.records.Totals()
 	t.Filters = append(t.Filters, page.Filter{ID: "all", Label: "All", Count: totals.Tests + len(s.notRun)})
 	for _, f := range []page.Filter{
@@ -54,6 +64,7 @@ func topOf(run result.Run, s *survey) top {
 		{ID: "error", Label: "Errors", Count: totals.Errors},
 		{ID: "pass", Label: "Passed", Count: totals.Passed},
 		{ID: "skip", Label: "Skipped", Count: totals.Skipped + len(s.notRun)},
+		{ID: "quarantine", Label: "Quarantine", Count: totals.Quarantined},
 	} {
 		if f.Count > 0 {
 			t.Filters = append(t.Filters, f)
@@ -61,6 +72,8 @@ func topOf(run result.Run, s *survey) top {
 	}
 	if len(t.Filters) <= 2 {
 		t.Filters = nil // all are of one kind
+	} else {
+		t.Filters = append(t.Filters, codeFilters(run)...)
 	}
 	return t
 }

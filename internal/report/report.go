@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"rehearse/internal/chat"
+	"rehearse/internal/annotation"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/stats"
@@ -20,6 +20,11 @@ type Report struct {
 	survey func() (*survey, error)
 	// drawn are conversations as they stand on the page, where a Builder has made them already.
 	drawn map[*result.Test][]byte
+	// base is where the folder of the run is published; empty means that links are relative to it. unlinked is true where there is no page to lead to.
+	base     string
+	unlinked bool
+	// book is what people said of the run.
+	book *annotation.Book
 }
 
 // New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
@@ -28,7 +33,13 @@ type Report struct {
 func New(run result.Run, tests runlog.Tests) *Report {
 	tests = counted(run, tests)
 	r := &Report{run: run, tests: tests}
-	r.survey = sync.OnceValues(func() (*survey, error) { return look(run, tests) })
+	r.survey = sync.OnceValues(func() (*survey, error) {
+		s, err := look(run, tests)
+		if err == nil {
+			s.reviewedBy(r.book)
+		}
+		return s, err
+	})
 	return r
 }
 
@@ -56,6 +67,28 @@ func counted(run result.Run, tests runlog.Tests) runlog.Tests {
 	}
 }
 
+// At makes the report's links lead to where the folder of the run is published, such as https://ci.example/runs/7. Without, they are relative to
+// the folder. It returns the report.
+func (r *Report) At(base string) *Report {
+	r.base = base
+	return r
+}
+
+// Reviewed shows what people decided beside the verdicts of the machine, which stay. It must be called before anything is rendered. It returns the
+// report.
+func (r *Report) Reviewed(book *annotation.Book) *Report {
+	r.book = book
+	return r
+}
+
+// link returns the address of an id on the page of the run; empty where there is no page.
+func (r *Report) link(id string) string {
+	if r.unlinked {
+		return ""
+	}
+	return link(r.base, id)
+}
+
 // Tests returns the records that the report is made of.
 func (r *Report) Tests() runlog.Tests { return r.tests }
 
@@ -81,7 +114,7 @@ func headline(run result.Run) string {
 		return stopped(run)
 	case t.Tests == 0:
 		s = "no tests were run"
-	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0:
+	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0 && t.Quarantined == 0:
 		s = "all " + text.Plural(t.Tests, "test") + " passed"
 		if t.Tests == 1 {
 			s = "the test passed"
@@ -98,6 +131,9 @@ func headline(run result.Run) string {
 	}
 	if t.Skipped > 0 {
 		s += fmt.Sprintf(", %s skipped", text.Count(t.Skipped))
+	}
+	if t.Quarantined > 0 {
+		s += fmt.Sprintf(", %s in quarantine", text.Count(t.Quarantined))
 	}
 	return s
 }
@@ -131,7 +167,7 @@ func verdict(run result.Run) result.Verdict {
 // ruleOfThree returns the sentence about a run without failures, or "".
 func ruleOfThree(run result.Run) string {
 	t := run.Totals
-	if t.Failed > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
+	if t.Failed > 0 || t.Quarantined > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))
@@ -142,6 +178,3 @@ func Headline(run result.Run) string { return text.Capital(headline(run)) }
 
 // Meaning says in a few words what a failure code stands for; nothing for a code that is not known.
 func Meaning(code result.Code) string { return meaning(code) }
-
-// Earlier returns the messages of a conversation before its first turn: what the test put into the history.
-func Earlier(t *result.Test) []chat.Message { return earlier(t) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,9 +47,11 @@ func TestHostileTextActsNowhere(t *testing.T) {
 			if !strings.Contains(b.String(), "a") {
 				t.Fatal("nothing was written")
 			}
+			// Attributes of the page name what is meant, exactly; nothing shows them.
+			shown := regexp.MustCompile(` data-[a-z-]+="[^"]*"`).ReplaceAllString(b.String(), "")
 			for class, runes := range hostileRunes {
 				for _, r := range runes {
-					if strings.Contains(b.String(), fmt.Sprintf("a%cz", r)) {
+					if strings.Contains(shown, fmt.Sprintf("a%cz", r)) {
 						t.Errorf("%s %U is written as it is", class, r)
 					}
 				}

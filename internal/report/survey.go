@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"slices"
 
+	"rehearse/internal/annotation"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/text"
 )
 
 // maxEntries is how many failing and how many other tests a survey remembers one by one.
-const maxEntries = maxFull + maxRows
+const maxEntries = maxRows
 
 // id names a test of a run: what its trials have in common.
 type id struct{ suite, test, target string }
@@ -30,6 +32,16 @@ type entry struct {
 	durationMS float64
 	turns      int
 	codes      []result.Code
+	// at is where the test was written, position its place in its suite; spot is the id on the page of what explains the verdict.
+	at       written
+	position int
+	spot     string
+	// quarantined has the terms of a test that is in quarantine: its verdict decides nothing.
+	quarantined *quarantine.Terms
+	// review is what somebody decided over the verdict; nil where nobody did.
+	review *annotation.Annotation
+	// nth is its place among those that have ended.
+	nth int
 	// reason says why a test was skipped.
 	reason string
 	// Of a test with trials: what the aggregate says, and how many of their records there are.
@@ -40,8 +52,14 @@ type entry struct {
 	notRun bool
 }
 
+func (e *entry) key() result.Key {
+	return result.Key{Suite: e.suite, TestID: e.test, Target: e.target}
+}
+
 // failing tells a test that needs a look from one that does not.
-func (e *entry) failing() bool { return e.verdict == result.Fail || e.verdict == result.Error }
+func (e *entry) failing() bool {
+	return (e.verdict == result.Fail || e.verdict == result.Error) && e.quarantined == nil
+}
 
 // suiteTally counts the tests of one suite.
 type suiteTally struct {
@@ -54,9 +72,11 @@ type suiteTally struct {
 // It remembers a bounded number of tests, the counts of each suite, and the names of the tests with trials.
 type survey struct {
 	failing, others []*entry
+	quarantined     []*entry      // the first of them
 	notRun          []*entry      // all that are known by name
 	suites          []*suiteTally // in the order of their first test
 	bySuite         map[string]*suiteTally
+	added           int
 	records         result.Tallies
 }
 
@@ -130,7 +150,7 @@ func whyStopped(run result.Run) string {
 func glance(t *result.Test) *entry {
 	e := &entry{
 		id: idOf(t), verdict: t.Verdict, score: t.Score, threshold: t.Threshold, durationMS: t.DurationMS,
-		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason,
+		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position, at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
 	}
 	if t.Trials != nil {
 		e.failures = t.Failures[:min(len(t.Failures), 20)]
@@ -163,8 +183,17 @@ func (s *survey) add(e *entry) {
 		s.suites = append(s.suites, tally)
 	}
 	tally.tests++
+	s.added++
+	e.nth = s.added
 	tally.ms += e.durationMS
-	switch e.verdict {
+	verdict := e.verdict
+	if e.quarantined != nil {
+		verdict = result.Skip
+		if len(s.quarantined) < maxQuarantined {
+			s.quarantined = append(s.quarantined, e)
+		}
+	}
+	switch verdict {
 	case result.Fail:
 		tally.failures++
 	case result.Error:

@@ -22,10 +22,15 @@ type TextOptions struct {
 	Width int
 	// Dir is where the results are, to be named at the end. It may be empty.
 	Dir string
+	// Page is the address or path of report.html, to which failing tests lead; empty where there is none.
+	Page string
 }
 
 // paint prints the parts of a report for a terminal.
-type paint struct{ *terminal.Printer }
+type paint struct {
+	*terminal.Printer
+	page string
+}
 
 // maxExplained is how many failing tests Text explains unless it is verbose.
 const maxExplained = 20
@@ -36,7 +41,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	p := paint{terminal.New(w, o.Width, o.Colour)}
+	p := paint{Printer: terminal.New(w, o.Width, o.Colour), page: o.Page}
 	switch {
 	case o.Quiet:
 	case o.Verbose:
@@ -55,6 +60,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		m.text(p, run, !o.Quiet)
 	}
 	p.totals(run, o.Dir)
+	p.quarantines(run, s)
 	return p.Flush()
 }
 
@@ -68,6 +74,7 @@ func (r *Report) textFailing(p paint, s *survey, failing int) error {
 		p.test(x.entry)
 		p.user(x.Test.User)
 		p.explain(x)
+		p.leads(x)
 		p.Line()
 	}
 	if more := failing - len(shown); more > 0 && len(shown) > 0 {
@@ -97,6 +104,7 @@ func (r *Report) textAll(p paint, s *survey, talks bool) error {
 		}
 		if e.failing() || len(e.failures) > 0 {
 			p.explain(explained{entry: e, Test: t})
+			p.leads(explained{entry: e, Test: t})
 		}
 	}
 	for i, e := range s.notRun {
@@ -188,6 +196,20 @@ func (p paint) explain(x explained) {
 	}
 	if names := notReached(x.Test); len(names) > 0 {
 		p.Wrap("    ", terminal.Dim, "skipped: "+strings.Join(names, ", "))
+	}
+}
+
+// leads says where the test was written, and where its conversation can be looked at. The lines are not wrapped, so that terminals know them as
+// links.
+func (p paint) leads(x explained) {
+	if !x.entry.failing() {
+		return
+	}
+	if at := x.entry.at.String(); at != "" {
+		p.Line("    ", p.In(terminal.Dim, "at "+text.OneLine(at, 1_000)))
+	}
+	if p.page != "" {
+		p.Line("    ", p.In(terminal.Dim, "see "+text.OneLine(p.page, 1_000)+"#"+spotOf(x.Test)))
 	}
 }
 

@@ -31,6 +31,9 @@ func (p paint) totals(run result.Run, dir string) {
 			p.Wrap(fmt.Sprintf("  %-12s ", name), "", value)
 		}
 	}
+	if t.Quarantined > 0 {
+		row("quarantine", text.Plural(t.Quarantined, "test")+" held that decide nothing")
+	}
 	if run.PassRate != nil {
 		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", text.Percent(*run.PassRate), text.PercentRange(*run.Interval)))
 		row("mean score", score(*t.MeanScore))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/quarantine"
 )
 
 // Schema is the version of the JSON record.
@@ -203,9 +204,15 @@ type Test struct {
 	Trials   *Trials   `json:"trials,omitempty"`
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Fingerprint is a hash of everything that decided the record. A resumed run keeps the record while the hash is the plan's.
-	Fingerprint string         `json:"fingerprint,omitempty"`
-	Tags        []string       `json:"tags,omitempty"`
-	Metadata    map[string]any `json:"metadata,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Source is where the test was written; nil for a test that was made by the program.
+	Source *Source `json:"source,omitempty"`
+	// Quarantined has the terms of the test's quarantine while it holds: the verdict then decides nothing.
+	Quarantined *quarantine.Terms `json:"quarantined,omitempty"`
+	// Position is the place of the test in the run, from 1, the same with every target: suites as given, tests as in their file. 0 is not known.
+	Position int            `json:"position,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
 // Trials summarises the trials of one test.

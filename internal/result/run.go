@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/stats"
 )
 
@@ -12,13 +13,15 @@ import (
 type Totals struct {
 	// Planned is what the run set out to hold: Held + Skipped + NotRun. Of a test that is not run, some trials may have been held.
 	Planned int `json:"planned"`
-	// Held is Passed + Failed + Errors.
+	// Held is Passed + Failed + Errors + Quarantined.
 	Held    int `json:"held"`
 	Skipped int `json:"skipped"`
 	NotRun  int `json:"not_run"`
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Errors  int `json:"errors"`
+	// Quarantined were held, and count neither as passed nor as failed.
+	Quarantined int `json:"quarantined,omitempty"`
 	// Tests counts the records: Held + Skipped.
 	Tests         int `json:"tests"`
 	Conversations int `json:"conversations"`
@@ -105,13 +108,22 @@ type Run struct {
 	NotRun []Key `json:"not_run,omitempty"`
 	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no longer asked for.
 	// They count nowhere. Of a run that was graded again they are the tests that left the suite, which this run has no records of.
-	LeftOut  []Key    `json:"left_out,omitempty"`
+	LeftOut []Key `json:"left_out,omitempty"`
+	// RanOut are quarantines that have run out: their tests count again. Each test stands here once.
+	RanOut   []RanOut `json:"quarantine_ran_out,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// ExitReason is one of the constants; ExitMessage says in a sentence why a run stopped.
 	ExitReason  string `json:"exit_reason"`
 	ExitMessage string `json:"exit_message,omitempty"`
 	// ExitCode is nil while the run goes on.
 	ExitCode *int `json:"exit_code"`
+}
+
+// RanOut is a test whose quarantine has run out.
+type RanOut struct {
+	Suite  string `json:"suite"`
+	TestID string `json:"test_id"`
+	quarantine.Terms
 }
 
 // MaxNotRun bounds the names in Run.NotRun.

@@ -31,6 +31,10 @@ func (y *Tally) Add(t *Test) {
 	if t.Verdict != Skip {
 		y.totals.Held++
 	}
+	if t.Quarantined != nil && t.Verdict != Skip { // it decides nothing
+		y.totals.Quarantined++
+		return
+	}
 	switch t.Verdict {
 	case Pass:
 		y.totals.Passed++

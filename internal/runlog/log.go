@@ -19,10 +19,12 @@ import (
 
 // Names of the files in the folder of a run.
 const (
-	LogFile     = "results.jsonl"
-	TornFile    = "results.jsonl.torn"
-	RunFile     = "run.json"
-	ArtifactDir = "artifacts"
+	LogFile = "results.jsonl"
+	// AnnotationFile has what people said of the run.
+	AnnotationFile = "annotations.jsonl"
+	TornFile       = "results.jsonl.torn"
+	RunFile        = "run.json"
+	ArtifactDir    = "artifacts"
 )
 
 const (

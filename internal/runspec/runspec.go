@@ -124,6 +124,9 @@ func (s *Spec) Check() error {
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
+	if err := s.checkNames(); err != nil {
+		return err
+	}
 	for _, pattern := range s.Filter {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return source.Invalid("bad pattern %q for --filter: use * ? and [a-z] as in file names", pattern)
@@ -152,6 +155,28 @@ func (s *Spec) Check() error {
 		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Limits.Workers, Most)
 	case s.Sample < 0 || s.Retries != nil && *s.Retries < 0 || s.Timeout < 0:
 		return source.Invalid("--sample, --retries and --timeout cannot be negative")
+	}
+	return nil
+}
+
+// The bounds of what a run is called: every list of runs shows it.
+const (
+	maxCalled = 1000 // bytes of a name, and of a key or a value of a label
+	maxLabels = 100
+)
+
+// checkNames refuses a name or labels that are too long.
+func (s *Spec) checkNames() error {
+	if len(s.Name) > maxCalled {
+		return source.Invalid("run spec: the name has %d bytes: it has at most %d", len(s.Name), maxCalled)
+	}
+	if len(s.Labels) > maxLabels {
+		return source.Invalid("run spec: %d labels: a run has at most %d", len(s.Labels), maxLabels)
+	}
+	for key, value := range s.Labels {
+		if max(len(key), len(value)) > maxCalled {
+			return source.Invalid("run spec: a label has %d bytes: its key and its value have at most %d each", len(key)+len(value), maxCalled)
+		}
 	}
 	return nil
 }

@@ -63,6 +63,10 @@ func TestFingerprint(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
+	labels := make([]string, 101)
+	for i := range labels {
+		labels[i] = fmt.Sprintf(`"%d": "x"`, i)
+	}
 	for text, want := range map[string]string{
 		`{"schema": 1, "suites": ["a"], "sutes": []}`:                                  `unknown field "sutes"`,
 		`{"schema": 2, "suites": ["a"]}`:                                               "schema 2 is unknown",
@@ -91,6 +95,9 @@ func TestRefuses(t *testing.T) {
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "filter": ["a"]}`:                "`filter` has no meaning for the kind classify",
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "sample": 3}`:                    "`sample` has no meaning for the kind classify",
 		`null`: "schema 0 is unknown",
+		`{"schema": 1, "suites": ["a"], "name": "` + strings.Repeat("x", 1001) + `"}`:          "the name has 1001 bytes",
+		`{"schema": 1, "suites": ["a"], "labels": {"k": "` + strings.Repeat("x", 1001) + `"}}`: "a label has 1002 bytes",
+		`{"schema": 1, "suites": ["a"], "labels": {` + strings.Join(labels, ", ") + `}}`:       "101 labels",
 	} {
 		_, err := runspec.Read([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !source.IsInvalid(err) {

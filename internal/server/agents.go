@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -44,6 +45,8 @@ type AgentsConfig struct {
 	Public         bool
 	Origins        []string
 	TrustedProxies []netip.Prefix
+	// SessionKey is ChatsConfig.SessionKey.
+	SessionKey []byte
 	// MaxTurns is the number of concurrent turns of flows, and of concurrent turns of chatbots (256).
 	MaxTurns int
 }
@@ -54,7 +57,29 @@ type Agents struct {
 	flows *Flows
 	chats *Chats // nil without
 	runs  *Runs  // nil without
+	front *front
 }
+
+// Admits returns what a request may do that sends a token, or none where it is empty, as Front decides for programs. The error of one that no token
+// would let in wraps ErrOnlyHere.
+func (a *Agents) Admits(r *http.Request, token string) (access.Grant, error) {
+	asked := r.Clone(r.Context())
+	asked.Header.Del("Authorization")
+	if token != "" {
+		asked.Header.Set("Authorization", "Bearer "+token)
+	}
+	grant, p := a.front.admit(asked)
+	switch {
+	case p == nil:
+		return grant, nil
+	case p.Status == http.StatusForbidden:
+		return grant, fmt.Errorf("%w: %s", ErrOnlyHere, p.Detail)
+	}
+	return grant, errors.New(p.Detail)
+}
+
+// ErrOnlyHere says that only programs of this machine may use the server.
+var ErrOnlyHere = errors.New("only programs of this machine may use this server")
 
 // NewAgents returns a server of agents. It returns an error for an invalid origin.
 func NewAgents(c AgentsConfig) (*Agents, error) {
@@ -63,6 +88,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
 			Bot: c.Bot, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+			SessionKey: c.SessionKey,
 		}); err != nil {
 			return nil, err
 		}
@@ -107,7 +133,8 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		front.Public = a.chats.Open
 		inside = a.chats.Beside(inside)
 	}
-	a.Handler = counted(c.Metrics, newFront(inside, front))
+	a.front = newFront(inside, front)
+	a.Handler = counted(c.Metrics, a.front)
 	return a, nil
 }
 

@@ -43,7 +43,7 @@ func TestChatDoor(t *testing.T) {
 			}
 			r := httptest.NewRequest("GET", c.path, nil)
 			if c.path == chatPath {
-				r = httptest.NewRequest("POST", c.path, strings.NewReader(saying("s", "hi")))
+				r = httptest.NewRequest("POST", c.path, strings.NewReader(saying(strongSession, "hi")))
 			}
 			r.RemoteAddr, r.Host = c.peer, c.host
 			key, value, _ := strings.Cut(c.header, ": ")

@@ -81,6 +81,21 @@ func (b *fakeBot) State(_ context.Context, site, session string) (json.RawMessag
 	return json.Marshal(b.states[session])
 }
 
+func (b *fakeBot) Erase(_ context.Context, site, session string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case site != "acme.example":
+		return &sitebot.Error{Fault: sitebot.UnknownSite, Message: "there is no such site"}
+	case session == "busy":
+		return &sitebot.Error{Fault: sitebot.Busy, Message: "a turn of this session is under way"}
+	case session == "broken":
+		return &sitebot.Error{Fault: sitebot.StoreFailed, Message: "not everything could be erased", Err: errors.New("10.0.0.7 is down")}
+	}
+	delete(b.states, session)
+	return nil
+}
+
 func (b *fakeBot) UpdateState(_ context.Context, site, session string, patch json.RawMessage, replace bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -27,14 +27,22 @@ func chatProblem(err error) *Problem {
 		detail += ": " + fault.Err.Error()
 	}
 	p := newProblem(statusOfChat(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(hint, maxDetail))
-	if p.Status == http.StatusServiceUnavailable {
+	switch {
+	case fault.RetryAfter > 0:
+		p = p.after(wholeSeconds(fault.RetryAfter))
+	case p.Status == http.StatusServiceUnavailable:
 		p = p.after(time.Second)
 	}
 	return p
 }
 
+// wholeSeconds rounds up, as the header for waits has whole seconds.
+func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
 // inside reports whether a fault is the server's own, not the request's.
-func inside(f sitebot.Fault) bool { return statusOfChat(f) >= http.StatusInternalServerError }
+func inside(f sitebot.Fault) bool {
+	return statusOfChat(f) >= http.StatusInternalServerError && f != sitebot.SessionFull
+}
 
 func statusOfChat(f sitebot.Fault) int {
 	switch f {
@@ -46,12 +54,14 @@ func statusOfChat(f sitebot.Fault) int {
 		return http.StatusConflict
 	case sitebot.UnknownField:
 		return http.StatusUnprocessableEntity
-	case sitebot.Busy:
+	case sitebot.Busy, sitebot.RateLimited, sitebot.TooManyTurns:
 		return http.StatusTooManyRequests
 	case sitebot.Failed:
 		return http.StatusBadGateway
-	case sitebot.StoreFailed:
+	case sitebot.StoreFailed, sitebot.SiteBusy, sitebot.BudgetSpent, sitebot.SessionsFull:
 		return http.StatusServiceUnavailable
+	case sitebot.SessionFull:
+		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
 }

@@ -41,9 +41,12 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	if err := body.check(); err != nil {
 		return asked, err
 	}
+	if p := s.weakID(r, body.SessionID, body.SiteName); p != nil {
+		return asked, p.at("/session_id")
+	}
 	return sitebot.Request{
 		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language,
-		Reveal: body.Reveal, IP: visitorIP(r, s.TrustedProxies),
+		Reveal: body.Reveal, IP: visitorIP(r, s.TrustedProxies), Visitor: isVisitor(r),
 	}, nil
 }
 

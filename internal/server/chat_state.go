@@ -63,6 +63,25 @@ func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, r
 	return fields, replace, nil
 }
 
+// erase is DELETE /api/v1/chat/{site_name}/{session_id}: nothing of the session is left. Under --public whoever knows its id may.
+func (s *Chats) erase(w http.ResponseWriter, r *http.Request) {
+	site, session := r.PathValue("site_name"), r.PathValue("session_id")
+	if clean(session) != session || !utf8.ValidString(session) {
+		s.refuseState(w, r, invalidChat("the session_id cannot be used", fmt.Sprintf("use at most %d printable characters", maxID), ""))
+		return
+	}
+	if p := s.weakID(r, session, site); p != nil {
+		writeProblem(w, p)
+		return
+	}
+	if err := s.Bot.Erase(r.Context(), site, session); err != nil {
+		s.refuseState(w, r, err)
+		return
+	}
+	s.Log.InfoContext(r.Context(), "session erased", "site", clean(site))
+	w.WriteHeader(http.StatusNoContent)
+}
+
 func (s *Chats) refuseState(w http.ResponseWriter, r *http.Request, err error) {
 	p := chatProblem(err)
 	if p.Status >= http.StatusInternalServerError {

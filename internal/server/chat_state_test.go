@@ -31,6 +31,28 @@ func TestChatState(t *testing.T) {
 	}
 }
 
+func TestChatErase(t *testing.T) {
+	d := openChats(t, &fakeBot{})
+	one := chatPath + "/acme.example/s1"
+	want[map[string]any](d, 200, "PATCH", one+"/state", `{"hack_count": 1}`)
+	for range 2 { // also where there is nothing
+		if response, answer := d.do("DELETE", one, ""); response.StatusCode != 204 || answer != "" {
+			t.Errorf("%d %s", response.StatusCode, answer)
+		}
+	}
+	want[Problem](d, 404, "GET", one+"/state", "")
+	if response, answer := d.do("DELETE", chatPath+"/acme.example/busy", ""); response.StatusCode != 429 || answer != `{"error":"session_busy"}` {
+		t.Errorf("%d %s", response.StatusCode, answer)
+	}
+	if p := want[Problem](d, 503, "DELETE", chatPath+"/acme.example/broken", ""); p.Code != "store_failed" || strings.Contains(p.Detail, "10.0.0.7") {
+		t.Errorf("%+v", p)
+	}
+	if p := want[Problem](d, 404, "DELETE", chatPath+"/other.example/s1", ""); p.Code != "unknown_site" {
+		t.Errorf("%+v", p)
+	}
+	want[Problem](d, 400, "DELETE", chatPath+"/acme.example/a%00b", "")
+}
+
 func TestChatStateRefuses(t *testing.T) {
 	d := openChats(t, &fakeBot{})
 	for name, c := range map[string]struct {

@@ -22,6 +22,8 @@ type Chatbot interface {
 	State(ctx context.Context, site, session string) (json.RawMessage, error)
 	// UpdateState injects state through the reducers into the session's state; with replace, into an empty state.
 	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
+	// Erase forgets a session with all that it has left. A session that there is not is no error.
+	Erase(ctx context.Context, site, session string) error
 }
 
 // ChatsConfig is what a server of chatbots uses. Only Bot is required.
@@ -38,6 +40,8 @@ type ChatsConfig struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Without any, a visitor's address is the peer's.
 	TrustedProxies []netip.Prefix
 
+	// SessionKey signs session ids that a site's owner has chosen (sitebot.md 2.17); without one visitors' ids have to be hard to guess.
+	SessionKey []byte
 	// MaxTurns is the number of concurrent turns (256), MaxTime the time limit of a turn (2 min).
 	MaxTurns int
 	MaxTime  time.Duration
@@ -71,10 +75,11 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 
 func (s *Chats) visitorTable() table {
 	return table{
-		chatPath:              {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
-		"/chat/{site_name}":   {http.MethodGet: reads(s.page).orPublic()},
-		"/chat/assets/{file}": {http.MethodGet: reads(s.asset).orPublic()},
-		"/chat.js":            {http.MethodGet: reads(s.widget).orPublic()},
+		chatPath:                               {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
+		chatPath + "/{site_name}/{session_id}": {http.MethodDelete: admins(s.erase).orPublic()},
+		"/chat/{site_name}":                    {http.MethodGet: reads(s.page).orPublic()},
+		"/chat/assets/{file}":                  {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat.js":                             {http.MethodGet: reads(s.widget).orPublic()},
 	}
 }
 
@@ -88,15 +93,21 @@ const chatPath = "/api/v1/chat"
 
 // Open reports whether everybody may make a request.
 func (s *Chats) Open(r *http.Request) bool {
-	if !s.Public || !s.serves(r) || s.tests(r) {
+	if !s.Public || !s.serves(r) {
 		return false
 	}
-	handler, _ := s.public.Handler(r)
-	asked, ok := handler.(route)
+	asked, ok := s.visited(r)
 	return ok && asked.public
 }
 
-// serves reports whether a request is for the chats, and tests whether it is for what visitors may not do.
+// visited returns the route of visitors that a request is for.
+func (s *Chats) visited(r *http.Request) (asked route, ok bool) {
+	handler, _ := s.public.Handler(r)
+	asked, ok = handler.(route)
+	return asked, ok
+}
+
+// serves reports whether a request is for the chats, and tests whether it is for a session.
 func (s *Chats) serves(r *http.Request) bool {
 	path := r.URL.Path
 	return path == chatPath || path == "/chat.js" || strings.HasPrefix(path, "/chat/") || s.tests(r)
@@ -106,7 +117,7 @@ func (s *Chats) tests(r *http.Request) bool { return strings.HasPrefix(r.URL.Pat
 
 // ServeHTTP answers a request.
 func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.tests(r) {
+	if _, ok := s.visited(r); !ok && s.tests(r) {
 		s.testers.ServeHTTP(w, r)
 		return
 	}

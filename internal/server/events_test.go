@@ -82,7 +82,7 @@ func TestLoggedEvents(t *testing.T) {
 		{"two", "", "", eventJSON("1") + eventJSON("2"), 400, `"the body is not JSON"`},
 		{"bytes", "", "", "\xff\xfe\x00", 400, `"the body is not JSON"`},
 		{"a list", "", "", "[" + eventJSON("1") + "]", 422, "the body is not an event: it is not the JSON of an event"},
-		{"null", "", "", "null", 422, "it has no timestamp"},
+		{"null", "", "", "null", 422, "a JSON null stands where an object is expected"},
 		{"no id", "", "", eventJSON(""), 422, "it has no event_id"},
 		{"a long id", "", "", eventJSON(long), 422, "longer than 512 bytes"},
 		{"no session", "", "", strings.Replace(eventJSON("1"), "session_id", "session", 1), 422, "its context has no session_id"},
@@ -102,7 +102,7 @@ func TestLoggedEvents(t *testing.T) {
 		{"no lines", "/batch", lines, "", 200, `{"added":0,"known":0,"rejected":0}`},
 		{
 			"some are none", "/batch", "", `[` + eventJSON("1") + `,null,7,` + eventJSON("old") + `,` + eventJSON("") + `,{"event_id":"x","timestamp":"now"}]`, 207,
-			`{"added":1,"known":1,"rejected":4,"results":[{"index":0,"event_id":"1","status":201},{"index":1,"status":422,"error":"it has no timestamp"},` +
+			`{"added":1,"known":1,"rejected":4,"results":[{"index":0,"event_id":"1","status":201},{"index":1,"status":422,"error":"it is not the JSON of an event: a JSON null stands where an object is expected"},` +
 				`{"index":2,"status":422,"error":"it is not the JSON of an event: a JSON number stands where an object is expected"},`,
 		},
 		{"some lines are none", "/batch", lines, "nothing\n" + eventJSON("1"), 207, `{"added":1,"known":0,"rejected":1,"results":[{"index":0,"status":422,`},

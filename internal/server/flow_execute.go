@@ -37,7 +37,7 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
 		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.TraceOf(ctx)})
-		flowSaid(ctx, span, c.Memory.TurnIndex+1, result)
+		flowSaid(ctx, span, c.Turn(), result)
 		if err != nil {
 			return nil, err
 		}

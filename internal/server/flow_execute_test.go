@@ -143,7 +143,7 @@ func TestExecuteModelFails(t *testing.T) {
 		code    string
 	}{
 		"500":     {broken, 502, "model_error"},
-		"hangs":   {hang, 504, "timeout"},
+		"hangs":   {hang, 504, "turn_timeout"},
 		"slow":    {slow, 504, "timeout"},
 		"panics":  {crash, 500, "internal_error"},
 		"unknown": {func(context.Context, llm.Request) (chat.Reply, error) { return chat.Reply{}, errors.New("odd") }, 502, "model_error"},

@@ -42,7 +42,9 @@ type flowView struct {
 	Start        string     `json:"start"`
 	SystemPrompt string     `json:"system_prompt,omitempty"`
 	Nodes        []nodeView `json:"nodes"`
-	Warnings     []string   `json:"warnings"`
+	// Globals are the options that nodes offer besides their own.
+	Globals  []optionView `json:"globals,omitempty"`
+	Warnings []string     `json:"warnings"`
 }
 
 type nodeView struct {
@@ -54,6 +56,7 @@ type nodeView struct {
 	Field        string        `json:"field,omitempty"`
 	Prompt       string        `json:"prompt,omitempty"`
 	Options      []optionView  `json:"options"`
+	NoMatch      *noMatchView  `json:"no_match,omitempty"`
 	QuickReplies []string      `json:"quick_replies,omitempty"`
 	Buttons      []flow.Button `json:"buttons,omitempty"`
 }
@@ -63,9 +66,16 @@ type optionView struct {
 	Label    string   `json:"label"`
 	When     string   `json:"when,omitempty"`
 	Examples []string `json:"examples,omitempty"`
-	// Next is null when the flow ends. Rule is true when a rule decides, not a model.
+	// Next is null when the flow ends. Rule is true when a rule decides, not a model. If is true when the option is offered with certain facts only.
 	Next *string `json:"next"`
 	Rule bool    `json:"rule,omitempty"`
+	If   bool    `json:"if,omitempty"`
+}
+
+// noMatchView is where a conversation goes that has stayed at a node too often.
+type noMatchView struct {
+	Max  int     `json:"max"`
+	Next *string `json:"next"`
 }
 
 // showFlow is GET /api/v1/flows/{flow_id}.
@@ -81,6 +91,9 @@ func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
 	for _, n := range f.Nodes {
 		v.Nodes = append(v.Nodes, viewNode(n))
 	}
+	for _, o := range f.Globals {
+		v.Globals = append(v.Globals, viewOption(o))
+	}
 	for _, warning := range f.Warnings {
 		v.Warnings = append(v.Warnings, warning.String())
 	}
@@ -93,11 +106,22 @@ func viewNode(n *flow.Node) nodeView {
 		v.StateType, v.Field, v.QuickReplies, v.Buttons = n.State.Type, n.State.Field, n.State.QuickReplies, n.State.Buttons
 	}
 	for _, o := range n.Options {
-		option := optionView{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Rule: o.Rule != nil}
-		if next := o.Target(); next != "" {
-			option.Next = &next
-		}
-		v.Options = append(v.Options, option)
+		v.Options = append(v.Options, viewOption(o))
+	}
+	if m := n.NoMatch; m != nil {
+		v.NoMatch = &noMatchView{m.Max, orNull(m.Target())}
 	}
 	return v
+}
+
+func viewOption(o *flow.Option) optionView {
+	return optionView{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Next: orNull(o.Target()), Rule: o.Rule != nil, If: o.If != nil}
+}
+
+// orNull returns the id of a node, or nil where the flow ends.
+func orNull(target string) *string {
+	if target == "" {
+		return nil
+	}
+	return &target
 }

@@ -93,8 +93,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	told := &statusWriter{ResponseWriter: w}
-	f.inside.ServeHTTP(told, r.WithContext(access.With(r.Context(), grant)))
-	if told.status == 0 && r.Context().Err() != nil { // net/http would answer 200
+	ctx, stop := f.whileAdmitted(access.With(r.Context(), grant), r)
+	defer stop()
+	f.inside.ServeHTTP(told, r.WithContext(ctx))
+	if told.status == 0 && ctx.Err() != nil { // net/http would answer 200
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -150,13 +150,14 @@ func chatOperations() map[string]operation {
 	asked := json.RawMessage(`{"type": "object", "properties": {"site_name": {"type": "string"}, "session_id": {"type": "string"},
 		"input": {"type": "string"}}, "required": ["site_name", "session_id", "input"]}`)
 	return map[string]operation{
-		"POST " + chatPath:        {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
-		"OPTIONS " + chatPath:     {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
-		"GET " + state:            {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
-		"PATCH " + state:          {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
-		"GET /chat/{site_name}":   {summary: "A page to talk on", answers: []answer{sends("text/html")}},
-		"GET /chat/assets/{file}": {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
-		"GET /chat.js":            {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
+		"POST " + chatPath:    {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
+		"OPTIONS " + chatPath: {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
+		"GET " + state:        {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
+		"PATCH " + state:      {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
+		"DELETE " + chatPath + "/{site_name}/{session_id}": {summary: "Erase a session with all that it has left", answers: []answer{{status: http.StatusNoContent}}},
+		"GET /chat/{site_name}":                            {summary: "A page to talk on", answers: []answer{sends("text/html")}},
+		"GET /chat/assets/{file}":                          {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
+		"GET /chat.js":                                     {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
 	}
 }
 

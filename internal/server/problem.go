@@ -97,7 +97,7 @@ func problemOf(err error) *Problem {
 	detail := fault.Message
 	hint := fault.Hint
 	switch {
-	case fault.Fault == flow.Model || fault.Fault == flow.TimedOut:
+	case fault.Fault == flow.Model || fault.Fault == flow.TimedOut || fault.Fault == flow.TooLong:
 		hint = cmp.Or(hint, "try again; the server's log says why")
 	case fault.Err != nil:
 		detail += ": " + fault.Err.Error()
@@ -122,7 +122,7 @@ func statusOfFlow(f flow.Fault) int {
 		return http.StatusConflict
 	case flow.Model:
 		return http.StatusBadGateway
-	case flow.TimedOut:
+	case flow.TimedOut, flow.TooLong:
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusInternalServerError

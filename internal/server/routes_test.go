@@ -60,6 +60,7 @@ test  POST /api/v1/events
 test  POST /api/v1/events/batch
 test  POST /execute
 test  POST /internal/agent/test
+admin+ DELETE /api/v1/chat/{site_name}/{session_id}
 admin DELETE /api/v1/runs/{run_id}
 admin DELETE /api/v1/tokens/{name}
 admin GET /api/v1/tokens

@@ -299,7 +299,7 @@ func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
 func (s *Runs) list(w http.ResponseWriter, r *http.Request) error {
 	q := query{r.URL.Query(), nil}
 	filter := store.RunFilter{
-		Status: store.RunStatus(q.text("status")), Name: q.text("name"), Schedule: q.text("schedule"), Suite: q.text("suite"), Target: q.text("target"),
+		Status: oneOf(&q, "status", store.RunStatuses()...), Name: q.text("name"), Schedule: q.text("schedule"), Suite: q.text("suite"), Target: q.text("target"),
 		Since: q.time("since"), Until: q.time("until"),
 	}
 	for _, label := range q.values["label"] {
@@ -408,6 +408,19 @@ type query struct {
 }
 
 func (q *query) text(name string) string { return q.values.Get(name) }
+
+// oneOf reads a parameter that has one of some values; empty stands for all of them.
+func oneOf[T ~string](q *query, name string, known ...T) T {
+	value := T(q.text(name))
+	if value != "" && !slices.Contains(known, value) {
+		names := make([]string, len(known))
+		for i, one := range known {
+			names[i] = string(one)
+		}
+		q.refuse(name, "use "+strings.Join(names, ", "))
+	}
+	return value
+}
 
 func (q *query) refuse(name, hint string) {
 	if q.err == nil {

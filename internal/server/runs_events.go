@@ -34,7 +34,7 @@ func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	turns, quiet := s.turns(id)
 	defer quiet()
-	out, beat, told := http.NewResponseController(w), time.Now(), time.Time{}
+	out, beat, told, ended := http.NewResponseController(w), time.Now(), time.Time{}, false
 	write := func(text string) bool {
 		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
 		_, err := w.Write([]byte(text))
@@ -58,10 +58,17 @@ func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
 		if len(found) == eventsAtOnce {
 			continue
 		}
+		if ended { // the client has had the end already
+			return nil
+		}
 		if time.Since(told) >= time.Second {
 			told = time.Now()
-			if run, err := s.Store.Run(r.Context(), id); err == nil && run.Status == store.RunRunning && !write("event: progress\ndata: "+progressOf(run)+"\n\n") {
+			run, err := s.Store.Run(r.Context(), id)
+			if err == nil && run.Status == store.RunRunning && !write("event: progress\ndata: "+progressOf(run)+"\n\n") {
 				return nil
+			}
+			if ended = err == nil && run.Status.Ended(); ended {
+				continue // its last events may be new
 			}
 		}
 		if time.Since(beat) >= eventsBeat {

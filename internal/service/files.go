@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"rehearse/internal/evaluation"
+	"rehearse/internal/fleet"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -152,12 +154,24 @@ func (s *Service) record(ctx context.Context, run store.Run) (record result.Run,
 	return *s.cutShort(ctx, run.ID, *run.ExitCode, *run.ExitReason, ""), nil
 }
 
-// cutShort returns the record of a run that could not be led to its end. It counts what is stored.
+// cutShort returns the record of a run that could not be led to its end. It counts what is stored. A store that is away is waited for.
 func (s *Service) cutShort(ctx context.Context, id string, code int, reason, message string) *result.Run {
+	for {
+		r, err := s.countStored(ctx, id)
+		if store.Away(err) && fleet.Pause(ctx, time.Second) == nil {
+			continue
+		}
+		r.Ended(code, reason)
+		r.ExitMessage = message
+		return r
+	}
+}
+
+// countStored returns the record of a run by what is stored of it. An error says what could not be counted.
+func (s *Service) countStored(ctx context.Context, id string) (*result.Run, error) {
 	r := &result.Run{Schema: result.Schema, ID: id, Version: s.Version, Commit: evaluation.Commit(), StartedAt: s.Now().UTC(), EndedAt: s.Now().UTC()}
-	r.Ended(code, reason)
-	r.ExitMessage = message
-	if run, err := s.Store.Run(ctx, id); err == nil {
+	run, unknown := s.Store.Run(ctx, id)
+	if unknown == nil {
 		r.Fingerprint, r.Suites, r.Targets, r.StartedAt = run.Fingerprint, run.Suites, run.Targets, run.CreatedAt
 		if run.StartedAt != nil {
 			r.StartedAt = *run.StartedAt
@@ -168,8 +182,10 @@ func (s *Service) cutShort(ctx context.Context, id string, code int, reason, mes
 	}
 	r.DurationMS = float64(r.EndedAt.Sub(r.StartedAt).Microseconds()) / 1000
 	records := &result.Tallies{}
+	var uncounted error
 	for stored, err := range s.Store.AllResults(ctx, id, store.ResultFilter{}) {
 		if err != nil {
+			uncounted = err
 			r.Warnings = append(r.Warnings, "not all results are counted: "+err.Error())
 			break
 		}
@@ -177,12 +193,12 @@ func (s *Service) cutShort(ctx context.Context, id string, code int, reason, mes
 			records.Add(t)
 		}
 	}
-	planned, err := s.planned(ctx, id)
-	if err != nil {
+	planned, unplanned := s.planned(ctx, id)
+	if unplanned != nil {
 		r.Warnings = append(r.Warnings, "it is not known how many tests the run set out to hold")
 	}
 	r.Count(records, planned)
-	return r
+	return r, errors.Join(unknown, uncounted, unplanned)
 }
 
 // planned returns how many tests a run set out to hold with each target.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"rehearse/internal/classify"
@@ -36,7 +37,7 @@ func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, l
 	}()
 	cancelled, done := cancels.Context(leading, id)
 	log.Info("the run is led here")
-	ended, err := s.hold(cancelled, id, fence)
+	ended, err := s.holdOn(cancelled, id, fence)
 	cutOff := errors.Is(context.Cause(cancelled), fleet.ErrCancelled)
 	done()
 	switch {
@@ -52,6 +53,7 @@ func (s *Service) lead(ctx context.Context, cancels *fleet.Cancels, id string, l
 	}
 	lose()
 	<-renewing
+	s.forgetOffers(id) // of a run that goes on elsewhere
 	if err := s.Store.GiveUpLease(context.WithoutCancel(ctx), lease); err != nil && !errors.Is(err, store.ErrLeaseLost) {
 		log.Warn("the lease of the run stays until it runs out", "error", err)
 	}
@@ -70,6 +72,29 @@ func (s *Service) renew(ctx context.Context, lease *store.Lease) {
 			return
 		}
 	}
+}
+
+// holdOn is hold, again and again while the store or NATS is away or a disk is full.
+func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*result.Run, error) {
+	for told := ""; ; {
+		ended, err := s.hold(ctx, id, fence)
+		if !passes(err) || ctx.Err() != nil {
+			return ended, err
+		}
+		if why := err.Error(); why != told {
+			told = why
+			s.Log.Warn("the run cannot go on for now and is tried again", "run_id", id, "error", err)
+		}
+		if err := fleet.Pause(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// passes reports whether an error comes from a store that is away, or from a disk that is full. Other networks than that of the store are none of it.
+func passes(err error) bool {
+	_, stored := errors.AsType[*store.Error](err)
+	return stored && store.Away(err) || fleet.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // hold has the conversations of a run held that have no result yet.
@@ -125,7 +150,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		}
 	}
 	classified, c, err := worker.Planned(evaluation.Config{
-		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l,
+		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l, Quarantines: s.Store.Annotations().Quarantines,
 		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store, Durations: l.durations},
 	})
 	if err != nil {
@@ -139,7 +164,11 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	return &h.Run, conclude(e, h, classified)
+	err = conclude(e, h, classified)
+	if passes(h.Cause) {
+		err = errors.Join(h.Cause, err)
+	}
+	return &h.Run, err
 }
 
 // conclude writes the reports of a run. That of a classification decides how the run ended.
@@ -189,6 +218,7 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, p pa
 	}
 	sum := sha256.Sum256(data)
 	p.Bundle, p.Submitted = hex.EncodeToString(sum[:]), *s.Setup.Submitted
+	s.offering(id, p.Bundle)
 	return spec, p, s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data))
 }
 
@@ -254,7 +284,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	if reported {
 		s.keepFiles(id)
 	}
-	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id), s.Conn.RunArtifacts(id).Drop(ctx)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id), s.Conn.RunArtifacts(id).Drop(ctx), s.dropBundles(ctx, id)); err != nil && ctx.Err() == nil {
 		s.Log.Warn("what NATS has of the run stays for a while", "run_id", id, "error", err)
 	}
 }

@@ -205,12 +205,10 @@ func (l *led) miss(ctx context.Context) {
 			before[key] = true
 		}
 		l.mu.Unlock()
-		if len(jobs) == 0 {
-			continue
-		}
-		lost, err := l.service.Queue.Missing(ctx, l.run, jobs)
-		if err == nil {
-			err = l.offerAgain(ctx)
+		var lost []orchestrator.Job
+		err := l.offerAgain(ctx)
+		if err == nil && len(jobs) > 0 {
+			lost, err = l.service.Queue.Missing(ctx, l.run, jobs)
 		}
 		if err != nil {
 			if ctx.Err() == nil {

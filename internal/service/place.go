@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"rehearse/internal/report"
@@ -38,6 +39,14 @@ func Limits(olderThan *runspec.Age, keep *int) (limits store.Pruning) {
 		limits.Newest = *keep
 	}
 	return limits
+}
+
+// CheckStatus refuses what is no status of a run; empty stands for all of them.
+func CheckStatus(status string) error {
+	if status == "" || slices.Contains(store.RunStatuses(), store.RunStatus(status)) {
+		return nil
+	}
+	return source.Invalid("there is no status %q: use queued, running, completed, failed, cancelled or partial", status)
 }
 
 // Kept are the runs of servers in a store, seen without a server.

@@ -110,6 +110,45 @@ func TestRefusedAddresses(t *testing.T) {
 	if _, _, err := s.Submit(t.Context(), spec, "", service.Caller{}); code(err) != setup.RefusedAddress {
 		t.Errorf("a target of the spec: %v", err)
 	}
+	spec.Targets, spec.Judge = nil, "openai:m@http://127.0.0.1:1/v1" // which no test asks
+	if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
+		t.Errorf("a judge of the spec: %v", err)
+	}
+	spec.Judge, spec.User = "", "openai:m@http://[::1]/v1"
+	if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != setup.RefusedAddress {
+		t.Errorf("a user of the spec: %v", err)
+	}
+}
+
+// A path that leads out of the files that came with a run is refused with the run, and not found by whoever holds its conversations.
+func TestRefusedPaths(t *testing.T) {
+	h := newHouse(t)
+	s := strict(h, setup.Submitted{}, false)
+	judged := "assertions: [{type: llm_rubric, value: good}]"
+	for name, spec := range map[string]runspec.Spec{
+		"model":            written("targets: {t: {model: 'scripted:/etc/hostname'}}", plainTest),
+		"model, above":     written("targets: {t: {model: 'scripted:../../bot.yaml'}}", plainTest),
+		"model, short":     written("targets: {t: 'scripted:/etc/hostname'}", plainTest),
+		"named model":      written("targets: {t: {model: m}}\nmodels: {m: 'scripted:/etc/hostname'}", plainTest),
+		"recording":        written("targets: {t: {model: 'cassette:/etc/hostname'}}", plainTest),
+		"flow":             written("targets: {t: {kind: flow, flow: /etc/hostname, model: lexical}}", plainTest),
+		"sites":            written("targets: {t: {kind: sitebot, sites: /etc, site: x, model: lexical}}", plainTest),
+		"judge":            written("targets: {t: lexical}\njudge: {model: 'scripted:/etc/hostname'}", judged),
+		"target of a test": written("targets: {t: lexical}", plainTest+", execution: {target: 'scripted:/etc/hostname'}"),
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); code(err) != "invalid" || !strings.Contains(err.Error(), "leads out") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, spec := range map[string]runspec.Spec{
+		"beside":   written("targets: {t: {model: 'scripted:bot.yaml'}}", plainTest),
+		"not used": written("targets: {t: lexical}\njudge: {model: 'scripted:bot.yaml'}", plainTest),
+		"missing":  written("targets: {t: {model: 'scripted:none.yaml'}}", plainTest), // told by who holds the conversation
+	} {
+		if _, err := s.Check(t.Context(), spec, service.Caller{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // A submission names only the variables of the environment that the server lists.

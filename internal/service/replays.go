@@ -103,7 +103,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Places: places, Room: room, Queue: l, Returns: l, Log: s.Log},
 				Commands:     opened.Setup.StartsPrograms(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
-					return s.sessionPayload(ctx, payload, r.Definitions(), session)
+					return s.sessionPayload(ctx, run.ID, payload, r.Definitions(), session)
 				},
 			}.Of(e)
 		}
@@ -126,7 +126,7 @@ const (
 )
 
 // sessionPayload returns what the job of a session carries.
-func (s *Service) sessionPayload(ctx context.Context, p payload, d evaluation.Definitions, session *replay.Session) ([]byte, error) {
+func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d evaluation.Definitions, session *replay.Session) ([]byte, error) {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return nil, fmt.Errorf("write session %s: %w", session.ID, err)
@@ -135,6 +135,7 @@ func (s *Service) sessionPayload(ctx context.Context, p payload, d evaluation.De
 	if len(data) > inlined {
 		sum := sha256.Sum256(data)
 		p.Session, p.SessionAt = nil, hex.EncodeToString(sum[:])
+		s.offering(run, p.SessionAt)
 		if err := s.Conn.PutBundle(ctx, p.SessionAt, bytes.NewReader(data)); err != nil {
 			return nil, err
 		}

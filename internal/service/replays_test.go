@@ -23,7 +23,10 @@ import (
 )
 
 // logged puts so many sessions of the flow tea, and the variant a, into the store of the house.
-func (h *house) logged(sessions int) {
+func (h *house) logged(sessions int) { h.loggedSaying(sessions, "Green?") }
+
+// loggedSaying is logged with what the bot says.
+func (h *house) loggedSaying(sessions int, said string) {
 	h.t.Helper()
 	history, err := setup.OpenHistory(h.t.Context(), h.history())
 	if err != nil {
@@ -37,7 +40,7 @@ func (h *house) logged(sessions int) {
 			for j, row := range [][3]string{
 				{replay.Started, "begin", `{}`},
 				{replay.Message, "begin", `{"sender":"user","message_text":"tea","state_transition":true,"next_state":"ask"}`},
-				{replay.Message, "ask", `{"sender":"bot","message_text":"Green?"}`},
+				{replay.Message, "ask", `{"sender":"bot","message_text":"` + said + `"}`},
 				{replay.DroppedOff, "ask", `{}`},
 			} {
 				e := replay.Event{
@@ -210,6 +213,36 @@ func TestReplayIsTakenOver(t *testing.T) {
 	if ended.Status != store.RunCompleted || r.Run.Sessions+r.Run.PairsDropped != 40 || ended.Totals.Tests != 40 || len(h.results(run.ID)) != 40 {
 		t.Errorf("%+v, %d sessions, %d lost; %d results before", ended, r.Run.Sessions, r.Run.PairsDropped, before)
 	}
+}
+
+// A session that is too large for its job, and that NATS has lost, is put in again by the server that leads the run.
+func TestLargeSessionsAreGone(t *testing.T) {
+	h := newHouse(t)
+	h.loggedSaying(2, strings.Repeat("Green? ", 100_000))
+	s, _ := h.leadReplays("one")
+	run, _, err := s.Submit(t.Context(), tea(nil), "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if n, err := h.queue.Count(t.Context()); err != nil || time.Now().After(end) {
+			t.Fatalf("the sessions are not queued: %v", err)
+		} else if n.Waiting == 2 {
+			break
+		}
+	}
+	hashes, err := h.conn.Bundles(t.Context())
+	for _, sha := range hashes {
+		err = errors.Join(err, h.conn.DeleteBundle(t.Context(), sha))
+	}
+	if err != nil || len(hashes) < 2 {
+		t.Fatalf("%d bundles: %v", len(hashes), err)
+	}
+	h.work("w1", 2)
+	if ended := h.ended(run.ID); ended.Status != store.RunCompleted || h.report(run.ID).Run.PairsDropped != 0 {
+		t.Errorf("%+v, %d sessions lost", ended, h.report(run.ID).Run.PairsDropped)
+	}
+	h.noBundles()
 }
 
 // What a replay names and may not is refused, and what cannot be replayed is invalid.

@@ -63,6 +63,8 @@ type Running struct {
 	stopped sync.Once
 	cut     context.CancelFunc
 	group   sync.WaitGroup
+	// gathering is held while the files of runs are made for the pages.
+	gathering sync.Mutex
 	// NATSAddr is where workers can join the embedded NATS; empty where they cannot.
 	NATSAddr string
 	// limits are those of providers, over all processes.

@@ -91,6 +91,8 @@ type Service struct {
 	leading map[string]bool
 	// active are those of them that have not ended.
 	active map[string]bool
+	// offered are the bundles that each of them has put into NATS.
+	offered map[string]map[string]bool
 
 	// arriving guards incoming: how many conversations whose results are not stored yet have bytes under a hash.
 	arriving sync.Mutex
@@ -122,7 +124,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		Config: c, news: make(chan struct{}, 1), endings: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{},
-		incoming: map[string]int{},
+		incoming: map[string]int{}, offered: map[string]map[string]bool{},
 	}
 	s.Metrics.Lead(state{s})
 	return s
@@ -182,6 +184,8 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	if spec.Webhook != nil {
 		opened.Setup.NamesAddress("the webhook", spec.Webhook.URL)
 	}
+	opened.Setup.NamesAddress("the judge", spec.Judge)
+	opened.Setup.NamesAddress("the user", spec.User)
 	if spec.Kind == runspec.KindReplay {
 		return s.planReplay(ctx, opened, spec)
 	}
@@ -193,6 +197,9 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 	p.programs = opened.Setup.StartsPrograms()
 	if err != nil {
 		return p, invalid(err)
+	}
+	if err := e.Within(ctx); err != nil {
+		return p, invalid(opened.Masked(err))
 	}
 	p.Planned = e.Planned()
 	p.Fingerprint, err = e.Fingerprint()

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,6 +113,20 @@ func (h *house) ended(id string) store.Run {
 	return store.Run{}
 }
 
+// noBundles waits until NATS has no files of runs any more.
+func (h *house) noBundles() {
+	h.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		left, err := h.conn.Bundles(h.t.Context())
+		if err == nil && len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("NATS has the bundles %v: %v", left, err)
+		}
+	}
+}
+
 // results returns the verdict and the number of results of each test.
 func (h *house) results(id string) map[string]string {
 	h.t.Helper()
@@ -193,6 +208,7 @@ func TestRun(t *testing.T) {
 	if all := h.results(run.ID); len(all) != 40 || all["shop/t1/shop/0"] != "fail" || asked.Load() != 40 {
 		t.Errorf("%d results after %d requests: %v", len(all), asked.Load(), all)
 	}
+	h.noBundles()
 	h.reported(s, run)
 	other, _ := h.lead("two")
 	h.reported(other, run)
@@ -305,6 +321,30 @@ func TestAttempts(t *testing.T) {
 	}
 	if a := test.Attempts; len(a) != 2 || a[0].Code != result.WorkerLost || a[1].Code != "" || a[1].N != 2 || *a[1].DurationMS < 1000 || found.Worker != "w2" {
 		t.Errorf("attempts %+v by %s", a, found.Worker)
+	}
+}
+
+// A worker whose disk is full gives its jobs to the others: no conversation has an error because of it.
+func TestWorkerWithoutRoom(t *testing.T) {
+	h := newHouse(t)
+	address, _ := agent(t, 0)
+	s, _ := h.lead("one")
+	full := make(chan struct{}, 100)
+	w := worker.New(worker.Config{
+		Conn: h.conn, Queue: h.queue, Name: "full", Workers: 2, Open: func(context.Context, string, json.RawMessage) (worker.Holder, error) {
+			full <- struct{}{}
+			return nil, fmt.Errorf("unpack a run: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+		},
+	})
+	h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
+	run, _, err := s.Submit(t.Context(), shop(20, address), "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-full
+	h.work("w2", 2)
+	if run = h.ended(run.ID); run.Totals.Errors != 0 || run.Totals.Passed != 19 {
+		t.Errorf("totals %+v", run.Totals)
 	}
 }
 

@@ -143,6 +143,7 @@ func (s *Setup) asked(m config.Model) Asked {
 	a := Asked{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
 	a.Address, a.Own = llm.Address(m, s.models)
 	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
+	s.namesFile(m)
 	return a
 }
 

@@ -2,10 +2,12 @@ package setup
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"rehearse/internal/callout"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/knowledge"
@@ -25,6 +27,10 @@ func (s *Setup) Flow(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.F
 func (s *Setup) flow(m config.Model, c target.FlowConfig, call Call) (*flow.Engine, *flow.Flow, error) {
 	f, err := LoadFlow(s.Files, c)
 	if err != nil {
+		return nil, nil, err
+	}
+	s.NamesVariables(f.Variables()...)
+	if err := s.Refused(); err != nil {
 		return nil, nil, err
 	}
 	model, err := s.open(m, call)
@@ -50,8 +56,25 @@ func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 	if library != nil {
 		f.Knowledge = library
 	}
-	f.Log, f.Now = s.Log, s.Now
+	f.Log, f.Now, f.Remote = s.Log, s.Now, s.callout()
 	return flow.New(f), nil
+}
+
+// callout returns what carries out the calls of flows. A submitted run opens hosts for its own flows, and private addresses where the server does.
+func (s *Setup) callout() *callout.Caller {
+	c := callout.Config{Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate, Secret: s.secret, Wrap: s.wrapped}
+	if s.Submitted != nil {
+		c.Hosts, c.Private = s.config.APIHosts, s.Submitted.AllowPrivate
+	}
+	return callout.New(c)
+}
+
+// wrapped returns a transport with the recording around it, if there is one.
+func (s *shared) wrapped(transport http.RoundTripper) http.RoundTripper {
+	if s.tape.off() {
+		return transport
+	}
+	return tapedTransport{s, transport}
 }
 
 // TargetOf returns the model and the settings of a flow's configured target, or else the lexical model.

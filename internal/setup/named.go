@@ -2,12 +2,14 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"rehearse/internal/config"
+	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
@@ -38,6 +40,25 @@ func (s *shared) NamesVariables(names ...string) {
 			s.refusing.variable(text.OneLine(name, maxVariable))
 		}
 	}
+}
+
+// namesFile notes that the script or the recording of a model is outside of the files of a submitted run.
+func (s *shared) namesFile(m config.Model) {
+	if s.Submitted == nil || m.Provider != "scripted" && m.Provider != "cassette" {
+		return
+	}
+	if _, err := llm.Open(m, s.models); errors.Is(err, source.ErrOutside) {
+		s.refusing.mu.Lock()
+		defer s.refusing.mu.Unlock()
+		s.refusing.outside = modelError(err)
+	}
+}
+
+// Outside returns the error of a file of a model that is outside of the files of a submitted run (source.ErrOutside), as far as it was read.
+func (s *shared) Outside() error {
+	s.refusing.mu.Lock()
+	defer s.refusing.mu.Unlock()
+	return s.refusing.outside
 }
 
 // maxVariable bounds the name of a variable that is shown, in runes.

@@ -46,6 +46,9 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 		if served.History, err = OpenHistory(ctx, o.Events); err != nil {
 			return nil, err
 		}
+		if served.Sites != nil {
+			served.Sites.events = served.History.Events
+		}
 	}
 	return served, nil
 }

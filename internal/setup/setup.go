@@ -60,6 +60,9 @@ type Options struct {
 	TargetURL string
 	// Curl is a pasted curl line as a target, under the name CurlTarget in every configuration; empty means none.
 	Curl string
+	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of them.
+	APIHosts   []string
+	APIPrivate bool
 	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
 	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
@@ -34,6 +34,10 @@ type SitesOptions struct {
 	// TTL is how long a session is kept after its last message; 0 keeps it for good.
 	TTL  time.Duration
 	Call Call
+	// Limited has the limits of the sites hold: for a server, whose visitors are strangers.
+	Limited bool
+	// SessionBytes bounds what all sessions of a database hold together; 0 bounds nothing.
+	SessionBytes int64
 }
 
 // InDatabase reports whether the sites are in a database, which is in no folder.
@@ -55,8 +59,13 @@ type Sites struct {
 	registry *prompt.Langfuse
 	parts    map[string]*siteParts
 	database *store.Store
-	queue    *lead.Queue
-	chains   []*enrich.Chain
+	// receivers get the leads of all sites; courier brings them, and is nil where there are none.
+	receivers map[lead.Address]lead.Receiver
+	courier   *lead.Courier
+	chains    []*enrich.Chain
+	// caches remember visitors' companies, by site; events is the store of logged events, nil without one.
+	caches map[string]*enrich.Cached
+	events *store.Events
 }
 
 // siteParts are the open parts of one site.
@@ -64,7 +73,6 @@ type siteParts struct {
 	models    sitebot.Models
 	retriever sitebot.Retriever
 	enricher  sitebot.Enricher
-	leads     sitebot.Leads
 }
 
 // sitesKey identifies open chatbots: the configuration and the options.
@@ -101,7 +109,7 @@ func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error)
 	if opened, ok := s.sites[key]; ok {
 		return opened, nil
 	}
-	opened := &Sites{Setup: s, options: o, parts: map[string]*siteParts{}}
+	opened := &Sites{Setup: s, options: o, parts: map[string]*siteParts{}, receivers: map[lead.Address]lead.Receiver{}, caches: map[string]*enrich.Cached{}}
 	if err := opened.open(ctx); err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
@@ -117,7 +125,6 @@ func (s *Sites) open(ctx context.Context) error {
 	for _, warning := range s.Library.Warnings() {
 		s.Log.Warn("site", "problem", warning.String())
 	}
-	s.queue = lead.NewQueue(nil, s.delivered)
 	keeper, locks, err := s.keeper(ctx)
 	if err != nil {
 		return err
@@ -136,18 +143,28 @@ func (s *Sites) open(ctx context.Context) error {
 		}
 		s.Log.Info("site", "name", one.Name, "language", one.Language, "fields", len(one.Fields()), "file", one.File)
 	}
+	var leads sitebot.Leads
+	if s.courier = s.openCourier(keeper); s.courier != nil {
+		leads = s.courier
+	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
+		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
-		Leads:     func(one *site.Site) sitebot.Leads { return s.parts[one.Name].leads },
 	})
 	return err
 }
 
+// sessionStore keeps sessions, and the leads that they leave.
+type sessionStore interface {
+	graph.Checkpointer
+	lead.Outbox
+	lead.Ledger
+}
+
 // keeper opens the store of sessions, and the locks that keep two turns of one session apart.
-func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, error) {
+func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error) {
 	var err error
 	switch {
 	case s.options.Redis != "":
@@ -161,7 +178,7 @@ func (s *Sites) keeper(ctx context.Context) (graph.Checkpointer, sitebot.Locks, 
 		}
 		return s.database.Checkpoints(s.options.TTL), &store.Locks{}, nil
 	}
-	return graph.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
+	return lead.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
 }
 
 // promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
@@ -218,8 +235,7 @@ func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error)
 	if p.enricher, err = s.enricherFor(one); err != nil {
 		return nil, err
 	}
-	p.leads, err = s.leadsFor(one)
-	return p, err
+	return p, s.receiversOf(one)
 }
 
 // retrieverFor opens a site's knowledge. Sites with folders side by side share one index.
@@ -261,14 +277,6 @@ func (s *Sites) Choose(name string) (string, error) {
 	return chooseSite(s.Library, s.Place, name)
 }
 
-func (s *Sites) delivered(d lead.Delivery) {
-	if d.Err != nil {
-		s.Log.Error("lead not delivered", "to", d.To, "site", d.Site, "session", d.Session, "attempts", d.Attempts, "error", d.Err)
-		return
-	}
-	s.Log.Info("lead delivered", "to", d.To, "site", d.Site, "session", d.Session, "attempts", d.Attempts, "duplicate", d.Duplicate)
-}
-
 // closeLimit bounds how long Close waits for leads under way.
 const closeLimit = 15 * time.Second
 
@@ -280,8 +288,8 @@ func (s *Sites) close() error {
 	if s.registry != nil {
 		s.registry.Close()
 	}
-	if s.queue != nil {
-		faults = append(faults, s.queue.Close(ctx))
+	if s.courier != nil {
+		faults = append(faults, s.courier.Close(ctx))
 	}
 	for _, chain := range s.chains {
 		faults = append(faults, chain.Close(ctx))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"rehearse/internal/sitebot"
@@ -25,7 +26,7 @@ const (
 
 // enricherFor opens the sources that a site names and for which the environment has credentials.
 func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
-	if len(one.Enrichment.Sources) == 0 {
+	if len(one.Enrichment.Sources) == 0 && !one.Enrichment.KeepIP {
 		return nil, nil
 	}
 	salt := s.secret(one.Enrichment.IPHashSaltEnv)
@@ -47,6 +48,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	if err := add("cache", cached, err); err != nil {
 		return nil, source.Invalid("%s: %w", one.File, err)
 	}
+	s.caches[one.Name] = cached
 	if url, key := s.Getenv(supabaseURLEnv), s.Getenv(supabaseKeyEnv); url != "" && key != "" {
 		service, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.services()})
 		if err := add("supabase", service, err); err != nil {
@@ -66,7 +68,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 		}
 	}
 	chain, err := enrich.NewChain(enrich.Options{
-		Order: one.Enrichment.Sources, Sources: found,
+		Order: one.Enrichment.Sources, Sources: found, KeepIP: one.Enrichment.KeepIP,
 		Failed: func(source string, err error) { s.Log.Warn("enrichment not kept", "source", source, "error", err) },
 	})
 	if err != nil {
@@ -98,55 +100,67 @@ func (p profilesInRedis) Get(ctx context.Context, key string) (enrich.Profile, b
 	return profile, err == nil, err
 }
 
-// Set remembers a profile.
-func (p profilesInRedis) Set(ctx context.Context, key string, profile enrich.Profile, ttl time.Duration) error {
+// Set remembers a profile, and whose it is.
+func (p profilesInRedis) Set(ctx context.Context, key, owner string, profile enrich.Profile, ttl time.Duration) error {
 	data, err := json.Marshal(profile)
 	if err != nil {
 		return err
 	}
-	return p.cache.Set(ctx, key, data, ttl)
+	return errors.Join(p.cache.Set(ctx, ownerKey(owner), []byte(key), ttl), p.cache.Set(ctx, key, data, ttl))
 }
 
-// receivers get the leads of one site.
-type receivers struct {
-	sites   *Sites
-	webhook *lead.Webhook
-	posthog *lead.PostHog
+// Forget drops what an owner has had remembered last.
+func (p profilesInRedis) Forget(ctx context.Context, owner string) error {
+	key, known, err := p.cache.Get(ctx, ownerKey(owner))
+	if err != nil || !known {
+		return err
+	}
+	return p.cache.Delete(ctx, string(key), ownerKey(owner))
 }
 
-// leadsFor opens the receivers of a site's leads; it returns nil when there are none.
-func (s *Sites) leadsFor(one *site.Site) (sitebot.Leads, error) {
-	r := &receivers{sites: s}
-	var err error
+func ownerKey(owner string) string { return "enriched-by:" + owner }
+
+// receiversOf opens the receivers of a site's leads.
+func (s *Sites) receiversOf(one *site.Site) error {
 	if hook := one.Integrations.LeadWebhook; s.secret(hook.URLEnv) != "" {
-		if r.webhook, err = lead.NewWebhook(s.queue, s.Getenv(hook.URLEnv), s.secret(hook.SecretEnv), s.receipts()); err != nil {
-			return nil, source.Invalid("%s: %w", one.File, err)
+		webhook, err := lead.NewWebhook(s.Getenv(hook.URLEnv), s.secret(hook.SecretEnv), s.receipts())
+		if err != nil {
+			return source.Invalid("%s: %w", one.File, err)
 		}
+		s.receivers[lead.Address{Receiver: lead.WebhookName, Site: one.Name}] = webhook
 	}
 	if project := one.Integrations.PostHog; s.secret(project.KeyEnv) != "" {
-		if r.posthog, err = lead.NewPostHog(s.queue, s.secret(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts()); err != nil {
-			return nil, source.Invalid("%s: %w", one.File, err)
+		posthog, err := lead.NewPostHog(s.secret(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts())
+		if err != nil {
+			return source.Invalid("%s: %w", one.File, err)
 		}
+		s.receivers[lead.Address{Receiver: lead.PostHogName, Site: one.Name}] = posthog
 	}
-	if r.webhook == nil && r.posthog == nil {
-		return nil, nil
-	}
-	return r, nil
+	return nil
 }
 
-// Capture delivers a lead to every receiver.
-func (r *receivers) Capture(c lead.Capture) {
-	c.At = r.sites.Now()
-	var faults []error
-	if r.webhook != nil {
-		faults = append(faults, r.webhook.Send(c))
+// openCourier begins to deliver leads from a store of sessions; nil where no site has a receiver.
+func (s *Sites) openCourier(outbox lead.Outbox) *lead.Courier {
+	if len(s.receivers) == 0 {
+		return nil
 	}
-	if r.posthog != nil {
-		faults = append(faults, r.posthog.EmailCaptured(c))
+	return lead.NewCourier(lead.CourierConfig{
+		Outbox: outbox, Receivers: s.receivers, Lasting: s.Server != nil || s.database != nil, Now: s.Now, Log: s.delivered,
+		Trouble: func(err error) { s.Log.Error("leads", "error", err) },
+	})
+}
+
+// delivered logs an attempt.
+func (s *Sites) delivered(d lead.Delivery) {
+	fields := []any{
+		"to", d.To, "site", d.Site, "session", d.Session, "event", d.Event, "id", d.ID, "attempt", d.Attempts, "took_ms", d.Took.Milliseconds(),
 	}
-	for _, err := range faults {
-		if err != nil {
-			r.sites.Log.Error("lead not taken", "site", c.Site, "session", c.Session, "error", err)
-		}
+	switch d.Result.State {
+	case lead.Delivered:
+		s.Log.Info("lead delivered", fields...)
+	case lead.Pending:
+		s.Log.Warn("lead not delivered yet", append(fields, "error", d.Result.Error, "next_at", d.Result.Next)...)
+	default:
+		s.Log.Error("lead given up", append(fields, "error", d.Result.Error)...)
 	}
 }

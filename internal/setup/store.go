@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/config"
+	"rehearse/internal/quarantine"
+	"rehearse/internal/result"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 	"rehearse/internal/text"
@@ -23,6 +26,44 @@ func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
 		return nil, fmt.Errorf("the run index and remembered verdicts are kept in files only, not in %s", text.Address(path))
 	}
 	return s.StoreAt(ctx, path)
+}
+
+// Quarantines returns the quarantines that the configured store keeps, by suite and test. A store that there is not yet has none, and is not made.
+func (s *Setup) Quarantines(ctx context.Context) (terms map[result.Key]quarantine.Terms, err error) {
+	path := s.StorePath()
+	if IsPostgres(path) {
+		p, err := store.OpenPostgres(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, p.Close()) }()
+		return p.Annotations().Quarantines(ctx)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	kept, err := s.StoreAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return kept.Annotations().Quarantines(ctx)
+}
+
+// Annotations returns what people said of a run: in its folder, and in the configured store where there is one.
+func (s *Setup) Annotations(ctx context.Context, dir, run string) (*annotation.Book, error) {
+	inFolder, _, err := annotation.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	h, err := FindHistory(ctx, s.StorePath())
+	if source.IsInvalid(err) { // there is none yet
+		return annotation.BookOf(inFolder), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	inStore, err := h.Annotations.Of(ctx, run)
+	return annotation.BookOf(inFolder, inStore), errors.Join(err, h.Close())
 }
 
 // StoreAt opens the store in a file, once. Setup closes it.
@@ -68,7 +109,11 @@ type History struct {
 	Variants *store.Variants
 	Runs     *store.ReplayRuns
 	Datasets *store.Datasets
-	close    func() error
+	// Annotations are what people said of runs.
+	Annotations *store.Annotations
+	// RunFolders returns the folders of the newest runs in the index.
+	RunFolders func(context.Context) ([]string, error)
+	close      func() error
 }
 
 // OpenHistory opens the store of an address sqlite:PATH or postgres://….
@@ -78,7 +123,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Close}, nil
+		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Annotations(), noFolders, p.Close}, nil
 	}
 	path, _ := SQLitePath(address)
 	if path == "" {
@@ -88,8 +133,21 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Close}, nil
+	folders := func(ctx context.Context) (dirs []string, err error) {
+		entries, err := s.Runs(ctx, maxRunFolders)
+		for _, e := range entries {
+			dirs = append(dirs, e.Dir)
+		}
+		return dirs, err
+	}
+	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Annotations(), folders, s.Close}, nil
 }
+
+// maxRunFolders is how many of the newest runs of an index are shown.
+const maxRunFolders = 1_000
+
+// noFolders are those of a database, which has no index of runs.
+func noFolders(context.Context) ([]string, error) { return nil, nil }
 
 // FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in which nothing is found.
 func FindHistory(ctx context.Context, address string) (*History, error) {

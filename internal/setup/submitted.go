@@ -23,7 +23,7 @@ type Submitted struct {
 // mayRead reports whether a run may name a variable. What admits people and workers is the process's alone, whatever the patterns say.
 func (s *Submitted) mayRead(name string) bool {
 	switch name {
-	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET":
+	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET", "REHEARSE_SESSION_KEY":
 		return false
 	}
 	return slices.ContainsFunc(s.AllowEnv, func(pattern string) bool {
@@ -53,12 +53,13 @@ func notOfRuns() []string {
 	return []string{"store", "server", "queue", "watches", "env_file", "api_private"}
 }
 
-// refusals are what was found that a submitted run names and may not, and whether it starts programs. They are safe for concurrent use.
+// refusals are what was found that a submitted run names and may not, whether it starts programs, and an error of a file outside of its own. They are safe for concurrent use.
 type refusals struct {
 	mu        sync.Mutex
 	variables []string
 	addresses []string
 	programs  bool
+	outside   error
 }
 
 func (r *refusals) variable(name string) {

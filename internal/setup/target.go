@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
@@ -176,6 +177,30 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	return target.Placeholders(t)
 }
 
+// TakesStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target says so when it is opened.
+func (s *Setup) TakesStubs(name string) bool {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, made := s.made[name]; made {
+		return true
+	}
+	t, err := s.targetNamed(name)
+	return err != nil || target.TraitsOf(t).Flow
+}
+
+// GoesOn says how a target goes on after what was recorded: whether it can be told what was said before, and in which state it begins then. stated
+// is false where it takes no state, or last shows none that it takes.
+func (s *Setup) GoesOn(name string, last chat.Reply) (start suite.Start, told, stated bool, err error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return start, false, false, err
+	}
+	start, stated = target.StartAfter(t, last)
+	return start, target.TraitsOf(t).Resumes, stated, nil
+}
+
 // LoadFlow loads the flow of a target.
 func LoadFlow(files source.Files, c target.FlowConfig) (*flow.Flow, error) {
 	library, err := flow.OpenLibrary(files, c.Path)
@@ -213,7 +238,11 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 		return nil, nil //nolint:nilerr // see above
 	}
 	if defined, ok := target.FlowOf(t); ok {
-		return LoadFlow(s.Files, defined)
+		f, err := LoadFlow(s.Files, defined)
+		if err == nil {
+			s.NamesVariables(f.Variables()...)
+		}
+		return f, err
 	}
 	return nil, nil
 }
@@ -236,7 +265,29 @@ func (s *Setup) Definition(name string) (any, error) {
 	for name, m := range s.config.Models {
 		models[name] = defined(m)
 	}
-	return []any{t, models, s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}, nil
+	whole := []any{t, models, s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}
+	if c, ok := target.FlowOf(t); ok {
+		whole = append(whole, s.aroundFlow(c)...)
+	}
+	return whole, nil
+}
+
+// aroundFlow returns what decides the answers of a flow besides its own file: the files of the flows that it calls, and whom it may call. A flow that
+// calls nothing, or cannot be read, has nothing around it.
+func (s *Setup) aroundFlow(c target.FlowConfig) (parts []any) {
+	f, err := LoadFlow(s.Files, c)
+	if err != nil {
+		return nil // opening it says so
+	}
+	for _, file := range f.Others() {
+		if path, err := s.Files.Abs(file); err == nil {
+			parts = append(parts, path)
+		}
+	}
+	if f.Calls() {
+		parts = append(parts, s.config.APIHosts, s.config.APIPrivate)
+	}
+	return parts
 }
 
 // defined returns a model as far as it decides replies: without prices and limits. Its file, if it has one, is named by its whole path.

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"rehearse/internal/sitebot/enrich"
+	"rehearse/internal/sitebot/site"
 )
 
 // Request is one message of a visitor.
@@ -20,6 +22,8 @@ type Request struct {
 	Reveal json.RawMessage
 	// IP is the visitor's address; the zero value when it is not known.
 	IP netip.Addr
+	// Visitor is true for a message that only a public chat lets in: the limits of visitors are for it.
+	Visitor bool
 }
 
 // Event is something that happens during a turn: first of all that it has begun, then the pieces of the answer. Pieces joined are the
@@ -74,6 +78,14 @@ const (
 	Busy           Fault = "session_busy"  // a turn of the session is under way
 	Failed         Fault = "turn_failed"   // no handler could answer
 	StoreFailed    Fault = "store_failed"  // the session could not be read or written
+
+	// Refused by the limits (sitebot.md 2.17): the message is what the visitor reads, in their language.
+	RateLimited  Fault = site.RateLimited
+	TooManyTurns Fault = site.TooManyTurns
+	SiteBusy     Fault = site.SiteBusy
+	BudgetSpent  Fault = site.BudgetSpent
+	SessionsFull Fault = site.SessionsFull
+	SessionFull  Fault = site.SessionFull
 )
 
 // Error is a request that could not be served, in one sentence.
@@ -82,6 +94,8 @@ type Error struct {
 	Message string
 	Hint    string
 	Err     error
+	// RetryAfter is how long until another attempt may succeed; 0 where that is not known.
+	RetryAfter time.Duration
 }
 
 // Error returns "message: cause (hint)".

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/text"
@@ -42,6 +42,7 @@ func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt
 	}
 	answer, err := model.Generate(ctx, r)
 	t.meter.count(answer, err)
+	t.meter.guess(r, answer.Text, answer, err)
 	if err != nil {
 		return err
 	}
@@ -99,6 +100,7 @@ func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, v
 		}
 	})
 	t.meter.count(reply, err)
+	t.meter.guess(r, said.String(), reply, err)
 	switch {
 	case context.Cause(ctx) != nil:
 		return "", context.Cause(ctx)

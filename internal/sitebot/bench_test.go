@@ -6,10 +6,11 @@ import (
 	"runtime"
 	"testing"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
 )
@@ -82,4 +83,55 @@ func BenchmarkAnswerPath(b *testing.B) {
 		b.ReportMetric(sessions*turns*float64(rounds)/b.Elapsed().Seconds(), "turns/s")
 		runtime.KeepAlive(bot)
 	}
+}
+
+// oneWebhook tells everybody's leads to one webhook.
+type oneWebhook struct{}
+
+func (oneWebhook) Names(string) []string { return []string{lead.WebhookName} }
+func (oneWebhook) Wake()                 {}
+
+// BenchmarkOutbox compares turns that leave two events each with turns that have nobody to tell. The goal is less than a tenth more.
+func BenchmarkOutbox(b *testing.B) {
+	one, err := site.Load("shop.yaml", []byte(shop))
+	if err != nil {
+		b.Fatal(err)
+	}
+	library, err := site.NewLibrary(one)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, leads := range map[string]sitebot.Leads{"nobody": nil, "webhook": oneWebhook{}} {
+		b.Run(name, func(b *testing.B) {
+			bot, err := sitebot.New(sitebot.Config{
+				Sites: library, Prompts: &prompt.Set{}, Checkpoints: lead.NewMemory(graph.MemoryLimits{Threads: 100}), Leads: leads,
+				Models: func(*site.Site) (sitebot.Models, error) {
+					return sitebot.Models{Default: booking{}, Fast: booking{}}, nil
+				},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				n++
+				if _, err := bot.Turn(b.Context(), sitebot.Request{Site: one.Name, Session: fmt.Sprint(n), Input: "book a demo for ada@x.com"}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// booking is a model of visitors who book at once.
+type booking struct{ instant }
+
+func (m booking) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	switch r.Node {
+	case "intent_classifier":
+		return chat.Reply{Text: `{"intent":"BOOKING","confidence":0.9}`}, nil
+	case "booking_handler":
+		return chat.Reply{Text: "Booked."}, nil
+	}
+	return m.instant.Generate(ctx, r)
 }

@@ -6,10 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/limit"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
 )
@@ -27,9 +28,22 @@ type Enricher interface {
 	Find(ctx context.Context, v enrich.Visitor) (enrich.Profile, []enrich.Attempt)
 }
 
-// Leads are told of visitors who gave their address. Capture returns at once; delivery is the implementation's business.
+// Leads are the receivers of leads. Implementations are safe for concurrent use.
 type Leads interface {
-	Capture(c lead.Capture)
+	// Names returns those of a site by name.
+	Names(site string) []string
+	// Wake says that a turn has left something for them. It returns at once.
+	Wake()
+}
+
+// Outbox keeps sessions with what is to be told of them. A Checkpointer that is one lets a bot tell of leads.
+type Outbox interface {
+	// SaveWith saves a record like Save and, in the same step, rows. A row that is there already stays as it is.
+	SaveWith(ctx context.Context, thread string, r graph.Record, rows []lead.Row) error
+	// Leads returns the rows of a session.
+	Leads(ctx context.Context, f lead.Filter) ([]lead.Row, error)
+	// Erase forgets a thread and the rows of its session, so that nothing of it can be read any more.
+	Erase(ctx context.Context, thread, site, session string) error
 }
 
 // Locks keep two turns of one session apart.
@@ -38,19 +52,38 @@ type Locks interface {
 	Lock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
 
+// Limits say which messages may come in (sitebot.md 2.17). Implementations are safe for concurrent use.
+type Limits interface {
+	// Enter lets a message in. Its error is a *limit.Refusal, or says that the store is away. Leave is called once, when the turn has ended.
+	Enter(ctx context.Context, v limit.Visit) (leave func(context.Context, limit.Used), err error)
+}
+
+// Room is a store that can make room for a new session. Checkpoints that are one bound what all sessions hold.
+type Room interface {
+	// MakeRoom forgets sessions that were not used since a time, the least recently used first, until there is room for need bytes more within most.
+	MakeRoom(ctx context.Context, most, need int64, idleSince time.Time) (ok bool, err error)
+}
+
 // Config is what a Bot works with. Sites and Models are needed. Without Prompts the built-in ones are used, without Checkpoints sessions are
 // kept in memory; what else is nil is left out.
 type Config struct {
 	Sites *site.Library
-	// Models, Retriever, Enricher and Leads return what a site is configured with.
-	Models      func(s *site.Site) (Models, error)
-	Retriever   func(s *site.Site) Retriever
-	Enricher    func(s *site.Site) Enricher
-	Leads       func(s *site.Site) Leads
+	// Models, Retriever and Enricher return what a site is configured with.
+	Models    func(s *site.Site) (Models, error)
+	Retriever func(s *site.Site) Retriever
+	Enricher  func(s *site.Site) Enricher
+	// Leads are told of leads; they need Checkpoints that are an Outbox.
+	Leads       Leads
 	Prompts     *prompt.Set
 	Checkpoints graph.Checkpointer
 	Locks       Locks
-	Log         *slog.Logger
+	// Limits bound what visitors may ask for and what sites may spend; nil bounds nothing.
+	Limits Limits
+	// SessionBytes bounds what all sessions together hold where Checkpoints are a Room; 0 bounds nothing.
+	SessionBytes int64
+	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
+	Elsewhere func(ctx context.Context, site, session string) error
+	Log       *slog.Logger
 	// Guard makes nodes fail that change what they may only read; tests switch it on.
 	Guard bool
 	// Now is the clock; nil means time.Now.
@@ -68,8 +101,10 @@ type turn struct {
 	*rules
 	request Request
 	models  Models
-	leads   Leads
 	meter   meter
+	// receivers name who is told of the site's leads, before is the state at the beginning of the turn, and after that at its end.
+	receivers     []string
+	before, after *State
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher

@@ -9,7 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
+	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
 )
 
@@ -27,6 +28,12 @@ func New(c Config) (*Bot, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Checkpoints == nil {
+		c.Checkpoints = lead.NewMemory(graph.MemoryLimits{})
+	}
+	if _, ok := c.Checkpoints.(Outbox); c.Leads != nil && !ok {
+		return nil, errors.New("sitebot: leads need a store of sessions that is an outbox")
+	}
 	b := &Bot{Config: c}
 	return b, b.compile()
 }
@@ -37,12 +44,11 @@ func Thread(siteName, session string) string { return siteName + ":" + session }
 // maxSession bounds the id of a session.
 const maxSession = 200
 
-// lockTTL is how long a turn may hold its session when the process that holds it is gone.
-const lockTTL = 2 * time.Minute
+// lockTTL is how long a session stays busy when the process that took a turn of it is gone.
+const lockTTL = 15 * time.Second
 
 // Turn answers one message of a visitor; the pieces of the answer go to sink while they come. One session has one turn at a time.
-// The error is an *Error, or ctx's; after it the conversation is as it was, but for the counters of the abuse gate, and the outcome has
-// nothing but Use.
+// The error is an *Error, or ctx's; after it the session is as it was, and the outcome has nothing but Use.
 func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, error) {
 	started := b.Now()
 	t, err := b.open(r)
@@ -65,19 +71,29 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 		return nil, err
 	}
 	defer unlock()
+	leave, err := b.enter(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	thread := Thread(t.Name, r.Session)
 	at, err := b.graph.State(ctx, thread)
 	if err != nil {
 		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
 	}
 	watch := &stopwatch{now: b.Now, started: started, sink: sink}
-	watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
+	t.before = &at.State
 	spam := repeats(&at.State, r.Input)
 	if block := gate(&at.State, r.Input, spam); block != NotBlocked {
+		watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
 		return b.refuse(ctx, t, thread, &at.State, block, spam, watch)
 	}
+	if err := b.fits(ctx, t, &at.State, at.ID == ""); err != nil {
+		return nil, err
+	}
+	watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
 	input := update{
-		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(spam), lastInputColumn.Set(r.Input),
+		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(spam), lastInputColumn.Set(fingerprint(r.Input)),
 		skillsColumn.Set(carried(&at.State)), extractedColumn.Set(false), observedColumn.Set(false),
 	}
 	final, err := b.graph.Run(context.WithValue(ctx, turnKey{}, t), thread, input, func(_ context.Context, token string) error {
@@ -87,7 +103,10 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 	if err != nil {
 		return nil, turnError(ctx, err)
 	}
-	return outcome(&final, at.State.TurnNumber, watch), nil
+	if len(t.receivers) > 0 {
+		b.Leads.Wake()
+	}
+	return outcome(t, &final, at.State.TurnNumber, watch), nil
 }
 
 // open checks the request and finds what its site needs.
@@ -115,7 +134,7 @@ func (b *Bot) open(r Request) (*turn, error) {
 		t.enricher = b.Enricher(found)
 	}
 	if b.Leads != nil {
-		t.leads = b.Leads(found)
+		t.receivers = b.Leads.Names(found.Name)
 	}
 	return t, nil
 }
@@ -134,12 +153,10 @@ func (b *Bot) lock(ctx context.Context, key string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// refuse answers a blocked message without asking any model. It counts, unless the session is over for good.
+// refuse answers a blocked message without asking any model. Only that a message was repeated is counted; what was refused is kept nowhere.
 func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, block Block, spam int, w *stopwatch) (*Outcome, error) {
-	if block != BlockHack {
-		counted := update{
-			siteColumn.Set(t.Name), sessionColumn.Set(t.request.Session), spamColumn.Set(spam), lastInputColumn.Set(t.request.Input),
-		}
+	if block == BlockSpam {
+		counted := update{spamColumn.Set(spam)}
 		if _, err := b.graph.UpdateState(ctx, thread, counted, graph.UpdateOptions{Merge: true}); err != nil {
 			return nil, &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 		}
@@ -147,7 +164,7 @@ func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, bloc
 	text := t.Blocked(string(block), t.request.Language)
 	w.token(text)
 	return &Outcome{Response: text, Metadata: Metadata{
-		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: s.Visitor, TurnNumber: s.TurnNumber,
+		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: t.shown(s.Visitor), TurnNumber: s.TurnNumber,
 		Blocked: block, Warnings: []string{}, Latency: w.latency(),
 	}}, nil
 }
@@ -173,7 +190,12 @@ func (b *Bot) State(ctx context.Context, siteName, session string) (json.RawMess
 	case at.ID == "":
 		return nil, fault(UnknownSession, "send it a message first", "there is no session %q", session)
 	}
-	return json.Marshal(published(at.State))
+	state := published(at.State)
+	state.Visitor = rulesOf(found).shown(state.Visitor)
+	if state.Booking.WebhookSent, err = b.told(ctx, found.Name, session); err != nil {
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	}
+	return json.Marshal(state)
 }
 
 // Forget deletes a session. A session that there is not is no error.
@@ -184,6 +206,32 @@ func (b *Bot) Forget(ctx context.Context, siteName, session string) error {
 	}
 	if err := b.graph.Delete(ctx, Thread(found.Name, session)); err != nil {
 		return &Error{Fault: StoreFailed, Message: "the session cannot be deleted", Err: err}
+	}
+	return nil
+}
+
+// Erase forgets a session with all that it has left: its state and all before it, leads, which are not sent any more, and what others keep of it.
+// A session that there is not is no error. The error is an *Error: Busy while a turn of the session is under way.
+func (b *Bot) Erase(ctx context.Context, siteName, session string) error {
+	found, err := b.Sites.Find(siteName)
+	if err != nil {
+		return &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	thread := Thread(found.Name, session)
+	unlock, err := b.lock(ctx, thread)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = b.graph.Delete(ctx, thread)
+	if outbox, ok := b.Checkpoints.(Outbox); ok {
+		err = errors.Join(err, outbox.Erase(ctx, thread, found.Name, session))
+	}
+	if b.Elsewhere != nil {
+		err = errors.Join(err, b.Elsewhere(ctx, found.Name, session))
+	}
+	if err != nil {
+		return &Error{Fault: StoreFailed, Message: "not everything of the session could be erased", Hint: "try again", Err: err}
 	}
 	return nil
 }
@@ -200,6 +248,7 @@ func published(s State) State {
 	table(&s.CTA)
 	table(&s.Form.Collected)
 	table(&s.Booking.Values)
+	table(&s.Booking.Said)
 	if s.Skills != nil {
 		k := *s.Skills
 		list(&k.Proposed)

@@ -2,17 +2,20 @@ package sitebot_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
@@ -77,7 +80,8 @@ type stage struct {
 	*sitebot.Bot
 	mu    sync.Mutex
 	asked []string
-	leads []lead.Capture
+	kept  *lead.Memory
+	leads []told
 	// delay, if any, is what every model call takes.
 	delay func(context.Context)
 }
@@ -112,15 +116,14 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{}
+	s := &stage{kept: lead.NewMemory(graph.MemoryLimits{})}
 	watched := &watchedModel{Model: model, stage: s}
 	s.Bot, err = sitebot.New(sitebot.Config{
 		Guard: true,
-		Sites: library, Prompts: &prompt.Set{}, Checkpoints: graph.NewMemory(graph.MemoryLimits{}),
+		Sites: library, Prompts: &prompt.Set{}, Checkpoints: s.kept, Leads: s,
 		Models:    func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: watched, Fast: watched}, nil },
 		Retriever: func(*site.Site) sitebot.Retriever { return shelf{} },
 		Enricher:  func(*site.Site) sitebot.Enricher { return knows{} },
-		Leads:     func(*site.Site) sitebot.Leads { return s },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,11 +131,37 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// Capture notes a lead.
-func (s *stage) Capture(c lead.Capture) {
+// Names says that everybody has a webhook.
+func (s *stage) Names(string) []string { return []string{lead.WebhookName} }
+
+// Wake is called when there may be rows; captured looks for them.
+func (s *stage) Wake() {}
+
+// told is what the webhook is told.
+type told struct {
+	Event, ID, Site, Session, Email string
+	Context                         string `json:"capture_context"`
+	Values, Said, Collected         map[string]string
+	Changed                         []string
+	Profile                         enrich.Profile
+	At                              time.Time `json:"captured_at"`
+}
+
+// captured takes what was left for the webhook, and returns all that it has been told so far.
+func (s *stage) captured() []told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leads = append(s.leads, c)
+	want := lead.Want{Address: lead.Address{Receiver: lead.WebhookName, Site: "shop.example"}, Most: 1000}
+	claims, err := s.kept.Claim(context.Background(), time.Now(), []lead.Want{want})
+	for _, c := range claims {
+		var t told
+		err = errors.Join(err, json.Unmarshal(c.Body, &t), s.kept.Finish(context.Background(), c, lead.Result{State: lead.Delivered, At: time.Now()}))
+		s.leads = append(s.leads, t)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return slices.Clone(s.leads)
 }
 
 type shelf struct{}
@@ -215,7 +244,7 @@ func TestConversation(t *testing.T) {
 			return at(state, "booking_state.paused") == true
 		}},
 		{"It is ada@Example.com", "Booked.", sitebot.BookingRoute, sitebot.HandleBooking, "", func(_ *sitebot.Outcome, state map[string]any) bool {
-			return at(state, "booking_state.converted") == true && at(state, "booking_state.webhook_sent") == true &&
+			return at(state, "booking_state.converted") == true && at(state, "booking_state.webhook_sent") == false &&
 				at(state, "dialog_supervision_state.captured_email") == "ada@example.com"
 		}},
 		{"Thanks", "How many are you?", sitebot.PostConversion, "", "", nil},
@@ -243,12 +272,27 @@ func TestConversation(t *testing.T) {
 			t.Errorf("turn %d: turn_number %v, %d messages, warnings %v", i, state["turn_number"], len(state["messages"].([]any)), o.Metadata.Warnings)
 		}
 	}
-	if len(s.leads) != 1 || s.leads[0].Email != "ada@example.com" || s.leads[0].Context != lead.InChatBooking || s.leads[0].Site != "shop.example" {
-		t.Errorf("leads: %+v", s.leads)
+	var events []string
+	for _, l := range s.captured() {
+		events = append(events, l.Event+" "+strings.Join(l.Changed, ","))
+		if l.Email != "ada@example.com" || l.Context != lead.InChatBooking || l.Site != "shop.example" || l.Session != "one" {
+			t.Errorf("lead: %+v", l)
+		}
+	}
+	if d := cmp.Diff([]string{"email_captured email", "booking_completed email", "post_conversion company_size"}, events); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
+	}
+	if at(s.state(t, "one"), "booking_state.webhook_sent") != true {
+		t.Error("a receiver has taken the address, and the state does not say so")
 	}
 	if n := s.Graph().Tasks(); n != 0 {
 		t.Errorf("%d tasks are left", n)
 	}
+}
+
+// hashOf is what is kept of a message.
+func hashOf(message string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(message)))))
 }
 
 // at follows a path into a state.
@@ -302,7 +346,7 @@ func TestFailures(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Fault != sitebot.Failed {
 		t.Fatalf("a failing writer: %v", err)
 	}
-	if state := s.state(t, "f"); state["turn_number"] != 1.0 || state["last_input"] != "fail" {
+	if state := s.state(t, "f"); state["turn_number"] != 1.0 || state["last_input"] != hashOf("something broken") {
 		t.Errorf("after a failed turn: %v", state)
 	}
 }

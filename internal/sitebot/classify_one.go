@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/sitebot/prompt"
 )
 

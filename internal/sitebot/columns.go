@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/sitebot/enrich"
 )
 
@@ -33,10 +33,10 @@ var (
 	bookingColumn   = graph.Last(func(s *State) *Booking { return &s.Booking })
 	profilingColumn = graph.Merge(func(s *State) *Profiling { return &s.Profiling }, mergeProfiling)
 
-	hackColumn = graph.Last(func(s *State) *int { return &s.HackCount })
-	// The counters of the abuse gate outlive a turn that fails or is cancelled (2.12).
-	spamColumn      = graph.Last(func(s *State) *int { return &s.SpamCount }).Kept()
-	lastInputColumn = graph.Last(func(s *State) *string { return &s.LastInput }).Kept()
+	// Nothing of a turn that fails or is cancelled counts, and so neither do the counters of the abuse gate (2.8).
+	hackColumn      = graph.Last(func(s *State) *int { return &s.HackCount })
+	spamColumn      = graph.Last(func(s *State) *int { return &s.SpamCount })
+	lastInputColumn = graph.Last(func(s *State) *string { return &s.LastInput })
 
 	followUpsColumn = graph.Last(func(s *State) *[]string { return &s.FollowUps }).PerTurn()
 	answersColumn   = graph.Last(func(s *State) *[]string { return &s.Answers }).PerTurn()

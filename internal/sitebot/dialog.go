@@ -1,24 +1,6 @@
 package sitebot
 
-import (
-	"regexp"
-	"strings"
-
-	"rehearse/internal/marker"
-)
-
-// email finds addresses in a text (sitebot.md 2.7).
-var email = regexp.MustCompile(`[^\s@<>]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`)
-
-// findEmail returns the first e-mail address of a text, its domain in lower case, or nothing.
-func findEmail(text string) string {
-	found := email.FindString(text)
-	name, domain, _ := strings.Cut(found, "@")
-	if name = strings.TrimLeft(name, `"'([{,;:*`); name == "" { // what people write before an address is not part of it
-		return ""
-	}
-	return name + "@" + strings.ToLower(domain)
-}
+import "rehearse/internal/marker"
 
 // observe returns the dialog after an answer: what it has asked for, and what the visitor's message gave.
 // It is the only place where markers become state; finalize uses it too where the extractor did not run.

@@ -1,6 +1,6 @@
 package sitebot
 
-import "rehearse/internal/graph"
+import "rehearse/graph"
 
 // Graph is the graph that every turn runs.
 func (b *Bot) Graph() *graph.Graph[State] { return b.graph }

@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 )
 
 // UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.
@@ -42,6 +43,9 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 	if replace {
 		before.State = State{}
 	}
+	if err := roomFor(&before.State, len(patch)); err != nil {
+		return err
+	}
 	if patch, err = completed(patch, before.State.Messages); err != nil {
 		return unusable(err)
 	}
@@ -49,11 +53,28 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 	if err != nil {
 		return unusable(err)
 	}
+	if text, ok := messageIn(patch); ok {
+		u = append(u, lastInputColumn.Set(fingerprint(text)))
+	}
 	u = append(u, siteColumn.Set(found.Name), sessionColumn.Set(session))
 	if _, err := b.graph.UpdateState(ctx, thread, u, graph.UpdateOptions{Replace: replace, Merge: !replace}); err != nil {
 		return &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 	}
 	return nil
+}
+
+// hashed matches a fingerprint.
+var hashed = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// messageIn returns the last message that a patch gives in words, of which only the fingerprint is kept.
+func messageIn(patch json.RawMessage) (text string, ok bool) {
+	var fields struct {
+		LastInput string `json:"last_input"`
+	}
+	if err := json.Unmarshal(patch, &fields); err != nil || fields.LastInput == "" || hashed.MatchString(fields.LastInput) {
+		return "", false
+	}
+	return fields.LastInput, true
 }
 
 // possible refuses values that no conversation comes to.

@@ -2,6 +2,8 @@ package sitebot
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -179,11 +181,16 @@ const (
 
 // repeats returns how often in a row the visitor has now sent the same message after its first time.
 func repeats(s *State, input string) int {
-	same := func(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
-	if s.LastInput != "" && same(input) == same(s.LastInput) {
+	if s.LastInput == fingerprint(input) {
 		return s.SpamCount + 1
 	}
 	return 0
+}
+
+// fingerprint is what is kept of a message to know it again: a hash, and not the message.
+func fingerprint(input string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(input))))
+	return hex.EncodeToString(sum[:])
 }
 
 // gate says whether a message is blocked before any model is asked.

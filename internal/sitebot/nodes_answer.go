@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/prompt"

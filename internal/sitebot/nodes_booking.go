@@ -3,30 +3,28 @@ package sitebot
 import (
 	"context"
 	"slices"
+	"strings"
 
-	"rehearse/internal/graph"
-	"rehearse/internal/sitebot/lead"
+	"rehearse/graph"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
 )
 
-// book is the booking_handler: it takes down what the visitor gave, asks for what is next, and tells of the first address.
+// book is the booking_handler: it takes down what the visitor gave, asks for what is next, and keeps the address.
 func (b *Bot) book(ctx context.Context, s State, out graph.TokenSink) (update, error) {
 	t := turnOf(ctx)
 	booking := s.Booking.clone()
 	var u update
 	if value, ok := t.bookingValue(t.Booking.Fields, booking.Field, s.Input); ok && t.takes(&s) {
-		booking.Values[booking.Field] = value
+		booking.take(value, s.Input)
 	}
 	next, missing := site.Next(t.Booking.Fields, booking.Values)
 	booking.Field, booking.AskedTurn = next.ID, s.SkillTurn()
 	if !missing {
 		booking.Active, booking.Converted, booking.Field = false, true, ""
 	}
-	if address := captured(t, booking); address != "" && !booking.WebhookSent {
-		booking.WebhookSent = true
+	if address := captured(t.rules, booking); address != "" {
 		u = append(u, dialogColumn.Set(Dialog{CapturedEmail: &address}))
-		t.capture(lead.InChatBooking, &s, address, booking.Values)
 	}
 	u = append(u, bookingColumn.Set(booking))
 	return b.respondWith(ctx, u, "booking_handler", &s, prompt.Vars{Field: next.ID, Values: booking.Values}, out)
@@ -43,8 +41,8 @@ func (t *turn) takes(s *State) bool {
 }
 
 // captured returns the e-mail address among the values of a booking.
-func captured(t *turn, b Booking) string {
-	for _, f := range t.Booking.Fields {
+func captured(r *rules, b Booking) string {
+	for _, f := range r.Booking.Fields {
 		if f.Type == site.Email && b.Values[f.ID] != "" {
 			return b.Values[f.ID]
 		}
@@ -52,13 +50,10 @@ func captured(t *turn, b Booking) string {
 	return ""
 }
 
-func (t *turn) capture(where string, s *State, address string, values map[string]string) {
-	if t.leads == nil {
-		return
-	}
-	t.leads.Capture(lead.Capture{
-		Context: where, Site: t.Name, Session: s.SessionID, Person: t.request.PersonID, Email: address, Values: values, Profile: s.Visitor,
-	})
+// take keeps the value of the field that was asked for, and the words in which it was given.
+func (b *Booking) take(value, words string) {
+	b.Values[b.Field] = value
+	b.Said[b.Field] = strings.TrimSpace(words)
 }
 
 // afterConversion is the post_conversion_handler: once a demo is booked, it asks the rest, one question a turn.
@@ -66,7 +61,7 @@ func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink)
 	t := turnOf(ctx)
 	booking := s.Booking.clone()
 	if value, ok := t.bookingValue(t.Booking.PostConversion, booking.Field, s.Input); ok {
-		booking.Values[booking.Field] = value
+		booking.take(value, s.Input)
 	}
 	next, _ := site.Next(t.Booking.PostConversion, booking.Values)
 	booking.Field, booking.AskedTurn = next.ID, s.SkillTurn()

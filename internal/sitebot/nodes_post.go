@@ -11,21 +11,9 @@ import (
 	"rehearse/internal/sitebot/site"
 )
 
-// gatedContent is the context of an e-mail address that was given for content.
-const gatedContent = "content_gating"
-
 // watch is the dialog_state_extractor: it reads the markers of the answer and the address that the visitor gave.
-func (b *Bot) watch(ctx context.Context, s State) (update, error) {
-	return update{dialogColumn.Set(turnOf(ctx).observe(&s)), observedColumn.Set(true)}, nil
-}
-
-// observe is the function of that name, and tells of an address that was given for content.
-func (t *turn) observe(s *State) Dialog {
-	d := observe(s, s.Response)
-	if d.CapturedEmail != nil && s.Dialog.CapturedEmail == nil {
-		t.capture(gatedContent, s, *d.CapturedEmail, s.Profiling.Collected)
-	}
-	return d
+func (b *Bot) watch(_ context.Context, s State) (update, error) {
+	return update{dialogColumn.Set(observe(&s, s.Response)), observedColumn.Set(true)}, nil
 }
 
 // fillForm is the form_field_extractor: what the visitor has said of the call to action's form. A model is asked for what rules do not know;
@@ -80,14 +68,16 @@ func (b *Bot) finish(ctx context.Context, s State) (update, error) {
 			Message{ID: freeID(s.Messages, fmt.Sprintf("%d:a", s.TurnNumber)), Role: chat.Assistant, Content: s.Response},
 		),
 		turnColumn.Set(s.TurnNumber + 1),
-		lastInputColumn.Set(s.Input),
+		lastInputColumn.Set(fingerprint(s.Input)),
 	}
 	if marker.Of(s.Response).Questions > 0 {
 		turn := s.TurnNumber + 1
 		u = append(u, profilingColumn.Set(Profiling{LastExtractionTurn: &turn}))
 	}
 	if !s.Observed { // a path that has no extractor of its own: or last turn's marks would stay
-		u = append(u, dialogColumn.Set(turnOf(ctx).observe(&s)))
+		s.Dialog = observe(&s, s.Response)
+		u = append(u, dialogColumn.Set(s.Dialog))
 	}
+	turnOf(ctx).after = &s
 	return u, nil
 }

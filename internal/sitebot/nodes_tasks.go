@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/prompt"
 )

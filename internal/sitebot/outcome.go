@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 )
 
 // outcome returns what the page is told of a turn that has ended with this state.
-func outcome(s *State, turnNumber int, w *stopwatch) *Outcome {
+func outcome(t *turn, s *State, turnNumber int, w *stopwatch) *Outcome {
 	*s = published(*s)
 	m := Metadata{
-		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: s.Visitor, Skills: s.Skills, TurnNumber: turnNumber,
+		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
 		Route: s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
 	}
 	if s.NextRoute != PostConversion { // there no node classifies, and the intent is that of an earlier turn

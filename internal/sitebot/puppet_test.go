@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/lead"
@@ -131,16 +131,15 @@ func openTheater(t testing.TB, siteFile string, changes ...func(*sitebot.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := &theater{&stage{}, &puppet{plays: map[string]play{}}}
+	th := &theater{&stage{kept: lead.NewMemory(graph.MemoryLimits{})}, &puppet{plays: map[string]play{}}}
 	c := sitebot.Config{
 		Guard: true,
-		Sites: library, Prompts: &prompt.Set{}, Checkpoints: graph.NewMemory(graph.MemoryLimits{}), Locks: &latches{taken: map[string]bool{}},
+		Sites: library, Prompts: &prompt.Set{}, Checkpoints: th.kept, Leads: th.stage, Locks: &latches{taken: map[string]bool{}},
 		Models: func(*site.Site) (sitebot.Models, error) {
 			return sitebot.Models{Default: th.puppet, Fast: th.puppet}, nil
 		},
 		Retriever: func(*site.Site) sitebot.Retriever { return shelf{} },
 		Enricher:  func(*site.Site) sitebot.Enricher { return knows{} },
-		Leads:     func(*site.Site) sitebot.Leads { return th.stage },
 	}
 	for _, change := range changes {
 		change(&c)
@@ -162,13 +161,6 @@ func (th *theater) inject(t testing.TB, session, patch string) {
 	if err := th.UpdateState(t.Context(), "shop.example", session, []byte(patch), false); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// captured returns the leads so far.
-func (th *theater) captured() []lead.Capture {
-	th.stage.mu.Lock()
-	defer th.stage.mu.Unlock()
-	return slices.Clone(th.leads)
 }
 
 // latches keep two turns of one session apart, within the test.

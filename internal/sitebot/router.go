@@ -126,8 +126,9 @@ func question(text string) bool { return strings.ContainsAny(text, "?？؟") }
 
 // clone returns a copy that shares nothing.
 func (b Booking) clone() Booking {
-	values := make(map[string]string, len(b.Values))
+	values, said := make(map[string]string, len(b.Values)), make(map[string]string, len(b.Said))
 	maps.Copy(values, b.Values)
-	b.Values = values
+	maps.Copy(said, b.Said)
+	b.Values, b.Said = values, said
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/site"
 )
 
@@ -116,6 +117,14 @@ func digits(text string) int {
 		}
 	}
 	return n
+}
+
+// shown returns what is known of a visitor, without their address unless the site keeps it. A session of an older version may hold one.
+func (r *rules) shown(p enrich.Profile) enrich.Profile {
+	if !r.Enrichment.KeepIP {
+		p.IPAddress = ""
+	}
+	return p
 }
 
 // is reads a flag that may be unknown.

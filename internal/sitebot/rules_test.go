@@ -291,7 +291,7 @@ func TestGate(t *testing.T) {
 		if got := gate(s, tc.input, spam); got != tc.want {
 			t.Errorf("message %d: %q, want %q (spam %d)", i, got, tc.want, spam)
 		}
-		s.SpamCount, s.LastInput = spam, tc.input
+		s.SpamCount, s.LastInput = spam, fingerprint(tc.input)
 	}
 	s.HackCount = 2
 	if got := gate(s, "hello", 9); got != BlockHack {
@@ -299,9 +299,23 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestFindEmail holds which address a message gives (2.15).
 func TestFindEmail(t *testing.T) {
+	long := strings.Repeat("x", 65) + "@x.com"
 	for text, want := range map[string]string{
 		"write to Ada.L@Example.COM please": "Ada.L@example.com", "<a@b.co>": "a@b.co", "a@b": "", "(ada@x.com).": "ada@x.com", `"@x.com`: "", "": "", "@x.com": "",
+		"mailto:a@x.example": "a@x.example", "mail=a@x.example": "a@x.example", "邮箱a@x.example": "a@x.example", "a@x.example!": "a@x.example",
+		"a@b..cc": "", "a..b@x.com": "", ".a@x.com": "", "a@-x.com": "", "a@x-.com": "", "a@x.c0m": "", "a@x.1": "", "a@b@c.com": "", long: "",
+		"a@" + strings.Repeat("x", 64) + ".com": "",
+		"ann@bücher.example":                    "ann@xn--bcher-kva.example", "ann@BÜCHER.example": "ann@xn--bcher-kva.example",
+		"a+b_c@x.co.uk": "a+b_c@x.co.uk", "a@xn--bcher-kva.xn--p1ai": "a@xn--bcher-kva.xn--p1ai",
+		"it is a@x.com or rather b@x.com": "b@x.com", "a@x.com, b@x.com": "b@x.com", "a@x.com,b@x.com": "b@x.com",
+		"not a@x.com, use b@x.com": "b@x.com", "use b@x.com, not a@x.com": "b@x.com", "b@x.com instead of a@x.com": "b@x.com",
+		"instead of my old a@x.com take b@x.com": "b@x.com", "not the one I had before a@x.com": "a@x.com", "No, b@x.com": "b@x.com",
+		"pas a@x.com mais b@x.com": "b@x.com", "b@x.com au lieu de a@x.com": "b@x.com", "nicht a@x.com": "", "b@x.com statt a@x.com": "b@x.com",
+		"no a@x.com, b@x.com": "b@x.com", "b@x.com en vez de a@x.com": "b@x.com", "non a@x.com": "", "b@x.com invece di a@x.com": "b@x.com",
+		"não a@x.com": "", "b@x.com em vez de a@x.com": "b@x.com", "niet a@x.com": "", "b@x.com in plaats van a@x.com": "b@x.com",
+		"I don't use a@x.com": "", "I don’t use a@x.com": "",
 	} {
 		if got := findEmail(text); got != want {
 			t.Errorf("findEmail(%q) = %q, want %q", text, got, want)

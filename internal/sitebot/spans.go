@@ -3,7 +3,7 @@ package sitebot
 import (
 	"context"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/trace"
 )
 

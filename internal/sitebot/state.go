@@ -29,7 +29,8 @@ type State struct {
 	Profiling  Profiling      `json:"profiling_state"`
 	HackCount  int            `json:"hack_count"`
 	SpamCount  int            `json:"spam_count"`
-	LastInput  string         `json:"last_input"`
+	// LastInput is the fingerprint of the last message that was answered or blocked.
+	LastInput string `json:"last_input"`
 
 	FollowUps []string          `json:"suggested_follow_ups"`
 	Answers   []string          `json:"suggested_answers"`
@@ -118,8 +119,11 @@ type Booking struct {
 	Converted bool              `json:"converted"`
 	Field     string            `json:"field"`
 	Values    map[string]string `json:"values"`
+	// Said holds the words in which the values were given.
+	Said map[string]string `json:"said"`
 	// AskedTurn is the skill turn in which Field was asked.
-	AskedTurn   int  `json:"asked_turn"`
+	AskedTurn int `json:"asked_turn"`
+	// WebhookSent is true once a receiver has taken the address. It is read from the outbox when a state is shown; the graph does not set it.
 	WebhookSent bool `json:"webhook_sent"`
 }
 

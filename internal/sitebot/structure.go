@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"rehearse/graph"
 	"rehearse/internal/draw"
-	"rehearse/internal/graph"
 )
 
 // Time limits of nodes that ask a model (sitebot.md 2.4).
@@ -125,7 +125,7 @@ func (b *Bot) routeSuggestions(ctx context.Context, s State) (update, error) {
 
 // compile checks the graph. What is wrong with it is a mistake of this package.
 func (b *Bot) compile() error {
-	g, err := b.define().Compile(graph.Config{Checkpoints: b.Checkpoints, Observer: spans{}, Log: b.Log, Guard: b.Guard})
+	g, err := b.define().Compile(graph.Config{Checkpoints: b.saver(), Observer: spans{}, Log: b.Log, Guard: b.Guard})
 	if err != nil {
 		return fmt.Errorf("sitebot: %w", err)
 	}

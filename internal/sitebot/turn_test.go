@@ -116,9 +116,8 @@ func TestFailuresOfNodes(t *testing.T) {
 			if fault, ok := errors.AsType[*sitebot.Error](err); !ok || fault.Fault != sitebot.Failed {
 				t.Fatalf("error %v", err)
 			}
-			s := th.state(t, "f")
-			if s["turn_number"] != 0.0 || len(s["messages"].([]any)) != 0 || s["last_input"] != "hello" || at(s, "booking_state.active") != false {
-				t.Errorf("state %v", s)
+			if state, err := th.State(t.Context(), "shop.example", "f"); err == nil {
+				t.Errorf("a failed turn has left %s", state)
 			}
 		})
 	}
@@ -220,22 +219,20 @@ func TestAbuse(t *testing.T) {
 		t.Errorf("15,000 characters: %q", o.Metadata.Blocked)
 	}
 	th.nodes()
-	for i, want := range []sitebot.Block{"length", "length", "length", "spam", "spam"} {
-		o := th.say(t, "m", long+"é")
-		s := th.state(t, "m")
-		if o.Metadata.Blocked != want || s["spam_count"] != float64(i) || s["turn_number"] != 0.0 || len(s["messages"].([]any)) != 0 {
-			t.Errorf("message %d: %q, %v", i, o.Metadata.Blocked, s["spam_count"])
+	for i := range 5 {
+		if o := th.say(t, "m", long+"é"); o.Metadata.Blocked != sitebot.BlockLong || o.Metadata.Latency.FirstToken < 0 {
+			t.Errorf("message %d: %q", i, o.Metadata.Blocked)
 		}
-		if s["site_name"] != "shop.example" || s["session_id"] != "m" || o.Metadata.Latency.FirstToken < 0 {
-			t.Errorf("state %v %v", s["site_name"], s["session_id"])
-		}
+	}
+	if _, err := th.State(t.Context(), "shop.example", "m"); err == nil {
+		t.Error("messages that are too long have made a session")
 	}
 	th.inject(t, "h", `{"hack_count":2,"spam_count":3,"last_input":"Hallo"}`)
 	o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "h", Input: " hallo ", Language: "de-CH"}, nil)
 	if err != nil || o.Metadata.Blocked != sitebot.BlockHack || !strings.HasPrefix(o.Response, "Ich kann dieses Gespräch") {
 		t.Errorf("%+v %v", o, err)
 	}
-	if s := th.state(t, "h"); s["spam_count"] != 3.0 || s["last_input"] != "Hallo" {
+	if s := th.state(t, "h"); s["spam_count"] != 3.0 || s["last_input"] != hashOf("hallo") {
 		t.Errorf("a blocked session counts: %v %v", s["spam_count"], s["last_input"])
 	}
 	if asked := th.nodes(); len(asked) > 0 {

@@ -3,6 +3,7 @@ package sitebot
 import (
 	"errors"
 	"sync"
+	"unicode/utf8"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/llm"
@@ -15,6 +16,8 @@ type Use struct {
 	Attempts int
 	Usage    chat.Usage
 	Cost     chat.Cost
+	// Guess is how many tokens, of four characters, the calls took whose count is not known: those that were given up, too.
+	Guess int
 }
 
 // meter adds up the model calls of a turn, which run side by side. The zero value is ready to use.
@@ -40,6 +43,21 @@ func (m *meter) count(reply chat.Reply, err error) {
 		m.use.Usage.Unknown, m.use.Cost.Unknown = true, true
 	}
 	m.replied = m.replied || err == nil
+}
+
+// guess adds what a call took whose count is not known, by the characters of what was asked and said. Else whoever leaves before the end of each answer
+// would use a site's budget up unseen.
+func (m *meter) guess(asked llm.Request, said string, reply chat.Reply, err error) {
+	if !reply.Usage.Unknown && !llm.Worked(err) {
+		return
+	}
+	characters := utf8.RuneCountInString(said)
+	for _, message := range asked.Messages {
+		characters += utf8.RuneCountInString(message.Content.String())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.use.Guess += (characters + 3) / 4
 }
 
 // hasReply reports whether a model has replied.

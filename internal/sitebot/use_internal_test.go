@@ -22,11 +22,11 @@ func TestMeter(t *testing.T) {
 	}
 	m.count(counted, nil)
 	m.count(counted, errors.New("the reader has left")) // what came is paid for
-	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}}); !m.hasReply() || m.total() != want {
+	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}, 0}); !m.hasReply() || m.total() != want {
 		t.Errorf("after two replies: %+v, want %+v", m.total(), want)
 	}
 	m.count(chat.Reply{Text: "hi", Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}, nil)
-	if want := (Use{9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}}); m.total() != want {
+	if want := (Use{9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}, 0}); m.total() != want {
 		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
 	}
 }
@@ -41,6 +41,25 @@ func TestMeterOfFailures(t *testing.T) {
 		m.count(chat.Reply{}, err)
 		if got := m.total(); got.Usage.Unknown != unknown || got.Cost.Unknown != unknown {
 			t.Errorf("%v: %+v", err, got)
+		}
+	}
+}
+
+// A call without a count is guessed by its characters, one that was given up too; one that no model has worked for is not.
+func TestMeterGuesses(t *testing.T) {
+	asked := llm.Request{Messages: []chat.Message{chat.Say(chat.System, "12345678"), chat.Say(chat.User, "éééé")}}
+	for _, tc := range []struct {
+		usage chat.Usage
+		err   error
+		want  int
+	}{
+		{chat.Usage{InputTokens: 9}, nil, 0}, {chat.Usage{Unknown: true}, nil, 4}, {chat.Usage{}, context.Canceled, 4},
+		{chat.Usage{}, &llm.Error{Fault: llm.Unreachable}, 0},
+	} {
+		m := meter{}
+		m.guess(asked, "abc", chat.Reply{Usage: tc.usage}, tc.err)
+		if got := m.total().Guess; got != tc.want {
+			t.Errorf("%+v, %v: %d, want %d", tc.usage, tc.err, got, tc.want)
 		}
 	}
 }

@@ -15,7 +15,15 @@ import (
 type Files struct {
 	root     *os.Root
 	recorded *Recorded
+	// input is the path of what Stdin stands for; empty without one.
+	input string
 }
+
+// Stdin is the name of what a command was given on its standard input.
+const Stdin = "-"
+
+// WithStdin returns the files of the disk, among which Stdin is the file at a path.
+func WithStdin(path string) Files { return Files{input: path} }
 
 // Within returns the files of a folder. Their names are relative to it; an absolute name, one that leads out of it by .. or by a link, is an error.
 // The folder stays the caller's to close, after the last use.

@@ -52,10 +52,12 @@ func (f Files) Whole(folder string) {
 
 // path returns where the disk has a name.
 func (f Files) path(op, name string) (string, error) {
-	if f.recorded == nil {
+	switch {
+	case f.recorded == nil && f.input != "" && name == Stdin:
+		return f.input, nil
+	case f.recorded == nil:
 		return name, nil
-	}
-	if filepath.IsAbs(name) {
+	case filepath.IsAbs(name):
 		return "", &fs.PathError{Op: op, Path: name, Err: ErrAbsolute}
 	}
 	name, err := inside(op, name)

@@ -98,13 +98,13 @@ func (c *converter) value(n ast.Node, depth int) Value {
 		v.Kind, v.Scalar = String, n.Value.Value
 	case *ast.SequenceNode:
 		v.Kind, v.Items = List, make([]Value, 0, len(n.Values))
-		for _, item := range n.Values {
+		for i, item := range n.Values {
 			if text, at, ok := tightText(item); ok && n.IsFlowStyle {
 				line, column := c.place(at)
 				v.Items = append(v.Items, Value{Kind: String, Scalar: text, Line: line, Column: column})
 				continue
 			}
-			v.Items = append(v.Items, c.value(item, depth+1))
+			v.Items = append(v.Items, c.item(n, i, depth+1))
 		}
 	case *ast.MappingNode:
 		v.Kind = Map
@@ -134,6 +134,22 @@ func (c *converter) value(n ast.Node, depth int) Value {
 		return c.tagged(n, depth)
 	default:
 		return c.fail(n, "write a plain value", "unsupported YAML %s", n.Type())
+	}
+	return v
+}
+
+// item returns an element of a list. A mapping whose first key stands below its dash or brace begins there.
+func (c *converter) item(list *ast.SequenceNode, i, depth int) Value {
+	v := c.value(list.Values[i], depth)
+	if v.Kind != Map {
+		return v
+	}
+	start := list.Values[i].GetToken()
+	if !list.IsFlowStyle && i < len(list.Entries) {
+		start = list.Entries[i].Start
+	}
+	if line, column := c.place(start); line > 0 && line < v.Line {
+		v.Line, v.Column = line, column
 	}
 	return v
 }

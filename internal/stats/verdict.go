@@ -81,12 +81,13 @@ func Decide(metrics []Difference) Verdict {
 	return overall
 }
 
-// verdictOf returns the verdict of a gain. kept is the lower end of the gain plus the relative margin, which is held against −margin.
+// verdictOf returns the verdict of a gain. kept is the lower end of the gain plus the relative margin, which is held against −margin. A margin as wide
+// as the range is met whatever the interval, unless a ratio is known to have lost more than its range.
 func (c *Criterion) verdictOf(gain [2]float64, kept float64) Verdict {
 	switch {
 	case gain[0] > 0:
 		return Better
-	case kept >= -c.Margin.Absolute, c.Range > 0 && c.Margin.Absolute >= c.Range:
+	case kept >= -c.Margin.Absolute, c.Range > 0 && c.Margin.Absolute >= c.Range && gain[1] >= -c.Margin.Absolute:
 		return NonInferior
 	case gain[1] < 0:
 		return Worse

@@ -108,3 +108,36 @@ func TestDifferenceLaws(t *testing.T) {
 		}
 	})
 }
+
+// TestVerdictOfUsersFollowsTheirInterval has users of different sizes, whose interval is resampled: a margin just inside its end is not kept, one just
+// outside is, whatever Student's t would say.
+func TestVerdictOfUsersFollowsTheirInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 9), 6, 60).Draw(t, "sizes")
+		score := rapid.SampledFrom([]float64{0, 0.25, 0.5, 1})
+		var p stats.Pairs
+		for user, size := range sizes {
+			for range size {
+				p.Add(strconv.Itoa(user), score.Draw(t, "baseline"), score.Draw(t, "candidate"))
+			}
+		}
+		c := stats.Criterion{Range: 1, LowerIsBetter: rapid.Bool().Draw(t, "lower"), Seed: 1, Resamples: 500}
+		gain := p.Compare(c).Interval
+		if c.LowerIsBetter {
+			gain = [2]float64{-gain[1], -gain[0]}
+		}
+		if gain[0] >= 0 || gain[1] < 0 || gain[0] < -0.999 {
+			return
+		}
+		for _, margin := range []float64{-gain[0] * 0.999, -gain[0] * 1.001} {
+			c.Margin.Absolute = margin
+			want := stats.Inconclusive
+			if gain[0] >= -margin {
+				want = stats.NonInferior
+			}
+			if d := p.Compare(c); d.Verdict != want {
+				t.Fatalf("margin %g, want %s: %+v", margin, want, d)
+			}
+		}
+	})
+}

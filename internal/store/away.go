@@ -14,7 +14,7 @@ import (
 // connection, too few resources, a server that stops or starts, a transaction that met another.
 var awayCodes = [...]string{"08", "53", "57P01", "57P02", "57P03", "57P05", "40001", "40P01", "55P03", "25P03"}
 
-// Away reports whether an error of a store means that it cannot be reached or is busy, so that the same call may succeed later. It is false for
+// Away reports whether an error of a store means that it cannot be reached, is busy or has a full disk, so that the same call may succeed later. It is false for
 // nil, for a request that was refused, for a store that was closed, and for a call whose context was cancelled. A call that took too long counts
 // as away: whoever gave its context a deadline knows whether to try again.
 func Away(err error) bool {
@@ -28,8 +28,11 @@ func Away(err error) bool {
 		return slices.ContainsFunc(awayCodes[:], func(code string) bool { return len(refused.Code) >= len(code) && refused.Code[:len(code)] == code })
 	}
 	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
-		code := refused.Code() & 0xff
-		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+		switch refused.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL:
+			return true
+		}
+		return refused.Code() == sqlite3.SQLITE_IOERR_SHMSIZE // the disk is full, too
 	}
 	_, _, network := diagnoseNetwork(err)
 	return network || pgconn.SafeToRetry(err)

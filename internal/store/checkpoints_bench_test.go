@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/store"
 	"rehearse/internal/store/servertest"
 )

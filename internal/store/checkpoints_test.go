@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/graph"
-	"rehearse/internal/graph/graphtest"
+	"rehearse/graph"
+	"rehearse/graph/graphtest"
 	"rehearse/internal/store"
 )
 

@@ -153,6 +153,12 @@ const selectEvents = `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `
 		coalesce(context ->> 'flow_id', ''), "timestamp", coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
 	FROM exp.events AS e WHERE `
 
+func (t postgresEvents) erase(ctx context.Context, flow, session string) error {
+	_, err := t.db.pool.Exec(ctx, `DELETE FROM exp.events
+		WHERE (context ->> 'session_id') COLLATE "C" = $1 AND coalesce(context ->> 'flow_id', '') = $2`, session, flow)
+	return t.db.explain(ctx, "erase events from", err)
+}
+
 func (t postgresEvents) sessionsAmong(ctx context.Context, sessions []string) ([]string, error) {
 	rows, err := t.db.pool.Query(ctx, `SELECT name FROM unnest($1::text[]) AS wanted (name)
 		WHERE (SELECT true FROM exp.events WHERE (context ->> 'session_id') COLLATE "C" = name LIMIT 1)`, sessions)

@@ -42,6 +42,21 @@ func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (added []adde
 	return added, nil
 }
 
+func (t sqliteEvents) erase(ctx context.Context, flow, session string) error {
+	erased := int64(0)
+	err := t.store.write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM events WHERE session_id = ? AND flow_id = ?`, session, flow)
+		if err == nil {
+			erased, err = done.RowsAffected()
+		}
+		return err
+	})
+	if err == nil && erased > 0 {
+		err = t.store.truncateLog(ctx)
+	}
+	return t.store.explain(ctx, "erase events from", err)
+}
+
 // eventInserts inserts within a transaction.
 type eventInserts struct {
 	tx    *sql.Tx

@@ -16,9 +16,13 @@ import (
 // answer was lost. Errors of the database and of requests are *Error; errors.Is tells the sentinels of this package apart.
 // Text that databases cannot keep (NUL, invalid UTF-8) comes back with U+FFFD in its place, times in UTC and in microseconds.
 type Fleet struct {
-	db      fleetDB
-	packers packers
+	db          fleetDB
+	packers     packers
+	annotations *Annotations
 }
+
+// Annotations returns what people said of the runs.
+func (f *Fleet) Annotations() *Annotations { return f.annotations }
 
 // What went wrong with a request, wrapped in an *Error.
 var (

@@ -9,7 +9,7 @@ import (
 )
 
 // Fleet returns what the database keeps for the runs of the servers that share it.
-func (p *Postgres) Fleet() *Fleet { return &Fleet{db: postgresFleet{p}} }
+func (p *Postgres) Fleet() *Fleet { return &Fleet{db: postgresFleet{p}, annotations: p.Annotations()} }
 
 // postgresFleet is a database as Fleet uses it.
 type postgresFleet struct{ db *Postgres }

@@ -24,6 +24,11 @@ const (
 	RunPartial   RunStatus = "partial"
 )
 
+// RunStatuses returns all statuses.
+func RunStatuses() []RunStatus {
+	return []RunStatus{RunQueued, RunRunning, RunCompleted, RunFailed, RunCancelled, RunPartial}
+}
+
 // Ended reports whether the status is final.
 func (s RunStatus) Ended() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled || s == RunPartial

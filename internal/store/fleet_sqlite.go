@@ -9,7 +9,7 @@ import (
 )
 
 // Fleet returns what the file keeps for the runs of a server. One server uses a file.
-func (s *Store) Fleet() *Fleet { return &Fleet{db: sqliteFleet{s}} }
+func (s *Store) Fleet() *Fleet { return &Fleet{db: sqliteFleet{s}, annotations: s.Annotations()} }
 
 // sqliteFleet is a file as Fleet uses it.
 type sqliteFleet struct{ store *Store }
@@ -21,7 +21,7 @@ func (d sqliteFleet) explain(ctx context.Context, op string, err error) error {
 }
 
 func (d sqliteFleet) contains(column, arg string) string {
-	return "instr(" + column + ", " + arg + ") > 0"
+	return hasText + "(" + column + ", " + arg + ")"
 }
 
 func (d sqliteFleet) read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error {

@@ -53,11 +53,15 @@ return 0`)
 
 // Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds it.
 // The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and takes seconds at most.
-// While the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl. A holder that
-// takes longer than the ttl loses the lock without notice, so choose a ttl above the longest turn.
+// The lock is renewed until then, so that the ttl only counts when the process has died. While the server is away, the lock is released in
+// the background as soon as the server is back, or ends after the ttl.
 func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	key, token := r.key("lock", name), rand.Text()
-	free := sync.OnceFunc(func() { r.free(context.WithoutCancel(ctx), key, token, ttl) })
+	freed := make(chan struct{})
+	free := sync.OnceFunc(func() {
+		close(freed)
+		r.free(context.WithoutCancel(ctx), key, token, ttl)
+	})
 	taken, err := redis.Bool(r.client.run(ctx, takeLock, key, token, max(wholeMillis(ttl), 1)))
 	if err := r.explain(ctx, "lock "+name+" on", err); err != nil {
 		free() // it may have been taken, only the answer being lost
@@ -66,7 +70,32 @@ func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unloc
 	if !taken {
 		return func() {}, false, nil
 	}
+	r.releases.Go(func() { r.renew(context.WithoutCancel(ctx), key, token, ttl, freed) })
 	return free, true, nil
+}
+
+// renewLock lets the ttl of a lock begin anew, if it is still held by the token.
+var renewLock = redis.NewScript(1, `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0`)
+
+// renew keeps a lock from expiring until it is freed. What fails is tried again a third of the ttl later.
+func (r *Redis) renew(ctx context.Context, key, token string, ttl time.Duration, freed <-chan struct{}) {
+	every := time.NewTicker(max(ttl/3, time.Millisecond))
+	defer every.Stop()
+	for {
+		select {
+		case <-freed:
+			return
+		case <-r.closing:
+			return
+		case <-every.C:
+		}
+		limited, cancel := context.WithTimeout(ctx, redisTimeout)
+		_, err := r.client.run(limited, renewLock, key, token, max(wholeMillis(ttl), 1))
+		cancel()
+		_ = r.explain(ctx, "renew a lock on", err) // notes that the server is away
+	}
 }
 
 // freeAgain is the wait before another attempt to release a lock.

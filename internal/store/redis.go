@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	saver "rehearse/graph/saver/redis"
 )
 
 const (
@@ -44,10 +46,9 @@ type RedisOptions struct {
 // While the server is away, every call fails within seconds; when it is back, calls work again.
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
+	*sessions
 	client *redisClient
 	server server
-	ttl    int64 // milliseconds; 0 is for ever
-	onRead bool
 	prefix string
 	health redisHealth
 	// releases counts the locks that are still being released in the background. Closing ends them.
@@ -55,6 +56,36 @@ type Redis struct {
 	closing  chan struct{}
 	close    sync.Once
 }
+
+// sessions keeps the threads. Its name is not that of the embedded type, which others would see as a field.
+type sessions = saver.Saver
+
+// redisServer is the server that a saver works with.
+type redisServer struct{ r *Redis }
+
+// Command implements saver.Server.
+func (s redisServer) Command(ctx context.Context, name string, args ...any) (any, error) {
+	return s.r.client.command(ctx, name, args...)
+}
+
+// Run implements saver.Server.
+func (s redisServer) Run(ctx context.Context, script *redis.Script, key string, args ...any) (any, error) {
+	return s.r.client.run(ctx, script, key, args...)
+}
+
+// Explain implements saver.Server.
+func (s redisServer) Explain(ctx context.Context, op string, err error) error {
+	return s.r.explain(ctx, op, err)
+}
+
+// Key implements saver.Server.
+func (s redisServer) Key(kind, name string) string { return s.r.key(kind, name) }
+
+// String names the server, without user and password.
+func (s redisServer) String() string { return s.r.server.String() }
+
+// String names the server, without user and password.
+func (r *Redis) String() string { return r.server.url }
 
 // OpenRedis connects to the server that the URL names, such as redis://user:password@host:6379/0, rediss:// for TLS or
 // unix:///path. It asks the server once, and again regularly; Healthy returns what it found.
@@ -71,12 +102,11 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 	r := &Redis{
 		client: newRedisClient(settings),
 		server: server{kind: "Redis", url: settings.name(), password: settings.password},
-		ttl:    wholeMillis(options.TTL),
-		onRead: options.RefreshOnRead,
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
 
 		closing: make(chan struct{}),
 	}
+	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, Then: saveRows})
 	if _, err := r.client.command(ctx, "PING"); err != nil {
 		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.close())
 	}
@@ -126,6 +156,16 @@ func (c *RedisCache) Get(ctx context.Context, key string) ([]byte, bool, error) 
 func (c *RedisCache) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	_, err := c.r.client.command(ctx, "SET", c.r.key("cache", key), value, "PX", max(wholeMillis(ttl), 1))
 	return c.r.explain(ctx, "write the cache on", err)
+}
+
+// Delete forgets what was set under the keys; unknown keys are no error.
+func (c *RedisCache) Delete(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		if _, err := c.r.client.command(ctx, "DEL", c.r.key("cache", key)); err != nil {
+			return c.r.explain(ctx, "write the cache on", err)
+		}
+	}
+	return nil
 }
 
 // redisHealth remembers whether a server answered the last time. Between start and end a goroutine asks it regularly. Every call of the

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/race"
 	"rehearse/internal/store"
 	"rehearse/internal/store/servertest"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/store"
 	"rehearse/internal/store/servertest"
 )

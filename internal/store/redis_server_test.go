@@ -14,7 +14,9 @@ import (
 // openRedis opens a Redis with keys of its own, which it deletes in the end; a server may be shared.
 func openRedis(t testing.TB, url string, options store.RedisOptions) *store.Redis {
 	t.Helper()
-	options.KeyPrefix = fmt.Sprintf("test-%s:", rand.Text())
+	if options.KeyPrefix == "" {
+		options.KeyPrefix = fmt.Sprintf("test-%s:", rand.Text())
+	}
 	r, err := store.OpenRedis(t.Context(), url, options)
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"rehearse/internal/graph"
-	"rehearse/internal/graph/graphtest"
+	"rehearse/graph"
+	"rehearse/graph/graphtest"
 	"rehearse/internal/store"
 	"rehearse/internal/store/servertest"
 	"rehearse/internal/store/storetest"
@@ -97,6 +97,34 @@ func TestRedisLockExpires(t *testing.T) {
 }
 
 // A lock that was given up while the server was away is free soon after the server is back, not only after its time.
+// A turn may take longer than the lock lasts: it is renewed until it is given back, and ends soon after the process has died.
+func TestRedisLockIsRenewed(t *testing.T) {
+	m := miniredis.RunT(t)
+	r, other := openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"}), openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"})
+	const ttl = 300 * time.Millisecond
+	unlock, ok, err := r.Lock(t.Context(), "a", ttl)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for range 3 {
+		m.FastForward(ttl - time.Millisecond)
+		for deadline := time.Now().Add(10 * time.Second); m.TTL("l:lock:{a}") < ttl/2; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the lock was not renewed")
+			}
+		}
+		if _, ok, err := other.Lock(t.Context(), "a", ttl); ok || err != nil {
+			t.Fatalf("somebody else has it: %v, %v", ok, err)
+		}
+	}
+	unlock()
+	next, ok, err := other.Lock(t.Context(), "a", ttl)
+	if !ok || err != nil {
+		t.Error(ok, err)
+	}
+	next()
+}
+
 func TestRedisLockGivenUpWhileAway(t *testing.T) {
 	m := miniredis.RunT(t)
 	r := openRedis(t, "redis://"+m.Addr(), store.RedisOptions{})

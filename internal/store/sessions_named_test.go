@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/graph"
+	"rehearse/graph"
 	"rehearse/internal/store"
 )
 

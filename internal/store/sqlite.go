@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"modernc.org/sqlite"
 )
 
 const (
@@ -24,13 +21,15 @@ const (
 func connect(path string) (*sql.DB, error) {
 	// As a URI, so that a path may have "?" and "%"; EscapedPath keeps the slashes.
 	uri := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	connector, err := sqlite.NewConnector(uri + "?" + url.Values{
+	connector, err := newConnector(uri + "?" + url.Values{
 		"_pragma": {
 			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), // first, as the other settings may have to wait as well
 			"journal_mode(WAL)", "synchronous(NORMAL)",
 			// With SQLite's own 2 MB of cache a large transaction writes pages that it needs again; what a statement may have to undo
 			// need not be on disk at all. Together that is a fifth of the time of an import.
 			"cache_size(-16384)", "temp_store(MEMORY)",
+			// What is deleted is overwritten: what a visitor has had erased must not be read out of the file.
+			"secure_delete(ON)",
 		},
 		"_txlock":   {"immediate"}, // a transaction that reads first and writes later could not wait for another writer
 		"_error_rc": {"true"},      // else a failed open is reported as "out of memory"
@@ -81,49 +80,41 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 	})
 }
 
-// statement is a query that is prepared once for each connection, when it is first needed. It ends with the database.
-type statement struct {
-	db    *sql.DB
-	query string
+// truncateTries is how often the log is tried to be truncated, and truncatePause the time between two tries. A reader that is slow, of this
+// process or of another one, keeps it from being truncated.
+const (
+	truncateTries = 20
+	truncatePause = 100 * time.Millisecond
+)
 
-	mu       sync.Mutex
-	prepared *sql.Stmt
-}
+// errLogInUse says that deleted pages can still be read out of the write-ahead log.
+var errLogInUse = errors.New("it is deleted, but somebody reads the file, and its log cannot be cleared: try again")
 
-// rows reads, outside of transactions.
-func (s *statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
-	if err := s.prepare(ctx); err != nil {
-		return nil, err
-	}
-	return s.prepared.QueryContext(ctx, args...)
-}
-
-// row reads one row within a transaction.
-func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
-	if err := s.prepare(ctx); err != nil {
+// truncateLog moves what the write-ahead log holds into the file and truncates the log. Else it would hold deleted pages as they were.
+func (s *Store) truncateLog(ctx context.Context) (err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
 		return err
 	}
-	here := tx.StmtContext(ctx, s.prepared)
-	defer func() { err = errors.Join(err, here.Close()) }()
-	return here.QueryRowContext(ctx, args...).Scan(dest...)
-}
-
-// exec writes.
-func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql.Result, err error) {
-	if err := s.prepare(ctx); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(100)"); err != nil {
+		return err
 	}
-	here := tx.StmtContext(ctx, s.prepared)
-	defer func() { err = errors.Join(err, here.Close()) }()
-	return here.ExecContext(ctx, args...)
-}
-
-// prepare prepares the statement at the first call.
-func (s *statement) prepare(ctx context.Context) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.prepared == nil {
-		s.prepared, err = s.db.PrepareContext(ctx, s.query)
+	defer func() {
+		_, undo := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds()))
+		err = errors.Join(err, undo)
+	}()
+	for range truncateTries {
+		var busy, pages, moved int
+		err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+		if err != nil || busy == 0 {
+			return err
+		}
+		select {
+		case <-time.After(truncatePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return err
+	return errLogInUse
 }

@@ -30,7 +30,7 @@ func Find(files source.Files, arg string) ([]string, error) {
 	}
 	var found []string
 	err = files.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && looksLikeSuite(d.Name()) {
+		if err == nil && !d.IsDir() && IsName(d.Name()) {
 			found = append(found, path)
 		}
 		return err
@@ -44,7 +44,8 @@ func Find(files source.Files, arg string) ([]string, error) {
 	return found, nil
 }
 
-func looksLikeSuite(name string) bool {
+// IsName reports whether a file is called as suites are that Find finds in a folder.
+func IsName(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	extension := filepath.Ext(name)
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, extension) {

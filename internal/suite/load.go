@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"rehearse/internal/source"
 )
@@ -66,6 +67,8 @@ type Options struct {
 	Files source.Files
 	// Getenv looks up the variables of ${{ NAME }}; nil means os.LookupEnv.
 	Getenv func(string) (string, bool)
+	// Now is the clock by which quarantines are judged; nil means time.Now.
+	Now func() time.Time
 	// Seen gets each value that is read, before placeholders are filled: the suite, and one test after another. It may be nil.
 	Seen func(source.Value)
 }
@@ -79,8 +82,14 @@ func Load(path string, o Options) (*Suite, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	l := &loader{options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}, inList: map[string][]*testFile{}}
 	s := &Suite{File: path, Name: baseName(path), loader: l, Needed: map[string]bool{}}
+	if path == source.Stdin {
+		s.Name = "stdin"
+	}
 	if err := l.open(s); err != nil {
 		return nil, err
 	}
@@ -140,6 +149,7 @@ type loader struct {
 	reader  *source.Reader
 	// what the suite says once for all tests
 	vars       source.Value
+	stubs      Stubs
 	input      source.Node
 	inputFiles source.Node
 	assertions source.Node
@@ -218,6 +228,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		"input_files": func(n source.Node) { l.inputFiles = n },
 		"assertions":  func(n source.Node) { l.assertions = n },
 		"tests":       func(n source.Node) { l.tests = n },
+		"stubs":       func(n source.Node) { l.stubs = readStubs(n) },
 		"target":      func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Text()) },
 		"targets":     func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Texts()...) },
 		"execution":   func(n source.Node) { s.Execution = suiteExecution(n).Over(s.Execution) },

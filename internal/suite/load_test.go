@@ -255,7 +255,7 @@ func TestProblems(t *testing.T) {
 		{"two documents", "tests:\n- {id: a, input: x}\n---\nb: 1\n", []string{`4:1 a second document starts here`}},
 		{"bad state", "tests:\n- id: a\n  input: x\n  state: {node: '', memory: {turn_index: -1, facts: [{key: A b, value: x}, {key: a}], fact: []}}\n", []string{
 			`tests[0].state.node 4:17 the node has no id`, `tests[0].state.memory.turn_index 4:42 -1 is too small`,
-			`tests[0].state.memory.facts[0].key 4:60 "A b" is not the key of a fact use small letters`,
+			`tests[0].state.memory.facts[0].key 4:60 "A b" is not the key of a fact use letters`,
 			`tests[0].state.memory.facts[1] 4:77 a fact needs a key and a value`, `tests[0].state.memory.fact 4:87 unknown key "fact" did you mean "facts"?`,
 		}},
 		{"all at once", "nam: x\ntests:\n- {id: a}\n- {id: a, input: x, window_size: 1}\n", []string{

@@ -130,7 +130,7 @@ func readMemory(n source.Node) json.RawMessage {
 	return data
 }
 
-var factKey = regexp.MustCompile(`^[a-z0-9_.]+$`)
+var factKey = regexp.MustCompile(`^[\pL\pM\pN_.]+$`)
 
 func readFact(n source.Node) fact {
 	f := fact{}
@@ -156,7 +156,7 @@ func readFact(n source.Node) fact {
 	case !n.Has("key") || !n.Has("value"):
 		n.Report("write {key: …, value: …}", "a fact needs a key and a value")
 	case !factKey.MatchString(f.Key):
-		n.Field("key").Report("use small letters, digits, _ and .", "%q is not the key of a fact", f.Key)
+		n.Field("key").Report("use letters, digits, _ and .", "%q is not the key of a fact", f.Key)
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/source"
 )
 
@@ -36,6 +37,8 @@ type Test struct {
 	User *User `json:",omitempty"`
 	// EveryTurn grades each turn that the User says. The Turns have it among their own assertions.
 	EveryTurn []Assertion `json:",omitempty"`
+	// Stubs answer in place of what a flow calls.
+	Stubs Stubs `json:",omitempty"`
 	// Assertions grade the whole transcript; a single-turn test has its assertions in the turn.
 	Assertions    []Assertion
 	Aggregation   Aggregation
@@ -49,10 +52,22 @@ type Test struct {
 	Vars                map[string]any
 	Metadata            map[string]any
 	Execution           Execution
+	// Quarantine has the terms on which the test's failure decides nothing; nil for a test that counts.
+	Quarantine *quarantine.Terms `json:"-"`
+	// At is where the test was written. It decides nothing.
+	At Place `json:"-"`
 
 	// entry is the number of the entry that the test was written as; users are those of which each makes a test.
 	entry int
 	users []namedUser
+}
+
+// Place is where a test was written: its file, the line on which it begins, and those of its turns. Lines count from 1; a test that was made has
+// none.
+type Place struct {
+	File  string
+	Line  int
+	Turns []int
 }
 
 // OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be
@@ -101,6 +116,8 @@ type Turn struct {
 	// Expected is a reference answer for the judge; it never enters the conversation.
 	Expected   string
 	Assertions []Assertion
+	// Stubs go before those of the test.
+	Stubs Stubs `json:",omitempty"`
 }
 
 // Aggregation says how the scores of a test become one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/quarantine"
 	"rehearse/internal/source"
 )
 
@@ -54,16 +55,20 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"window_size":           func(n source.Node) { t.WindowSize = n.Int(1) },
 		"depends_on":            func(n source.Node) { t.DependsOn = n.Texts() },
 		"on_dependency_failure": func(n source.Node) { t.OnDependencyFailure = OnDependencyFailure(n.OneOf("skip", "run")) },
+		"quarantine":            func(n source.Node) { t.Quarantine = l.quarantine(n) },
 		"vars":                  func(source.Node) {},
 		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
+		"stubs":                 func(n source.Node) { t.Stubs = readStubs(n) },
 		"metadata":              func(n source.Node) { t.Metadata = merged(t.Metadata, mapping(n)) },
 		"execution":             func(n source.Node) { t.Execution = testExecution(n) },
 	})
 	l.simulated(n, t, vars)
 	l.everyTurn(every, t, vars)
 	checkShape(n, t)
+	t.At = placeOfTest(n)
 	t.Start = start
 	t.Start.History = history
+	t.Stubs = t.Stubs.Over(l.stubs)
 	t.Tags = append(t.Tags, s.Tags...)
 	own := t.Execution.Trials
 	t.Execution = t.Execution.Over(s.Execution)
@@ -110,6 +115,35 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 	t.Turns = []Turn{turn}
 }
 
+// quarantine reads the terms of a test's quarantine.
+func (l *loader) quarantine(n source.Node) *quarantine.Terms {
+	t := &quarantine.Terms{}
+	n.Read(map[string]func(source.Node){
+		"owner":  func(n source.Node) { t.Owner = n.Text() },
+		"until":  func(n source.Node) { t.Until = n.Text() },
+		"reason": func(n source.Node) { t.Reason = n.Text() },
+	})
+	if n.Kind == source.Map {
+		if err := t.Check(l.options.Now()); err != nil {
+			n.Report("write {owner: …, until: 2006-01-02, reason: …}", "%s", err)
+		}
+	}
+	return t
+}
+
+// placeOfTest returns where a test and its turns begin. A test without a list of turns has one, where it begins itself.
+func placeOfTest(n source.Node) Place {
+	at := Place{File: n.File(), Line: n.Line}
+	if !n.Has("turns") {
+		at.Turns = []int{n.Line}
+		return at
+	}
+	for _, turn := range n.Field("turns").List() {
+		at.Turns = append(at.Turns, turn.Line)
+	}
+	return at
+}
+
 func (l *loader) turns(n source.Node, vars source.Value) []Turn {
 	var turns []Turn
 	for _, item := range n.List() {
@@ -124,6 +158,7 @@ func (l *loader) turn(n source.Node, vars source.Value) Turn {
 		"input":           func(n source.Node) { t.Input = l.content(n) },
 		"expected_output": func(n source.Node) { t.Expected = l.reference(n) },
 		"assertions":      func(n source.Node) { t.Assertions = l.readAssertions(n, vars) },
+		"stubs":           func(n source.Node) { t.Stubs = readStubs(n) },
 	})
 	if n.Kind == source.Map && t.Input.Empty() {
 		n.Field("input").Report("write what the user says in this turn", "the turn has no input")

@@ -53,6 +53,7 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 		"description": func(n source.Node) { s.Description = n.Text() },
 		"metadata":    func(n source.Node) { s.Metadata = mapping(n) },
 		"defaults":    func(n source.Node) { l.readDefaults(n, s) },
+		"stubs":       func(n source.Node) { l.stubs = readStubs(n) },
 		"tests":       func(n source.Node) { l.tests = n },
 	})
 	switch {

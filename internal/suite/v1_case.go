@@ -29,9 +29,13 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 		"turns":            func(n source.Node) { t.Turns = l.turnsV1(n) },
 		"final_assertions": func(source.Node) {}, // read below, when the metadata is known
 		"stop_on_failure":  func(n source.Node) { t.StopOnFailure = n.Bool() },
+		"quarantine":       func(n source.Node) { t.Quarantine = l.quarantine(n) },
+		"stubs":            func(n source.Node) { t.Stubs = readStubs(n) },
 		"tags":             func(n source.Node) { t.Tags = n.Texts() },
 		"metadata":         func(n source.Node) { t.Metadata = mapping(n) },
 	})
+	t.Stubs = t.Stubs.Over(l.stubs)
+	t.At = placeOfTest(n)
 	t.addMetadata("description", description)
 	if n.Has("final_assertions") {
 		l.readFinal(n.Field("final_assertions"), t)
@@ -83,6 +87,7 @@ func (l *loader) turnV1(n source.Node) Turn {
 		"turn_id":    func(n source.Node) { t.ID = n.Text() },
 		"user_input": func(n source.Node) { t.Input = chat.Content{Text: n.Text()} },
 		"expected":   func(n source.Node) { t.Assertions = l.readExpected(n) },
+		"stubs":      func(n source.Node) { t.Stubs = readStubs(n) },
 	})
 	if n.Kind == source.Map && t.Input.Empty() && (!n.Has("user_input") || n.Field("user_input").Kind == source.String) {
 		n.Field("user_input").Report("write what the user says in this turn", "the turn has no user_input")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/grader"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -56,7 +57,7 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	if id, err = freeID(file, data, "chat-"+s.Now.UTC().Format("20060102-150405")); err != nil {
 		return "", err
 	}
-	if data, err = source.AppendYAML(file, data, "tests", test(id, system, turns, s)); err != nil {
+	if data, err = source.AppendYAML(file, data, "tests", test(Said{ID: id, Beginning: Beginning{System: system}, Turns: turns}, s)); err != nil {
 		return "", fmt.Errorf("save the conversation: %w", source.AsInvalid(err))
 	}
 	// The new file stands beside the old one, so that the paths in it lead to the same files.
@@ -70,6 +71,28 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 		return "", errors.Join(source.Invalid("the suite would not be valid with the conversation:\n%s", renamed), os.Remove(temp))
 	}
 	return id, os.Rename(temp, file)
+}
+
+// Said is a conversation that was held elsewhere, with the id of its test.
+type Said struct {
+	ID string
+	Beginning
+	Turns []Turn
+}
+
+// Written returns conversations as a suite with a test for each.
+func Written(name string, all []Said, s Saving) ([]byte, error) {
+	data := []byte("name: " + strings.TrimSpace(string(source.Text(name).YAML())) + "\n")
+	for _, said := range all {
+		if len(said.Turns) == 0 {
+			return nil, source.Invalid("there is nothing to save: no message was answered")
+		}
+		var err error
+		if data, err = source.AppendYAML("suite.yaml", data, "tests", test(said, s)); err != nil {
+			return nil, fmt.Errorf("write the conversation: %w", err)
+		}
+	}
+	return data, nil
 }
 
 // suiteName returns the name of a suite in a file.
@@ -98,22 +121,48 @@ func freeID(file string, data []byte, id string) (string, error) {
 }
 
 // test writes a conversation as a test of a suite.
-func test(id, system string, turns []Turn, s Saving) source.Value {
+func test(said Said, s Saving) source.Value {
 	var t mapping
-	t.add("id", source.Text(id))
+	t.add("id", source.Text(said.ID))
 	t.add("mode", source.Text("conversation"))
-	if system != "" {
-		var m mapping
-		m.add("role", source.Text("system"))
-		m.add("content", s.text(system))
-		t.add("input", source.Value{Kind: source.List, Items: []source.Value{source.Value(m)}})
+	before := said.Earlier
+	if said.System != "" {
+		before = append([]chat.Message{chat.Say(chat.System, said.System)}, before...)
+	}
+	if len(before) > 0 {
+		input := source.Value{Kind: source.List}
+		for _, m := range before {
+			var one mapping
+			one.add("role", source.Text(string(m.Role)))
+			one.add("content", s.text(m.Content.String()))
+			input.Items = append(input.Items, source.Value(one))
+		}
+		t.add("input", input)
+	}
+	if state := s.start(said.Start); len(state.Fields) > 0 {
+		t.add("state", state)
 	}
 	list := source.Value{Kind: source.List}
-	for _, turn := range turns {
+	for _, turn := range said.Turns {
 		list.Items = append(list.Items, s.turn(turn))
 	}
 	t.add("turns", list)
 	return source.Value(t)
+}
+
+// start writes the state with which a test begins.
+func (s Saving) start(of suite.Start) source.Value {
+	var state mapping
+	if of.Node != "" {
+		state.add("node", s.text(of.Node))
+	}
+	if memory, err := source.ParseJSON("", of.Memory, 1); err == nil && memory.Kind == source.Map {
+		state.add("memory", s.masked(memory))
+	}
+	if fields, err := source.ParseJSON("", of.Fields, 1); err == nil && fields.Kind == source.Map {
+		state.Kind, state.Fields = source.Map, append(state.Fields, s.masked(fields).Fields...)
+	}
+	return source.Value(state)
 }
 
 func (s Saving) turn(turn Turn) source.Value {

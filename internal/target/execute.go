@@ -19,6 +19,7 @@ import (
 	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/runner"
+	"rehearse/internal/suite"
 	"rehearse/internal/text"
 	"rehearse/internal/trace"
 )
@@ -61,7 +62,7 @@ func (e *Execute) Open(_ context.Context, o runner.Opening) (runner.Session, err
 	if err != nil {
 		return nil, err
 	}
-	s := &executeSession{Execute: e, earlier: said}
+	s := &executeSession{Execute: e, earlier: said, turns: o.Test.Turns, stubs: stubsOf(o.Test.Stubs)}
 	s.next = executeRequest{
 		Flow: e.Flow, ConversationID: conversationID(o), TestCaseID: o.Test.ID, CurrentNodeID: o.Test.Start.Node,
 		MemoryPipeline: e.Pipeline, KnowledgeBases: e.KnowledgeBases, Limits: e.Limits, Model: modelParams(o.Test.Sampling),
@@ -93,6 +94,7 @@ type executeRequest struct {
 	KnowledgeBases    []string             `json:"knowledge_bases,omitempty"`
 	Model             *flow.ModelParams    `json:"model,omitempty"`
 	Limits            flow.Limits          `json:"limits,omitzero"`
+	Stubs             flow.Stubs           `json:"stubs,omitempty"`
 }
 
 type executeSession struct {
@@ -100,6 +102,9 @@ type executeSession struct {
 	earlier
 	next executeRequest
 	done bool
+	// turns are those of the test that are still to come, stubs those of the test.
+	turns []suite.Turn
+	stubs flow.Stubs
 }
 
 // Send posts the state with the user's message and keeps the returned state.
@@ -109,6 +114,8 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	}
 	request := s.next
 	request.LatestUserMessage = message.String()
+	own := turnStubs(s.turns)
+	request.Stubs = s.stubs.With(own)
 	body, err := json.Marshal(request)
 	if err != nil {
 		return chat.Reply{}, err
@@ -123,9 +130,20 @@ func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.R
 	if err != nil {
 		return unknown, &executeError{err, answer.Attempts}
 	}
+	s.turns = s.turns[min(1, len(s.turns)):]
+	s.stubs = s.stubs.After(called(reply.ToolCalls), own)
 	reply.Latency, reply.Attempts = answer.Latency, answer.Attempts
 	remembered(ctx, reply.State)
 	return reply, nil
+}
+
+// called returns calls as a flow's trace has them, by their names.
+func called(calls []chat.ToolCall) []flow.ToolTrace {
+	traces := make([]flow.ToolTrace, len(calls))
+	for i, c := range calls {
+		traces[i].Name = c.Name
+	}
+	return traces
 }
 
 // keep reads a result and takes its state for the next request.

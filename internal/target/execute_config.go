@@ -92,7 +92,7 @@ func (e *Execute) carry(c FlowConfig, p Parts) error {
 	}
 	definition, err := f.Definition()
 	if err != nil {
-		return err
+		return source.Invalid("%s: %w: use `flow_id: %s` without `flow`", c.Path, err, flow.Slug(f.ID))
 	}
 	e.Flow, e.Start = flow.Source{Inline: definition}, cmp.Or(c.Start, f.Start.ID)
 	return nil

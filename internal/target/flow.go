@@ -43,12 +43,12 @@ func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error)
 	session, err := f.Engine.Begin(f.Flow, flow.Seed{
 		Node: o.Test.Start.Node, Memory: memory, History: flowHistory(said),
 		ConversationID: conversationID(o), TestCaseID: o.Test.ID,
-		KnowledgeBases: f.KnowledgeBases, Pipeline: f.Pipeline, Limits: f.Limits, Model: modelParams(o.Test.Sampling),
+		Stubs: stubsOf(o.Test.Stubs), KnowledgeBases: f.KnowledgeBases, Pipeline: f.Pipeline, Limits: f.Limits, Model: modelParams(o.Test.Sampling),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &flowSession{Flow: f, earlier: said, session: session}, nil
+	return &flowSession{Flow: f, earlier: said, session: session, turns: o.Test.Turns}, nil
 }
 
 func seededMemory(t *suite.Test) (flow.Memory, error) {
@@ -91,18 +91,43 @@ type flowSession struct {
 	*Flow
 	earlier
 	session *flow.Session
+	// turns are those of the test that are still to come.
+	turns []suite.Turn
+}
+
+// stubsOf returns stubs of a test as those of a flow.
+func stubsOf(stubs suite.Stubs) flow.Stubs {
+	if len(stubs) == 0 {
+		return nil
+	}
+	all := make(flow.Stubs, len(stubs))
+	for name, list := range stubs {
+		for _, s := range list {
+			all[name] = append(all[name], flow.Stub(s))
+		}
+	}
+	return all
+}
+
+// turnStubs returns the stubs of the next turn.
+func turnStubs(turns []suite.Turn) flow.Stubs {
+	if len(turns) == 0 {
+		return nil
+	}
+	return stubsOf(turns[0].Stubs)
 }
 
 // Send takes one turn of the flow. After an error, the reply still has the usage of the turn.
 func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	return s.take(ctx, "flow", "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
-		r, err := s.session.Say(ctx, message.String(), flow.Options{TraceID: trace.TraceOf(ctx)})
+		r, err := s.session.Say(ctx, message.String(), flow.Options{TraceID: trace.TraceOf(ctx), Stubs: turnStubs(s.turns)})
 		if failed, ok := errors.AsType[*flow.Error](err); ok {
 			return flowUse(failed.Usage), err
 		}
 		if err != nil {
 			return chat.Reply{}, err
 		}
+		s.turns = s.turns[min(1, len(s.turns)):]
 		reply, err := flowReply(r)
 		remembered(ctx, reply.State)
 		return reply, err

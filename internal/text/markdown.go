@@ -33,6 +33,11 @@ func Markdown(s string) string {
 	return b.String()
 }
 
+// MarkdownAddress returns an address as it may stand between the brackets of a link.
+func MarkdownAddress(address string) string {
+	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "\n", "%0A", "\\", "%5C", "|", "%7C", "\"", "%22", "`", "%60").Replace(address)
+}
+
 // MarkdownHTML returns one line of text as HTML that does nothing, to stand inside a block of HTML in Markdown.
 // The text must be visible already.
 func MarkdownHTML(s string) string {

@@ -7,18 +7,22 @@ import (
 
 	"rehearse/internal/artifact"
 	"rehearse/internal/artifact/collect"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/text"
 )
 
 // maxAsked bounds how many exchanges with judges a page shows of one conversation.
-const maxAsked = 50
+const (
+	maxAsked     = 50
+	maxAskedText = 20_000
+)
 
 // asked fills in what judges were asked, as far as the run has kept it in its folder.
-func (k *talk) asked(ctx context.Context, dir string, t *result.Test) {
+func (k *shownTalk) asked(ctx context.Context, dir string, t *result.Test) {
 	place := artifact.Folder{Dir: filepath.Join(dir, runlog.ArtifactDir)}
-	by := map[int][]exchange{}
+	by := map[int][]transcript.Exchange{}
 	shown := 0
 	for _, a := range t.Artifacts {
 		if a.Kind != collect.JudgePrompt && a.Kind != collect.JudgeReply || shown >= 2*maxAsked {
@@ -33,18 +37,18 @@ func (k *talk) asked(ctx context.Context, dir string, t *result.Test) {
 		if a.Turn != nil {
 			turn = *a.Turn
 		}
-		said := pretty(json.RawMessage(data))
+		said := transcript.Pretty(json.RawMessage(data))
 		if !json.Valid(data) {
-			said = text.Beginning(string(data), maxJSON)
+			said = text.Beginning(string(data), maxAskedText)
 		}
 		last := len(by[turn]) - 1
 		switch {
 		case a.Kind == collect.JudgePrompt:
-			by[turn] = append(by[turn], exchange{Prompt: said})
+			by[turn] = append(by[turn], transcript.Exchange{Prompt: said})
 		case last >= 0 && by[turn][last].Reply == "":
 			by[turn][last].Reply = said
 		default:
-			by[turn] = append(by[turn], exchange{Reply: said})
+			by[turn] = append(by[turn], transcript.Exchange{Reply: said})
 		}
 	}
 	k.Judge = by[0]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/compare"
 	"rehearse/internal/result"
@@ -41,6 +42,8 @@ type side struct {
 	ID, Target      string
 	Address         string
 	Started, Headed string
+	// book decides over the machine's verdicts; nil where they stand.
+	book *annotation.Book
 }
 
 // section is one of the lists of a comparison.
@@ -153,6 +156,11 @@ func (p *Pages) sides(w http.ResponseWriter, r *http.Request, page *comparePage)
 		*s.into = side{
 			Found: s.run, Index: index, ID: s.run.Record.ID, Target: s.target, Address: addressOfRun(s.run.Record.ID), Started: when(s.run.Record.StartedAt), Headed: headline(index.Run),
 		}
+		if q.Get("reviewed") == "1" {
+			var warnings []string
+			s.into.book, warnings = p.book(r.Context(), s.run)
+			page.Warnings = append(page.Warnings, warnings...)
+		}
 		page.Targets = union(page.Targets, s.run.Record.Targets)
 		page.Warnings = append(page.Warnings, warningsOf(index)...)
 	}
@@ -185,10 +193,22 @@ func (p *comparePage) compared() (*result.Comparison, error) {
 	return compare.Runs(p.A.compared(), p.B.compared(), compare.Options{IgnoreTarget: p.IgnoreTarget})
 }
 
+// records yields the records of the run, with the verdicts after review where they are asked for.
+func (s side) records(yield func(*result.Test, error) bool) {
+	for t, err := range s.Index.Records {
+		if err == nil && s.book != nil && t.Trial == 0 {
+			t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
+		}
+		if !yield(t, err) {
+			return
+		}
+	}
+}
+
 // compared returns the run as a comparison reads it.
 func (s side) compared() compare.Side {
 	if s.Target == "" {
-		return compare.Side{Run: s.Index.Run, Tests: s.Index.Records}
+		return compare.Side{Run: s.Index.Run, Tests: s.records}
 	}
 	run := s.Index.Run
 	run.Targets, run.ByTarget = []string{s.Target}, nil
@@ -199,7 +219,7 @@ func (s side) compared() compare.Side {
 	run.NotRun = slices.DeleteFunc(slices.Clone(run.NotRun), other)
 	run.LeftOut = slices.DeleteFunc(slices.Clone(run.LeftOut), other)
 	return compare.Side{Run: run, Tests: func(yield func(*result.Test, error) bool) {
-		for t, err := range s.Index.Records {
+		for t, err := range s.records {
 			if t.Target == s.Target && !yield(t, err) {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rehearse/internal/archive"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
@@ -28,7 +29,7 @@ type held struct {
 	Score             string
 	Trial             int
 	None              string
-	talk              talk
+	talk              transcript.Transcript
 	turns             map[int]result.Turn
 }
 
@@ -46,8 +47,8 @@ type turnSide struct {
 	Verdict     result.Verdict
 	Score       string
 	User, Reply template.HTML
-	Calls       []toolCall
-	Item        *item
+	Calls       []transcript.ToolCall
+	Item        *transcript.Item
 	Address     string
 }
 
@@ -113,7 +114,7 @@ func (h *held) read(name string, of side, e *archive.Entry) error {
 	}
 	h.None, h.Verdict, h.Score, h.Trial = "", record.Verdict, scoreOf(record.Verdict, record.Score), record.Trial
 	h.Address = addressOfTest(of.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, "")
-	h.talk, h.turns = talkOf(record, 0, true), map[int]result.Turn{}
+	h.talk, h.turns = transcript.Of(record, "", transcript.Raw), map[int]result.Turn{}
 	for _, x := range record.Turns {
 		h.turns[x.Index] = x
 	}
@@ -123,7 +124,7 @@ func (h *held) read(name string, of side, e *archive.Entry) error {
 // pair aligns the turns by their numbers.
 func (p *comparedConversation) pair() {
 	most := 0
-	sides := [2]map[int]turn{{}, {}}
+	sides := [2]map[int]transcript.Turn{{}, {}}
 	for i, h := range []*held{&p.A, &p.B} {
 		for _, t := range h.talk.Turns {
 			sides[i][t.N] = t
@@ -145,7 +146,7 @@ func (p *comparedConversation) pair() {
 	}
 }
 
-func sideOf(name string, t turn, there bool, address string) turnSide {
+func sideOf(name string, t transcript.Turn, there bool, address string) turnSide {
 	return turnSide{Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item, Address: address + "#" + t.ID}
 }
 

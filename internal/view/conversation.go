@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
@@ -25,14 +27,20 @@ type conversationPage struct {
 	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where there are no others.
 	Toggle, Side string
 	// Compare leads to the same test in the run before; empty where there is none.
-	Compare   string
+	Compare string
+	// Try leads to a talk that goes on before the first turn that failed, else before the first; TryFrom to those before each turn.
+	Try       string
+	TryFrom   []frame.Link
 	Trials    []trialLink
-	Shown     []talk
+	Shown     []shownTalk
 	Class     string
 	Moves     []move
 	Others    []frame.Link
 	List      string
 	Place, Of int
+	Human     human
+	// Quarantined is when the quarantine of the record ends; empty where it counts.
+	Quarantined string
 }
 
 // move leads to another conversation of the list.
@@ -80,14 +88,34 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	if len(rows) == 1 && rows[0].Trial > 0 {
 		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)
 	}
+	book, warnings := p.book(r.Context(), run)
+	page.Warnings = append(page.Warnings, warnings...)
+	page.Human = p.human(w, r, book, page.Test, page.Run, itemsOf(page.Shown))
+	if t := rows[0].Quarantined; t != nil {
+		page.Quarantined = t.Until
+	}
 	page.links(e, q, of)
+	page.try(of)
 	page.others(index, matches, of)
 	if before := p.baseline(run); before != nil {
 		values := url.Values{"a": {before.Record.ID}, "b": {page.Run}, "suite": {of.Suite}, "target": {of.Target}}
 		page.Compare = frame.Address("/compare/tests/"+url.PathEscape(of.ID), frame.Only(values, "a", "b", "suite", "target"))
 	}
-	page.moves(r.Context(), run, index, e, q.Get("from"))
+	page.moves(r.Context(), run, index, book, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)
+}
+
+// itemsOf are the parts of a conversation that were graded, by their names in the record.
+func itemsOf(shown []shownTalk) (items []string) {
+	for _, t := range shown[0].Turns {
+		if t.Item != nil {
+			items = append(items, t.Item.Name)
+		}
+	}
+	for _, whole := range shown[0].Whole {
+		items = append(items, whole.Name)
+	}
+	return items[:min(len(items), 100)]
 }
 
 // shownRows returns the records that a page shows: the trials that were asked for, else the first that failed, else the first; without trials
@@ -142,6 +170,28 @@ func (p *conversationPage) links(e *archive.Entry, q url.Values, of archive.Test
 	}
 }
 
+// maxTryFrom is how many turns have a link to a talk that goes on there.
+const maxTryFrom = 50
+
+// try fills in what leads to talks that go on from the conversation.
+func (p *conversationPage) try(of archive.Test) {
+	values := url.Values{ofRun: {p.Run}, ofTest: {of.ID}, ofSuite: {of.Suite}, ofTarget: {of.Target}}
+	if trial := p.Shown[0].Trial; trial > 0 {
+		values.Set(ofTrial, strconv.Itoa(trial))
+	}
+	for _, turn := range p.Shown[0].Turns[:min(len(p.Shown[0].Turns), maxTryFrom)] {
+		values.Set(ofTurn, strconv.Itoa(turn.N))
+		link := frame.Link{Label: "turn " + strconv.Itoa(turn.N), Address: frame.Address("/try", frame.Only(values, ofRun, ofTest, ofSuite, ofTarget, ofTrial, ofTurn))}
+		p.TryFrom = append(p.TryFrom, link)
+		if failing := turn.Verdict == result.Fail || turn.Verdict == result.Error; p.Try == "" && failing {
+			p.Try = link.Address
+		}
+	}
+	if p.Try == "" && len(p.TryFrom) > 0 {
+		p.Try = p.TryFrom[0].Address
+	}
+}
+
 // sideBySide returns up to four trials that are worth comparing: some that failed and some that passed.
 func sideBySide(rows []*archive.Row) []*archive.Row {
 	var passed, others []*archive.Row
@@ -173,13 +223,13 @@ func (p *conversationPage) others(index *archive.Index, matches []*archive.Entry
 }
 
 // moves fills in what leads through the list that the conversation was opened from.
-func (p *conversationPage) moves(ctx context.Context, run *archive.Found, index *archive.Index, e *archive.Entry, from string) {
+func (p *conversationPage) moves(ctx context.Context, run *archive.Found, index *archive.Index, book *annotation.Book, e *archive.Entry, from string) {
 	values, err := url.ParseQuery(from)
 	if err != nil {
 		values = nil
 	}
 	values = ofList(values)
-	list := choose(ctx, frame.Query{Path: addressOfRun(p.Run), Values: values}, run.Run, index).tests
+	list := choose(ctx, frame.Query{Path: addressOfRun(p.Run), Values: values}, run.Run, index, book).tests
 	up := frame.Address(addressOfRun(p.Run), values)
 	p.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Run " + p.Run, Address: up, Up: true}}
 	p.List = chosenBy(values)
@@ -211,4 +261,27 @@ func (p *conversationPage) moves(ctx context.Context, run *archive.Found, index 
 			break
 		}
 	}
+}
+
+// shownTalk is a transcript with its place among the trials that stand side by side, from 1.
+type shownTalk struct {
+	Column int
+	transcript.Transcript
+}
+
+// talkOf returns a record as the page shows it; column is its place from 0.
+func talkOf(t *result.Test, column int, raw bool) shownTalk {
+	prefix := ""
+	if column > 0 {
+		prefix = "trial-" + strconv.Itoa(t.Trial) + "-"
+	}
+	return shownTalk{column + 1, transcript.Of(t, prefix, messages(raw))}
+}
+
+// messages says how a page shows messages.
+func messages(raw bool) transcript.Messages {
+	if raw {
+		return transcript.Raw
+	}
+	return transcript.Rendered
 }

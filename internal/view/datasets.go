@@ -8,6 +8,7 @@ import (
 
 	"rehearse/internal/archive"
 	"rehearse/internal/dataset"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -101,7 +102,7 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if fitting++; first < fitting && fitting <= last {
-			page.Items = append(page.Items, itemRow{item.ID, pretty(item.Input), pretty(item.Expected), pretty(item.Metadata)})
+			page.Items = append(page.Items, itemRow{item.ID, transcript.Pretty(item.Input), transcript.Pretty(item.Expected), transcript.Pretty(item.Metadata)})
 		}
 	}
 	page.List, _, _ = page.Query.Page("items", fitting)

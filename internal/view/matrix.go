@@ -71,7 +71,9 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 		a, b := side{Found: run, Index: index, Target: page.Base}, side{Found: run, Index: index, Target: name}
 		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true), name})
 	}
-	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index).tests, targets, id)
+	book, warnings := p.book(r.Context(), run)
+	page.Warnings = append(page.Warnings, warnings...)
+	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests, targets, id)
 	if page.Query.Get("show") == "different" {
 		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs })
 	}

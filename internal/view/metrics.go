@@ -16,6 +16,7 @@ import (
 // metric is a number of a comparison over the tests that were graded in both runs.
 type metric struct {
 	Name, Label         string
+	Meaning             string // what is counted, where the label does not say it
 	A, B, Diff          string // as attributes have them
 	Low, High           string // bounds of the difference; empty while it has none
 	N                   int
@@ -40,15 +41,30 @@ func pairsOf(a, b side, ignoreTarget bool) (pairs []pair) {
 	was := map[archive.Test]*archive.Entry{}
 	for _, e := range a.Index.Tests {
 		if a.Target == "" || e.Target == a.Target {
-			was[key(e)] = e
+			was[key(e)] = a.reviewed(e)
 		}
 	}
 	for _, e := range b.Index.Tests {
-		if before := was[key(e)]; before != nil && (b.Target == "" || e.Target == b.Target) && before.Verdict.Graded() && e.Verdict.Graded() {
-			pairs = append(pairs, pair{before, e})
+		now := b.reviewed(e)
+		if before := was[key(e)]; before != nil && (b.Target == "" || e.Target == b.Target) && decides(before) && decides(now) {
+			pairs = append(pairs, pair{before, now})
 		}
 	}
 	return pairs
+}
+
+// decides reports whether a test was graded and is not in quarantine.
+func decides(e *archive.Entry) bool { return e.Verdict.Graded() && e.Quarantined == nil }
+
+// reviewed returns a test with its verdict after review, where that is asked for.
+func (s side) reviewed(e *archive.Entry) *archive.Entry {
+	verdict := s.book.Verdict(e.Key, e.Verdict)
+	if verdict == e.Verdict {
+		return e
+	}
+	own := *e
+	own.Verdict = verdict
+	return &own
 }
 
 // measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown.
@@ -181,6 +197,9 @@ type compared struct {
 const maxComparisons = 32
 
 func (c *comparisons) of(a, b side, ignoreTarget bool) []metric {
+	if a.book != nil || b.book != nil { // which may change at any time
+		return metricsOf(a, b, ignoreTarget)
+	}
 	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget}
 	c.mu.Lock()
 	defer c.mu.Unlock()

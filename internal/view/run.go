@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/stats"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -67,6 +69,8 @@ type testRow struct {
 	Group      string
 	GroupCount int
 	Trials     []trialLink
+	// Review is the verdict after review; empty where nobody has decided over the machine.
+	Review result.Verdict
 }
 
 type trialLink struct {
@@ -107,11 +111,14 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	if page.State == "running" {
 		page.Events = address + "/events"
 	}
+	book, warnings := p.book(r.Context(), run)
+	page.Warnings = append(page.Warnings, warnings...)
 	page.figures(index)
-	chosen := choose(r.Context(), page.Query, run.Run, index)
+	page.reviewed(index, book)
+	chosen := choose(r.Context(), page.Query, run.Run, index, book)
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(chosen.tests))
-	page.rows(chosen, first, last, address)
+	page.rows(chosen, first, last, book)
 	switch {
 	case len(index.Tests) == 0:
 		page.List.Empty = "This run has no results yet."
@@ -176,6 +183,29 @@ func (p *runPage) figures(index *archive.Index) {
 	}
 }
 
+// reviewed adds the figures of what people decided over the machine.
+func (p *runPage) reviewed(index *archive.Index, book *annotation.Book) {
+	p.Figures = append(p.Figures, count("quarantined", "In quarantine", index.Run.Totals.Quarantined), count("reviewed", "Reviewed", book.Reviewed()))
+	if book.Reviewed() == 0 || len(index.Run.ByTarget) > 1 {
+		return
+	}
+	passed, graded := 0, 0
+	for _, e := range index.Tests {
+		v := book.Verdict(e.Key, e.Verdict)
+		if e.Quarantined != nil || !v.Graded() {
+			continue
+		}
+		if graded++; v == result.Pass {
+			passed++
+		}
+	}
+	if graded > 0 {
+		figure := rateFigure(new(float64(passed)/float64(graded)), new(stats.Wilson(passed, graded)))
+		figure.Name, figure.Label = "pass_rate_reviewed", "Pass rate after review"
+		p.Figures = append(p.Figures, figure)
+	}
+}
+
 // targetsOf returns the targets of a run that has several, in the order in which they were given.
 func targetsOf(run result.Run) (names []string) {
 	for _, name := range run.Targets {
@@ -194,12 +224,15 @@ func targetsOf(run result.Run) (names []string) {
 }
 
 // rows fills in a page of the list.
-func (p *runPage) rows(of chosen, first, last int, address string) {
+func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 	from := ofList(p.Query.Values).Encode()
 	for i := first; i < last; i++ {
 		e := of.tests[i]
 		key := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
 		row := testRow{Entry: e, Address: addressOfTest(p.ID, key, nil, from), Score: scoreOf(e.Verdict, e.Row.Score)}
+		if a := book.OfTest(e.Suite, e.TestID, e.Target); a != nil {
+			row.Review = result.Verdict(a.Verdict)
+		}
 		if e.DurationMS > 0 {
 			row.Took = text.Milliseconds(e.DurationMS)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/result"
 	"rehearse/internal/view/frame"
@@ -30,8 +31,8 @@ type chosen struct {
 }
 
 // choose returns the tests that fit a query, in the order that it asks for.
-func choose(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index) chosen {
-	c := chosen{filters: testFilters(ctx, q, run, index), grouped: q.Get("group")}
+func choose(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index, book *annotation.Book) chosen {
+	c := chosen{filters: testFilters(ctx, q, run, index, book), grouped: q.Get("group")}
 	c.tests = index.Tests
 	if len(c.filters) > 0 {
 		c.tests = nil
@@ -121,7 +122,7 @@ func byKnown(number func(*archive.Entry) (float64, bool)) func(a, b *archive.Ent
 }
 
 // testFilters are the filters of a run's tests.
-func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index) filters[*archive.Entry] {
+func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index, book *annotation.Book) filters[*archive.Entry] {
 	var fs filters[*archive.Entry]
 	equal := func(name string, of func(*archive.Entry) string) {
 		fs.add(q, name, func(e *archive.Entry, value string) bool { return of(e) == value })
@@ -130,7 +131,12 @@ func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *ar
 	equal("suite", func(e *archive.Entry) string { return e.Suite })
 	equal("target", func(e *archive.Entry) string { return e.Target })
 	equal("class", func(e *archive.Entry) string { return e.Class() })
-	equal("review", func(*archive.Entry) string { return "" }) // nothing is reviewed yet
+	equal("review", func(e *archive.Entry) string {
+		if a := book.OfTest(e.Suite, e.TestID, e.Target); a != nil {
+			return a.Verdict
+		}
+		return ""
+	})
 	fs.add(q, "code", func(e *archive.Entry, value string) bool { return slices.Contains(e.Codes, result.Code(value)) })
 	fs.add(q, "tag", func(e *archive.Entry, value string) bool { return slices.Contains(e.Tags, value) })
 	fs.add(q, "grader", func(e *archive.Entry, value string) bool { return hasGrader(e, value) })

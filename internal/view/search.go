@@ -118,7 +118,7 @@ func hitOf(run string, h archive.Hit, words archive.Words) hitRow {
 
 // sentence returns the surroundings of the first words that were found, with all that were found marked.
 func sentence(said string, words archive.Words) template.HTML {
-	said, _ = text.Cut(said, maxOpen)
+	said, _ = text.Cut(said, maxText)
 	all := strings.Fields(said)
 	marks := make([]bool, len(all))
 	first := -1

@@ -69,14 +69,7 @@ func (t Tokens) Admits(_ *http.Request, token string, post bool) error {
 	if err != nil {
 		return err
 	}
-	scope := access.Read
-	if post {
-		scope = access.Run
-	}
-	if !grant.Allows(scope) {
-		return errScope
-	}
-	return nil
+	return inScope(grant, post)
 }
 
 // Browse opens an address in the system's browser. It does not wait for it.

@@ -5,6 +5,7 @@ import (
 
 	"rehearse/internal/chat"
 	"rehearse/internal/replay"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/text"
 )
 
@@ -22,7 +23,7 @@ func (p *sessionPage) tell(s *replay.Session) {
 			role = "user"
 		}
 		last := &turns[len(turns)-1]
-		last.Messages = append(last.Messages, messageOf(role, chat.Content{Text: said.Text}, nil, p.Raw))
+		last.Messages = append(last.Messages, transcript.MessageOf(role, chat.Content{Text: said.Text}, nil, messages(p.Raw)))
 		for _, state := range []string{said.Before, said.After} {
 			if state = text.OneLine(state, 200); state != "" && (len(last.State) == 0 || last.State[len(last.State)-1] != state) {
 				last.State = append(last.State, state)

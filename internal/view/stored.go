@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/dataset"
 	"rehearse/internal/replay"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/view/frame"
 )
 
@@ -22,6 +24,19 @@ type Stored struct {
 	Datasets interface {
 		List(ctx context.Context) ([]dataset.Entry, error)
 		Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error]
+		Update(ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error)) error
+	}
+	// Replays are the evaluations of replays; nil where there are none.
+	Replays interface {
+		Runs(ctx context.Context, limit int) ([]replay.Run, error)
+		Run(ctx context.Context, id string) (replay.Run, error)
+		Outcomes(ctx context.Context, id string) iter.Seq2[replay.Outcome, error]
+	}
+	// Folders returns the folders of the runs that the store has in its index.
+	Folders     func(ctx context.Context) ([]string, error)
+	Annotations interface {
+		Add(ctx context.Context, a annotation.Annotation) error
+		Of(ctx context.Context, run string) ([]annotation.Annotation, error)
 	}
 }
 
@@ -197,12 +212,14 @@ type sessionPage struct {
 	Ended   time.Time
 	Raw     bool
 	Toggle  string
+	// Suite leads to the session as a suite, DatasetForm takes it into a dataset; Author is who the browser says sends forms.
+	Suite, DatasetForm, Author string
 }
 
 // sessionTurn is what was said from one message of the user's to the next. N is 0 before the first.
 type sessionTurn struct {
 	N        int
-	Messages []message
+	Messages []transcript.Message
 	State    []string
 }
 
@@ -225,9 +242,13 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 		p.frame.NotFound(w, r, "There is no session of that id.", frame.Link{Label: "Sessions", Address: "/sessions"})
 		return
 	}
-	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+id), Session: summaryOf(found), Data: pretty(found.Data), Ended: found.Ended, Raw: r.URL.Query().Get("view") == "raw"}
+	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+id), Session: summaryOf(found), Data: transcript.Pretty(found.Data), Ended: found.Ended, Raw: r.URL.Query().Get("view") == "raw"}
 	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
 	page.Toggle = "/sessions/" + escaped(id)
+	page.Suite, page.DatasetForm, page.Author = page.Toggle+"/suite.yaml", page.Toggle+"/dataset", p.frame.Author(r)
+	if p.Make != nil {
+		page.CSRF = p.frame.Form(w, r)
+	}
 	if !page.Raw {
 		page.Toggle += "?view=raw"
 	}

@@ -184,3 +184,8 @@ func TestDatasets(t *testing.T) {
 	}
 	s.get(404, "/datasets/none")
 }
+
+// Update is not asked for: these shelves are only looked at.
+func (shelf) Update(context.Context, string, string, dataset.PutOptions, func(*dataset.Record) (dataset.Record, error)) error {
+	return errors.New("these datasets are not written")
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rehearse/internal/archive"
+	"rehearse/internal/flow"
 	"rehearse/internal/view/frame"
 )
 
@@ -23,6 +24,14 @@ type Config struct {
 	Runs *archive.Archive
 	// Store opens the store of sessions and datasets; nil, and nil from it, stand for a store that there is not yet.
 	Store func(ctx context.Context) (*Stored, error)
+	// Make opens the store and makes it where it is not there; nil refuses what people say of runs.
+	Make func(ctx context.Context) (*Stored, error)
+	// Flows returns the flows that can be drawn; nil has none.
+	Flows func() ([]*flow.Flow, error)
+	// Try is whom the page Try talks to.
+	Try Trying
+	// Mask hides secrets in what goes into suites and datasets; nil hides nothing.
+	Mask func(string) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Stopping is closed when streams are to end; nil never is.
@@ -39,6 +48,8 @@ type Pages struct {
 	metrics comparisons
 	// logged is the list of sessions as it was read last.
 	logged sessionLists
+	// replayedRuns are the sessions of replays that were looked at.
+	replayedRuns replayedRuns
 }
 
 //go:embed *.html.tmpl
@@ -58,6 +69,9 @@ func New(c Config) http.Handler {
 	for at, page := range p.routes() {
 		mux.HandleFunc("GET "+at, page)
 	}
+	for at, form := range p.forms() {
+		mux.HandleFunc("POST "+at, form)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.frame.NotFound(w, r, "There is no such page.") })
 	return p.frame.Handler(mux)
 }
@@ -65,28 +79,56 @@ func New(c Config) http.Handler {
 // routes are the pages by their addresses. A page is a file, a template and a line here.
 func (p *Pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"/{$}":                     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/runs", http.StatusSeeOther) },
-		"/runs":                    p.runs,
-		"/runs/{run}":              p.run,
-		"/runs/{run}/tests/{test}": p.conversation,
-		"/runs/{run}/matrix":       p.matrix,
-		"/runs/{run}/events":       p.events,
-		"/search":                  p.search,
-		"/sessions":                p.sessions,
-		"/sessions/{session}":      p.session,
-		"/datasets":                p.datasets,
-		"/datasets/{name}":         p.dataset,
-		"/classify":                p.classifications,
-		"/classify/{id}":           p.classify,
-		"/compare":                 p.compare,
-		"/compare/tests/{test}":    p.compareConversation,
+		"/{$}":                                 func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/runs", http.StatusSeeOther) },
+		"/runs":                                p.runs,
+		"/runs/{run}":                          p.run,
+		"/runs/{run}/tests/{test}":             p.conversation,
+		"/runs/{run}/matrix":                   p.matrix,
+		"/runs/{run}/tests/{test}/suite.yaml":  p.testAsSuite,
+		"/sessions/{session}/suite.yaml":       p.sessionAsSuite,
+		"/runs/{run}/events":                   p.events,
+		"/search":                              p.search,
+		"/sessions":                            p.sessions,
+		"/sessions/{session}":                  p.session,
+		"/replays":                             p.replays,
+		"/replays/{replay}":                    p.replay,
+		"/replays/{replay}/sessions/{session}": p.replaySession,
+		"/datasets":                            p.datasets,
+		"/judge":                               p.judge,
+		"/judge/labels.jsonl":                  p.labels,
+		"/flows":                               p.flows,
+		"/flows/{flow}":                        p.flow,
+		"/datasets/{name}":                     p.dataset,
+		"/classify":                            p.classifications,
+		"/classify/{id}":                       p.classify,
+		"/compare":                             p.compare,
+		"/compare/tests/{test}":                p.compareConversation,
+		"/try":                                 p.try,
+		"/try/{session}":                       p.talk,
+		"/try/{session}/suite.yaml":            p.talkAsSuite,
+	}
+}
+
+// forms are the addresses that forms are sent to.
+func (p *Pages) forms() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/runs/{run}/tests/{test}/override":   p.override,
+		"/runs/{run}/tests/{test}/label":      p.label,
+		"/runs/{run}/tests/{test}/quarantine": p.quarantine,
+		"/runs/{run}/tests/{test}/dataset":    p.testToDataset,
+		"/sessions/{session}/dataset":         p.sessionToDataset,
+		"/try":                                p.beginTry,
+		"/try/{session}":                      p.sayMore,
+		"/try/{session}/end":                  p.endTry,
 	}
 }
 
 // nav are the places that every page leads to.
 func (p *Pages) nav() []frame.Link {
 	return []frame.Link{
-		{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}}
+		{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}, {Label: "Replays", Address: "/replays"}, {Label: "Sessions", Address: "/sessions"},
+		{Label: "Flows", Address: "/flows"},
+		{Label: "Datasets", Address: "/datasets"}, {Label: "Judge", Address: "/judge"}, {Label: "Classify", Address: "/classify"}, {Label: "Try", Address: "/try"}}
 }
 
 // sources returns all templates.

@@ -38,10 +38,18 @@ type site struct {
 
 func newSite(t testing.TB) *site {
 	t.Helper()
+	return newSiteOf(t, func(*view.Config) {})
+}
+
+// newSiteOf is newSite with other settings.
+func newSiteOf(t testing.TB, change func(*view.Config)) *site {
+	t.Helper()
 	s := &site{t: t, root: t.TempDir(), at: now}
 	runs := archive.New(func() time.Time { s.at = s.at.Add(time.Second); return s.at })
 	runs.AddRoot(s.root)
-	s.web = httptest.NewServer(view.New(view.Config{Runs: runs, Now: func() time.Time { return now }, Frame: frame.Config{}}))
+	c := view.Config{Runs: runs, Now: func() time.Time { return now }, Frame: frame.Config{}}
+	change(&c)
+	s.web = httptest.NewServer(view.New(c))
 	t.Cleanup(s.web.Close)
 	return s
 }

@@ -8,13 +8,16 @@ import (
 	"rehearse/internal/text"
 )
 
+// maxText is how many characters of a text pages look at when they compare or search it.
+const maxText = 20_000
+
 // maxCompared bounds how many words of each side are compared one by one; longer texts are marked as a whole between what they begin and end with.
 const maxCompared = 1_500
 
 // differing returns two texts with the words marked that the other lacks: in del in the first, in ins in the second.
 func differing(a, b string, both bool) (one, other template.HTML) {
-	a, _ = text.Cut(a, maxOpen)
-	b, _ = text.Cut(b, maxOpen)
+	a, _ = text.Cut(a, maxText)
+	b, _ = text.Cut(b, maxText)
 	x, y := wordsOf(a), wordsOf(b)
 	if !both || a == b {
 		return marked(x, nil, ""), marked(y, nil, "")

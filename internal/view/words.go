@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -20,24 +21,21 @@ func functions() template.FuncMap {
 		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
-		"delta":   func(name string, rows []deltaRow) delta { return delta{name, rows} },
 		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
 		"metrics": func(of []metric, target string) metricsOfTarget { return metricsOfTarget{of, target} },
 		"pairof":  func(a, b held) []held { return []held{a, b} },
+		"words":   func(code string) string { return cmp.Or(verdictWords[code], code) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}
 }
+
+// verdictWords are verdicts as people read them; the others are words already.
+var verdictWords = map[string]string{"non_inferior": "not worse", "not_judgeable": "not judgeable", "inconclusive": "not told apart"}
 
 // choices are what a control offers, and what is chosen.
 type choices struct {
 	All    []string
 	Chosen string
-}
-
-// delta is what a turn changed of something.
-type delta struct {
-	Name string
-	Rows []deltaRow
 }
 
 // namedSide is a run of a comparison with its letter.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"rehearse/internal/fleet"
@@ -79,6 +80,7 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	beating, silence := context.WithCancel(context.WithoutCancel(ctx))
 	var beat, places sync.WaitGroup
 	beat.Go(func() { w.Conn.Heartbeat(beating, w.state) })
+	beat.Go(func() { w.tellForeign(beating) })
 	for range w.Workers {
 		places.Go(func() { w.work(ctx, pulling) })
 	}
@@ -91,6 +93,23 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	silence()
 	beat.Wait()
 	return nil
+}
+
+// foreignPause is the time between two looks for jobs of other versions.
+const foreignPause = 5 * time.Second
+
+// tellForeign says that jobs of other versions of this program are in the queue, which are left alone, when the first of them are seen.
+func (w *Worker) tellForeign(ctx context.Context) {
+	for told := false; fleet.Pause(ctx, foreignPause) == nil; {
+		n, err := w.Queue.Count(ctx)
+		if err != nil {
+			continue // the queue is away, which the pulling tells
+		}
+		if n.Foreign > 0 && !told {
+			w.Log.Warn("jobs of another version of this program are left alone: start a worker of that version for them", "jobs", n.Foreign)
+		}
+		told = n.Foreign > 0
+	}
 }
 
 func (w *Worker) state() fleet.Worker {
@@ -137,6 +156,13 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	case ctx.Err() != nil && o.Record == nil && o.Fault == "":
 		log.Info("the conversation goes back to the queue: this worker ends")
 		err = d.Retry(ending, 0)
+	case errors.Is(err, fleet.ErrNoBundle): // whoever leads the run misses the job, and puts it in again with what it needs
+		log.Warn("what the job needs is gone from NATS; its server puts it in again", "error", err)
+		err = d.Ack(ending)
+	case exhausted(err):
+		log.Warn("the conversation goes back to the queue: this machine has no room for it", "error", err)
+		err = d.Retry(ending, 0)
+		_ = fleet.Pause(ctx, roomPause) // others are to take it
 	case err != nil:
 		log.Warn("the conversation cannot be held here", "error", err)
 		o.Fault = err.Error()
@@ -171,6 +197,19 @@ const (
 	filesTries = 30
 	filesPause = time.Second
 )
+
+// roomPause is how long a place takes no job when its machine has no room for one.
+const roomPause = 5 * time.Second
+
+// exhausted reports whether an error is one of this machine alone, which has no room on its disk or no files left to open.
+func exhausted(err error) bool {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
 
 // openRun returns the run of a job as runs.get does. It waits for files that NATS has lost.
 func (w *Worker) openRun(ctx context.Context, j orchestrator.Job) (h Holder, done func(), err error) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
-	"rehearse/internal/graph"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/source"
 )

@@ -31,6 +31,7 @@ func (s *Server) route() {
 		"POST /api/public/otel/v1/traces":           s.takeSpans,
 		"GET /api/public/sessions/{sessionId}":      s.legacy(s.getSession),
 		"GET /api/public/traces":                    s.legacy(s.listTraces),
+		"DELETE /api/public/traces":                 s.deleteTraces,
 		"GET /api/public/traces/{traceId}":          s.legacy(s.getTrace),
 		"GET /api/public/v2/observations":           s.modern(s.listObservations),
 		"GET /api/public/v2/prompts/{promptName}":   s.getPrompt,

@@ -39,6 +39,16 @@ func (s *Server) AddTrace(session, id, name, in, out string, at time.Time) {
 	})
 }
 
+// deleteTraces forgets the traces with the ids of the body.
+func (s *Server) deleteTraces(in input) (int, any) {
+	ids, ok := in.body["traceIds"].([]any)
+	if !ok || len(in.body) != 1 {
+		return http.StatusBadRequest, object{"message": "Invalid request data", "error": "traceIds is required"}
+	}
+	s.spans = slices.DeleteFunc(s.spans, func(one Span) bool { return slices.Contains(ids, any(one.TraceID)) })
+	return http.StatusOK, object{"message": "Traces deleted successfully"}
+}
+
 var hexDigits = regexp.MustCompile(`^[0-9a-f]+$`)
 
 func (s *Server) takeSpans(in input) (int, any) {

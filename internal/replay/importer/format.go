@@ -3,7 +3,6 @@ package importer
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
@@ -91,7 +90,7 @@ func formatOf(begin []byte, o *Options) string {
 
 // formatOfTable tells tables of events from those of messages by their first row.
 func formatOfTable(text []byte) string {
-	head, err := csv.NewReader(bytes.NewReader(text)).Read()
+	head, err := replay.TableReader(bytes.NewReader(text)).Read()
 	if err != nil {
 		return "events" // whose reader rejects it line by line
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,9 @@ func written(all []talk) map[string]string {
 	messages.Flush()
 	rows.Flush()
 	formats["csv"], formats["csv of turns"] = table.String(), turns.String()
+	formats["csv with semicolons"], formats["csv with tabs"] = divided(table.String(), ';'), divided(table.String(), '\t')
+	head, rest, _ := strings.Cut(formats["csv with semicolons"], "\n")
+	formats["csv of a spreadsheet"] = "\ufeff\"" + strings.ReplaceAll(head, ";", `";"`) + "\"\r\n" + rest
 	formats["langfuse"] = line(map[string]any{"data": traces, "meta": map[string]any{"page": 1}})
 	for _, trace := range traces {
 		formats["langfuse lines"] += line(trace)
@@ -203,10 +207,55 @@ func written(all []talk) map[string]string {
 	indented, _ := json.MarshalIndent(traces, "", "  ")
 	formats["langfuse list"] = string(indented)
 	formats["otel"] = line(map[string]any{"resourceSpans": []any{map[string]any{"scopeSpans": []any{map[string]any{"spans": spans}}}}})
+	formats["otel structured"] = structured.ReplaceAllStringFunc(formats["otel"], func(value string) string {
+		var text string
+		var of any
+		if json.Unmarshal([]byte(structured.FindStringSubmatch(value)[1]), &text) != nil || json.Unmarshal([]byte(text), &of) != nil {
+			return value
+		}
+		return strings.TrimSpace(line(anyValue(of)))
+	})
 	for _, s := range slices.Backward(spans) {
 		formats["otel lines"] += line(map[string]any{"resourceSpans": []any{map[string]any{"scopeSpans": []any{map[string]any{"spans": []any{s}}}}}})
 	}
 	return formats
+}
+
+// structured finds the values of OTLP that are the text of a list or an object.
+var structured = regexp.MustCompile(`\{"stringValue":("[\[{](?:[^"\\]|\\.)*")\}`)
+
+// anyValue is a value of JSON as OTLP has it.
+func anyValue(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := []any{}
+		for _, item := range v {
+			list = append(list, anyValue(item))
+		}
+		return map[string]any{"arrayValue": map[string]any{"values": list}}
+	case map[string]any:
+		pairs := []any{}
+		for key, item := range v {
+			pairs = append(pairs, map[string]any{"key": key, "value": anyValue(item)})
+		}
+		return map[string]any{"kvlistValue": map[string]any{"values": pairs}}
+	case float64:
+		return map[string]any{"doubleValue": v}
+	}
+	return map[string]any{"stringValue": v}
+}
+
+// divided is a table with another divider.
+func divided(table string, by rune) string {
+	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Comma = by
+	_ = w.WriteAll(rows)
+	return b.String()
 }
 
 // spanOf is a turn as a span, with a call of the model within and the request around it.
@@ -256,7 +305,7 @@ func TestSameSessions(t *testing.T) {
 		all := talks(rand.New(rand.NewPCG(seed, 7)))
 		want := []string(nil)
 		formats := written(all)
-		for _, name := range []string{"csv", "csv of turns", "chat", "langfuse", "langfuse lines", "langfuse list", "otel", "otel lines"} {
+		for _, name := range []string{"csv", "csv with semicolons", "csv with tabs", "csv of a spreadsheet", "csv of turns", "chat", "langfuse", "langfuse lines", "langfuse list", "otel", "otel structured", "otel lines"} {
 			o := importer.Options{Rejected: func(_ string, r replay.Reject) { t.Errorf("%s: %+v", name, r) }}
 			if name == "csv of turns" {
 				o.Map = turnMap
@@ -442,5 +491,55 @@ func TestMapEvents(t *testing.T) {
 	}
 	if store.events[0].ID != "1" || store.events[1].ID != "2" {
 		t.Errorf("ids %q %q", store.events[0].ID, store.events[1].ID)
+	}
+}
+
+// TestMapSpans reads spans of another instrumentation, whose messages are plain texts.
+func TestMapSpans(t *testing.T) {
+	paths, err := importer.ReadMap([]string{"session_id=session.id", "text=input.value", "reply=output.value"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attribute := func(key, value string) any {
+		return map[string]any{"key": key, "value": map[string]any{"stringValue": value}}
+	}
+	span := func(id, input, output string) any {
+		return map[string]any{
+			"traceId": "t", "spanId": id, "startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000001000000000",
+			"attributes": []any{attribute("session.id", "s"+id), attribute("input.value", input), attribute("output.value", output)},
+		}
+	}
+	rows := line(map[string]any{"resourceSpans": []any{map[string]any{"scopeSpans": []any{map[string]any{"spans": []any{
+		span("1", "how many?", "42"), span("2", `{"question": "and then?"}`, `[{"role": "assistant", "content": "no more"}]`),
+	}}}}}})
+	store := &memory{}
+	r, err := importer.Import(t.Context(), inputs(rows), store, importer.Options{Map: paths, FlowID: "tea"})
+	if err != nil || r.Used != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	want := []string{
+		"s1 flow=tea unit= unknown\n  user \"how many?\"  -> \n  bot \"42\" 1000 ms",
+		"s2 flow=tea unit= unknown\n  user \"and then?\"  -> \n  bot \"no more\" 1000 ms",
+	}
+	if diff := gocmp.Diff(want, store.sessions(t)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestTimesOutOfRange: a row whose time no store can keep is rejected in every format, and the others are kept.
+func TestTimesOutOfRange(t *testing.T) {
+	for name, text := range map[string]string{
+		"csv of nanoseconds": "session_id,flow_id,timestamp,sender,text\ns1,f,2026-01-01T00:00:00Z,user,x\ns2,f,1767225600000000000,user,x\ns3,f,2026-01-01T00:00:00Z,user,x\n",
+		"csv of another day": "session_id,flow_id,timestamp,sender,text\ns1,f,2026-01-01T00:00:00Z,user,x\ns2,f,9999-12-31T23:59:59-05:00,user,x\ns3,f,2026-01-01T00:00:00Z,user,x\n",
+		"chat": `{"id":"s1","messages":[{"role":"user","content":"x","timestamp":"2026-01-01T00:00:00Z"}]}` + "\n" +
+			`{"id":"s2","messages":[{"role":"user","content":"x","timestamp":1767225600000000000}]}` + "\n" +
+			`{"id":"s3","messages":[{"role":"user","content":"x","timestamp":"2026-01-01T00:00:00Z"}]}` + "\n",
+	} {
+		var rejected []replay.Reject
+		store := &memory{}
+		r, err := importer.Import(t.Context(), inputs(text), store, importer.Options{Rejected: func(_ string, r replay.Reject) { rejected = append(rejected, r) }})
+		if err != nil || r.Rejected != 1 || len(rejected) != 1 || rejected[0].Kind != replay.BadTime || len(store.sessions(t)) != 2 {
+			t.Errorf("%s: %+v, %v, rejected %+v, kept %q", name, r, err, rejected, store.sessions(t))
+		}
 	}
 }

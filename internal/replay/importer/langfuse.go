@@ -16,6 +16,12 @@ var traceNames = map[string][]string{
 	"text": {"input"}, "reply": {"output"},
 }
 
+// askedKeys are the keys of an object under which the user's message may stand, repliedKeys those of the answer.
+var (
+	askedKeys   = []string{"input", "question", "message", "text", "content"}
+	repliedKeys = []string{"output", "answer", "reply", "response", "message", "text", "content"}
+)
+
 // readTraces reads a turn from each trace of Langfuse.
 func readTraces(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
@@ -56,8 +62,8 @@ func (b *builder) trace(l lookup, v cells) row {
 	if err != nil {
 		return row{rejected: replay.NewReject(v.line, err)}
 	}
-	text, spoken := spokenIn(l.value(v.object, "text"), "user", "input", "question", "message", "text", "content")
-	reply, answered := spokenIn(l.value(v.object, "reply"), "assistant", "output", "answer", "reply", "response", "message", "text", "content")
+	text, spoken := spokenIn(l.value(v.object, "text"), "user", askedKeys...)
+	reply, answered := spokenIn(l.value(v.object, "reply"), "assistant", repliedKeys...)
 	if id := textOf(v.object["id"]); id != "" {
 		m.position = "trace " + id
 	}

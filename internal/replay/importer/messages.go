@@ -226,15 +226,14 @@ func objects(r *bufio.Reader) iter.Seq2[cells, error] {
 
 func tableRows(r io.Reader) iter.Seq2[cells, error] {
 	return func(yield func(cells, error) bool) {
-		table := csv.NewReader(r)
-		table.FieldsPerRecord = -1
+		table := replay.TableReader(r)
 		head, err := table.Read()
 		if err != nil {
 			yield(cells{}, fmt.Errorf("the first row, which names the columns: %w", err))
 			return
 		}
 		for i, name := range head {
-			head[i] = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
+			head[i] = strings.TrimSpace(name)
 		}
 		for {
 			record, err := table.Read()

@@ -20,34 +20,7 @@ type span struct {
 	ParentID   string      `json:"parentSpanId"`
 	Start      json.Number `json:"startTimeUnixNano"`
 	End        json.Number `json:"endTimeUnixNano"`
-	Attributes []struct {
-		Key   string       `json:"key"`
-		Value otelAnyValue `json:"value"`
-	} `json:"attributes"`
-}
-
-// otelAnyValue is a value of any type.
-type otelAnyValue struct {
-	String *string         `json:"stringValue"`
-	Int    *json.Number    `json:"intValue"`
-	Double *json.Number    `json:"doubleValue"`
-	Bool   *bool           `json:"boolValue"`
-	Array  json.RawMessage `json:"arrayValue"`
-	KV     json.RawMessage `json:"kvlistValue"`
-}
-
-func (v otelAnyValue) value() any {
-	switch {
-	case v.String != nil:
-		return *v.String
-	case v.Int != nil:
-		return *v.Int
-	case v.Double != nil:
-		return *v.Double
-	case v.Bool != nil:
-		return strconv.FormatBool(*v.Bool)
-	}
-	return nil
+	Attributes []otelPair  `json:"attributes"`
 }
 
 // spanNames are the attributes of a turn, those of GenAI by the conventions of OpenTelemetry.
@@ -71,7 +44,7 @@ type spanKey struct{ trace, span string }
 // before the first is used.
 func readSpans(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
-		parents := map[spanKey]string{}
+		parents, l := map[spanKey]string{}, lookup{o.Map, spanNames}
 		var turns []turnSpan
 		n := 0
 		for v, err := range values(r) {
@@ -94,7 +67,7 @@ func readSpans(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 			}
 			for _, raw := range spans {
 				n++
-				turn, of := readSpan(raw, n, parents)
+				turn, of := readSpan(raw, n, parents, l)
 				if turn != nil {
 					turns = append(turns, *turn)
 				} else if !yield(of, nil) {
@@ -164,7 +137,7 @@ func spansOf(raw json.RawMessage) ([]json.RawMessage, error) {
 }
 
 // readSpan reads a span. It is a turn, or the row says what else it is.
-func readSpan(raw json.RawMessage, line int, parents map[spanKey]string) (*turnSpan, row) {
+func readSpan(raw json.RawMessage, line int, parents map[spanKey]string, l lookup) (*turnSpan, row) {
 	var s span
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, row{rejected: replay.Reject{Line: line, Kind: replay.BadField, Reason: "the span cannot be read: " + err.Error()}}
@@ -175,7 +148,7 @@ func readSpan(raw json.RawMessage, line int, parents map[spanKey]string) (*turnS
 	for _, a := range s.Attributes {
 		o[a.Key] = a.Value.value()
 	}
-	if o["gen_ai.input.messages"] == nil || o["gen_ai.output.messages"] == nil {
+	if l.value(o, "text") == nil || l.value(o, "reply") == nil {
 		return nil, row{passedOver: true}
 	}
 	t := &turnSpan{line: line, key: key, attributes: o}
@@ -213,15 +186,31 @@ func (b *builder) span(l lookup, t *turnSpan) row {
 	if took := t.end.Sub(t.start); took >= 0 {
 		m.latency = new(json.Number(strconv.FormatFloat(float64(took.Microseconds())/1e3, 'f', -1, 64)))
 	}
-	var asked, replied any
-	if json.Unmarshal([]byte(textOf(l.value(o, "text"))), &asked) != nil || json.Unmarshal([]byte(textOf(l.value(o, "reply"))), &replied) != nil {
+	asked, isAsked := l.messages(o, "text")
+	replied, isReplied := l.messages(o, "reply")
+	if !isAsked || !isReplied {
 		return row{rejected: replay.Reject{Line: t.line, Kind: replay.BadField, Reason: "its messages are no JSON"}}
 	}
-	text, spoken := spokenIn(asked, "user")
-	reply, _ := spokenIn(replied, "assistant")
+	text, spoken := spokenIn(asked, "user", askedKeys...)
+	reply, _ := spokenIn(replied, "assistant", repliedKeys...)
 	if !spoken {
 		return row{passedOver: true}
 	}
 	m.text = text
 	return b.turn(t.line, m, reply)
+}
+
+// messages returns the messages of an attribute, which is JSON. One that --map names may be the text itself, as other instrumentations have it.
+func (l lookup) messages(o object, field string) (any, bool) {
+	text := textOf(l.value(o, field))
+	mapped := l.paths[field] != ""
+	var messages any
+	if json.Unmarshal([]byte(text), &messages) != nil {
+		return text, mapped
+	}
+	switch messages.(type) {
+	case []any, object, string:
+		return messages, true
+	}
+	return text, true // a number that somebody said
 }

@@ -3,7 +3,9 @@ package classification
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/stats"
@@ -147,4 +149,15 @@ func (r *Report) settle(least Thresholds, s stats.Classification) {
 		r.Thresholds = append(r.Thresholds, Threshold{t.metric, t.value, t.least.Value, passed})
 		r.Passed = r.Passed && passed
 	}
+}
+
+// Sentence says which thresholds were missed, and by what; nothing when none was.
+func (r *Report) Sentence() string {
+	var missed []string
+	for _, t := range r.Thresholds {
+		if !t.Passed {
+			missed = append(missed, fmt.Sprintf("%s is %.3f, needs %.3f", strings.ReplaceAll(t.Metric, "_", " "), t.Value, t.Least))
+		}
+	}
+	return strings.Join(missed, "; ")
 }

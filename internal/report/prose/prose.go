@@ -40,6 +40,14 @@ func Plain(s string, marks []Mark) template.HTML {
 	return template.HTML(w.out.String()) //nolint:gosec // the writer escapes every character of the text
 }
 
+// layout are the elements and line breaks that change nothing but how a text is laid out.
+var layout = strings.NewReplacer("<p>", "", "</p>", "", "<br>", "", "\n", "")
+
+// Formatted reports whether Markdown shows other characters than the text has, or gives some of them a meaning.
+func Formatted(s string) bool {
+	return layout.Replace(string(Markdown(s, nil))) != layout.Replace(string(Plain(s, nil)))
+}
+
 // cell is a character of the text with its place among the code points.
 type cell struct {
 	r  rune

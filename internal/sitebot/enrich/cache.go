@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -16,8 +17,10 @@ const TTL = 24 * time.Hour
 type Cache interface {
 	// Get returns the profile of a key and whether there is one; an expired one is none.
 	Get(ctx context.Context, key string) (Profile, bool, error)
-	// Set remembers a profile for ttl, in place of what the key had.
-	Set(ctx context.Context, key string, p Profile, ttl time.Duration) error
+	// Set remembers a profile for ttl, in place of what the key had. The owner is who has it remembered.
+	Set(ctx context.Context, key, owner string, p Profile, ttl time.Duration) error
+	// Forget drops what an owner has had remembered last.
+	Forget(ctx context.Context, owner string) error
 }
 
 // Cached is the source that asks a Cache. Keys are "enrich:" + site + ":" + Hash: what the browsers of one site claim never
@@ -50,8 +53,16 @@ func (c *Cached) Look(ctx context.Context, v Visitor) (Profile, error) {
 
 // Keep puts a company into the cache for TTL.
 func (c *Cached) Keep(ctx context.Context, v Visitor, p Profile) error {
-	return c.cache.Set(ctx, c.key(v), p.company(), TTL)
+	return c.cache.Set(ctx, c.key(v), owner(v.Site, v.SessionID), p.company(), TTL)
 }
+
+// Forget drops what a session of a site has had remembered.
+func (c *Cached) Forget(ctx context.Context, site, session string) error {
+	return c.cache.Forget(ctx, owner(site, session))
+}
+
+// owner names a session in the cache. Sites have no colons in their names, but for one before a port.
+func owner(site, session string) string { return strconv.Itoa(len(site)) + ":" + site + ":" + session }
 
 // memoryMost is how many profiles a Memory holds: some ten megabytes.
 const memoryMost = 10_000
@@ -67,6 +78,7 @@ type Memory struct {
 
 type memoryEntry struct {
 	key     string
+	owner   string
 	profile Profile
 	until   time.Time
 }
@@ -90,7 +102,7 @@ func (m *Memory) Get(_ context.Context, key string) (Profile, bool, error) {
 }
 
 // Set implements Cache; it never fails.
-func (m *Memory) Set(_ context.Context, key string, p Profile, ttl time.Duration) error {
+func (m *Memory) Set(_ context.Context, key, owner string, p Profile, ttl time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries == nil {
@@ -103,7 +115,21 @@ func (m *Memory) Set(_ context.Context, key string, p Profile, ttl time.Duration
 		m.drop(m.order.Front())
 	}
 	p.FeatureList = slices.Clone(p.FeatureList)
-	m.entries[key] = m.order.PushBack(memoryEntry{key, p, time.Now().Add(ttl)})
+	m.entries[key] = m.order.PushBack(memoryEntry{key, owner, p, time.Now().Add(ttl)})
+	return nil
+}
+
+// Forget implements Cache; it never fails.
+func (m *Memory) Forget(_ context.Context, owner string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for element := m.order.Front(); element != nil; {
+		next := element.Next()
+		if element.Value.(memoryEntry).owner == owner {
+			m.drop(element)
+		}
+		element = next
+	}
 	return nil
 }
 

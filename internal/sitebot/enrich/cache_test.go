@@ -19,7 +19,7 @@ func TestMemory(t *testing.T) {
 			return p, ok
 		}
 		set := func(key string, p Profile, ttl time.Duration) {
-			if err := m.Set(t.Context(), key, p, ttl); err != nil {
+			if err := m.Set(t.Context(), key, "owner of "+key, p, ttl); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -47,6 +47,31 @@ func TestMemory(t *testing.T) {
 			t.Error("the oldest is still there")
 		}
 	})
+}
+
+func TestMemoryForgets(t *testing.T) {
+	c, err := NewCached(&Memory{}, "salt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := visitor
+	other.IP, other.SessionID = "203.0.113.8", "other"
+	for _, v := range []Visitor{visitor, other} {
+		if err := c.Keep(t.Context(), v, acme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := c.Forget(t.Context(), visitor.Site, visitor.SessionID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := c.Look(t.Context(), visitor); err != nil || p.Status != "" {
+		t.Errorf("still there: %+v, %v", p, err)
+	}
+	if p, err := c.Look(t.Context(), other); err != nil || p.Status != Completed {
+		t.Errorf("another's: %+v, %v", p, err)
+	}
 }
 
 func TestCached(t *testing.T) {

@@ -60,6 +60,7 @@ func Order() []string {
 // Chain asks sources one after the other until one has the whole answer. It is safe for concurrent use; Close ends it.
 type Chain struct {
 	steps  []step
+	keepIP bool
 	writes *writes
 }
 
@@ -69,6 +70,8 @@ type Options struct {
 	Order []string
 	// Sources are those that are configured, by name. Names in Order that are not here are skipped.
 	Sources map[string]Source
+	// KeepIP puts the visitor's address into profiles. Without it, none has one, whatever a source says.
+	KeepIP bool
 	// Failed is told of answers that could not be kept, by the name of the source that should have; nil to ignore them.
 	// It is called from other goroutines.
 	Failed func(source string, err error)
@@ -81,7 +84,7 @@ func NewChain(o Options) (*Chain, error) {
 		order = Order()
 	}
 	all := steps()
-	c := &Chain{writes: &writes{failed: o.Failed, slots: make(chan struct{}, writesMost)}}
+	c := &Chain{keepIP: o.KeepIP, writes: &writes{failed: o.Failed, slots: make(chan struct{}, writesMost)}}
 	for i, name := range order {
 		at := slices.IndexFunc(all, func(s step) bool { return s.name == name })
 		switch {
@@ -128,12 +131,13 @@ func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
 	if last := len(attempts) - 1; found.Status == Completed && v.public() && c.fresh(attempts[last].Source) {
 		c.keep(ctx, v, found.company())
 	}
-	return named(found, v), attempts
+	return c.named(found, v), attempts
 }
 
 // named completes what was found with what the request itself says.
-func named(p Profile, v Visitor) Profile {
-	if ip, ok := v.address(); ok {
+func (c *Chain) named(p Profile, v Visitor) Profile {
+	p.IPAddress = ""
+	if ip, ok := v.address(); ok && c.keepIP {
 		p.IPAddress = ip.String()
 	}
 	if p.Status == "" {

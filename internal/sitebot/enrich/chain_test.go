@@ -59,10 +59,10 @@ var (
 	acmePart = Profile{Status: Partial, CompanyDescription: "Databases"}
 )
 
-// acmeFrom is acme as a source has told it of an address.
-func acmeFrom(source, ip string) Profile {
+// acmeFrom is acme as a source has told it.
+func acmeFrom(source string) Profile {
 	p := acme
-	p.Source, p.IPAddress = source, ip
+	p.Source = source
 	return p
 }
 
@@ -101,13 +101,13 @@ func TestFind(t *testing.T) {
 		{
 			name: "the cache ends the search, and is not written back", visitor: visitor,
 			sources: map[string]Source{"cache": &fake{profile: acme}, "supabase": &keeper{}, "snitcher": &fake{}},
-			want:    acmeFrom("cache", "203.0.113.7"),
+			want:    acmeFrom("cache"),
 			tried:   []string{"cache completed"},
 		},
 		{
 			name: "the table is not written back either", visitor: visitor,
 			sources: map[string]Source{"cache": &keeper{}, "supabase": &fake{profile: acme}},
-			want:    acmeFrom("supabase", "203.0.113.7"),
+			want:    acmeFrom("supabase"),
 			tried:   []string{"cache not_found", "supabase completed"},
 		},
 		{
@@ -118,7 +118,7 @@ func TestFind(t *testing.T) {
 			},
 			want: Profile{
 				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
-				Sector: "Software", IPAddress: "203.0.113.7",
+				Sector: "Software",
 			},
 			tried: []string{"cache not_found", "reveal partial", "snitcher completed"}, took: 100 * time.Millisecond,
 			kept: Profile{
@@ -132,7 +132,7 @@ func TestFind(t *testing.T) {
 				"cache": &fake{err: errors.New("down")}, "supabase": &fake{err: errors.New("down")},
 				"reveal": &fake{profile: acmePart},
 			},
-			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases", IPAddress: "203.0.113.7"},
+			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases"},
 			tried: []string{"cache error", "supabase error", "reveal partial"},
 		},
 		{
@@ -141,13 +141,13 @@ func TestFind(t *testing.T) {
 				"cache": &fake{took: time.Hour}, "supabase": &fake{took: time.Hour}, "reveal": &fake{profile: acmePart},
 				"snitcher": &fake{took: time.Hour}, "enrich_so": &fake{took: 701 * time.Millisecond, profile: acme},
 			},
-			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases", IPAddress: "203.0.113.7"},
+			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases"},
 			tried: []string{"cache error", "supabase error", "reveal partial", "snitcher error", "enrich_so error"}, took: 2 * time.Second,
 		},
 		{
 			name: "enrich_so alone has 1.5 s", visitor: visitor,
 			sources: map[string]Source{"enrich_so": &fake{took: time.Hour}},
-			want:    Profile{Status: Failed, IPAddress: "203.0.113.7"},
+			want:    Profile{Status: Failed},
 			tried:   []string{"enrich_so error"}, took: 1500 * time.Millisecond,
 		},
 		{
@@ -156,15 +156,15 @@ func TestFind(t *testing.T) {
 				"cache": &keeper{fake: fake{profile: acme}}, "supabase": &fake{profile: acme},
 				"enrich_so": &fake{profile: acme}, "snitcher": &fake{profile: acme},
 			},
-			want:  acmeFrom("snitcher", "10.1.2.3"),
+			want:  acmeFrom("snitcher"),
 			tried: []string{"cache skipped", "supabase skipped", "snitcher completed"},
 		},
 		{
 			name: "the site decides on the order", visitor: visitor, order: []string{"enrich_so", "cache"},
 			sources: map[string]Source{"cache": &keeper{}, "snitcher": &fake{profile: acme}, "enrich_so": &fake{profile: acme}},
-			want:    acmeFrom("enrich_so", "203.0.113.7"),
+			want:    acmeFrom("enrich_so"),
 			tried:   []string{"enrich_so completed"},
-			kept:    acmeFrom("enrich_so", ""),
+			kept:    acmeFrom("enrich_so"),
 		},
 		{
 			name: "no source and no address", visitor: Visitor{}, want: Profile{Status: Failed},
@@ -177,10 +177,10 @@ func TestFind(t *testing.T) {
 			},
 			want: Profile{
 				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "Software",
-				Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"}, IPAddress: "203.0.113.7",
+				Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"},
 			},
 			tried: []string{"cache not_found", "snitcher completed"},
-			kept:  acmeFrom("snitcher", ""),
+			kept:  acmeFrom("snitcher"),
 		},
 	}
 	for _, c := range cases {
@@ -275,6 +275,21 @@ func TestNewChain(t *testing.T) {
 	} {
 		if _, err := NewChain(Options{Order: c.order}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v", c.order, err)
+		}
+	}
+}
+
+// An address is in the profile where the site keeps it, and nowhere else, whatever a source says.
+func TestKeepIP(t *testing.T) {
+	for keep, want := range map[bool]string{false: "", true: "203.0.113.7"} {
+		told := acme
+		told.IPAddress = "198.51.100.1"
+		c, err := NewChain(Options{KeepIP: keep, Sources: map[string]Source{"reveal": &fake{profile: told}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := c.Find(t.Context(), visitor); got.IPAddress != want || got.CompanyName != "Acme" {
+			t.Errorf("keep_ip %v: %+v", keep, got)
 		}
 	}
 }

@@ -14,7 +14,7 @@ type Profile struct {
 	Tier string `json:"tier,omitempty"`
 	// Source names the source whose answer gave the profile its status.
 	Source string `json:"source,omitempty"`
-	// IPAddress is the visitor's own address. It is never kept in a cache or a table.
+	// IPAddress is the visitor's own address, where the site keeps it. It is never kept in a cache or a table.
 	IPAddress string `json:"ip_address,omitempty"`
 
 	CompanyName        string `json:"company_name,omitempty"`

@@ -92,7 +92,7 @@ func TestSupabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(acmeFrom("snitcher", ""), p); d != "" {
+	if d := cmp.Diff(acmeFrom("snitcher"), p); d != "" {
 		t.Error(d)
 	}
 	delete(server.rows[hash], "status") // a table that has no such column

@@ -39,7 +39,7 @@ func TestVisits(t *testing.T) {
 		}
 		return c
 	}
-	want := Profile{Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example", IPAddress: visitor.IP}
+	want := Profile{Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example"}
 	visit := func(c *Chain, tried ...string) {
 		t.Helper()
 		got, attempts := c.Find(t.Context(), visitor)

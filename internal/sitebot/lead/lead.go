@@ -1,91 +1,131 @@
-// Package lead tells others of captured leads: a webhook of the site's owner and PostHog. Everything is delivered in the background,
-// tried again where that can help, and sent once (sitebot 2.3, booking_handler).
+// Package lead tells others of leads: a webhook of the site's owner and PostHog. What happened is written down as rows of an outbox, in the
+// same save as the turn that it happened in; a Courier takes the rows to their receivers until each has taken its own (sitebot 2.16).
 package lead
 
 import (
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
-	"sync"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"rehearse/internal/sitebot/enrich"
 )
 
-// InChatBooking is the context of an e-mail address that a visitor left while booking a demo in the chat.
-const InChatBooking = "in_chat_booking"
+// The events.
+const (
+	// EmailCaptured is an address that is kept for the first time or in place of another one.
+	EmailCaptured = "email_captured"
+	// BookingUpdated is a value of a booking that was added or corrected without completing it.
+	BookingUpdated = "booking_updated"
+	// BookingCompleted is the last value that a booking needs.
+	BookingCompleted = "booking_completed"
+	// PostConversion is an answer to a question that is asked once the booking is complete.
+	PostConversion = "post_conversion"
+)
 
-// Capture is a lead, and the body that the webhook gets.
-type Capture struct {
-	// Context says how the lead was captured, such as InChatBooking.
-	Context string `json:"capture_context"`
-	Site    string `json:"site"`
-	Session string `json:"session"`
-	Email   string `json:"email"`
-	// Values are what the visitor was asked for, by field.
-	Values  map[string]string `json:"values"`
-	Profile enrich.Profile    `json:"profile"`
-	// At is when the lead was captured.
-	At time.Time `json:"captured_at"`
+// How an address was captured.
+const (
+	// InChatBooking is the context of what a visitor said while booking a demo in the chat.
+	InChatBooking = "in_chat_booking"
+	// ContentGating is the context of an address that was given for content.
+	ContentGating = "content_gating"
+)
+
+// Event is something that a turn has found out about a visitor.
+type Event struct {
+	// Name is one of the events.
+	Name string
+	// Context says how the address was captured, such as InChatBooking.
+	Context string
+	Site    string
+	Session string
+	// Email is the visitor's address; empty while none is known.
+	Email string
+	// Values are those of the booking and of the questions after it, Said the words in which they were given, by field.
+	Values, Said map[string]string
+	// Collected are the answers to the qualification, by field.
+	Collected map[string]string
+	// Changed names the fields that the turn has changed.
+	Changed []string
+	Profile enrich.Profile
+	At      time.Time
 	// Person is the visitor's distinct_id in PostHog; the session stands in for it. The webhook does not get it.
-	Person string `json:"-"`
+	Person string
 }
 
-// key identifies what is sent once: a capture of a session. It is the same in every process, and says nothing by itself.
-func (c Capture) key(receiver string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{receiver, c.Site, c.Session, c.Context}, "\x00")))
-	return hex.EncodeToString(sum[:16])
-}
-
-// Sent remembers what was sent, so that it is sent once. Implementations are safe for concurrent use; one that several processes
-// share makes it once among them.
-type Sent interface {
-	// Claim takes a key, and returns whether it was free.
-	Claim(ctx context.Context, key string) (bool, error)
-	// Release frees the key of something that could not be delivered.
-	Release(ctx context.Context, key string) error
-}
-
-// memoryMost is how many keys a Memory holds: some ten megabytes.
-const memoryMost = 100_000
-
-// Memory is a Sent within the process. It holds the 100,000 keys that were claimed last. The zero Memory is empty and ready; it is
-// safe for concurrent use.
-type Memory struct {
-	mu   sync.Mutex
-	keys map[string]int // its place in ring
-	ring []string
-	next int
-}
-
-// Claim implements Sent; it never fails.
-func (m *Memory) Claim(_ context.Context, key string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, taken := m.keys[key]; taken {
-		return false, nil
+// ID identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
+// content in every process, and another for other content.
+func (e Event) ID(receiver string) (string, error) {
+	content := []any{receiver, e.Site, e.Session, e.Name, e.Email}
+	if e.Name != EmailCaptured {
+		content = append(content, e.Values)
 	}
-	if m.keys == nil {
-		m.keys = map[string]int{}
+	data, err := json.Marshal(content) // maps are written in the order of their keys
+	if err != nil {
+		return "", fmt.Errorf("identify a lead: %w", err)
 	}
-	if len(m.ring) < memoryMost {
-		m.ring = append(m.ring, key)
-		m.keys[key] = len(m.ring) - 1
-		return true, nil
-	}
-	if old := m.ring[m.next]; m.keys[old] == m.next {
-		delete(m.keys, old)
-	}
-	m.ring[m.next], m.keys[key] = key, m.next
-	m.next = (m.next + 1) % memoryMost
-	return true, nil
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
 }
 
-// Release implements Sent; it never fails.
-func (m *Memory) Release(_ context.Context, key string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.keys, key)
-	return nil
+// body is what the webhook gets.
+type body struct {
+	Event     string            `json:"event"`
+	ID        string            `json:"id"`
+	Context   string            `json:"capture_context"`
+	Site      string            `json:"site"`
+	Session   string            `json:"session"`
+	Email     string            `json:"email"`
+	Values    map[string]string `json:"values"`
+	Said      map[string]string `json:"said"`
+	Collected map[string]string `json:"collected"`
+	Changed   []string          `json:"changed"`
+	Profile   enrich.Profile    `json:"profile"`
+	At        time.Time         `json:"captured_at"`
+}
+
+// body returns what a receiver is told, without secrets.
+func (e Event) body(receiver, id string) ([]byte, error) {
+	if receiver == PostHogName {
+		return json.Marshal(capture{
+			Event: "rw_" + e.Name, DistinctID: cmp.Or(e.Person, e.Session), Timestamp: e.At, UUID: uuid(id),
+			Properties: map[string]string{"rw_capture_context": e.Context, "site_name": e.Site, "session_id": e.Session},
+		})
+	}
+	told := body{
+		e.Name, id, e.Context, e.Site, e.Session, e.Email, filled(e.Values), filled(e.Said), filled(e.Collected), e.Changed, e.Profile, e.At,
+	}
+	if told.Changed == nil {
+		told.Changed = []string{}
+	}
+	return json.Marshal(told)
+}
+
+// filled returns a mapping that is written as {} where it is empty.
+func filled(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// Rows returns what is to be written down of an event: a row for each receiver, due at once.
+func (e Event) Rows(receivers ...string) ([]Row, error) {
+	rows := make([]Row, 0, len(receivers))
+	for _, receiver := range receivers {
+		id, err := e.ID(receiver)
+		if err != nil {
+			return nil, err
+		}
+		body, err := e.body(receiver, id)
+		if err != nil {
+			return nil, fmt.Errorf("write a lead down: %w", err)
+		}
+		rows = append(rows, Row{
+			ID: id, Site: e.Site, Session: e.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: e.At, Since: e.At, Next: &e.At, Body: body,
+		})
+	}
+	return rows, nil
 }

@@ -71,6 +71,7 @@ func fresh(file string) *Site {
 	s.Booking.Fields = []BookingField{{ID: "email", Type: Email}}
 	s.Suggestions = Suggestions{FollowUps: true, Answers: true}
 	s.Enrichment.Sources = slices.Clone(sources)
+	s.Limits = defaultLimits()
 	return s
 }
 
@@ -123,6 +124,7 @@ func (r *reader) read(n source.Node) {
 		"knowledge_base": func(n source.Node) { s.KnowledgeBase = r.knowledge(n) },
 		"enrichment":     func(n source.Node) { readEnrichment(n, &s.Enrichment) },
 		"integrations":   func(n source.Node) { readIntegrations(n, &s.Integrations) },
+		"limits":         func(n source.Node) { readLimits(n, &s.Limits) },
 	})
 	if n.Kind == source.Map && !n.Has("site") {
 		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")

@@ -52,6 +52,7 @@ func readEnrichment(n source.Node, to *Enrichment) {
 	n.Read(map[string]func(source.Node){
 		"sources":          func(n source.Node) { to.Sources = readSources(n) },
 		"ip_hash_salt_env": func(n source.Node) { to.IPHashSaltEnv = envName(n) },
+		"keep_ip":          func(n source.Node) { to.KeepIP = n.Bool() },
 	})
 }
 

@@ -12,6 +12,9 @@ import (
 	"rehearse/internal/sitebot/site"
 )
 
+// usualLimits are those of a site that names none.
+var usualLimits = site.Limits{VisitorPerMinute: 20, VisitorBurst: 20, VisitorTurns: 4, SitePerMinute: 600, PromptTokens: 16_000}
+
 // A site file that holds nothing but a name is complete.
 func TestLoadMinimal(t *testing.T) {
 	got, err := site.Load("sites/x.yaml", []byte("site: X.Example."))
@@ -25,6 +28,7 @@ func TestLoadMinimal(t *testing.T) {
 		Booking:       site.Booking{Fields: []site.BookingField{{ID: "email", Type: site.Email}}},
 		Suggestions:   site.Suggestions{FollowUps: true, Answers: true},
 		Enrichment:    site.Enrichment{Sources: []string{"cache", "supabase", "reveal", "snitcher", "enrich_so"}},
+		Limits:        usualLimits,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(site.Site{})); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
@@ -71,6 +75,7 @@ func TestLoadExample(t *testing.T) {
 			LeadWebhook: site.LeadWebhook{URLEnv: "ACME_LEAD_WEBHOOK", SecretEnv: "ACME_LEAD_SECRET"},
 			PostHog:     site.PostHog{HostEnv: "POSTHOG_HOST", KeyEnv: "POSTHOG_KEY"},
 		},
+		Limits: usualLimits,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(site.Site{}), cmpopts.IgnoreFields(site.Site{}, "Warnings")); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)

@@ -75,6 +75,11 @@ var problems = []struct{ name, yaml, want string }{
 		"threshold", "site: x\nqualification: {interest_signals: {threshold: 101}}",
 		`interest_signals.threshold: no score can reach 101 (use 100 or less; 0 switches it off)`,
 	},
+	{"limit below 0", "site: x\nlimits:\n  visitor_turns: -1", `s.yaml:3:18: limits.visitor_turns: -1 is too small (use 0 or more)`},
+	{"limit of a half", "site: x\nlimits: {visitor_burst: 2.5}", `s.yaml:2:25: limits.visitor_burst: expected a whole number, got "2.5"`},
+	{"cost below 0", "site: x\nlimits: {cost_per_day: -0.5}", `s.yaml:2:24: limits.cost_per_day: -0.5 is out of range`},
+	{"cost that is none", "site: x\nlimits: {cost_per_day: .nan}", `s.yaml:2:24: limits.cost_per_day: expected a number`},
+	{"unknown limit", "site: x\nlimits: {visitors_turns: 1}", `unknown key "visitors_turns" (did you mean "visitor_turns"?)`},
 	{"min_turn", "site: x\ncta: {min_turn: -1}", `s.yaml:2:17: cta.min_turn: -1 is too small (use 0 or more)`},
 	{
 		"cta without scheme", "site: x\ncta: {url: acme.example/demo}",

@@ -24,6 +24,7 @@ type Site struct {
 	KnowledgeBase KnowledgeBase
 	Enrichment    Enrichment
 	Integrations  Integrations
+	Limits        Limits
 	// Warnings are what is strange about the file but keeps nothing from working.
 	Warnings source.Problems
 
@@ -159,6 +160,8 @@ type Enrichment struct {
 	Sources []string
 	// IPHashSaltEnv names the environment variable with the salt of hashed addresses.
 	IPHashSaltEnv string
+	// KeepIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
+	KeepIP bool
 }
 
 // Integrations are systems that are told of leads. An empty name means that the system is not used.

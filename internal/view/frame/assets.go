@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"strings"
 
+	"rehearse/internal/draw"
 	"rehearse/internal/report/page"
+	"rehearse/internal/report/transcript"
 )
 
 //go:embed assets/view.css
@@ -50,7 +52,7 @@ func styleSheet() string {
 	for i := range maxRows {
 		fmt.Fprintf(&rows, ".beside .r%d { grid-row: %d; }\n", i+1, i+1)
 	}
-	return page.Style() + ownStyle + rows.String()
+	return page.Style() + transcript.Style + draw.StyleSheet() + ownStyle + rows.String()
 }
 
 // maxRows is how many rows conversations have that stand side by side: no style may stand in a page itself.
@@ -58,5 +60,5 @@ const maxRows = 301
 
 // parse parses the frame's templates with those of the pages.
 func parse(pages string, functions template.FuncMap) *template.Template {
-	return page.Parse("", source+pages, template.FuncMap{"join": strings.Join}, functions)
+	return page.Parse("", source+transcript.Source+pages, template.FuncMap{"join": strings.Join}, transcript.Functions(), functions)
 }

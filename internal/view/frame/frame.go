@@ -5,6 +5,7 @@ package frame
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -29,8 +30,12 @@ type Config struct {
 // Guard knows tokens.
 type Guard interface {
 	// Admits returns nil for a token that may see pages, and post where it may also send forms. An empty token is that of a request without one.
+	// ErrClosed is the error of a request that no token admits.
 	Admits(r *http.Request, token string, post bool) error
 }
+
+// ErrClosed says that no token opens the pages to a request.
+var ErrClosed = errors.New("only programs of this machine may see these pages")
 
 // Frame renders pages and guards them. Make it with New.
 type Frame struct {

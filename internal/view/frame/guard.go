@@ -47,12 +47,25 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 		case f.asset(w, r):
 		case r.URL.Path == "/login" && f.Guard != nil:
 			f.login(w, r)
-		case f.Guard != nil && f.Guard.Admits(r, sentToken(r), r.Method == http.MethodPost) != nil:
-			f.sendToLogin(w, r)
 		default:
+			if f.Guard != nil && !f.admitted(w, r) {
+				return
+			}
 			f.checked(w, r, pages)
 		}
 	})
+}
+
+// admitted reports whether whoever asks may come in; else it has answered.
+func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
+	err := f.Guard.Admits(r, sentToken(r), r.Method == http.MethodPost)
+	switch {
+	case errors.Is(err, ErrClosed):
+		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
+	case err != nil:
+		f.sendToLogin(w, r)
+	}
+	return err == nil
 }
 
 // checked passes on what asks for a page, and forms that were sent from one.
@@ -135,7 +148,7 @@ func (f *Frame) login(w http.ResponseWriter, r *http.Request) {
 		f.Show(w, http.StatusUnauthorized, "login", page)
 		return
 	}
-	http.SetCookie(w, f.cookie(tokenCookie, token))
+	http.SetCookie(w, f.cookie(r, tokenCookie, token))
 	http.Redirect(w, r, page.To, http.StatusSeeOther)
 }
 
@@ -148,18 +161,52 @@ func here(to string) string {
 	return to
 }
 
-func (f *Frame) cookie(name, value string) *http.Cookie {
-	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: f.Secure, SameSite: http.SameSiteStrictMode}
+// cookie makes a cookie of the session, which goes over TLS alone where the page came over TLS.
+func (f *Frame) cookie(r *http.Request, name, value string) *http.Cookie {
+	secure := f.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
 }
 
 // formValue returns the value that a form must send back. It is bound to a cookie, which is set where there is none.
 func (f *Frame) formValue(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || len(c.Value) < 16 {
-		c = f.cookie(formCookie, rand.Text())
+		c = f.cookie(r, formCookie, rand.Text())
 		http.SetCookie(w, c)
 	}
 	return f.signed(c.Value)
+}
+
+// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. Read-only pages have no forms: the value is
+// empty.
+func (f *Frame) Form(w http.ResponseWriter, r *http.Request) string {
+	if f.ReadOnly {
+		return ""
+	}
+	return f.formValue(w, r)
+}
+
+// authorCookie remembers who sent a form.
+const authorCookie = "rehearse_author"
+
+// Author returns who the browser says sends forms.
+func (f *Frame) Author(r *http.Request) string {
+	c, err := r.Cookie(authorCookie)
+	if err != nil {
+		return ""
+	}
+	name, err := url.QueryUnescape(c.Value)
+	if err != nil || len(name) > 200 {
+		return ""
+	}
+	return name
+}
+
+// Remember has the browser remember who sent a form.
+func (f *Frame) Remember(w http.ResponseWriter, r *http.Request, author string) {
+	c := f.cookie(r, authorCookie, url.QueryEscape(author))
+	c.MaxAge = 400 * 24 * 60 * 60
+	http.SetCookie(w, c)
 }
 
 func (f *Frame) signed(value string) string {

@@ -35,6 +35,7 @@
     'r': ['raw or rendered', () => go(one('[data-key="r"]'))],
     't': ['trials side by side', () => go(one('[data-key="t"]'))],
     'c': ['compare with the baseline', () => go(one('[data-key="c"]'))],
+    'o': ['override the verdict', () => { const el = one('[data-key="o"]'); if (!el) return false; el.open = true; el.querySelector('select').focus(); return true; }],
     '?': ['these keys', () => help()],
   };
   const help = () => {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/demo"
+	"rehearse/internal/result"
+	"rehearse/internal/view"
+)
+
+// demoFlags is what can be said on the command line of demo.
+type demoFlags struct {
+	addr            string
+	noOpen, noServe bool
+}
+
+func newDemo(env *Env) *cobra.Command {
+	f := &demoFlags{}
+	c := &cobra.Command{
+		Use:   "demo [FOLDER]",
+		Short: "Show everything at work: no key, no server, nothing to set up",
+		Long: `Show everything at work. Examples are written into FOLDER (default: rehearse-demo), and commands are run in it, each of which is printed so that you can
+run it again: three conversations; two assistants on one suite, with faults and a flaky test; a classifier; a real log, imported and replayed
+against a new flow. At last the pages on all of it are served, with a website's chatbot to talk to. All models are scripts or inside the program.
+
+Files that are there are kept: change a reply and run the demonstration again.
+
+Exit codes: 0 after Ctrl-C, 2 for a folder that holds something else, 3 when a command did not end as it should, 130 when it was interrupted before
+the pages were there.`,
+		Example: `  rehearse demo
+  rehearse demo /tmp/look --addr 127.0.0.1:8090 --no-open
+  rehearse demo --no-serve && cd rehearse-demo && rehearse view`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := "rehearse-demo"
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return f.run(c.Context(), env, dir)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
+	flags.BoolVar(&f.noOpen, "no-open", false, "do not open the browser")
+	flags.BoolVar(&f.noServe, "no-serve", false, "run the commands only")
+	return c
+}
+
+// run writes the files, runs the commands in their folder, and serves what they left.
+func (f *demoFlags) run(ctx context.Context, env *Env, dir string) error {
+	if err := demo.Write(dir); err != nil {
+		return outcome(err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		return outcome(err)
+	}
+	fmt.Fprintf(env.Stdout, "The files are in %s.\n", filepath.Clean(dir))
+	for _, step := range demo.Steps() {
+		if err := f.hold(ctx, env, step); err != nil {
+			return err
+		}
+	}
+	if f.noServe {
+		fmt.Fprintf(env.Stdout, "\nLook at all of it: cd %s && %s\n", filepath.Clean(dir), demo.Serve(f.addr).Command())
+		return nil
+	}
+	return f.serve(ctx, env)
+}
+
+// hold runs one command as if it had been typed.
+func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
+	f.announce(env, step)
+	plain := *env
+	plain.Interactive = false // lines that are redrawn belong to a command that has the terminal for itself
+	switch code := Main(ctx, &plain, step.Args); {
+	case slices.Contains(step.Exits, code):
+		return nil
+	case code == result.ExitInterrupted:
+		return &exitError{code: code}
+	default:
+		return &exitError{result.ExitNotRun, fmt.Errorf("`%s` ended with %d, and not as it should", step.Command(), code)}
+	}
+}
+
+func (f *demoFlags) announce(env *Env, step demo.Step) {
+	fmt.Fprintf(env.Stdout, "\n%s\n$ %s\n", step.Title, step.Command())
+}
+
+// serve shows the pages until a signal.
+func (f *demoFlags) serve(ctx context.Context, env *Env) error {
+	step := demo.Serve(f.addr)
+	f.announce(env, step)
+	c := serveCommand(env, &serveFlags{opened: func(base string) {
+		for _, look := range demo.Looks() {
+			fmt.Fprintf(env.Stdout, "  %s\n    %s\n", base+look[0], look[1])
+		}
+		fmt.Fprintln(env.Stderr, "rehearse: showing the pages until Ctrl-C")
+		if env.Interactive && !f.noOpen {
+			if err := view.Browse(ctx, base+"/runs"); err != nil {
+				fmt.Fprintf(env.Stderr, "rehearse: open the address in a browser (%v)\n", err)
+			}
+		}
+	}})
+	c.SetArgs(step.Args[1:])
+	c.SilenceErrors, c.SilenceUsage = true, true
+	return c.ExecuteContext(ctx)
+}

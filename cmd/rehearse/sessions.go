@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rehearse/internal/setup"
+	"rehearse/internal/source"
+)
+
+func newSessions(env *Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sessions",
+		Short: "Erase sessions of site chatbots",
+		Long:  `Erase sessions of the chatbots of websites in the store that a server keeps them in (rehearse serve), also while it works on it.`,
+	}
+	return group(c, newSessionsDelete(env))
+}
+
+func newSessionsDelete(env *Env) *cobra.Command {
+	f := &sessionStore{}
+	siteName := ""
+	c := &cobra.Command{
+		Use:   "delete SESSION…",
+		Short: "Erase sessions with all that they have left",
+		Long: `Erase sessions: the conversation with all that was kept of it, leads (what was not sent yet is not sent any more), logged events, and what is
+known of the visitor's company. Langfuse is asked to delete the traces where it has a key. Prints how many there were; a session that there is not is no error.`,
+		Example: `  rehearse sessions delete 4f1c --store sqlite:chat.db
+  rehearse sessions delete 4f1c 5a2d --site acme.example --redis redis://localhost:6379`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.open(c.Context(), env, func(s *setup.Sessions) error {
+				return f.erase(c.Context(), env, s, siteName, args)
+			})
+		},
+	}
+	f.register(c.Flags())
+	c.Flags().StringVar(&siteName, "site", "", "the site of the sessions (default: the only one that has such a session)")
+	return c
+}
+
+// erase erases sessions. Those that can be are erased even when others cannot.
+func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions, siteName string, ids []string) (err error) {
+	s, err := env.here(setup.Options{})
+	if err != nil {
+		return err
+	}
+	defer env.closed(s)
+	var events *setup.History
+	if f.redis != "" { // logged events are in the server's store then
+		if events, err = setup.EventsBeside(ctx, s.RunsStore("", setup.StateDir)); err != nil {
+			return err
+		}
+		if events != nil {
+			defer func() { err = errors.Join(err, events.Close()) }()
+		}
+	}
+	deleted := 0
+	var faults []error
+	for _, id := range ids {
+		on, err := siteOf(ctx, kept, siteName, id)
+		if err == nil && on != "" {
+			var there bool
+			if there, err = s.EraseSession(ctx, kept, events, on, id); err == nil && there {
+				deleted++
+			}
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("session %s: %w", harmless(id), err))
+		}
+	}
+	fmt.Fprintf(env.Stdout, "deleted %d\n", deleted)
+	return errors.Join(faults...)
+}
+
+// siteOf returns the site of a session: the one that is named, or the only one that has it; empty when none has.
+func siteOf(ctx context.Context, kept *setup.Sessions, named, id string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	sites, err := kept.SitesOf(ctx, id)
+	switch {
+	case err != nil || len(sites) == 0:
+		return "", err
+	case len(sites) > 1:
+		return "", source.Invalid("%s have such a session: name one with --site", harmless(strings.Join(sites, " and ")))
+	}
+	return sites[0], nil
+}

@@ -1,0 +1,97 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"rehearse/graph"
+	"rehearse/graph/graphtest"
+	"rehearse/graph/saver/postgres"
+	"rehearse/internal/store/servertest"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
+
+// database returns the address of a new database.
+func database(t *testing.T) *url.URL {
+	t.Helper()
+	u := servertest.Postgres(t)
+	conn, err := pgx.Connect(t.Context(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	name := "graph_" + strings.ToLower(rand.Text())
+	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u
+}
+
+func open(t *testing.T, url string) *postgres.Saver {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestSaver(t *testing.T) {
+	u := database(t).String()
+	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
+		s := open(t, u)
+		conn, err := pgx.Connect(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(t.Context()) }()
+		if _, err := conn.Exec(t.Context(), "TRUNCATE graph_threads, graph_records, graph_steps"); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+// Several processes may meet on a new database.
+func TestOpenAtOnce(t *testing.T) {
+	u := database(t).String()
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			s, err := postgres.Open(t.Context(), u)
+			if err == nil {
+				err = s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	secret := rand.Text()
+	for _, url := range []string{"", "sqlite:a.db", "postgres://u:" + secret + "@%zz", "postgres://u:" + secret + "@127.0.0.1:1/db"} {
+		s, err := postgres.Open(t.Context(), url)
+		if err == nil {
+			t.Errorf("%q was opened", url)
+			_ = s.Close()
+		} else if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error has the password: %v", err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"rehearse/graph"
+)
+
+// SaveStep adds a step of the unfinished turn.
+func (s *Saver) SaveStep(ctx context.Context, thread string, step graph.Step) error {
+	_, err := s.pool.Exec(ctx, `INSERT INTO graph_steps (thread, turn, node, item, at, writes) VALUES ($1, $2, $3, $4, $5, $6)`,
+		[]byte(thread), step.Turn, step.Node, step.Item, step.At.UnixMicro(), []byte(step.Writes))
+	return s.failed(ctx, fmt.Sprintf("save a step of session %q in", thread), err)
+}
+
+// Steps returns the steps of the unfinished turn in the order in which they were saved; none for an unknown thread.
+func (s *Saver) Steps(ctx context.Context, thread string) ([]graph.Step, error) {
+	steps, err := s.steps(ctx, thread)
+	return steps, s.failed(ctx, fmt.Sprintf("read the steps of session %q from", thread), err)
+}
+
+func (s *Saver) steps(ctx context.Context, thread string) ([]graph.Step, error) {
+	rows, err := s.pool.Query(ctx, `SELECT turn, node, item, at, writes FROM graph_steps WHERE thread = $1 ORDER BY number`, []byte(thread))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (step graph.Step, err error) {
+		var at int64
+		var writes []byte
+		err = row.Scan(&step.Turn, &step.Node, &step.Item, &at, &writes)
+		step.At, step.Writes = time.UnixMicro(at).UTC(), json.RawMessage(writes)
+		return step, err
+	})
+}
+
+// DropSteps forgets the steps of a thread; none is no error.
+func (s *Saver) DropSteps(ctx context.Context, thread string) error {
+	_, err := s.pool.Exec(ctx, `DELETE FROM graph_steps WHERE thread = $1`, []byte(thread))
+	return s.failed(ctx, fmt.Sprintf("drop the steps of session %q in", thread), err)
+}

@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+)
+
+// statement is a query that is prepared once for each connection, when it is first needed. It ends with the database.
+type statement struct {
+	db    *sql.DB
+	query string
+
+	mu       sync.Mutex
+	prepared *sql.Stmt
+}
+
+// rows reads, outside of transactions.
+func (s *statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return s.prepared.QueryContext(ctx, args...)
+}
+
+// row reads one row within a transaction.
+func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	here := tx.StmtContext(ctx, s.prepared)
+	defer func() { err = errors.Join(err, here.Close()) }()
+	return here.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// exec writes.
+func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql.Result, err error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	here := tx.StmtContext(ctx, s.prepared)
+	defer func() { err = errors.Join(err, here.Close()) }()
+	return here.ExecContext(ctx, args...)
+}
+
+// prepare prepares the statement at the first call.
+func (s *statement) prepare(ctx context.Context) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.prepared == nil {
+		s.prepared, err = s.db.PrepareContext(ctx, s.query)
+	}
+	return err
+}

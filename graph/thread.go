@@ -1,0 +1,165 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrHasState says that a thread has state already, which an update or a fork would replace.
+var ErrHasState = errors.New("the thread has state already")
+
+// Checkpoint is the state of a thread at one point. Without an ID the thread is unknown and the state empty.
+type Checkpoint[S any] struct {
+	ID, Parent string
+	Turn       int // turns completed
+	Source     string
+	At         time.Time
+	State      S
+}
+
+// State returns the newest checkpoint of a thread.
+func (g *Graph[S]) State(ctx context.Context, thread string) (Checkpoint[S], error) {
+	return g.At(ctx, thread, "")
+}
+
+// At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such id.
+func (g *Graph[S]) At(ctx context.Context, thread, id string) (Checkpoint[S], error) {
+	r, state, err := g.load(ctx, thread, id)
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	return checkpoint(r, *g.schema.copyOf(state)), nil
+}
+
+// History returns the checkpoints of a thread without their state, oldest first.
+func (g *Graph[S]) History(ctx context.Context, thread string) ([]Record, error) {
+	return g.store.List(ctx, thread)
+}
+
+// Fork makes the next turn of a thread begin at an earlier checkpoint. With another thread as into, that thread begins at the checkpoint;
+// when it has state already, the error wraps ErrHasState.
+func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoint[S], error) {
+	from, state, err := g.load(ctx, thread, id)
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	if from.ID == "" {
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w", thread, ErrNoCheckpoint)
+	}
+	fork := Record{Parent: from.ID, Turn: from.Turn, Source: SourceFork}
+	if into == "" || into == thread {
+		return g.save(ctx, thread, fork, state, nil)
+	}
+	switch records, err := g.store.List(ctx, into); {
+	case err != nil:
+		return Checkpoint[S]{}, err
+	case len(records) > 0:
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: fork into another", into, ErrHasState)
+	}
+	fork.Parent = ""
+	return g.save(ctx, into, fork, state, g.schema.whole(state))
+}
+
+// ParseUpdate reads an update from a JSON object of fields: a value to set, or for a list the items to add. Unknown fields are errors.
+func (g *Graph[S]) ParseUpdate(data []byte) (Update[S], error) { return g.schema.parse(data) }
+
+// UpdateOptions say what UpdateState does with a thread that has state. The zero value refuses it.
+type UpdateOptions struct {
+	// Replace lets the thread begin anew with the update. What it had before stays in its history.
+	Replace bool
+	// Merge applies the update to the thread's state. It has no effect beside Replace.
+	Merge bool
+}
+
+// UpdateState gives a thread a state without running anything: the update goes through the reducers into one checkpoint, and the next turn
+// begins at Start. For a thread that has state and no option that allows it the error wraps ErrHasState.
+func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], o UpdateOptions) (Checkpoint[S], error) {
+	last, newest, err := g.load(ctx, thread, "")
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	r, state := Record{Source: SourceUpdate}, new(S)
+	switch {
+	case last.ID == "":
+	case o.Replace:
+		r.Source = SourceFork // from nothing
+	case o.Merge:
+		r.Parent, r.Turn, state = last.ID, last.Turn, newest
+	default:
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: use another thread, or say that it is to be replaced or merged", thread, ErrHasState)
+	}
+	if u, err = g.schema.checked(slices.Clone(u)); err != nil {
+		return Checkpoint[S]{}, err
+	}
+	if err := try(ctx, g.log, "update", thread, func() error { state = g.schema.applied(state, u); return nil }); err != nil {
+		return Checkpoint[S]{}, err
+	}
+	return g.save(ctx, thread, r, state, u)
+}
+
+// Delete forgets a thread.
+func (g *Graph[S]) Delete(ctx context.Context, thread string) error {
+	g.recall.forget(thread)
+	return g.store.Delete(ctx, thread)
+}
+
+// load returns a checkpoint and its state, both empty for an unknown thread. The state is shared.
+func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, error) {
+	if thread == "" {
+		return Record{}, nil, errors.New("the thread has no name: give it one")
+	}
+	chain, err := g.store.Load(ctx, thread, id)
+	if err != nil {
+		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
+	}
+	if len(chain) == 0 {
+		return Record{}, new(S), nil
+	}
+	known := g.recall.of(thread)
+	err = try(ctx, g.log, "load", thread, func() (err error) {
+		known, err = g.schema.decode(chain, known)
+		return err
+	})
+	if err != nil {
+		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
+	}
+	if id == "" {
+		g.recall.remember(thread, known)
+	}
+	return chain[len(chain)-1], known.state, nil
+}
+
+// save stores a checkpoint of a state; the writes are those that have led to it.
+func (g *Graph[S]) save(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Checkpoint[S], error) {
+	r.At = time.Now()
+	r.ID = newID(r.Parent, r.At)
+	err := try(ctx, g.log, "save", thread, func() error { return g.schema.encode(&r, state, writes) })
+	if err == nil {
+		err = g.store.Save(ctx, thread, r)
+	}
+	if err != nil {
+		return Checkpoint[S]{}, fmt.Errorf("saving thread %q: %w", thread, err)
+	}
+	return checkpoint(r, *g.schema.copyOf(state)), nil
+}
+
+func checkpoint[S any](r Record, state S) Checkpoint[S] {
+	return Checkpoint[S]{ID: r.ID, Parent: r.Parent, Turn: r.Turn, Source: r.Source, At: r.At, State: state}
+}
+
+// newID returns an id that sorts after that of the parent, even when the clock was set back.
+func newID(parent string, at time.Time) string {
+	now := at.UnixNano()
+	if before, _, ok := strings.Cut(parent, "-"); ok {
+		if last, err := strconv.ParseInt(before, 16, 64); err == nil {
+			now = max(now, last+1)
+		}
+	}
+	return fmt.Sprintf("%016x-%08x", now, rand.Uint32())
+}

@@ -1,0 +1,158 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// unfinished is a turn that was not saved: its steps.
+type unfinished struct {
+	stale bool // the thread has moved on since, or there is no input: nothing can go on with it
+	text  stepText
+	past  map[string][]*stepText // the steps of nodes and items, by visit
+	open  []*question            // those without an answer, in order
+
+	settled []Step // of past
+}
+
+// unfinished returns the unfinished turn of a thread whose newest record is known, nil when there is none.
+func (g *Graph[S]) unfinished(ctx context.Context, thread string, last Record) (*unfinished, error) {
+	if g.saver == nil {
+		return nil, nil
+	}
+	steps, err := g.saver.Steps(ctx, thread)
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	texts := make([]stepText, len(steps))
+	u := &unfinished{stale: true, past: map[string][]*stepText{}}
+	for i, s := range steps {
+		if err := json.Unmarshal(s.Writes, &texts[i]); err != nil {
+			return nil, fmt.Errorf("a step of node %q cannot be read: abandon the turn: %w", s.Node, err)
+		}
+		if texts[i].Kind == stepInput && s.Turn == last.Turn+1 {
+			u.text, u.stale = texts[i], false
+		}
+	}
+	if !u.stale {
+		if u.stale, err = g.movedOn(ctx, thread, last, u.text.Base); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range steps {
+		if text := &texts[i]; s.Turn == last.Turn+1 && text.Run == u.text.Run {
+			u.add(s, text)
+		}
+	}
+	u.open = slices.DeleteFunc(u.open, func(q *question) bool { return len(u.past[q.key]) > 0 })
+	return u, nil
+}
+
+// add sorts a step in.
+func (u *unfinished) add(s Step, text *stepText) {
+	key := visitKey(s.Node, text.At)
+	switch text.Kind {
+	case stepItem:
+		key = itemKey(key, s.Item)
+		fallthrough
+	case stepNode:
+		u.past[key] = append(u.past[key], text)
+		u.settled = append(u.settled, s)
+	case stepQuestion:
+		if text.IsItem {
+			key = itemKey(key, s.Item)
+		}
+		u.open = slices.DeleteFunc(u.open, func(q *question) bool { return q.key == key }) // it was answered, and the node asks on
+		u.open = append(u.open, &question{key, s, *text})
+	}
+}
+
+// movedOn reports whether a thread has moved on from a record by more than writes to Kept fields of turns that have failed.
+func (g *Graph[S]) movedOn(ctx context.Context, thread string, last Record, base string) (bool, error) {
+	if last.ID == base {
+		return false, nil
+	}
+	records, err := g.store.List(ctx, thread)
+	if err != nil {
+		return false, err
+	}
+	byID := map[string]Record{}
+	for _, r := range records {
+		byID[r.ID] = r
+	}
+	for at, known := last, true; known && at.Source == SourceTurn && at.Turn == last.Turn; at, known = byID[at.Parent] {
+		if byID[at.ID].Parent == base {
+			return base == "" && last.Turn > 0, nil
+		}
+	}
+	return true, nil
+}
+
+// drop forgets the steps of a thread.
+func (g *Graph[S]) drop(ctx context.Context, thread string) error {
+	if err := g.saver.DropSteps(ctx, thread); err != nil {
+		return fmt.Errorf("thread %q: its unfinished turn cannot be dropped: %w", thread, err)
+	}
+	return nil
+}
+
+// abandon drops an unfinished turn, but for the writes to Kept fields that were not saved when it failed.
+func (g *Graph[S]) abandon(ctx context.Context, thread string, last Record, state *S, u *unfinished) error {
+	if u == nil {
+		return nil
+	}
+	if !u.stale && u.text.Base == last.ID {
+		kept, err := g.keptOf(u)
+		if err == nil {
+			err = g.keep(ctx, thread, last, state, kept)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return g.drop(ctx, thread)
+}
+
+// keptOf returns the writes to Kept fields of an unfinished turn, in the order in which they count.
+func (g *Graph[S]) keptOf(u *unfinished) (Update[S], error) {
+	if !slices.ContainsFunc(g.schema.columns, func(c Column[S]) bool { return c.about().kept }) {
+		return nil, nil
+	}
+	type part struct {
+		step Step
+		at   int
+		kept Update[S]
+	}
+	var parts []part
+	for _, s := range u.settled {
+		var text stepText
+		if err := json.Unmarshal(s.Writes, &text); err != nil {
+			return nil, err
+		}
+		at, err := strconv.Atoi(text.At)
+		if err != nil || strings.Contains(s.Node, "/") { // of a subgraph, whose state is not that of the thread
+			continue
+		}
+		kept, err := g.schema.decodeUpdate(text.Writes)
+		if err != nil {
+			return nil, err
+		}
+		kept = slices.DeleteFunc(kept, func(w Write[S]) bool { return !w.column().about().kept })
+		parts = append(parts, part{s, at, kept})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step.Node, b.step.Node), cmp.Compare(a.step.Item, b.step.Item))
+	})
+	kept := Update[S]{}
+	for _, p := range parts {
+		kept = append(kept, p.kept...)
+	}
+	input, err := g.schema.decodeUpdate(u.text.Writes)
+	input = slices.DeleteFunc(input, func(w Write[S]) bool { return !w.column().about().kept })
+	return append(input, kept...), err
+}

@@ -1,0 +1,143 @@
+package annotation
+
+import (
+	"cmp"
+	"slices"
+
+	"rehearse/internal/result"
+)
+
+// Book is what holds of the annotations of a run. The zero value holds nothing. It is safe for concurrent reading.
+type Book struct {
+	// All are the annotations, each once, in the order in which they were made.
+	All       []Annotation
+	overrides map[place]Annotation
+	labels    map[place]Annotation
+	// quarantined has the quarantine of a test by its suite and id, tests the override of a test as a whole, whichever of its trials was looked at.
+	quarantined, tests map[result.Key]Annotation
+}
+
+// place is what an annotation is about.
+type place struct {
+	key             result.Key
+	item, assertion string
+}
+
+func (a *Annotation) place() place { return place{a.Key(), a.Item, a.Assertion} }
+
+// BookOf makes a book of annotations of one run, which may come from several places and more than once.
+func BookOf(lists ...[]Annotation) *Book {
+	b := &Book{
+		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{}, tests: map[result.Key]Annotation{},
+	}
+	seen := map[Annotation]bool{}
+	for _, list := range lists {
+		for _, a := range list {
+			a.RunID, a.At = "", a.At.UTC()
+			if !seen[a] {
+				seen[a] = true
+				b.All = append(b.All, a)
+			}
+		}
+	}
+	slices.SortStableFunc(b.All, func(x, y Annotation) int { return x.At.Compare(y.At) })
+	for _, a := range b.All {
+		switch a.Kind {
+		case Override:
+			test := result.Key{Suite: a.Suite, TestID: a.TestID, Target: a.Target}
+			if a.Item == "" {
+				b.tests[test] = a
+			}
+			if b.overrides[a.place()] = a; a.Verdict == None {
+				delete(b.overrides, a.place())
+				if a.Item == "" {
+					delete(b.tests, test)
+				}
+			}
+		case Quarantine:
+			b.quarantined[result.Key{Suite: a.Suite, TestID: a.TestID}] = a
+		case Label:
+			b.labels[a.place()] = a
+		}
+	}
+	return b
+}
+
+// Override returns what somebody decided over the machine's verdict of a record, nil for nothing.
+func (b *Book) Override(key result.Key) *Annotation {
+	if b == nil {
+		return nil
+	}
+	if a, ok := b.overrides[place{key: key}]; ok {
+		return &a
+	}
+	return nil
+}
+
+// OfTest returns what somebody decided last over the verdict of a test, whichever of its trials was looked at; nil for nothing.
+func (b *Book) OfTest(suite, test, target string) *Annotation {
+	if b == nil {
+		return nil
+	}
+	if a, ok := b.tests[result.Key{Suite: suite, TestID: test, Target: target}]; ok {
+		return &a
+	}
+	return nil
+}
+
+// Quarantine returns the quarantine that was set last for a test while looking at this run; nil for none.
+func (b *Book) Quarantine(suite, test string) *Annotation {
+	if b == nil {
+		return nil
+	}
+	if a, ok := b.quarantined[result.Key{Suite: suite, TestID: test}]; ok {
+		return &a
+	}
+	return nil
+}
+
+// Overrides returns the overrides of a record: of the whole first, then of its items.
+func (b *Book) Overrides(key result.Key) (all []Annotation) {
+	if b == nil {
+		return nil
+	}
+	for at, a := range b.overrides {
+		if at.key == key {
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(x, y Annotation) int { return cmp.Compare(x.Item, y.Item) })
+	return all
+}
+
+// Label returns the label of a judged assertion, nil for none.
+func (b *Book) Label(key result.Key, item, assertion string) *Annotation {
+	if b == nil {
+		return nil
+	}
+	if a, ok := b.labels[place{key, item, assertion}]; ok {
+		return &a
+	}
+	return nil
+}
+
+// Reviewed counts the tests that somebody decided over, each with its target once.
+func (b *Book) Reviewed() int {
+	if b == nil {
+		return 0
+	}
+	tests := map[result.Key]bool{}
+	for at := range b.overrides {
+		at.key.Trial = 0
+		tests[at.key] = true
+	}
+	return len(tests)
+}
+
+// Verdict returns the verdict of a test after review: somebody's, else the machine's.
+func (b *Book) Verdict(key result.Key, machine result.Verdict) result.Verdict {
+	if a := b.OfTest(key.Suite, key.TestID, key.Target); a != nil {
+		return result.Verdict(a.Verdict)
+	}
+	return machine
+}

@@ -1,0 +1,43 @@
+package flow
+
+// NoMatch is where a conversation goes that stays at a node again and again.
+type NoMatch struct {
+	// Max is how often in a row a turn may stay.
+	Max int
+	// Next is nil where the flow ends.
+	Next *Node
+	// Prompt tells the model how to ask again until then; empty leaves that to the node's own prompt.
+	Prompt string
+
+	target string
+	option *Option // Stay, leading to Next
+}
+
+// Target returns the id of the next node, empty where the flow ends.
+func (m *NoMatch) Target() string { return m.target }
+
+// staysBefore counts the turns that have stayed at a node without a break until now, at most so many. The caller keeps nothing for it: the messages of
+// the assistant tell.
+func staysBefore(history []Message, node string, most int) (row int) {
+	for i := len(history) - 1; i >= 0 && row < most; i-- {
+		m := history[i]
+		switch {
+		case isUser(m):
+		case m.NodeID == node && m.Debug != nil && m.Debug.Stayed:
+			row++
+		default:
+			return row
+		}
+	}
+	return row
+}
+
+// stay stays at the node or, when the turns have stayed there too often, gives up and goes on where the node says.
+func (t *turn) stay() step {
+	m := t.node.NoMatch
+	if m == nil || staysBefore(t.in.History, t.node.ID, m.Max) < m.Max {
+		return stay(t.node)
+	}
+	t.warn(NoMatchFound)
+	return take(m.option)
+}

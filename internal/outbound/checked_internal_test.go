@@ -1,0 +1,27 @@
+package outbound
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"rehearse/internal/outbound/outboundtest"
+)
+
+// Each connection goes to an address that was checked for it: a name that has turned private meanwhile is refused, and tells no address.
+func TestCheckedRebinding(t *testing.T) {
+	for _, private := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.7", "100.64.0.1"} {
+		resolver, asked := outboundtest.Resolver("203.0.113.1", private)
+		if _, err := resolver.LookupNetIP(t.Context(), "ip4", "rebinds.example"); err != nil {
+			t.Fatal(err)
+		}
+		err := get(t, checked(resolver), "http://rebinds.example/latest/meta-data")
+		refused, ok := errors.AsType[*NotPublicError](err)
+		if !ok || refused.Host != "rebinds.example" || strings.Contains(err.Error(), private) || asked.Load() < 2 {
+			t.Errorf("%s: %v", private, err)
+		}
+	}
+	if transport := Checked(); transport.Proxy != nil || !transport.DisableKeepAlives {
+		t.Error("a proxy would look the host up again, and a kept connection send a request twice")
+	}
+}

@@ -1,0 +1,87 @@
+package transcript
+
+import (
+	"html/template"
+	"regexp"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/report/prose"
+	"rehearse/internal/text"
+)
+
+// Limits of one message, in characters: what is shown at once, and what is folded below.
+const (
+	maxOpen   = 20_000
+	maxFolded = 200_000
+	maxImage  = 300 << 10
+)
+
+// Message is what somebody said. It is Silent when that was nothing but blanks.
+type Message struct {
+	Role   string
+	Parts  []Part
+	Silent bool
+}
+
+// Part is a text of a message, its beginning and what is folded, or an image.
+type Part struct {
+	Head, Folded template.HTML
+	// Plain has the characters of Head, where they are wanted beside it and differ.
+	Plain     template.HTML
+	FoldedLen int
+	// Left counts the characters that are not on the page.
+	Left  int
+	Image template.URL
+}
+
+// MessageOf returns what somebody said; marks are those of a text.
+func MessageOf(role string, c chat.Content, marks []prose.Mark, as Messages) Message {
+	m := Message{Role: text.OneLine(role, 20)}
+	if c.Blocks == nil {
+		m.say(c.Text, marks, as)
+	}
+	for _, b := range c.Blocks {
+		if image, ok := imageOf(b); ok {
+			m.Parts = append(m.Parts, Part{Image: image})
+			continue
+		}
+		m.say(chat.Content{Blocks: []chat.Block{b}}.String(), marks, as)
+	}
+	m.Silent = len(m.Parts) == 0
+	return m
+}
+
+func (m *Message) say(said string, marks []prose.Mark, as Messages) {
+	if strings.TrimSpace(said) == "" {
+		return
+	}
+	head, _ := text.Cut(said, maxOpen)
+	rest, left := text.Cut(said[len(head):], maxFolded)
+	p := Part{Left: left}
+	switch as {
+	case Raw:
+		p.Head = prose.Plain(head, marks)
+	case Both:
+		if p.Head = prose.Markdown(head, marks); prose.Formatted(head) {
+			p.Plain = prose.Plain(head, nil)
+		}
+	default:
+		p.Head = prose.Markdown(head, marks)
+	}
+	if rest != "" {
+		p.Folded = prose.Plain(rest, nil)
+		p.FoldedLen = len([]rune(rest))
+	}
+	m.Parts = append(m.Parts, p)
+}
+
+var imageURL = regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
+
+// imageOf returns the address of an image that a page may show: a bitmap that is in the record itself.
+func imageOf(b chat.Block) (template.URL, bool) {
+	if b.Type != "image" || len(b.Value) > maxImage || !imageURL.MatchString(b.Value) {
+		return "", false
+	}
+	return template.URL(b.Value), true //nolint:gosec // the pattern admits nothing but base64
+}

@@ -1,0 +1,29 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+
+	"rehearse/internal/chat"
+	"rehearse/internal/result"
+	"rehearse/internal/text"
+)
+
+func turnOf(x, before result.Turn, of Item, said Messages) Turn {
+	t := Turn{
+		N: x.Index, User: MessageOf("user", x.Input, nil, said), Reply: MessageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), said),
+		State: deltaOf(before.State, x.State), Learned: factsDelta(before.State, x.State), Whole: Pretty(x.State),
+	}
+	t.NoReply = strings.TrimSpace(x.Output) == "" && slices.ContainsFunc(of.Failures, func(f result.Failure) bool {
+		return f.Code == result.EngineError || f.Code == result.Timeout
+	})
+	for _, c := range x.ToolCalls[:min(len(x.ToolCalls), maxCalls)] {
+		call := ToolCall{Name: text.OneLine(c.Name, 200), Args: Pretty(c.Args), Result: Pretty(c.Result)}
+		if c.LatencyMS > 0 {
+			call.Took = text.Milliseconds(c.LatencyMS)
+		}
+		t.Calls = append(t.Calls, call)
+	}
+	t.Facts = turnFacts(x)
+	return t
+}

@@ -1,0 +1,103 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+
+	"rehearse/graph"
+	"rehearse/internal/dataset/conversation"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/enrich"
+	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// keptSessions are the sessions of chatbots with the leads that they have left.
+type keptSessions interface {
+	conversation.Sessions
+	lead.Ledger
+	sitebot.Outbox
+}
+
+// Sessions is an open store of chatbots' sessions. Close it.
+type Sessions struct {
+	keptSessions
+	// Where names the store without its password.
+	Where string
+	// locks keep turns apart from what is done here, where the store has locks for all processes.
+	locks sitebot.Locks
+	// events are the logged events of the same file, and cache what is known of visitors; each is nil where it is elsewhere.
+	events *store.Events
+	cache  enrich.Cache
+	close  func() error
+}
+
+// Close closes the store.
+func (s *Sessions) Close() error { return s.close() }
+
+// redisURL matches the scheme of a Redis address.
+var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
+
+// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path, or redis://HOST:PORT.
+func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
+	if redisURL.MatchString(address) {
+		server, err := store.OpenRedis(ctx, address, store.RedisOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return &Sessions{keptSessions: server, Where: server.String(), locks: server, cache: profilesInRedis{server.Cache()}, close: server.Close}, nil
+	}
+	path, scheme := SQLitePath(address)
+	if path == "" || scheme != "" {
+		return nil, source.Invalid("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
+	}
+	if _, err := os.Stat(path); err != nil { // opening would create one
+		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
+	}
+	opened, err := store.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Sessions{keptSessions: opened.Checkpoints(0), Where: path, events: opened.Events(), close: opened.Close}, nil
+}
+
+// WithSessions opens an existing store of sessions, does something with it, and closes it.
+func WithSessions(ctx context.Context, address string, do func(*Sessions) error) error {
+	s, err := OpenSessions(ctx, address)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
+// SessionReader returns a chatbot that only reads sessions. It knows the name of its site and has no models.
+func SessionReader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
+	return sessionBot(name, sitebot.Config{Checkpoints: kept})
+}
+
+// sessionBot returns a chatbot of a site that takes no turns.
+func sessionBot(name string, c sitebot.Config) (*sitebot.Bot, error) {
+	config, err := json.Marshal(map[string]string{"site": name})
+	if err != nil {
+		return nil, err
+	}
+	one, err := site.Load("--site", config)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	library, err := site.NewLibrary(one)
+	if err != nil {
+		return nil, fmt.Errorf("the site of a session: %w", err)
+	}
+	c.Sites = library
+	c.Models = func(*site.Site) (sitebot.Models, error) {
+		return sitebot.Models{}, errors.New("no models: sessions are only looked at")
+	}
+	return sitebot.New(c)
+}

@@ -1,0 +1,112 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"rehearse/internal/langfuse"
+	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/enrich"
+	"rehearse/internal/sitebot/lead"
+)
+
+// eraseLimit bounds how long other systems may take to forget a session.
+const eraseLimit = 10 * time.Second
+
+// eraseElsewhere forgets what is kept of a session beside its state: what is known of the visitor's company, logged events, and traces in
+// Langfuse, which is only asked where it has a key.
+func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error {
+	ctx, cancel := context.WithTimeout(ctx, eraseLimit)
+	defer cancel()
+	var faults []error
+	if cache := s.caches[site]; cache != nil {
+		faults = append(faults, cache.Forget(ctx, site, session))
+	}
+	if s.events != nil {
+		faults = append(faults, s.events.EraseSession(ctx, site, session))
+	}
+	return errors.Join(append(faults, s.eraseTraces(ctx, session))...)
+}
+
+// eraseTraces asks Langfuse to delete the traces of a session.
+func (s *Setup) eraseTraces(ctx context.Context, session string) error {
+	if langfuseOff(s.Getenv) || s.Getenv(langfuse.PublicKeyEnv) == "" || s.Getenv(langfuse.SecretKeyEnv) == "" {
+		return nil
+	}
+	client, err := s.Langfuse()
+	if err != nil {
+		return err
+	}
+	return client.EraseSession(ctx, session)
+}
+
+// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. events is the
+// store of logged events, nil where it is that of the sessions. It reports whether there was such a session.
+func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, events *History, siteName, session string) (there bool, err error) {
+	bot, err := sessionBot(siteName, sitebot.Config{
+		Checkpoints: kept, Locks: kept.locks,
+		Elsewhere: func(ctx context.Context, name, session string) error {
+			sites := &Sites{Setup: s, events: kept.events, caches: map[string]*enrich.Cached{}}
+			if events != nil {
+				sites.events = events.Events
+			}
+			if kept.cache != nil {
+				if sites.caches[name], err = enrich.NewCached(kept.cache, "unused"); err != nil {
+					return err
+				}
+			}
+			return sites.eraseElsewhere(ctx, name, session)
+		},
+	})
+	if err != nil {
+		return false, err
+	}
+	records, err := kept.List(ctx, sitebot.Thread(siteName, session))
+	if err != nil {
+		return false, err
+	}
+	leads, err := kept.Leads(ctx, lead.Filter{Site: siteName, Session: session})
+	if err != nil {
+		return false, err
+	}
+	return len(records) > 0 || len(leads) > 0, bot.Erase(ctx, siteName, session)
+}
+
+// EventsBeside opens the store of logged events of a server; nil for the file of one that is not there, as opening would make an empty one.
+func EventsBeside(ctx context.Context, address string) (*History, error) {
+	if path, _ := SQLitePath(address); path != "" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return OpenHistory(ctx, address)
+}
+
+// SitesOf returns the sites that have something of a session, in order of name.
+func (s *Sessions) SitesOf(ctx context.Context, session string) ([]string, error) {
+	threads, err := s.ThreadsEnding(ctx, ":"+session)
+	if err != nil {
+		return nil, err
+	}
+	leads, err := s.Leads(ctx, lead.Filter{Session: session})
+	if err != nil {
+		return nil, err
+	}
+	var sites []string
+	for _, thread := range threads {
+		// Of an id with a colon, the end of a thread may be a part.
+		if name := strings.TrimSuffix(thread, ":"+session); !strings.Contains(name, ":") {
+			sites = append(sites, name)
+		}
+	}
+	for _, l := range leads {
+		sites = append(sites, l.Site)
+	}
+	slices.Sort(sites)
+	return slices.Compact(sites), nil
+}

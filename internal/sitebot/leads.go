@@ -1,0 +1,140 @@
+package sitebot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"rehearse/graph"
+	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/site"
+)
+
+// saver saves what a turn has found out together with its checkpoint: either both are kept or neither (sitebot.md 2.16).
+type saver struct {
+	graph.Checkpointer
+	bot *Bot
+}
+
+// steppingSaver is a saver of a store that keeps the steps of turns as well.
+type steppingSaver struct {
+	saver
+	graph.StepSaver
+}
+
+// saver returns the store of sessions as the graph uses it.
+func (b *Bot) saver() graph.Checkpointer {
+	s := saver{b.Checkpoints, b}
+	if steps, ok := b.Checkpoints.(graph.StepSaver); ok {
+		return steppingSaver{s, steps}
+	}
+	return s
+}
+
+// Save implements graph.Checkpointer.
+func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
+	t := turnOf(ctx)
+	if t == nil || len(t.receivers) == 0 || r.Source != graph.SourceTurn {
+		return s.Checkpointer.Save(ctx, thread, r)
+	}
+	rows, err := s.bot.rows(t, r)
+	if err != nil {
+		return fmt.Errorf("the leads of the turn: %w", err)
+	}
+	return s.Checkpointer.(Outbox).SaveWith(ctx, thread, r, rows)
+}
+
+// rows returns what the receivers are to be told of a turn.
+func (b *Bot) rows(t *turn, r graph.Record) (rows []lead.Row, err error) {
+	after := t.after
+	if after == nil { // finalize ran in another process
+		after = new(State)
+		if err := json.Unmarshal(r.Values, after); err != nil {
+			return nil, err
+		}
+	}
+	now := b.Now().UTC()
+	for _, e := range t.events(t.before, after) {
+		e.At = now
+		told, err := e.Rows(t.receivers...)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, told...)
+	}
+	return rows, nil
+}
+
+// events returns what a turn has found out, from the state before it and the one after it: at most one event of each name.
+func (t *turn) events(before, after *State) []lead.Event {
+	base := lead.Event{
+		Context: lead.InChatBooking, Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after),
+		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Profile: t.shown(after.Visitor),
+	}
+	var events []lead.Event
+	tell := func(name string, changed []string) {
+		e := base
+		e.Name, e.Changed = name, changed
+		events = append(events, e)
+	}
+	booked, asked := t.changed(t.Booking.Fields, before, after), t.changed(t.Booking.PostConversion, before, after)
+	captured := base.Email != "" && base.Email != t.address(before)
+	if captured {
+		if address := t.changedAddress(booked); address != "" {
+			tell(lead.EmailCaptured, []string{address})
+		} else {
+			tell(lead.EmailCaptured, []string{"email"})
+			events[0].Context = lead.ContentGating
+		}
+	}
+	switch {
+	case after.Booking.Converted && !before.Booking.Converted:
+		tell(lead.BookingCompleted, booked)
+	case len(booked) > 1 || len(booked) == 1 && !(captured && booked[0] == t.changedAddress(booked)):
+		tell(lead.BookingUpdated, booked)
+	}
+	if len(asked) > 0 {
+		tell(lead.PostConversion, asked)
+	}
+	return events
+}
+
+// address returns the visitor's address that a state holds; empty for none.
+func (t *turn) address(s *State) string {
+	if s.Dialog.CapturedEmail != nil && *s.Dialog.CapturedEmail != "" {
+		return *s.Dialog.CapturedEmail
+	}
+	return captured(t.rules, s.Booking)
+}
+
+// changed returns the fields whose values are new or others, in their order.
+func (t *turn) changed(fields []site.BookingField, before, after *State) []string {
+	var names []string
+	for _, f := range fields {
+		if value := after.Booking.Values[f.ID]; value != "" && value != before.Booking.Values[f.ID] {
+			names = append(names, f.ID)
+		}
+	}
+	return names
+}
+
+// changedAddress returns the field of an address among those that have changed.
+func (t *turn) changedAddress(changed []string) string {
+	for _, f := range t.Booking.Fields {
+		if f.Type == site.Email && slices.Contains(changed, f.ID) {
+			return f.ID
+		}
+	}
+	return ""
+}
+
+// told reports whether a receiver has taken an address of the session.
+func (b *Bot) told(ctx context.Context, siteName, session string) (bool, error) {
+	outbox, ok := b.Checkpoints.(Outbox)
+	if !ok {
+		return false, nil
+	}
+	rows, err := outbox.Leads(ctx, lead.Filter{Site: siteName, Session: session, State: lead.Delivered})
+	return slices.ContainsFunc(rows, func(r lead.Row) bool { return r.Event == lead.EmailCaptured }), err
+}

@@ -1,0 +1,15 @@
+package limit_test
+
+import (
+	"testing"
+
+	"rehearse/internal/sitebot/limit"
+	"rehearse/internal/sitebot/limit/limittest"
+)
+
+func TestMemory(t *testing.T) {
+	limittest.RunStore(t, func(*testing.T) (one, two limit.Store) {
+		m := &limit.Memory{}
+		return m, m
+	})
+}

@@ -1,0 +1,199 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rehearse/internal/annotation"
+	"rehearse/internal/archive"
+	"rehearse/internal/chat"
+	"rehearse/internal/dataset"
+	"rehearse/internal/dataset/conversation"
+	"rehearse/internal/replay"
+	"rehearse/internal/result"
+	"rehearse/internal/talk"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// testAsSuite answers with a conversation as a suite of one test.
+func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
+	t, _, ok := p.record(w, r, r.URL.Query())
+	if !ok {
+		return
+	}
+	var turns []talk.Turn
+	for _, x := range t.Turns {
+		turns = append(turns, talk.Turn{Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node}})
+	}
+	p.suite(w, r, t.TestID, turns)
+}
+
+// record returns the record of a conversation that a request names: of several trials the first that failed, unless one is named.
+func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values) (t *result.Test, run *archive.Found, ok bool) {
+	run, index := p.found(w, r)
+	if run == nil {
+		return nil, nil, false
+	}
+	matches := index.Named(archive.Test{Suite: values.Get("suite"), ID: r.PathValue("test"), Target: values.Get("target")})
+	var rows []*archive.Row
+	if len(matches) > 0 {
+		rows, ok = shownRows(matches[0], slices.DeleteFunc(slices.Clone(values["trial"]), func(trial string) bool { return trial == "" || trial == "0" }))
+	}
+	if !ok {
+		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such conversation.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
+		return nil, nil, false
+	}
+	t, err := run.Read(rows[0])
+	if err != nil {
+		p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+		return nil, nil, false
+	}
+	return t, run, true
+}
+
+// sessionAsSuite answers with a logged session as a suite of one test.
+func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
+	s, ok := p.loggedSession(w, r)
+	if !ok {
+		return
+	}
+	p.suite(w, r, s.ID, talk.OfSession(s))
+}
+
+// suite answers with a suite of one test.
+func (p *Pages) suite(w http.ResponseWriter, r *http.Request, id string, turns []talk.Turn) {
+	data, err := talk.Written(id, []talk.Said{{ID: id, Turns: turns}}, talk.Saving{Mask: p.Mask})
+	p.download(w, r, data, err)
+}
+
+// download answers with a suite to be kept.
+func (p *Pages) download(w http.ResponseWriter, r *http.Request, data []byte, err error) {
+	if p.refused(w, r, err) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="suite.yaml"`)
+	_, _ = w.Write(data) // whoever has gone needs no suite
+}
+
+// testToDataset makes an item of a conversation of a run.
+func (p *Pages) testToDataset(w http.ResponseWriter, r *http.Request) {
+	f := p.read(w, r, annotation.Dataset)
+	if f == nil {
+		return
+	}
+	t, run, ok := p.record(w, r, r.PostForm)
+	if !ok {
+		return
+	}
+	one := func(yield func(*result.Test, error) bool) { yield(t, nil) }
+	c, err := conversation.OfTest(&run.Record, run.Dir, one, conversation.Selection{Test: t.TestID, Suite: t.Suite, Target: t.Target, Trial: t.Trial})
+	if p.refused(w, r, err) {
+		return
+	}
+	f.Dataset = strings.TrimSpace(r.PostFormValue("dataset"))
+	if f.ItemID, f.Turn, ok = p.toDataset(w, r, f.Dataset, c); ok {
+		p.keep(w, r, f)
+	}
+}
+
+// sessionToDataset makes an item of a logged session.
+func (p *Pages) sessionToDataset(w http.ResponseWriter, r *http.Request) {
+	s, ok := p.loggedSession(w, r)
+	if !ok {
+		return
+	}
+	c := conversation.OfMessages(s.ID, messagesOf(s))
+	if _, _, ok := p.toDataset(w, r, strings.TrimSpace(r.PostFormValue("dataset")), c); !ok {
+		return
+	}
+	http.Redirect(w, r, "/sessions/"+url.PathEscape(s.ID), http.StatusSeeOther)
+}
+
+func messagesOf(s *replay.Session) (messages []chat.Message) {
+	for _, m := range s.Messages {
+		role := chat.Assistant
+		if m.User {
+			role = chat.User
+		}
+		messages = append(messages, chat.Say(role, m.Text))
+	}
+	return messages
+}
+
+// toDataset adds the item of a conversation that `dataset add` makes: of the turn that a form names, else of the last. An item that is there already
+// keeps what was expected of it.
+func (p *Pages) toDataset(w http.ResponseWriter, r *http.Request, name string, c *conversation.Recorded) (id string, turn int, ok bool) {
+	if name == "" || len(name) > 200 {
+		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "Name the dataset, in at most 200 characters.")
+		return "", 0, false
+	}
+	asked := c.Turns()
+	if value := strings.TrimSpace(r.PostFormValue("turn")); value != "" {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The turn counts from 1.")
+			return "", 0, false
+		}
+		asked = n
+	}
+	turn, err := c.Turn(asked)
+	var item dataset.Record
+	if err == nil {
+		item, err = c.Item(turn)
+	}
+	if p.refused(w, r, err) {
+		return "", 0, false
+	}
+	p.mask(&item)
+	s, ok := p.make(w, r)
+	if !ok {
+		return "", 0, false
+	}
+	err = s.Datasets.Update(r.Context(), name, item.ID, dataset.PutOptions{Create: true, Now: p.Now()}, func(old *dataset.Record) (dataset.Record, error) {
+		if old != nil {
+			item.Expected = old.Expected
+		}
+		if item.Expected == nil {
+			item.Expected = dataset.Response("")
+		}
+		return item, nil
+	})
+	return item.ID, turn, !p.refused(w, r, err)
+}
+
+func (p *Pages) mask(item *dataset.Record) {
+	if p.Mask == nil {
+		return
+	}
+	for _, part := range []*json.RawMessage{&item.Input, &item.Metadata} {
+		if masked := json.RawMessage(p.Mask(string(*part))); json.Valid(masked) {
+			*part = masked
+		}
+	}
+}
+
+// loggedSession returns the session that a request names; ok is false where it has answered that there is none.
+func (p *Pages) loggedSession(w http.ResponseWriter, r *http.Request) (*replay.Session, bool) {
+	s, ok := p.stored(w, r)
+	if !ok {
+		return nil, false
+	}
+	id := r.PathValue("session")
+	found, err := findSession(r.Context(), s, id)
+	if err != nil {
+		p.away(w, r, err)
+		return nil, false
+	}
+	if found == nil {
+		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "All sessions", Address: "/sessions"})
+		return nil, false
+	}
+	return found, true
+}

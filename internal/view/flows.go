@@ -1,0 +1,295 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rehearse/internal/archive"
+	"rehearse/internal/cover"
+	"rehearse/internal/draw"
+	"rehearse/internal/flow"
+	"rehearse/internal/replay"
+	"rehearse/internal/view/frame"
+)
+
+// flowsPage lists flows: those that can be drawn, and those of which sessions are logged.
+type flowsPage struct {
+	frame.Page
+	Rows []flowRow
+	List frame.List
+}
+
+type flowRow struct {
+	ID, Address, Kind string
+	Nodes, Sessions   int
+}
+
+// known returns the flows that can be drawn.
+func (p *Pages) known(page *frame.Page) []*flow.Flow {
+	if p.Flows == nil {
+		return nil
+	}
+	flows, err := p.Flows()
+	if err != nil {
+		page.Warnings = append(page.Warnings, "The flows cannot be read: "+err.Error())
+	}
+	return flows
+}
+
+// flows answers with the list of flows.
+func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
+	page := flowsPage{Page: p.frame.Base(r, "flows", "Flows")}
+	rows := map[string]flowRow{}
+	for _, f := range p.known(&page.Page) {
+		kind := "node flow"
+		if f.Machine {
+			kind = "state machine"
+		}
+		rows[f.ID] = flowRow{ID: f.ID, Kind: kind, Nodes: len(f.Nodes), Address: "/flows/" + url.PathEscape(f.ID)}
+	}
+	store, ok := p.stored(w, r)
+	if !ok {
+		return
+	}
+	if store != nil {
+		sessions, _, err := p.logged.list(r.Context(), store, p.Now())
+		if err != nil {
+			p.away(w, r, err)
+			return
+		}
+		for _, s := range sessions {
+			row, known := rows[s.Flow]
+			if !known {
+				row = flowRow{ID: s.Flow, Kind: "known from sessions alone", Address: "/flows/" + url.PathEscape(s.Flow)}
+			}
+			row.Sessions++
+			rows[s.Flow] = row
+		}
+	}
+	delete(rows, "")
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		page.Rows = append(page.Rows, rows[id])
+	}
+	var first, last int
+	page.List, first, last = frame.QueryOf(r, "/flows", "page", "per").Page("flows", len(page.Rows))
+	if page.Rows = page.Rows[first:last]; page.List.Total == 0 {
+		page.List.Empty = "There are no flows here. `rehearse view --flows FILE` shows those of a file or folder, `rehearse replay import` loads sessions."
+	}
+	p.frame.Show(w, http.StatusOK, "flows", page)
+}
+
+// flowPage is a flow with what conversations reached of it.
+type flowPage struct {
+	frame.Page
+	ID, Traffic    string
+	Picture        template.HTML
+	Figures        []frame.Figure
+	Nodes          []nodeRow
+	MissingNodes   []string
+	MissingOptions []missingOption
+	Runs           []frame.Link
+	Sessions       bool
+	Suite          string
+}
+
+// nodeRow is a node with how often it was visited, and turns that did.
+type nodeRow struct {
+	ID     string
+	Visits int
+	Turns  []frame.Link
+}
+
+type missingOption struct{ Node, Option string }
+
+// maxTurnsOfNode is how many turns are named that visited a node.
+const maxTurnsOfNode = 5
+
+// flow answers with a flow.
+func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
+	page := flowPage{Page: p.frame.Base(r, "flow", "Flow "+r.PathValue("flow")), ID: r.PathValue("flow")}
+	page.Trail = []frame.Link{{Label: "Flows", Address: "/flows", Up: true}}
+	flows := p.known(&page.Page)
+	at := slices.IndexFunc(flows, func(f *flow.Flow) bool { return f.ID == page.ID })
+	if at < 0 {
+		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
+		p.frame.NotFound(w, r, "The definition of this flow is not here: `rehearse view --flows FILE` shows it.", links...)
+		return
+	}
+	of := flows[at]
+	turns := map[string][]frame.Link{}
+	covered, ok := p.traffic(w, r, &page, of, turns)
+	if !ok {
+		return
+	}
+	if err := page.fill(of, covered, turns); err != nil {
+		p.Frame.Log.Error("a flow cannot be drawn", "flow", of.ID, "error", err)
+		page.Warnings = append(page.Warnings, "This flow is too large to be drawn.")
+	}
+	p.frame.Show(w, http.StatusOK, "flow", page)
+}
+
+// traffic reads what goes through a flow: a run, or the logged sessions; without being asked the newest run that has turns of it, else the sessions.
+func (p *Pages) traffic(w http.ResponseWriter, r *http.Request, page *flowPage, of *flow.Flow, turns map[string][]frame.Link) (*cover.Coverage, bool) {
+	q := r.URL.Query()
+	runs, _ := p.Runs.Runs()
+	for _, run := range runs[:min(len(runs), 10)] {
+		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: "/flows/" + url.PathEscape(of.ID) + "?run=" + url.QueryEscape(run.Record.ID)})
+	}
+	if id := q.Get("run"); id != "" {
+		run := p.Runs.Find(id)
+		if run == nil {
+			p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
+			return nil, false
+		}
+		return p.runThrough(page, of, run, turns), true
+	}
+	if q.Get("traffic") != "sessions" {
+		for _, run := range runs[:min(len(runs), 10)] {
+			if c := p.runThrough(page, of, run, turns); c.Turns > 0 {
+				return c, true
+			}
+			clear(turns)
+		}
+	}
+	c := cover.Of(of)
+	page.Traffic, page.Sessions = "sessions", true
+	store, ok := p.stored(w, r)
+	if !ok || store == nil {
+		return c, ok
+	}
+	if err := sessionsThrough(r.Context(), store, of, c, q, turns); err != nil {
+		p.away(w, r, err)
+		return nil, false
+	}
+	return c, true
+}
+
+// runThrough counts the turns of a run.
+func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, turns map[string][]frame.Link) *cover.Coverage {
+	page.Traffic = run.Record.ID
+	c := cover.Of(of)
+	index, err := run.Index()
+	if err != nil {
+		page.Warnings = append(page.Warnings, "The run "+run.Record.ID+" cannot be read.")
+		return c
+	}
+	for _, e := range index.Tests {
+		rows := e.Of
+		if len(rows) == 0 {
+			rows = []*archive.Row{&e.Row}
+		}
+		for _, row := range rows {
+			t, err := run.Read(row)
+			if err != nil {
+				page.Warnings = append(page.Warnings, "A record of the run cannot be read.")
+				continue
+			}
+			c.Test(t)
+			trials := []string(nil)
+			if row.Trial > 0 {
+				trials = []string{strconv.Itoa(row.Trial)}
+			}
+			for _, x := range t.Turns {
+				if len(turns[x.Node]) < maxTurnsOfNode {
+					address := addressOfTest(run.Record.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, "")
+					turns[x.Node] = append(turns[x.Node], frame.Link{Label: fmt.Sprintf("%s, turn %d", e.TestID, x.Index), Address: fmt.Sprintf("%s#turn-%d", address, x.Index)})
+				}
+			}
+		}
+	}
+	return c
+}
+
+// sessionsThrough counts the states of the logged sessions of a flow.
+func sessionsThrough(ctx context.Context, store *Stored, of *flow.Flow, c *cover.Coverage, q url.Values, turns map[string][]frame.Link) error {
+	from, hasFrom := dayOf(q.Get("from"))
+	to, hasTo := dayOf(q.Get("to"))
+	for s, err := range replay.Sessions(store.Sessions.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
+		if err != nil {
+			return err
+		}
+		if s.FlowID != of.ID || hasFrom && s.Started.Before(from) || hasTo && !s.Started.Before(to) {
+			continue
+		}
+		c.Session(s)
+		n := 0
+		for _, m := range s.Messages {
+			if m.User {
+				n++
+			}
+			if m.User && len(turns[m.After]) < maxTurnsOfNode {
+				turns[m.After] = append(turns[m.After], frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", url.PathEscape(s.ID), n)})
+			}
+		}
+	}
+	return nil
+}
+
+// fill draws the flow with its traffic, and says what it does not reach.
+func (p *flowPage) fill(of *flow.Flow, c *cover.Coverage, turns map[string][]frame.Link) error {
+	report := c.Report()
+	p.Figures = []frame.Figure{
+		count("nodes_total", "Nodes", report.Nodes.Total), count("nodes_covered", "Nodes reached", report.Nodes.Covered),
+		count("options_total", "Options", report.Options.Total), count("options_covered", "Options taken", report.Options.Covered),
+	}
+	p.MissingNodes = report.Nodes.Missing
+	for _, n := range of.Nodes {
+		p.Nodes = append(p.Nodes, nodeRow{n.ID, c.Visits(n.ID), turns[n.ID]})
+		for _, o := range n.Options {
+			if slices.Contains(report.Options.Missing, n.ID+"."+o.ID) {
+				p.MissingOptions = append(p.MissingOptions, missingOption{n.ID, o.ID})
+			}
+		}
+	}
+	for _, o := range of.Globals {
+		if slices.Contains(report.Options.Missing, cover.Globals+"."+o.Global) {
+			p.MissingOptions = append(p.MissingOptions, missingOption{cover.Globals, o.Global})
+		}
+	}
+	slices.SortStableFunc(p.Nodes, func(a, b nodeRow) int { return cmp.Compare(b.Visits, a.Visits) })
+	g := of.Drawing()
+	g.Inline = true
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Data = []draw.Datum{{Name: "node", Value: n.ID}, {Name: "visits", Value: strconv.Itoa(c.Visits(n.ID))}}
+		if n.Tone = draw.Plain; c.Visits(n.ID) == 0 {
+			n.Tone = draw.Muted
+		} else if c.Visits(n.ID)*3 > p.Nodes[0].Visits {
+			n.Tone = draw.Accent
+		}
+	}
+	edge := 0
+	for _, n := range of.Nodes {
+		for _, o := range n.Options {
+			for edge < len(g.Edges) && (g.Edges[edge].From != n.ID || g.Edges[edge].To != o.Target()) {
+				edge++
+			}
+			if edge == len(g.Edges) {
+				break
+			}
+			taken := c.Taken(n.ID, o.ID)
+			e := &g.Edges[edge]
+			e.Data = []draw.Datum{
+				{Name: "edge", Value: ""}, {Name: "from", Value: n.ID}, {Name: "to", Value: o.Target()}, {Name: "option", Value: o.ID}, {Name: "count", Value: strconv.Itoa(taken)},
+			}
+			if e.Tone = draw.Muted; taken > 0 {
+				e.Tone = draw.Accent
+			}
+			edge++
+		}
+	}
+	var picture strings.Builder
+	if err := draw.SVG(&picture, g); err != nil {
+		return err
+	}
+	p.Picture = template.HTML(picture.String()) //nolint:gosec // the drawing escapes every text
+	return nil
+}

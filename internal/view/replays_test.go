@@ -1,0 +1,128 @@
+package view_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"rehearse/internal/replay"
+)
+
+// laneOf is a lane with turns of the same texts.
+func laneOf(name string, completed bool, diverges int, said ...string) replay.Lane {
+	l := replay.Lane{Name: name, Completed: completed}
+	for i := 0; i+1 < len(said); i += 2 {
+		l.Turns = append(l.Turns, replay.LaneTurn{Number: i/2 + 1, User: said[i], Bot: said[i+1], Before: "s" + string(rune('0'+i)), State: "t", Supported: true})
+	}
+	if name != replay.Observed {
+		one := func(x float64) *float64 { return &x }
+		match := 0.0
+		if completed {
+			match = 1
+		}
+		l.Metrics = &replay.Metrics{CompletionMatch: one(match)}
+		if diverges > 0 {
+			l.Metrics.FirstDivergence = &diverges
+		}
+	}
+	return l
+}
+
+// A replay shows what its row in the store says, its lists, and its sessions in all lanes.
+func TestReplays(t *testing.T) {
+	s, kept := withStore(t)
+	if words := s.get(http.StatusOK, "/replays").One("data-empty").Words(); !strings.Contains(words, "rehearse replay run") {
+		t.Errorf("empty: %q", words)
+	}
+	runs := kept.ReplayRuns()
+	run := replay.Run{
+		ID: "r 1", VariantID: "new", BaselineID: "old", FlowID: "tea", Mode: replay.Recorded, Gate: replay.GatePaired, Status: replay.Done, Sessions: 2,
+		Verdict: "worse", Outcome: "not_passed", Started: now, Seen: now, Ended: now,
+		Intervals: json.RawMessage(`{"completion_match":{"candidate":{"value":0.5,"low":0.1,"high":0.9,"n":2},"baseline":{"value":1,"low":0.4,"high":1,"n":2},
+			"difference":{"mean":-0.5,"low":-0.9,"high":-0.1,"n":2,"verdict":"worse"}},"tokens":{"candidate":{"value":3,"n":2},"baseline":null}}`),
+	}
+	if err := runs.PutRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	var outcomes []replay.Outcome
+	for _, p := range []*replay.Pair{
+		{SessionID: "a/1", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+			laneOf(replay.Observed, true, 0, "hi", "Which tea?", "green", "**Done**"), laneOf(replay.Baseline, true, 0, "hi", "Which tea?", "green", "Done"),
+			laneOf(replay.Candidate, false, 2, "hi", "Which tea?", "green", "Which tea? <script>"),
+		}},
+		{SessionID: "b", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now.Add(time.Minute), Lanes: []replay.Lane{
+			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, true, 0, "hi", "x"), laneOf(replay.Candidate, true, 0, "hi", "x"),
+		}},
+	} {
+		detail, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes = append(outcomes, replay.Outcome{SessionID: p.SessionID, Detail: detail, Metrics: json.RawMessage(`{}`)})
+	}
+	if err := runs.PutOutcomes(t.Context(), run.ID, outcomes, now); err != nil {
+		t.Fatal(err)
+	}
+	list := s.get(http.StatusOK, "/replays?verdict=worse")
+	row := list.One("data-row=replay")
+	if row.Attr["data-replay"] != "r 1" || row.Attr["data-verdict"] != "worse" || row.One("<a>").Attr["href"] != "/replays/r%201" {
+		t.Errorf("row %v", row.Attr)
+	}
+	if len(s.get(http.StatusOK, "/replays?verdict=better").All("data-row=replay")) != 0 {
+		t.Error("the verdict does not filter")
+	}
+	page := s.get(http.StatusOK, "/replays/r%201")
+	if m := page.One("data-metric=completion_match"); m.Attr["data-a"] != "1" || m.Attr["data-b"] != "0.5" || m.Attr["data-diff"] != "-0.5" || m.Attr["data-low"] != "-0.9" || m.Attr["data-result"] != "worse" {
+		t.Errorf("metric %v", m.Attr)
+	}
+	if m := page.One("data-metric=tokens"); m.Attr["data-a"] != "" || m.Attr["data-b"] != "3" || m.Attr["data-diff"] != "" {
+		t.Errorf("a metric without a baseline: %v", m.Attr)
+	}
+	if page.One("data-section=regressed").One("data-session").Attr["data-session"] != "a/1" || page.One("data-section=fixed").Attr["data-count"] != "0" {
+		t.Errorf("regressed %v, fixed %v", page.One("data-section=regressed").Words(), page.One("data-section=fixed").Attr)
+	}
+	for query, want := range map[string]string{"": "a/1 b", "?diverges=yes": "a/1", "?diverges=no": "b", "?verdict=regressed": "a/1", "?rescued=1": ""} {
+		if got := rows(s.get(http.StatusOK, "/replays/r%201"+query), "session", "data-session"); got != want {
+			t.Errorf("sessions %q: %q, want %q", query, got, want)
+		}
+	}
+	session := s.get(http.StatusOK, "/replays/r%201/sessions/a%2F1")
+	if n := len(session.All("data-turn")); n != 2 {
+		t.Errorf("%d turns", n)
+	}
+	second := session.All("data-turn=2")[0]
+	for lane, want := range map[string]string{"observed": "Done", "baseline": "Done", "candidate": "Which tea? <script>"} {
+		if cell := second.One("data-lane=" + lane); !strings.Contains(cell.Words(), want) || (cell.Attr["data-divergence"] == "first") != (lane == "candidate") {
+			t.Errorf("%s: %q %v", lane, cell.Words(), cell.Attr)
+		}
+	}
+	if second.One("<strong>").Words() != "Done" {
+		t.Error("Markdown is not rendered")
+	}
+	for _, gone := range []string{"/replays/nope", "/replays/r%201/sessions/nope", "/replays/nope/sessions/b"} {
+		s.get(http.StatusNotFound, gone)
+	}
+}
+
+// TestReplayThatItsSessionsDoNotBear holds that a stored outcome which the sessions do not give has no headline, and that a metric whose direction
+// is not known is neither better nor worse.
+func TestReplayThatItsSessionsDoNotBear(t *testing.T) {
+	s, kept := withStore(t)
+	run := replay.Run{
+		ID: "forged", VariantID: "new", BaselineID: "old", FlowID: "tea", Mode: replay.Recorded, Gate: replay.GatePaired, Status: replay.Done, Sessions: 1,
+		Verdict: "better", Outcome: "passed", Started: now, Seen: now, Ended: now,
+		Intervals: json.RawMessage(`{"tokens":{"candidate":{"value":9,"n":1},"baseline":{"value":1,"n":1},"difference":{"mean":8,"low":7,"high":9,"n":1}}}`),
+	}
+	if err := kept.ReplayRuns().PutRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	page := s.get(http.StatusOK, "/replays/forged")
+	if result := page.One("data-metric=tokens").Attr["data-result"]; result != "inconclusive" {
+		t.Errorf("tokens of which nobody knows whether more is better: %q", result)
+	}
+	if len(page.All("data-headline")) != 0 || !strings.Contains(page.One("data-remark").Words(), "do not give what is stored") {
+		t.Error("a stored outcome without sessions is told as if they bore it")
+	}
+}
