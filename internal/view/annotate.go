@@ -54,7 +54,7 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	if run == nil {
 		return nil
 	}
-	of := archive.Test{Suite: r.PostFormValue("suite"), ID: r.PathValue("test"), Target: r.PostFormValue("target")}
+	of := archive.Test{Suite: r.PostFormValue("suite"), ID: frame.Part(r, "test"), Target: r.PostFormValue("target")}
 	matches := index.Named(of)
 	if len(matches) == 0 {
 		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
@@ -163,7 +163,7 @@ type overrideShown struct {
 
 // human returns what people can say of a conversation.
 func (p *Pages) human(w http.ResponseWriter, r *http.Request, book *annotation.Book, key result.Key, run string, items []string) human {
-	address := addressOfRun(run) + "/tests/" + url.PathEscape(key.TestID)
+	address := addressOfRun(run) + "/tests/" + frame.Segment(key.TestID)
 	values := url.Values{"suite": {key.Suite}, "target": {key.Target}}
 	if key.Trial > 0 {
 		values.Set("trial", strconv.Itoa(key.Trial))

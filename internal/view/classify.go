@@ -97,7 +97,7 @@ func (p *Pages) classifications(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = frame.QueryOf(r, "/classify", "page", "per").Page("classifications", len(all))
 	for _, c := range all[first:last] {
-		row := classificationRow{ID: c.ID, Address: "/classify/" + url.PathEscape(c.ID)}
+		row := classificationRow{ID: c.ID, Address: "/classify/" + frame.Segment(c.ID)}
 		report, err := readReport(c)
 		if err != nil {
 			page.Warnings = append(page.Warnings, "The report in the folder "+c.ID+" cannot be read.")
@@ -136,7 +136,7 @@ func classified(r classification.Report) []frame.Figure {
 
 // classify answers with the report of a classifier.
 func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
+	id := frame.Part(r, "id")
 	all := p.Runs.Classifications()
 	at := slices.IndexFunc(all, func(c archive.Classification) bool { return c.ID == id })
 	if at < 0 {
@@ -149,7 +149,7 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 		p.frame.Unavailable(w, r, "The report cannot be read.")
 		return
 	}
-	address := "/classify/" + url.PathEscape(id)
+	address := "/classify/" + frame.Segment(id)
 	page := classifyPage{Page: p.frame.Base(r, "classify", "Classifier "+id), ID: id, Report: report, Figures: classified(report), Query: frame.QueryOf(r, address, "true", "predicted", "correct", "page", "per")}
 	page.Trail = []frame.Link{{Label: "Classifiers", Address: "/classify", Up: true}}
 	items, unreadable := readItems(all[at].Dir)

@@ -289,7 +289,7 @@ func (p *comparePage) row(list string, c result.Change) changeRow {
 	if !p.IgnoreTarget {
 		values.Set("target", c.Target)
 	}
-	row.Address = frame.Address("/compare/tests/"+url.PathEscape(c.TestID), frame.Only(values, "a", "b", "a_target", "b_target", "suite", "target"))
+	row.Address = frame.Address("/compare/tests/"+frame.Segment(c.TestID), frame.Only(values, "a", "b", "a_target", "b_target", "suite", "target"))
 	return row
 }
 

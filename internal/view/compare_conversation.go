@@ -58,7 +58,7 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 	if !p.sides(w, r, &base) {
 		return
 	}
-	id := r.PathValue("test")
+	id := frame.Part(r, "test")
 	page := comparedConversation{Page: p.frame.Base(r, "compare-conversation", text.OneLine(id, 200)), Test: id, Suite: base.Query.Get("suite")}
 	if base.Empty != "" {
 		p.frame.NotFound(w, r, base.Empty)

@@ -56,7 +56,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from")
-	id := r.PathValue("test")
+	id := frame.Part(r, "test")
 	address := addressOfRun(run.Record.ID)
 	matches := index.Named(archive.Test{Suite: q.Get("suite"), ID: id, Target: q.Get("target")})
 	if len(matches) == 0 {
@@ -66,7 +66,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	e := matches[0]
 	rows, ok := shownRows(e, q["trial"])
 	if !ok {
-		p.frame.NotFound(w, r, "The test has no such trial, or it was not held.", frame.Link{Label: "The test", Address: address + "/tests/" + url.PathEscape(id)})
+		p.frame.NotFound(w, r, "The test has no such trial, or it was not held.", frame.Link{Label: "The test", Address: address + "/tests/" + frame.Segment(id)})
 		return
 	}
 	of := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
@@ -99,7 +99,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	page.others(index, matches, of)
 	if before := p.baseline(run); before != nil {
 		values := url.Values{"a": {before.Record.ID}, "b": {page.Run}, "suite": {of.Suite}, "target": {of.Target}}
-		page.Compare = frame.Address("/compare/tests/"+url.PathEscape(of.ID), frame.Only(values, "a", "b", "suite", "target"))
+		page.Compare = frame.Address("/compare/tests/"+frame.Segment(of.ID), frame.Only(values, "a", "b", "suite", "target"))
 	}
 	page.moves(r.Context(), run, index, book, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)

@@ -54,7 +54,7 @@ func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = page.Query.Page("datasets", len(kept))
 	for _, e := range kept[first:last] {
-		page.Rows = append(page.Rows, datasetRow{e, "/datasets/" + escaped(e.Name)})
+		page.Rows = append(page.Rows, datasetRow{e, "/datasets/" + frame.Segment(e.Name)})
 	}
 	switch {
 	case len(all) == 0:
@@ -74,8 +74,8 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	name := r.PathValue("name")
-	address := "/datasets/" + escaped(name)
+	name := frame.Part(r, "name")
+	address := "/datasets/" + frame.Segment(name)
 	page := datasetsPage{Page: p.frame.Base(r, "dataset", "Dataset "+text.OneLine(name, 200)), Query: frame.QueryOf(r, address, "q", "page", "per"), Name: name}
 	page.Trail = []frame.Link{{Label: "Datasets", Address: "/datasets", Up: true}}
 	total, fitting := 0, 0

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/archive"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/view/frame"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // events answers with the stream of a run: its records as they end, how far it is, and its end. The id of an event is its number in the log.
 func (p *Pages) events(w http.ResponseWriter, r *http.Request) {
-	run := p.Runs.Find(r.PathValue("run"))
+	run := p.Runs.Find(frame.Part(r, "run"))
 	if run == nil {
 		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
 		return

@@ -40,7 +40,7 @@ func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values
 	if run == nil {
 		return nil, nil, false
 	}
-	matches := index.Named(archive.Test{Suite: values.Get("suite"), ID: r.PathValue("test"), Target: values.Get("target")})
+	matches := index.Named(archive.Test{Suite: values.Get("suite"), ID: frame.Part(r, "test"), Target: values.Get("target")})
 	var rows []*archive.Row
 	if len(matches) > 0 {
 		rows, ok = shownRows(matches[0], slices.DeleteFunc(slices.Clone(values["trial"]), func(trial string) bool { return trial == "" || trial == "0" }))
@@ -113,7 +113,7 @@ func (p *Pages) sessionToDataset(w http.ResponseWriter, r *http.Request) {
 	if _, _, ok := p.toDataset(w, r, strings.TrimSpace(r.PostFormValue("dataset")), c); !ok {
 		return
 	}
-	http.Redirect(w, r, "/sessions/"+url.PathEscape(s.ID), http.StatusSeeOther)
+	http.Redirect(w, r, "/sessions/"+frame.Segment(s.ID), http.StatusSeeOther)
 }
 
 func messagesOf(s *replay.Session) (messages []chat.Message) {
@@ -185,7 +185,7 @@ func (p *Pages) loggedSession(w http.ResponseWriter, r *http.Request) (*replay.S
 	if !ok {
 		return nil, false
 	}
-	id := r.PathValue("session")
+	id := frame.Part(r, "session")
 	found, err := findSession(r.Context(), s, id)
 	if err != nil {
 		p.away(w, r, err)

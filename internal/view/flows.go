@@ -53,7 +53,7 @@ func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
 		if f.Machine {
 			kind = "state machine"
 		}
-		rows[f.ID] = flowRow{ID: f.ID, Kind: kind, Nodes: len(f.Nodes), Address: "/flows/" + url.PathEscape(f.ID)}
+		rows[f.ID] = flowRow{ID: f.ID, Kind: kind, Nodes: len(f.Nodes), Address: "/flows/" + frame.Segment(f.ID)}
 	}
 	store, ok := p.stored(w, r)
 	if !ok {
@@ -68,7 +68,7 @@ func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
 		for _, s := range sessions {
 			row, known := rows[s.Flow]
 			if !known {
-				row = flowRow{ID: s.Flow, Kind: "known from sessions alone", Address: "/flows/" + url.PathEscape(s.Flow)}
+				row = flowRow{ID: s.Flow, Kind: "known from sessions alone", Address: "/flows/" + frame.Segment(s.Flow)}
 			}
 			row.Sessions++
 			rows[s.Flow] = row
@@ -114,7 +114,7 @@ const maxTurnsOfNode = 5
 
 // flow answers with a flow.
 func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
-	page := flowPage{Page: p.frame.Base(r, "flow", "Flow "+r.PathValue("flow")), ID: r.PathValue("flow")}
+	page := flowPage{Page: p.frame.Base(r, "flow", "Flow "+frame.Part(r, "flow")), ID: frame.Part(r, "flow")}
 	page.Trail = []frame.Link{{Label: "Flows", Address: "/flows", Up: true}}
 	flows := p.known(&page.Page)
 	at := slices.IndexFunc(flows, func(f *flow.Flow) bool { return f.ID == page.ID })
@@ -141,7 +141,7 @@ func (p *Pages) traffic(w http.ResponseWriter, r *http.Request, page *flowPage, 
 	q := r.URL.Query()
 	runs, _ := p.Runs.Runs()
 	for _, run := range runs[:min(len(runs), 10)] {
-		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: "/flows/" + url.PathEscape(of.ID) + "?run=" + url.QueryEscape(run.Record.ID)})
+		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: "/flows/" + frame.Segment(of.ID) + "?run=" + url.QueryEscape(run.Record.ID)})
 	}
 	if id := q.Get("run"); id != "" {
 		run := p.Runs.Find(id)
@@ -226,7 +226,7 @@ func sessionsThrough(ctx context.Context, store *Stored, of *flow.Flow, c *cover
 				n++
 			}
 			if m.User && len(turns[m.After]) < maxTurnsOfNode {
-				turns[m.After] = append(turns[m.After], frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", url.PathEscape(s.ID), n)})
+				turns[m.After] = append(turns[m.After], frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", frame.Segment(s.ID), n)})
 			}
 		}
 	}

@@ -273,7 +273,7 @@ func TestJudge(t *testing.T) {
 	judged := func(id string, passed bool) *result.Test {
 		x := talked(id)
 		x.Scores[1].Assertions = []result.Assertion{
-			{Text: "Is <kind>", Passed: passed, Grader: "rubrics", Evidence: "because of the greeting"}, {Text: `contains "x"`, Passed: true, Grader: "contains"},
+			{Text: "Is <kind>", Passed: passed, Grader: "rubrics", Evidence: "because of the greeting", Spans: [][2]int{{0, 4}}}, {Text: `contains "x"`, Passed: true, Grader: "contains"},
 		}
 		return x
 	}
@@ -285,6 +285,9 @@ func TestJudge(t *testing.T) {
 	row := page.One("data-row=judgement", "data-test=a")
 	if _, shown := row.Attr["data-judged"]; shown || strings.Contains(row.Words(), "because of the greeting") || row.Attr["data-item"] != "turn-2" || row.Attr["data-assertion"] != "Is <kind>" {
 		t.Errorf("before it is labelled: %v %q", row.Attr, row.Words())
+	}
+	if marks := page.All("data-evidence"); len(marks) > 0 {
+		t.Errorf("%d pieces are marked that the judge quoted", len(marks))
 	}
 	if !strings.Contains(row.Words(), "good bye") || strings.Contains(row.Words(), "hello there") {
 		t.Errorf("the turn it is about: %q", row.Words())

@@ -56,7 +56,9 @@ type judgement struct {
 // judgementRow is a judgement with the turn that it is about.
 type judgementRow struct {
 	judgement
-	Address     string
+	Address string
+	// Form is where its label is sent.
+	Form        string
 	User, Reply transcript.Message
 	Whole       []transcript.Message
 }
@@ -205,7 +207,8 @@ func (p *judgePage) row(j judgement) judgementRow {
 		trials = []string{strconv.Itoa(j.Trial)}
 	}
 	row := judgementRow{judgement: j, Address: addressOfTest(p.Run, archive.Test{Suite: j.Suite, ID: j.TestID, Target: j.Target}, trials, "")}
-	shown := transcript.Of(j.record, "", transcript.Rendered)
+	row.Form = addressOfRun(p.Run) + "/tests/" + frame.Segment(j.TestID) + "/label"
+	shown := transcript.Of(unmarked(j.record), "", transcript.Rendered)
 	for _, t := range shown.Turns {
 		if "turn-"+strconv.Itoa(t.N) == j.Item {
 			row.User, row.Reply, row.Whole = t.User, t.Reply, nil
@@ -221,6 +224,20 @@ func (p *judgePage) row(j judgement) judgementRow {
 	}
 	row.Address += "#assertions"
 	return row
+}
+
+// unmarked returns a record without the pieces on which graders decided: what the judge quoted says what it thought.
+func unmarked(t *result.Test) *result.Test {
+	blank := *t
+	blank.Scores = slices.Clone(t.Scores)
+	for i := range blank.Scores {
+		s := &blank.Scores[i]
+		s.Assertions = slices.Clone(s.Assertions)
+		for j := range s.Assertions {
+			s.Assertions[j].Spans = nil
+		}
+	}
+	return &blank
 }
 
 // agreements fills in how far people and the judge agree, over the labels pass and fail.

@@ -2,7 +2,6 @@ package view
 
 import (
 	"net/http"
-	"net/url"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/replay"
@@ -53,8 +52,8 @@ func (p *Pages) replaySession(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	id := r.PathValue("session")
-	address := "/replays/" + url.PathEscape(run.ID)
+	id := frame.Part(r, "session")
+	address := "/replays/" + frame.Segment(run.ID)
 	var session *replayedSession
 	for i := range found.sessions {
 		if found.sessions[i].ID == id {

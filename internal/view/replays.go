@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +58,7 @@ func (p *Pages) replays(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = page.Query.Page("replays", len(fitting))
 	for _, run := range fitting[first:last] {
-		page.Rows = append(page.Rows, replayRow{run, "/replays/" + url.PathEscape(run.ID), when(run.Started)})
+		page.Rows = append(page.Rows, replayRow{run, "/replays/" + frame.Segment(run.ID), when(run.Started)})
 	}
 	switch {
 	case len(all) == 0:
@@ -112,7 +111,7 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	address := "/replays/" + url.PathEscape(run.ID)
+	address := "/replays/" + frame.Segment(run.ID)
 	page := replayPage{Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started), Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline}
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
 	page.Trail = []frame.Link{{Label: "Replays", Address: "/replays", Up: true}}
@@ -181,7 +180,7 @@ func (p *Pages) replayed(w http.ResponseWriter, r *http.Request) (run replay.Run
 	}
 	err := error(replay.ErrUnknown)
 	if store != nil && store.Replays != nil {
-		run, err = store.Replays.Run(r.Context(), r.PathValue("replay"))
+		run, err = store.Replays.Run(r.Context(), frame.Part(r, "replay"))
 	}
 	if errors.Is(err, replay.ErrUnknown) {
 		p.frame.NotFound(w, r, "There is no replay of that id in the store.", frame.Link{Label: "Replays", Address: "/replays"})
@@ -261,7 +260,7 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 
 func replayedSessionOf(run string, p *replay.Pair) replayedSession {
 	s := replayedSession{
-		ID: p.SessionID, Outcome: p.Outcome, Dropped: text.OneLine(p.Dropped, 400), Address: "/replays/" + url.PathEscape(run) + "/sessions/" + url.PathEscape(p.SessionID),
+		ID: p.SessionID, Outcome: p.Outcome, Dropped: text.OneLine(p.Dropped, 400), Address: "/replays/" + frame.Segment(run) + "/sessions/" + frame.Segment(p.SessionID),
 		Diverges: divergesAt(p.Lane(replay.Candidate)), Baseline: endOf(p.Lane(replay.Baseline)), Compared: endOf(p.Lane(replay.Candidate)),
 	}
 	if observed := p.Lane(replay.Observed); observed != nil {

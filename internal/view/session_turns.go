@@ -1,15 +1,11 @@
 package view
 
 import (
-	"net/url"
-
 	"rehearse/internal/chat"
 	"rehearse/internal/replay"
 	"rehearse/internal/report/transcript"
 	"rehearse/internal/text"
 )
-
-func escaped(id string) string { return url.PathEscape(id) }
 
 // tell fills in the turns of a session.
 func (p *sessionPage) tell(s *replay.Session) {

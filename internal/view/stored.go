@@ -161,7 +161,7 @@ func (p *Pages) sessions(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = page.Query.Page("sessions", len(kept))
 	for _, s := range kept[first:last] {
-		page.Rows = append(page.Rows, sessionRow{s, "/sessions/" + escaped(s.ID)})
+		page.Rows = append(page.Rows, sessionRow{s, "/sessions/" + frame.Segment(s.ID)})
 	}
 	switch {
 	case len(all) == 0:
@@ -232,7 +232,7 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	id := r.PathValue("session")
+	id := frame.Part(r, "session")
 	found, err := findSession(r.Context(), store, id)
 	switch {
 	case err != nil:
@@ -244,7 +244,7 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 	}
 	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+id), Session: summaryOf(found), Data: transcript.Pretty(found.Data), Ended: found.Ended, Raw: r.URL.Query().Get("view") == "raw"}
 	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
-	page.Toggle = "/sessions/" + escaped(id)
+	page.Toggle = "/sessions/" + frame.Segment(id)
 	page.Suite, page.DatasetForm, page.Author = page.Toggle+"/suite.yaml", page.Toggle+"/dataset", p.frame.Author(r)
 	if p.Make != nil {
 		page.CSRF = p.frame.Form(w, r)

@@ -38,7 +38,7 @@ type talkPage struct {
 // held returns the talk that a request names; nil where it has answered that there is none.
 func (p *Pages) held(w http.ResponseWriter, r *http.Request) *talk.Held {
 	if p.Try.Desk != nil {
-		if h := p.Try.Desk.Find(r.PathValue("session")); h != nil {
+		if h := p.Try.Desk.Find(frame.Part(r, "session")); h != nil {
 			return h
 		}
 	}

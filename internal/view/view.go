@@ -144,7 +144,7 @@ func sources() string {
 
 // found returns the run that a request names and its index; nil if it has answered that there is none.
 func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *archive.Index) {
-	run := p.Runs.Find(r.PathValue("run"))
+	run := p.Runs.Find(frame.Part(r, "run"))
 	if run == nil {
 		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
 		return nil, nil

@@ -20,6 +20,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 
+		"segment": frame.Segment,
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
 		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
 		"metrics": func(of []metric, target string) metricsOfTarget { return metricsOfTarget{of, target} },
@@ -50,7 +51,7 @@ type metricsOfTarget struct {
 	Target  string
 }
 
-func addressOfRun(id string) string { return "/runs/" + url.PathEscape(id) }
+func addressOfRun(id string) string { return "/runs/" + frame.Segment(id) }
 
 // addressOfTest returns the address of a conversation; from is the query of the list that it is opened from.
 func addressOfTest(run string, t archive.Test, trials []string, from string) string {
@@ -61,7 +62,7 @@ func addressOfTest(run string, t archive.Test, trials []string, from string) str
 	if from != "" {
 		values.Set("from", from)
 	}
-	return frame.Address(addressOfRun(run)+"/tests/"+url.PathEscape(t.ID), frame.Only(values, "suite", "target", "trial", "from"))
+	return frame.Address(addressOfRun(run)+"/tests/"+frame.Segment(t.ID), frame.Only(values, "suite", "target", "trial", "from"))
 }
 
 // plain writes a number, or one that may be unknown.
