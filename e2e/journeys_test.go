@@ -110,12 +110,12 @@ func TestOverride(t *testing.T) {
 
 // TestLive holds that the page of a run fills by itself while the run goes on.
 func TestLive(t *testing.T) {
-	write(t, "slow/agent.yaml", "rules:\n  - when: {user: .}\n    delay: 1s\n    reply: Hello there.\n")
+	write(t, "slow/agent.yaml", "rules:\n  - when: {user: Bye}\n    reply: Stay.\n  - when: {user: .}\n    delay: 1s\n    reply: Hello there.\n")
 	tests := "tests:\n"
 	for _, id := range strings.Fields("one two three four five six seven eight nine ten") {
 		tests += "  - {id: " + id + ", input: Hello, assertions: [{type: contains, value: Hello}]}\n"
 	}
-	write(t, "slow/suite.yaml", tests)
+	write(t, "slow/suite.yaml", tests+"  - {id: last, input: Bye, assertions: [{type: contains, value: Hello}]}\n")
 	c := exec.CommandContext(t.Context(), site.program, "run", "slow/suite.yaml", "--target", "scripted:slow/agent.yaml", "--workers", "1", "--quiet")
 	c.Dir = site.dir
 	if err := c.Start(); err != nil {
@@ -128,16 +128,25 @@ func TestLive(t *testing.T) {
 	}
 	b.follow(`[data-row="run"] a`)
 	value[int](b, `window.opened = 1`) // a page that is loaded anew forgets it
+	b.press("j", `[data-row].at a:focus`)
+	row := value[string](b, `document.activeElement.href`)
 	state := value[string](b, `document.querySelector("main").dataset.state`)
 	b.wait(`document.querySelector('[data-figure="passed"]').dataset.value == "10"`)
 	b.wait(`document.querySelector("main").dataset.state == "finished"`)
+	b.wait(`document.querySelector('[data-code="ASSISTANT_CONTENT"]').dataset.value == "1"`) // a part that was not there when the page was opened
+	if shown := value[int](b, `document.querySelectorAll('[data-row="test"]').length`); shown != 11 {
+		t.Errorf("%d tests are listed", shown)
+	}
 	if value[int](b, `window.opened || 0`) != 1 {
 		t.Error("the page was loaded anew")
+	}
+	if at := value[string](b, `document.activeElement.href + document.querySelectorAll("[data-row].at").length`); at != row+"1" {
+		t.Errorf("who was at %s is at %s", row, at)
 	}
 	if state != "running" {
 		t.Logf("the run was %s before the page was open: the machine is busy", state)
 	}
-	if err := c.Wait(); err != nil {
+	if err := c.Wait(); c.ProcessState.ExitCode() != 1 {
 		t.Error(err)
 	}
 }

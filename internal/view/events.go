@@ -118,7 +118,7 @@ func (s *stream) look() (ended bool) {
 		return true
 	}
 	if record.ExitReason != result.ReasonRunning {
-		if end := s.number + 1; end > s.after {
+		if end := s.number + 1; end != s.after { // who has seen more than there is has read a log that was written anew
 			s.write(told(end, "end", map[string]any{"run_id": s.run.Record.ID, "exit_reason": record.ExitReason, "exit_code": record.ExitCode}))
 		}
 		return true

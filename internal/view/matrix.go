@@ -73,7 +73,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests, targets, id)
+	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests, index.Tests, targets, id)
 	if page.Query.Get("show") == "different" {
 		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs })
 	}
@@ -82,8 +82,8 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	page.Rows = rows[first:last]
 	if len(rows) == 0 {
 		page.List.Empty = "No test fits these filters, or the verdicts of none differ."
-		for name, values := range page.Query.Values {
-			for _, value := range values {
+		for _, name := range append([]string{"show"}, listParameters...) {
+			for _, value := range page.Query.Values[name] {
 				page.List.Drop = append(page.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(value, 80), Address: page.Query.With(name, "")})
 			}
 		}
@@ -129,32 +129,34 @@ func figuresOf(index *archive.Index, target string) []frame.Figure {
 	return figures
 }
 
-// matrixRows gathers tests with their targets, in the order in which the tests come.
-func matrixRows(tests []*archive.Entry, targets []string, run string) (rows []matrixRow) {
+// matrixRows gathers the tests that were chosen, in their order. A row has a cell for each target, also where not this one was chosen: an empty cell is
+// a test that was not held.
+func matrixRows(chosen, all []*archive.Entry, targets []string, run string) (rows []matrixRow) {
 	type name struct{ suite, id string }
 	at := map[name]int{}
 	columns := map[string]int{}
 	for i, target := range targets {
 		columns[target] = i
 	}
-	for _, e := range tests {
+	for _, e := range chosen {
 		key := name{e.Suite, e.TestID}
-		i, ok := at[key]
-		if !ok {
-			i = len(rows)
-			at[key] = i
-			row := matrixRow{Suite: e.Suite, ID: e.TestID, Cells: make([]matrixCell, len(targets))}
-			for c, target := range targets {
-				row.Cells[c].Target = target
-			}
-			rows = append(rows, row)
-		}
-		column, ok := columns[e.Target]
-		if !ok {
+		if _, ok := at[key]; ok {
 			continue
 		}
-		rows[i].Cells[column] = matrixCell{
-			e.Target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
+		at[key] = len(rows)
+		row := matrixRow{Suite: e.Suite, ID: e.TestID, Cells: make([]matrixCell, len(targets))}
+		for c, target := range targets {
+			row.Cells[c].Target = target
+		}
+		rows = append(rows, row)
+	}
+	for _, e := range all {
+		i, shown := at[name{e.Suite, e.TestID}]
+		column, ok := columns[e.Target]
+		if shown && ok {
+			rows[i].Cells[column] = matrixCell{
+				e.Target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
+			}
 		}
 	}
 	for i := range rows {

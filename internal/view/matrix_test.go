@@ -49,5 +49,13 @@ func TestMatrix(t *testing.T) {
 	if got := rows(s.get(200, "/runs/r/matrix?show=different&q=y"), "test", "data-test"); got != "" {
 		t.Errorf("different y: %s", got)
 	}
+	if got := rows(s.get(200, "/runs/r/matrix?show=different&verdict=pass"), "test", "data-test"); got != "x" {
+		t.Errorf("different among those that passed somewhere: %s", got)
+	}
+	for _, path := range []string{"/runs/r/matrix?target=old&verdict=pass&q=x", "/runs/r/matrix?verdict=fail"} { // filters choose tests; what others made of them stays in sight
+		if cell := s.get(200, path).One("<td>", "data-target=new"); cell.Attr["data-verdict"] != "fail" {
+			t.Errorf("%s: the cell of new is %v", path, cell.Attr)
+		}
+	}
 	s.get(404, "/runs/nope/matrix")
 }

@@ -48,6 +48,9 @@ func TestRun(t *testing.T) {
 	s.put(result.Run{ID: "r", ExitCode: new(3), ExitReason: result.ReasonErrors, Suites: []string{"a.yaml"}, Targets: []string{"new", "old"}, DurationMS: 1500, EndedAt: now,
 		Warnings: []string{"the judge and the target share the address"}}, twoTargets()...)
 	page := s.get(200, "/runs/r")
+	if failing := page.One("data-key=f").Attr["href"]; rows(s.get(200, failing), "test", "data-test") != "refund/twice cart" {
+		t.Errorf("failing: %s", rows(s.get(200, failing), "test", "data-test"))
+	}
 	got := figures(page)
 	for name, want := range map[string]string{
 		"tests": "6", "passed": "3", "failed": "1", "errors": "1", "skipped": "1", "duration_ms": "1500", "tokens": "", "cost_usd": "", "judge_calls": "0",

@@ -52,16 +52,17 @@ func Only(values url.Values, known ...string) url.Values {
 // Get returns the first value of a parameter.
 func (q Query) Get(name string) string { return q.Values.Get(name) }
 
-// With returns the address with a parameter set, or left out for an empty value. A list begins at its first page again.
-func (q Query) With(name, value string) string {
+// With returns the address with a parameter set, or left out for an empty value; one of several values must fit. A list begins at its first page
+// again.
+func (q Query) With(name string, value ...string) string {
 	values := url.Values{}
 	for n, v := range q.Values {
 		if n != name && (n != "page" || name == "per") {
 			values[n] = v
 		}
 	}
-	if value != "" {
-		values.Set(name, value)
+	if set := slices.DeleteFunc(slices.Clone(value), func(v string) bool { return v == "" }); len(set) > 0 {
+		values[name] = set
 	}
 	return Address(q.Path, values)
 }

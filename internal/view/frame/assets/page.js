@@ -70,6 +70,19 @@
   if (!events || !window.EventSource) return;
   const policy = window.trustedTypes ? window.trustedTypes.createPolicy('rehearse', { createHTML: (page) => page }) : { createHTML: (page) => page };
   let waiting = false, again = false;
+  // put exchanges a part; who was at a row of it, or had opened a fold of it, still is and has.
+  const put = (old, now) => {
+    const address = (el) => el && el.getAttribute('href');
+    const focused = address(old.contains(document.activeElement) && document.activeElement), at = address(old.querySelector('.at a'));
+    const open = [...old.querySelectorAll('details')].map((fold) => fold.open);
+    old.replaceWith(now);
+    now.querySelectorAll('details').forEach((fold, i) => { fold.open = open[i] || fold.open; });
+    for (const link of now.querySelectorAll('a')) {
+      const row = link.closest('[data-row]');
+      if (at && row && address(link) === at) row.classList.add('at');
+      if (focused && address(link) === focused) link.focus({ preventScroll: true });
+    }
+  };
   const refresh = async () => {
     if (waiting) { again = true; return; }
     waiting = true;
@@ -79,7 +92,7 @@
         const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
         document.querySelectorAll('[data-live]').forEach((old) => {
           const now = page.querySelector(`[data-live="${old.dataset.live}"]`);
-          if (now && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(now));
+          if (now) put(old, document.adoptNode(now));
         });
         const main = document.querySelector('main'), next = page.querySelector('main');
         for (const name of ['data-state', 'data-verdict']) if (next && next.hasAttribute(name)) main.setAttribute(name, next.getAttribute(name));
