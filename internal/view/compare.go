@@ -51,7 +51,9 @@ type section struct {
 	Name, Label string
 	Verdict     result.Verdict
 	Count       int
-	Rows        []changeRow
+	// From and To are the places of the rows that are shown, from 1; 0 without rows.
+	From, To int
+	Rows     []changeRow
 	// More is the address of the whole list where not all of it is shown.
 	More string
 }
@@ -247,6 +249,9 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) {
 			p.List, first, last = p.Query.Page("tests", len(fitting))
 		} else if last < len(fitting) {
 			shown.More = p.Query.With("change", s.name)
+		}
+		if first < last {
+			shown.From, shown.To = first+1, last
 		}
 		for _, c := range fitting[first:last] {
 			shown.Rows = append(shown.Rows, p.row(s.name, c))

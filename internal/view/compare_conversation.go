@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"rehearse/internal/archive"
@@ -19,6 +20,23 @@ type comparedConversation struct {
 	Test, Suite string
 	A, B        held
 	Pairs       []turnPair
+	// Left counts the turns that are not shown.
+	Left int
+	// Whole is what was found of the conversations as a whole; nil where that is nothing.
+	Whole *wholePair
+}
+
+// wholePair is what was found of two conversations as a whole.
+type wholePair struct{ A, B wholeSide }
+
+// wholeSide is what was found of a conversation as a whole, and why it was skipped.
+type wholeSide struct {
+	Side, Address string
+	There         bool
+	Verdict       result.Verdict
+	Items         []transcript.Item
+	Failures      []result.Failure
+	Reason        string
 }
 
 // held is a conversation of one of the two runs. Without one it says why.
@@ -50,6 +68,9 @@ type turnSide struct {
 	Calls       []transcript.ToolCall
 	Item        *transcript.Item
 	Address     string
+	// NoReply is true where the agent did not answer; Empty where it answered with nothing. Left counts the characters of the reply that are not shown.
+	NoReply, Empty bool
+	Left           int
 }
 
 // compareConversation answers with the turns of a test in two runs.
@@ -96,24 +117,42 @@ func firstOf(index *archive.Index, name archive.Test) *archive.Entry {
 	return nil
 }
 
-// read reads the conversation of a test: of several trials the first that failed, else the first.
+// telling returns the record that tells most of a test: of several trials the first that ended as the test did.
+func telling(e *archive.Entry) (*archive.Row, bool) {
+	for _, row := range e.Of {
+		if row.Verdict == e.Verdict {
+			return row, true
+		}
+	}
+	rows, ok := shownRows(e, nil)
+	if !ok {
+		return nil, false
+	}
+	return rows[0], true
+}
+
+// read reads the conversation of a test.
 func (h *held) read(name string, of side, e *archive.Entry) error {
 	h.Side, h.Run, h.None = name, of.ID, "This run has no such test."
 	if e == nil {
 		return nil
 	}
 	h.Target = e.Target
-	rows, ok := shownRows(e, nil)
+	row, ok := telling(e)
 	if !ok {
 		h.None = "This run planned the test and did not run it."
 		return nil
 	}
-	record, err := of.Read(rows[0])
+	record, err := of.Read(row)
 	if err != nil {
 		return err
 	}
 	h.None, h.Verdict, h.Score, h.Trial = "", record.Verdict, scoreOf(record.Verdict, record.Score), record.Trial
-	h.Address = addressOfTest(of.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, "")
+	var trials []string
+	if h.Trial > 0 {
+		trials = []string{strconv.Itoa(h.Trial)}
+	}
+	h.Address = addressOfTest(of.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, "")
 	h.talk, h.turns = transcript.Of(record, "", transcript.Raw), map[int]result.Turn{}
 	for _, x := range record.Turns {
 		h.turns[x.Index] = x
@@ -141,13 +180,28 @@ func (p *comparedConversation) pair() {
 		pair := turnPair{N: n, A: sideOf("a", a, inA, p.A.Address), B: sideOf("b", b, inB, p.B.Address)}
 		pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), inA && inB)
 		pair.A.Reply, pair.B.Reply = differing(x.Output, y.Output, inA && inB)
+		pair.A.Empty, pair.B.Empty = strings.TrimSpace(x.Output) == "", strings.TrimSpace(y.Output) == ""
+		_, pair.A.Left = text.Cut(x.Output, maxText)
+		_, pair.B.Left = text.Cut(y.Output, maxText)
 		pair.Differs = inA != inB || x.Input.String() != y.Input.String() || x.Output != y.Output || callsOf(x) != callsOf(y)
 		p.Pairs = append(p.Pairs, pair)
 	}
+	p.Left = max(p.A.talk.Left, p.B.talk.Left)
+	whole := wholePair{wholeOf("a", &p.A), wholeOf("b", &p.B)}
+	if whole.A.says() || whole.B.says() {
+		p.Whole = &whole
+	}
 }
 
+func wholeOf(name string, h *held) wholeSide {
+	return wholeSide{name, h.Address + "#assertions", h.None == "", h.talk.WholeVerdict, h.talk.Whole, h.talk.Failures, h.talk.Reason}
+}
+
+// says reports whether there is something to be said of a conversation as a whole.
+func (s wholeSide) says() bool { return len(s.Items)+len(s.Failures) > 0 || s.Reason != "" }
+
 func sideOf(name string, t transcript.Turn, there bool, address string) turnSide {
-	return turnSide{Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item, Address: address + "#" + t.ID}
+	return turnSide{Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item, Address: address + "#" + t.ID, NoReply: t.NoReply}
 }
 
 // callsOf returns the tool calls of a turn as a text that is the same for the same calls.

@@ -192,6 +192,39 @@ func TestCompareConversation(t *testing.T) {
 	}
 }
 
+// What was asserted of the whole conversation is compared as well; of trials the one stands there that ended as its test did.
+func TestCompareWholeConversation(t *testing.T) {
+	s := newSite(t)
+	whole := func(run string, v result.Verdict) *result.Test {
+		x := test("s", "x", "t", "Hi", "Good day.")
+		x.Verdict = v
+		x.Scores = append(x.Scores, result.Score{Name: "assertions", Verdict: v, Assertions: []result.Assertion{{Text: "Never asks twice", Passed: v == result.Pass, Grader: "rubrics"}}})
+		return x
+	}
+	trial := func(n int, v result.Verdict, said string) *result.Test {
+		x := test("s", "often", "t", "Hi", said)
+		x.Trial, x.Verdict = n, v
+		return x
+	}
+	sum := test("s", "often", "t")
+	sum.Trials = &result.Trials{Count: 2, Passed: 1, Class: "flaky", Strategy: "pass_at_k"}
+	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour)}, whole("a", result.Pass))
+	s.put(result.Run{ID: "b", Targets: []string{"t"}}, whole("b", result.Fail), trial(1, result.Fail, "no"), trial(2, result.Pass, "yes"), sum)
+	page := s.get(200, "/compare/tests/x?a=a&b=b")
+	for name, want := range map[string]string{"a": "true", "b": "false"} {
+		if got := page.One("id=assertions").One("data-side="+name).One("data-grade").Attr["data-passed"]; got != want {
+			t.Errorf("%s: the whole conversation passed: %q", name, got)
+		}
+	}
+	often := s.get(200, "/compare/tests/often?a=a&b=b").One("data-run=b")
+	if often.Attr["data-verdict"] != "pass" || !strings.Contains(often.One("<a>").Attr["href"], "trial=2") {
+		t.Errorf("of two trials %v is shown, which leads to %s", often.Attr, often.One("<a>").Attr["href"])
+	}
+	if list := s.get(200, "/compare?a=a&b=b").One("data-section=regressed").Attr; list["data-list"] != "regressed" || list["data-total"] != "1" || list["data-to"] != "1" {
+		t.Errorf("the list of what regressed: %v", list)
+	}
+}
+
 // Comparing many tests keeps each page small, and leads to all of a list.
 func TestCompareMany(t *testing.T) {
 	s := newSite(t)

@@ -14,7 +14,9 @@ type facets struct {
 	Suites, Targets, Tags, Graders []string
 	flaky                          int
 	flakyOf                        map[string]int
-	slowest, costliest             []*archive.Entry
+	// withCode counts the tests with a failure code, which may have it more than once.
+	withCode           map[result.Code]int
+	slowest, costliest []*archive.Entry
 }
 
 // facetsOfRuns keeps the facets of indexes. It is safe for concurrent use; the zero value is empty.
@@ -45,13 +47,16 @@ func (m *facetsOfRuns) of(index *archive.Index) *facets {
 const topTests = 5
 
 func facetsOf(index *archive.Index) *facets {
-	f := &facets{flakyOf: map[string]int{}}
+	f := &facets{flakyOf: map[string]int{}, withCode: map[result.Code]int{}}
 	suites, targets, tags, graders := set{}, set{}, set{}, set{}
 	for _, e := range index.Tests {
 		suites.add(&f.Suites, e.Suite)
 		targets.add(&f.Targets, e.Target)
 		tags.add(&f.Tags, e.Tags...)
 		graders.add(&f.Graders, e.Graders...)
+		for _, code := range e.Codes {
+			f.withCode[code]++
+		}
 		if e.Class() == "flaky" {
 			f.flaky++
 			f.flakyOf[e.Target]++

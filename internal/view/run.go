@@ -47,8 +47,10 @@ type targetFigures struct {
 
 // codeRow is a failure code with how often it was found.
 type codeRow struct {
-	Code    result.Code
-	Count   int
+	Code  result.Code
+	Count int
+	// Tests is how many tests have it.
+	Tests   int
 	Meaning string
 	Address string
 }
@@ -172,7 +174,7 @@ func (p *runPage) figures(index *archive.Index) {
 		p.Targets = append(p.Targets, targetFigures{name, figures})
 	}
 	for code, n := range of.Totals.Failures {
-		p.Codes = append(p.Codes, codeRow{code, n, report.Meaning(code), p.Query.With("code", string(code))})
+		p.Codes = append(p.Codes, codeRow{code, n, p.Facets.withCode[code], report.Meaning(code), p.Query.With("code", string(code))})
 	}
 	slices.SortFunc(p.Codes, func(a, b codeRow) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
 	for _, e := range p.Facets.slowest {

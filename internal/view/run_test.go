@@ -51,6 +51,9 @@ func TestRun(t *testing.T) {
 	if failing := page.One("data-key=f").Attr["href"]; rows(s.get(200, failing), "test", "data-test") != "refund/twice cart" {
 		t.Errorf("failing: %s", rows(s.get(200, failing), "test", "data-test"))
 	}
+	if code := page.One("data-code=ASSISTANT_CONTENT"); code.Attr["data-value"] != "1" {
+		t.Errorf("%v", code.Attr)
+	}
 	got := figures(page)
 	for name, want := range map[string]string{
 		"tests": "6", "passed": "3", "failed": "1", "errors": "1", "skipped": "1", "duration_ms": "1500", "tokens": "", "cost_usd": "", "judge_calls": "0",
