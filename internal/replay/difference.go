@@ -24,7 +24,7 @@ func (m *metric) criterion(power float64) stats.Criterion {
 // compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
-	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable(), endless: t.endless()}
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable(), endless: t.endless(), stateless: t.stateless()}
 	var at []int
 	together := t.compareTogether(metrics, rules)
 	for i := range metrics {

@@ -79,9 +79,12 @@ func (l *Lane) answered(logged int) *float64 {
 	return new(1.0)
 }
 
+// blankBraille is a letter without dots: it looks like a space and is none.
+const blankBraille = '\u2800'
+
 // blank reports whether nothing of a reply can be seen.
 func blank(reply string) bool {
 	return strings.IndexFunc(reply, func(r rune) bool {
-		return !unicode.IsSpace(r) && !text.Dangerous(r) && !unicode.Is(unicode.Join_Control, r)
+		return !unicode.IsSpace(r) && !text.Dangerous(r) && !unicode.In(r, unicode.Join_Control, unicode.Variation_Selector) && r != blankBraille
 	}) < 0
 }

@@ -138,6 +138,8 @@ type findings struct {
 	losable float64
 	// endless is true when the baseline tells how its conversations end, and the candidate does not.
 	endless bool
+	// stateless is true when the baseline tells in what states its conversations are, and the candidate does not.
+	stateless bool
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost
@@ -156,6 +158,9 @@ func (f *findings) judge(rules *Rules) Gate {
 	unfit := f.unfit(rules)
 	if len(unfit) > 0 && g.Verdict != stats.Worse {
 		g.Verdict = VerdictNotJudgeable
+	}
+	if g.Verdict == stats.Better && len(f.untold(rules)) > 0 { // the rest is not known
+		g.Verdict = stats.Inconclusive
 	}
 	for _, step := range []struct {
 		outcome Decision

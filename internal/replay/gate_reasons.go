@@ -74,7 +74,7 @@ func (f *findings) unfit(rules *Rules) []Reason {
 
 // blind lists the metrics in which a loss beyond the margin could have gone unnoticed, with both ways out.
 func (f *findings) blind(rules *Rules) []Reason {
-	if why := append(f.untelling(rules), f.endUntold(rules)...); why != nil {
+	if why := f.untold(rules); why != nil {
 		return why
 	}
 	if rules.MinPower == 0 {
@@ -87,6 +87,11 @@ func (f *findings) blind(rules *Rules) []Reason {
 		}
 	}
 	return reasons
+}
+
+// untold lists why what was compared does not tell how the conversations went.
+func (f *findings) untold(rules *Rules) []Reason {
+	return append(f.untelling(rules), f.hidden(rules)...)
 }
 
 // untelling says why no metric tells how the conversations went: neither the states are compared, nor ends, of which the baseline has enough to

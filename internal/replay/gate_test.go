@@ -93,6 +93,12 @@ func speechless(_ int, _ *replay.Pair, _, is *replay.Metrics) {
 	is.CompletionMatch, is.Completed, is.EndedEarly = nil, nil, nil
 }
 
+// wordy is a candidate that does not tell its states, and ends as the log did more often than the baseline.
+func wordy(i int, _ *replay.Pair, was, is *replay.Metrics) {
+	is.StateProgression = nil
+	was.CompletionMatch = new(float64(i % 2))
+}
+
 func TestGate(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -137,6 +143,15 @@ func TestGate(t *testing.T) {
 			"the candidate cannot say when it ends, which is accepted", gateRun{n: 875, change: speechless, rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.CompletedShare: {Absolute: 1}}
 			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"the candidate does not tell its states, and ends more often", gateRun{n: 875, mode: replay.Forced, change: wordy},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: ", "one that answers anything until the end would lose nothing", "answer.node"},
+		},
+		{
+			"the candidate does not tell its states, which is accepted", gateRun{n: 875, mode: replay.Forced, change: wordy, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.StateProgression: {Absolute: 1}}
+			}}, replay.Passed, stats.Better, "", nil,
 		},
 		{
 			"a loss beyond the margin", gateRun{n: 300, change: change(func(i int, is *replay.Metrics) {
