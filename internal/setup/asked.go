@@ -79,10 +79,10 @@ func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks,
 	s.Files.Whole(s.promptFolder(o))
 	var asks target.Asks
 	for _, one := range library.Sites() {
-		if one.KnowledgeBase.LightRAG == nil && isFolder(s.Files, one.KnowledgeBase.Folder) {
-			s.Files.Whole(filepath.Dir(one.KnowledgeBase.Folder)) // bases side by side share one index
+		if kb := one.KnowledgeBase; kb.LightRAG == nil && kb.Folder != "" && isFolder(s.Files, kb.Folder) {
+			s.Files.Whole(filepath.Dir(kb.Folder)) // bases side by side share one index
+			asks.Embeds = true
 		}
-		asks.Embeds = asks.Embeds || one.KnowledgeBase.LightRAG == nil && one.KnowledgeBase.Folder != "" && isFolder(s.Files, one.KnowledgeBase.Folder)
 		if one.Name != name {
 			continue
 		}
@@ -144,7 +144,19 @@ func (s *Setup) asked(m config.Model) Asked {
 	a.Address, a.Own = llm.Address(m, s.models)
 	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
 	s.namesFile(m)
+	a.Model = s.nearby(m)
 	return a
+}
+
+// nearby names the file of a model that is played from the folder of the configuration, as authors do: of a chatbot's model its place on the disk is known.
+func (s *Setup) nearby(m config.Model) config.Model {
+	if m.Provider != "scripted" && m.Provider != "cassette" || m.Dir != "" {
+		return m
+	}
+	if near, err := filepath.Rel(s.config.Dir, m.Name); err == nil && filepath.IsLocal(near) {
+		m.Dir, m.Name = s.config.Dir, filepath.ToSlash(near)
+	}
+	return m
 }
 
 // Models returns the models of the configuration by their names, and those of its targets, its judge and its embedder.
