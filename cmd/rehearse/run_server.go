@@ -79,23 +79,44 @@ func (f *runFlags) checkServer(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// gather returns the run with every file that it reads, and how many tests it has.
-func (f *runFlags) gather(ctx context.Context, env *Env) (spec runspec.Spec, tests int, err error) {
-	spec, err = bundle.Gather(f.spec(), func(files source.Files, s runspec.Spec) (suites []string, err error) {
+// gathered is a run with every file that it reads.
+type gathered struct {
+	spec runspec.Spec
+	// root is the folder in which its names begin, tests is how many tests it has.
+	root  string
+	tests int
+}
+
+// gather returns the run with every file that it reads.
+func (f *runFlags) gather(ctx context.Context, env *Env) (g gathered, err error) {
+	g.spec, g.root, err = bundle.Gather(f.spec(), func(files source.Files, s runspec.Spec) (suites []string, err error) {
 		opened, err := env.open(setup.Options{Files: files, Config: s.Config, Model: s.Model, Dry: true, Warn: func(string) {}}) // the server warns
 		if err != nil {
 			return nil, err
 		}
 		defer env.closed(opened)
-		suites, tests, err = evaluation.Reads(ctx, evaluation.Config{Setup: opened, Spec: s})
+		suites, g.tests, err = evaluation.Reads(ctx, evaluation.Config{Setup: opened, Spec: s})
 		return suites, err
 	})
-	return spec, tests, err
+	return g, err
+}
+
+// place returns the name that the working folder has for a file of the run.
+func (g gathered) place(file string) string {
+	whole := filepath.Join(g.root, file)
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return whole
+	}
+	if near, err := filepath.Rel(here, whole); err == nil {
+		return near
+	}
+	return whole
 }
 
 // onServer has a server hold the run, and shows and writes what a local run would.
 func (f *runFlags) onServer(ctx context.Context, env *Env) error {
-	spec, tests, err := f.gather(ctx, env)
+	sent, err := f.gather(ctx, env)
 	if err != nil {
 		return outcome(err)
 	}
@@ -107,7 +128,7 @@ func (f *runFlags) onServer(ctx context.Context, env *Env) error {
 	defer server.Close()
 	working, stop, release := env.cancelling(ctx, progress.note)
 	defer release()
-	run, err := server.Submit(working, spec)
+	run, err := server.Submit(working, sent.spec)
 	if err != nil {
 		return refused(tooSoon(err))
 	}
@@ -117,13 +138,13 @@ func (f *runFlags) onServer(ctx context.Context, env *Env) error {
 		_, err := fmt.Fprintln(env.Stdout, run.ID)
 		return err
 	}
-	shown := &serverProgress{progress: progress, tests: tests}
+	shown := &serverProgress{progress: progress, tests: sent.tests}
 	ended, err := server.Follow(working, run.ID, shown.tell)
 	shown.end()
 	if err != nil {
 		return left(err, run.ID)
 	}
-	return f.showFetched(working, env, server, ended)
+	return f.showFetched(working, env, server, ended, sent.place)
 }
 
 // left says that a run goes on without whoever followed it.
@@ -134,8 +155,8 @@ func left(err error, id string) error {
 	return refused(err)
 }
 
-// showFetched writes the files of a run that has ended, and prints what it came to.
-func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Client, ended client.Run) (err error) {
+// showFetched writes the files of a run that has ended, and prints what it came to. place names its files as they are here.
+func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Client, ended client.Run, place func(string) string) (err error) {
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join(setup.StateDir, "runs", filepath.Base(filepath.Clean(ended.ID)))
@@ -149,7 +170,7 @@ func (f *runFlags) showFetched(ctx context.Context, env *Env, server *client.Cli
 			err = outcome(closing)
 		}
 	}()
-	run, err := server.Fetch(ctx, ended.ID, dir)
+	run, err := server.Fetch(ctx, ended.ID, dir, place)
 	if err != nil {
 		if ended.Error != nil {
 			err = fmt.Errorf("run %s failed: %s", ended.ID, *ended.Error)

@@ -68,11 +68,11 @@ with the time that passes.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			spec, _, err := f.gather(c.Context(), env)
+			sent, err := f.gather(c.Context(), env)
 			if err != nil {
 				return outcome(err)
 			}
-			made, err := server.AddSchedule(c.Context(), args[0], cron, zone, spec)
+			made, err := server.AddSchedule(c.Context(), args[0], cron, zone, sent.spec)
 			if err != nil {
 				return refused(err)
 			}

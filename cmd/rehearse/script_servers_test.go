@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -95,4 +96,19 @@ func jsonAt(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := json.Marshal(at(v, args[1]))
 	ts.Check(err)
 	fmt.Fprintf(ts.Stdout(), "%s\n", data)
+}
+
+// sameAt compares the values at paths (a.b.0) of the run.json in two folders.
+func sameAt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: sameat FOLDER FOLDER PATH…")
+	}
+	var a, b any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0]+"/run.json")), &a))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1]+"/run.json")), &b))
+	for _, path := range args[2:] {
+		if x, y := at(a, path), at(b, path); x == nil || !reflect.DeepEqual(x, y) {
+			ts.Fatalf("%s is %v, and %v", path, x, y)
+		}
+	}
 }

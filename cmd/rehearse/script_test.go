@@ -74,7 +74,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "servers": startServers, "seen": seenBy,
+			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "sameat": sameAt, "servers": startServers, "seen": seenBy,
 			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
 			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
 			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked, "samefigures": sameFigures, "viewing": viewing,

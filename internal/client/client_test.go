@@ -240,7 +240,7 @@ func TestFetch(t *testing.T) {
 		func(w http.ResponseWriter) { _, _ = io.WriteString(w, line+line) },
 	}
 	dir := t.TempDir()
-	got, err := c.Fetch(t.Context(), "r1", dir)
+	got, err := c.Fetch(t.Context(), "r1", dir, same)
 	if err != nil || got.Code() != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -249,6 +249,27 @@ func TestFetch(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "run.json")); err != nil {
 		t.Error(err)
+	}
+}
+
+func same(file string) string { return file }
+
+// The file of a test gets its name here; whatever else a record holds stays as it came.
+func TestFetchPlaces(t *testing.T) {
+	f, c := started(t)
+	const rest = `"n":1.50,"new":{"source":{"file":"a.yaml"}},"output":[{"content":"\u003c \"source\":{\"file\":\"a.yaml\"}"}]`
+	lines := []string{
+		`{"schema":1,"source":{"file":"sub/a.yaml","line":3,"turns":[4]},` + rest + `}`, `{"source":null,` + rest + `}`, `{` + rest + `}`, `{}`, `no record`, `{"source":{"file":"a`,
+	}
+	f.results = []func(http.ResponseWriter){func(w http.ResponseWriter) { _, _ = io.WriteString(w, strings.Join(lines, "\n")) }}
+	dir := t.TempDir()
+	if _, err := c.Fetch(t.Context(), "r1", dir, func(file string) string { return "../evals/" + file }); err != nil {
+		t.Fatal(err)
+	}
+	lines[0] = strings.Replace(lines[0], "sub/a.yaml", "../evals/sub/a.yaml", 1)
+	data, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
+	if want := strings.Join(lines, "\n") + "\n"; err != nil || string(data) != want {
+		t.Errorf("%v\n got %s\nwant %s", err, data, want)
 	}
 }
 

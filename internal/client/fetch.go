@@ -18,8 +18,9 @@ import (
 	"rehearse/internal/runlog"
 )
 
-// Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all.
-func (c *Client) Fetch(ctx context.Context, id, dir string) (result.Run, error) {
+// Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all. place gives a file of the run the name
+// that it has here.
+func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file string) string) (result.Run, error) {
 	_, _, err := retry.Do(ctx, c.firmer(), func(ctx context.Context) (struct{}, error) {
 		answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id) + "/results", accept: "application/x-ndjson"})
 		if err != nil {
@@ -27,8 +28,7 @@ func (c *Client) Fetch(ctx context.Context, id, dir string) (result.Run, error) 
 		}
 		defer func() { _ = answer.Body.Close() }() // it was only read
 		return struct{}{}, runlog.WriteFile(filepath.Join(dir, runlog.LogFile), func(w io.Writer) error {
-			_, err := io.Copy(w, answer.Body)
-			return err
+			return placed(w, answer.Body, place)
 		})
 	})
 	if err != nil {
@@ -44,6 +44,14 @@ func (c *Client) Fetch(ctx context.Context, id, dir string) (result.Run, error) 
 	}
 	if run.Schema > result.Schema {
 		return run, fmt.Errorf("the record of run %s has schema %d; this program knows %d: use the server's version", id, run.Schema, result.Schema)
+	}
+	for i, file := range run.Suites {
+		run.Suites[i] = place(file)
+	}
+	if config, ok := run.Config.(map[string]any); ok {
+		if file, ok := config["config"].(string); ok && file != "" {
+			config["config"] = place(file)
+		}
 	}
 	return run, runlog.WriteRun(dir, run)
 }

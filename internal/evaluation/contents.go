@@ -23,6 +23,9 @@ const (
 	maxNested = 4
 )
 
+// filePrefixes stand before the names of files: of prompts, of models that are played, of flows and of sites.
+var filePrefixes = []string{"file://", "scripted:", "cassette:", "flow:", "site:"}
+
 // content is a file by the name under which it was found.
 type content struct{ Name, Sum string }
 
@@ -39,12 +42,21 @@ func newContents(from source.Files) *contents {
 
 // named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
 func (c *contents) named(value any, dir string) []content {
+	return c.namedIn(value, dir, c.from.Bounded()) // configurations of submitted runs hold names from the top of the files
+}
+
+// defined is named for the definition of a target or judge. Its names start in the folder of the configuration or, where flags have given them or
+// that folder, in the working folder.
+func (c *contents) defined(value any, dir string) []content { return c.namedIn(value, dir, true) }
+
+func (c *contents) namedIn(value any, dir string, top bool) []content {
 	var found []content
 	seen := map[string]bool{}
 	for _, text := range texts(value, nil) {
-		for _, name := range candidates(text) {
+		whole, words := candidates(text)
+		for i, name := range append(whole, words...) {
 			at := c.at(name, dir, seen, 0)
-			if at == nil && c.from.Bounded() { // configurations hold names from the top of the files
+			if at == nil && top && (i < len(whole) || c.from.Bounded()) {
 				at = c.at(name, "", seen, 0)
 			}
 			found = append(found, at...)
@@ -70,25 +82,26 @@ func texts(value any, all []string) []string {
 	return all
 }
 
-// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, the file of a scripted model, and each word of a command.
-func candidates(text string) []string {
+// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, the file of a short form, and each
+// word of a command.
+func candidates(text string) (whole, words []string) {
 	if len(text) > 4096 || strings.ContainsAny(text, "\n\x00") {
-		return nil
+		return nil, nil
 	}
-	text = strings.TrimPrefix(text, "file://")
-	names := []string{text}
+	text = strings.TrimPrefix(text, filePrefixes[0])
+	whole = []string{text}
 	if before, _, ok := strings.Cut(text, "#"); ok {
-		names = append(names, before)
+		whole = append(whole, before)
 	}
-	for _, prefix := range []string{"scripted:", "cassette:"} {
-		if file, ok := strings.CutPrefix(names[len(names)-1], prefix); ok {
-			names = append(names, file)
+	for _, prefix := range filePrefixes[1:] {
+		if file, ok := strings.CutPrefix(whole[len(whole)-1], prefix); ok {
+			whole = append(whole, file)
 		}
 	}
-	if words := strings.Fields(text); len(words) > 1 && len(words) < 64 {
-		names = append(names, words...)
+	if words = strings.Fields(text); len(words) < 2 || len(words) >= 64 {
+		words = nil
 	}
-	return names
+	return whole, words
 }
 
 // at returns the content of the file or folder of that name, and of the files that it names itself; nothing when there is none.
@@ -102,6 +115,9 @@ func (c *contents) at(name, dir string, seen map[string]bool, depth int) []conte
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
+	}
+	if whole, err := filepath.Abs(path); err == nil && !c.from.Bounded() {
+		path = whole // one file is one, however it is named
 	}
 	info, err := c.from.Stat(path)
 	if err != nil || seen[path] || depth > maxNested {
@@ -191,22 +207,50 @@ func (c *contents) sum(path string, info fs.FileInfo) string {
 	return c.sums[path]
 }
 
-// withoutPaths returns a plain value in which absolute paths have become their last element.
-func withoutPaths(value any) any {
+// withoutPaths returns a plain value in which the names of files have become their last elements. The configuration of a local run holds absolute
+// paths, that of a submitted one names from the top of its files.
+func (c *contents) withoutPaths(value any, dir string) any {
 	switch value := value.(type) {
 	case string:
-		if filepath.IsAbs(value) {
-			return filepath.Base(value)
-		}
-		return value
+		return c.withoutPath(value, dir)
 	case []any:
 		for i := range value {
-			value[i] = withoutPaths(value[i])
+			value[i] = c.withoutPaths(value[i], dir)
 		}
 	case map[string]any:
 		for key := range value {
-			value[key] = withoutPaths(value[key])
+			value[key] = c.withoutPaths(value[key], dir)
 		}
 	}
 	return value
+}
+
+// withoutPath returns a text whose path has become its last element where it names a file, alone or as that of a model.
+func (c *contents) withoutPath(text, dir string) string {
+	before, file := "", text
+	for _, prefix := range filePrefixes {
+		if after, ok := strings.CutPrefix(text, prefix); ok {
+			before, file = prefix, after
+		}
+	}
+	file, part, chosen := strings.Cut(file, "#")
+	if chosen {
+		part = "#" + part
+	}
+	switch {
+	case strings.ContainsAny(file, "\n\x00"):
+		return text
+	case filepath.IsAbs(file), strings.Contains(file, "/") && c.isThere(file, dir):
+		return before + filepath.Base(file) + part
+	}
+	return text
+}
+
+// isThere reports whether there is a file of that name, which starts in dir, or as in defined.
+func (c *contents) isThere(file, dir string) bool {
+	_, err := c.from.Stat(filepath.Join(dir, file))
+	if err != nil {
+		_, err = c.from.Stat(file)
+	}
+	return err == nil
 }

@@ -110,8 +110,8 @@ func (f *fingerprints) judge(suiteName string) (string, error) {
 	})
 }
 
-// part returns the hash of a definition with the content of the files that it names. Their names are left out: configurations hold them as
-// absolute paths.
+// part returns the hash of a definition with the content of the files that it names. Of their names only the last
+// elements count: configurations hold them as absolute paths, or from the top of what was submitted.
 func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (any, error)) (string, error) {
 	if done, ok := f.parts[key]; ok {
 		return done, nil
@@ -130,8 +130,9 @@ func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (an
 	if err := json.Unmarshal(data, &plain); err != nil {
 		return "", err
 	}
-	files := f.files.named(plain, f.e.dir(at))
-	done, err := f.sum([]any{withoutPaths(plain), files})
+	dir := f.e.dir(at)
+	files := f.files.defined(plain, dir)
+	done, err := f.sum([]any{f.files.withoutPaths(plain, dir), files})
 	f.parts[key] = done
 	return done, err
 }

@@ -67,7 +67,7 @@ func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[or
 				yield(u, err)
 				return
 			}
-			fmt.Fprintln(h, key.Suite, key.TestID, key.Target, k.open[key].fingerprint)
+			fmt.Fprintln(h, key.Suite, key.TestID, k.prints.files.withoutPath(key.Target, ""), k.open[key].fingerprint)
 			if !yield(u, nil) {
 				return
 			}

@@ -73,7 +73,7 @@ func TestGather(t *testing.T) {
 	t.Chdir(filepath.Join(dir, "sub"))
 	asked := runspec.Spec{Schema: runspec.Schema, Suites: []string{"."}, Targets: []string{"bot", "scripted:../elsewhere/scripted.yaml"}, Trials: 2}
 	var before, after string
-	spec, err := bundle.Gather(asked, reading(t, &before))
+	spec, top, err := bundle.Gather(asked, reading(t, &before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +85,9 @@ func TestGather(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"scripted:elsewhere/scripted.yaml", "sub/shop.suite.yaml"}, []string{spec.Targets[1], spec.Suites[0]}); d != "" {
 		t.Error(d)
+	}
+	if top != dir {
+		t.Errorf("the names begin at %s, want %s", top, dir)
 	}
 	elsewhere := t.TempDir()
 	if err := bundle.Unpack(t.Context(), elsewhere, spec, nil); err != nil {
@@ -103,10 +106,90 @@ func TestGather(t *testing.T) {
 	}
 	t.Chdir(elsewhere)
 	asked.Suites, asked.Targets = spec.Suites, spec.Targets
-	again, err := bundle.Gather(asked, reading(t, nil))
+	again, _, err := bundle.Gather(asked, reading(t, nil))
 	if err != nil || again.Fingerprint() != spec.Fingerprint() {
 		t.Errorf("gathered again from the bundle: %v\n%s", err, cmp.Diff(spec, again))
 	}
+}
+
+// placed are files in folders of their own.
+var placed = map[string]string{
+	"evals/rehearse.yaml": "targets:\n  bot: {model: 'scripted:bots/bot.yaml', system: Read bots/bot.yaml.}\n  desk: {kind: flow, flow: flows/desk.flow.yaml, model: 'scripted:bots/bot.yaml'}\n" +
+		"  site: {kind: sitebot, sites: sites/shop.yaml, model: 'scripted:bots/bot.yaml'}\ntarget: bot\njudge: 'scripted:bots/judge.yaml'\n",
+	"evals/bots/bot.yaml":          "default: {reply: hello}\n",
+	"evals/bots/judge.yaml":        "default: {reply: hello}\n",
+	"evals/bots/user.yaml":         "default: {reply: hello}\n",
+	"evals/flows/desk.flow.yaml":   "id: desk\nstart: start\nnodes:\n  - {id: start, type: start, prompt: hello, next: [end]}\n  - {id: end, type: stop}\n",
+	"evals/sites/shop.yaml":        "site: shop.example\ncompany: {name: Shop, description: A shop.}\n",
+	"evals/suites/shop.suite.yaml": "name: shop\ntests:\n  - {id: a, input: hi, assertions: [polite]}\n",
+}
+
+// A run has the same fingerprint from its files here and from its bundle, wherever they are and whoever names them; another one when a file changes.
+func TestGatheredFingerprint(t *testing.T) {
+	const suite = "evals/suites/shop.suite.yaml"
+	for name, test := range map[string]struct {
+		spec runspec.Spec
+		// changes is a file that decides the records.
+		changes string
+	}{
+		"configuration": {runspec.Spec{Targets: []string{"bot", "desk", "site"}}, "evals/flows/desk.flow.yaml"},
+		"--config":      {runspec.Spec{Targets: []string{"desk", "site"}, Config: "evals/rehearse.yaml"}, "evals/sites/shop.yaml"},
+		"--judge":       {runspec.Spec{Judge: "scripted:evals/bots/judge.yaml"}, "evals/bots/judge.yaml"},
+		"--model":       {runspec.Spec{Targets: []string{"desk", "site"}, Model: "scripted:evals/bots/user.yaml"}, "evals/bots/user.yaml"},
+		"--target":      {runspec.Spec{Targets: []string{"scripted:evals/bots/user.yaml"}}, "evals/bots/user.yaml"},
+		"flow":          {runspec.Spec{Targets: []string{"flow:evals/flows/desk.flow.yaml#desk"}, Model: "lexical"}, "evals/flows/desk.flow.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, placed)
+			t.Chdir(dir)
+			test.spec.Schema, test.spec.Suites = runspec.Schema, []string{suite}
+			here := fingerprint(t, source.Files{}, test.spec)
+			spec, _, err := bundle.Gather(test.spec, reading(t, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name := range spec.Files { // a site without knowledge reads no folder for it
+				if placed["evals/"+name] == "" && placed[name] == "" {
+					t.Errorf("%s is taken along", name)
+				}
+			}
+			elsewhere := t.TempDir()
+			if err := bundle.Unpack(t.Context(), elsewhere, spec, nil); err != nil {
+				t.Fatal(err)
+			}
+			root, err := os.OpenRoot(elsewhere)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = root.Close() }()
+			if there := fingerprint(t, source.Within(root), spec); there != here {
+				t.Errorf("%s from the disk, %s from the bundle", here, there)
+			}
+			write(t, dir, map[string]string{test.changes: placed[test.changes] + "# another\n"})
+			if fingerprint(t, source.Files{}, test.spec) == here {
+				t.Errorf("%s has changed, and the fingerprint has not", test.changes)
+			}
+		})
+	}
+}
+
+func fingerprint(t *testing.T, files source.Files, spec runspec.Spec) string {
+	t.Helper()
+	s, err := setup.Open(setup.Options{Files: files, Config: spec.Config, Model: spec.Model, Dry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	e, err := evaluation.New(t.Context(), evaluation.Config{Setup: s, Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }
 
 // Every example can be taken along whole.
@@ -116,7 +199,7 @@ func TestGatherExamples(t *testing.T) {
 		t.Fatal("no examples", err)
 	}
 	for _, suite := range suites {
-		spec, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{suite}}, reading(t, nil))
+		spec, _, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{suite}}, reading(t, nil))
 		if err != nil {
 			if source.IsInvalid(err) && strings.Contains(err.Error(), "does not say what to talk to") {
 				continue
@@ -149,7 +232,7 @@ func TestGatherRefusesAbsolutePaths(t *testing.T) {
 		write(t, dir, gathered)
 		write(t, dir, map[string]string{name: strings.ReplaceAll(text, "DIR", dir), "desk.flow.yaml": "id: desk\n"})
 		t.Chdir(filepath.Join(dir, "sub"))
-		_, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{"shop.suite.yaml"}}, reading(t, nil))
+		_, _, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{"shop.suite.yaml"}}, reading(t, nil))
 		if err == nil || !source.IsInvalid(err) || !strings.Contains(err.Error(), "an absolute path") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -55,8 +55,9 @@ func definitionSum(at *setup.Setup, definition any) (string, error) {
 	if path := at.Config().Path; path != "" {
 		dir = filepath.Dir(path)
 	}
-	files := newContents(at.Files).named(plain, dir)
-	if data, err = json.Marshal([]any{withoutPaths(plain), files}); err != nil {
+	c := newContents(at.Files)
+	files := c.defined(plain, dir)
+	if data, err = json.Marshal([]any{c.withoutPaths(plain, dir), files}); err != nil {
 		return "", err
 	}
 	h := sha256.New()

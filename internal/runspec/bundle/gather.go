@@ -17,12 +17,12 @@ import (
 const MostBytes = 64 << 20
 
 // Gather returns a spec of the disk, whose relative names begin at the working folder, as one with the content of every file that it reads. Its
-// names then begin at the nearest folder that all files have in common. read plans the run as it is given, through those files and nothing else,
-// and returns the files of its suites. Files that a name does not lead to from within the bundle are an error.
-func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []string, err error)) (runspec.Spec, error) {
+// names then begin at the nearest folder that all files have in common, the root. read plans the run as it is given, through those files and nothing
+// else, and returns the files of its suites. Files that a name does not lead to from within the bundle are an error.
+func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []string, err error)) (gathered runspec.Spec, root string, err error) {
 	here, err := filepath.Abs(".")
 	if err != nil {
-		return s, fmt.Errorf("gather the files of the run: %w", err)
+		return s, "", fmt.Errorf("gather the files of the run: %w", err)
 	}
 	top := filepath.VolumeName(here) + string(filepath.Separator)
 	fromTop := func(name string) (string, error) {
@@ -37,40 +37,40 @@ func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []stri
 	}
 	spec, err := renamed(s, fromTop)
 	if err != nil {
-		return s, err
+		return s, "", err
 	}
 	files, recorded := source.Recording(top)
 	if spec.Suites, err = read(files, spec); err != nil {
-		return s, explained(err, strings.TrimPrefix(here, top))
+		return s, "", explained(err, strings.TrimPrefix(here, top))
 	}
 	names, err := regular(files, recorded)
 	if err != nil {
-		return s, fmt.Errorf("gather the files of the run: %w", err)
+		return s, "", fmt.Errorf("gather the files of the run: %w", err)
 	}
 	if len(names) > runspec.MostFiles {
-		return s, source.Invalid("the run reads %d files: a run has at most %d", len(names), runspec.MostFiles)
+		return s, "", source.Invalid("the run reads %d files: a run has at most %d", len(names), runspec.MostFiles)
 	}
-	root := common(names)
+	root = common(names)
 	inBundle := func(name string) (string, error) {
 		name, err := filepath.Rel(root, name)
 		return filepath.ToSlash(name), err
 	}
 	if spec, err = renamed(spec, inBundle); err != nil {
-		return s, fmt.Errorf("gather the files of the run: %w", err)
+		return s, "", fmt.Errorf("gather the files of the run: %w", err)
 	}
 	spec.Files = make(map[string]runspec.File, len(names))
 	for _, name := range names {
 		content, err := os.ReadFile(filepath.Join(top, name))
 		if err != nil {
-			return s, fmt.Errorf("gather the files of the run: %w", err)
+			return s, "", fmt.Errorf("gather the files of the run: %w", err)
 		}
 		short, err := inBundle(name)
 		if err != nil {
-			return s, fmt.Errorf("gather the files of the run: %w", err)
+			return s, "", fmt.Errorf("gather the files of the run: %w", err)
 		}
 		spec.Files[short] = runspec.File{Content: content}
 	}
-	return spec, spec.Check()
+	return spec, filepath.Join(top, root), spec.Check()
 }
 
 // explained makes an absolute path a mistake of the author, and gives places the names that the working folder has for them.
