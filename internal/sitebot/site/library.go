@@ -95,7 +95,7 @@ func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
 
 // siteKeys are found in no other file of this program. A file with one of them is a site, even if its name was forgotten.
 var siteKeys = []string{
-	"site", "aliases", "company", "qualification", "cta", "booking", "content_gating", "knowledge_base", "enrichment", "integrations",
+	"site", "aliases", "company", "qualification", "cta", "booking", "content_gating", "knowledge_base", "enrichment", "integrations", "widget",
 }
 
 func aboutSite(root source.Value) bool {

@@ -12,6 +12,7 @@ func readCTA(n source.Node, to *CTA) {
 	n.Read(map[string]func(source.Node){
 		"min_turn": func(n source.Node) { to.MinTurn = n.Int(0) },
 		"url":      func(n source.Node) { to.URL = webAddress(n) },
+		"label":    func(n source.Node) { to.Label = shortText(n, maxTitle) },
 		"form_fields": func(n source.Node) {
 			for field, parameter := range n.Entries() {
 				to.FormFields = append(to.FormFields, FormField{field, formParameter(parameter, to.FormFields)})

@@ -29,6 +29,7 @@ func TestLoadMinimal(t *testing.T) {
 		Suggestions:   site.Suggestions{FollowUps: true, Answers: true},
 		Enrichment:    site.Enrichment{Sources: []string{"cache", "supabase", "reveal", "snitcher", "enrich_so"}},
 		Limits:        usualLimits,
+		Widget:        site.Widget{Position: site.Right},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(site.Site{})); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
@@ -76,6 +77,7 @@ func TestLoadExample(t *testing.T) {
 			PostHog:     site.PostHog{HostEnv: "POSTHOG_HOST", KeyEnv: "POSTHOG_KEY"},
 		},
 		Limits: usualLimits,
+		Widget: site.Widget{Position: site.Right},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(site.Site{}), cmpopts.IgnoreFields(site.Site{}, "Warnings")); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)

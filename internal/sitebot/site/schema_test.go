@@ -81,7 +81,7 @@ var probes = map[string]string{
 }
 
 // later are mappings and keys of the specification that the schema knows before the program does: a file with one is refused by the program alone.
-var later = map[string][]string{"": {"limits", "timezone", "widget"}, "cta": {"label"}}
+var later = map[string][]string{"": {"limits", "timezone"}}
 
 var known = regexp.MustCompile(`unknown key "q{16}" \(known: ([^)]*)\)`)
 
@@ -198,6 +198,7 @@ var accepted = []string{
 	"site: x\nbooking: {fields: [email, {id: when, type: date}], post_conversion_fields: []}",
 	"site: x\nqualification: {profiling: {forms: [{field_groups: [{fields: [{id: a, required: 'true', choices: [1, two]}]}]}]}, interest_signals: {threshold: '-1', signals: [{id: a, weight: '3'}]}}",
 	"site: x\nknowledge_base: {lightrag: {url: 'http://127.0.0.1:9621', mode: mix}}", "site: x\nenrichment: {sources: [enrich-so], keep_ip: false}",
+	"site: x\nwidget: {title: 5, color: ' #FFee00 ', logo: 'https://x.example/a b.png', greeting: hi, starters: [1, b], position: left}", "site: x\nwidget:",
 	"site: x\ncta: {url: ' HTTPS://a.example/', min_turn: 0, form_fields: {email: e}}", "site: x\nintegrations: {posthog: {key_env: ' KEY '}}",
 }
 

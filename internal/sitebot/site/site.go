@@ -25,6 +25,7 @@ type Site struct {
 	Enrichment    Enrichment
 	Integrations  Integrations
 	Limits        Limits
+	Widget        Widget
 	// Warnings are what is strange about the file but keeps nothing from working.
 	Warnings source.Problems
 
@@ -101,6 +102,8 @@ type CTA struct {
 	// MinTurn is the skill turn before which no demo is proposed unless the visitor asks for one.
 	MinTurn int
 	URL     string
+	// Label is what the button says that leads there; empty means the built-in words.
+	Label string
 	// FormFields map what was collected to parameters of the URL, in the order of the file.
 	FormFields []FormField
 }
