@@ -18,6 +18,8 @@ type Request struct {
 	PersonID string
 	// Language is that of fixed messages, such as fr or pt-BR; empty means the site's.
 	Language string
+	// TurnNumber is how many answers the page has seen in this conversation; 0 says nothing.
+	TurnNumber int
 	// Reveal is what the visitor's browser knows of their company (window.reveal); nil when it knows nothing.
 	Reveal json.RawMessage
 	// IP is the visitor's address; the zero value when it is not known.
@@ -27,12 +29,14 @@ type Request struct {
 }
 
 // Event is something that happens during a turn: first of all that it has begun, then the pieces of the answer. Pieces joined are the
-// whole answer.
+// whole answer. Where suggestions follow it, an event says that the answer has ended.
 type Event struct {
 	// Began is true for the first event, which has the number of the turn and no token.
 	Began      bool
 	TurnNumber int
 	Token      string
+	// Answered is true for the event behind the last piece.
+	Answered bool
 }
 
 // Outcome is what a turn came to.
@@ -45,15 +49,19 @@ type Outcome struct {
 
 // Metadata is what the page around the chat needs besides the answer (sitebot.md 2.12).
 type Metadata struct {
-	FollowUps  []string          `json:"suggested_follow_ups"`
-	Answers    []string          `json:"suggested_answers"`
-	CTA        map[string]string `json:"cta_url_overrides"`
-	Visitor    enrich.Profile    `json:"visitor_profile"`
-	Skills     *Skills           `json:"skill_selection_state"`
-	TurnNumber int               `json:"turn_number"`
-	Route      Route             `json:"route"`
-	Action     Action            `json:"action"`
-	Intent     Intent            `json:"intent"`
+	FollowUps []string          `json:"suggested_follow_ups"`
+	Answers   []string          `json:"suggested_answers"`
+	CTA       map[string]string `json:"cta_url_overrides"`
+	Visitor   enrich.Profile    `json:"visitor_profile"`
+	Skills    *Skills           `json:"skill_selection_state"`
+	// Button is the call to action below the answer; null without one.
+	Button     *CTA `json:"cta"`
+	TurnNumber int  `json:"turn_number"`
+	// Restarted is true when the page has seen answers of a session that there is no more.
+	Restarted bool   `json:"restarted"`
+	Route     Route  `json:"route"`
+	Action    Action `json:"action"`
+	Intent    Intent `json:"intent"`
 	// Blocked is why the message was not answered; empty when it was.
 	Blocked  Block     `json:"blocked"`
 	Warnings []string  `json:"warnings"`

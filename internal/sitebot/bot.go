@@ -93,7 +93,8 @@ type Config struct {
 // Bot answers the visitors of sites. It is safe for concurrent use.
 type Bot struct {
 	Config
-	graph *graph.Graph[State]
+	graph   *graph.Graph[State]
+	hurries hurries
 }
 
 // turn is what the nodes of one turn share besides the state.
@@ -105,6 +106,9 @@ type turn struct {
 	// receivers name who is told of the site's leads, before is the state at the beginning of the turn, and after that at its end.
 	receivers     []string
 	before, after *State
+	// restarted is true when the page believes in a session that there is no more.
+	restarted bool
+	watch     *stopwatch
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher

@@ -66,8 +66,10 @@ func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, 
 // answer takes the turn of a request that was checked.
 func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(Event)) (*Outcome, error) {
 	r := t.request
-	unlock, err := b.lock(ctx, Thread(t.Name, r.Session))
+	thread := Thread(t.Name, r.Session)
+	unlock, err := b.lock(ctx, thread)
 	if err != nil {
+		b.hurries.hurry(thread)
 		return nil, err
 	}
 	defer unlock()
@@ -76,13 +78,12 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 		return nil, err
 	}
 	defer leave()
-	thread := Thread(t.Name, r.Session)
 	at, err := b.graph.State(ctx, thread)
 	if err != nil {
 		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
 	}
 	watch := &stopwatch{now: b.Now, started: started, sink: sink}
-	t.before = &at.State
+	t.before, t.watch, t.restarted = &at.State, watch, r.TurnNumber > 0 && at.ID == ""
 	spam := repeats(&at.State, r.Input)
 	if block := gate(&at.State, r.Input, spam); block != NotBlocked {
 		watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
@@ -165,7 +166,7 @@ func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, bloc
 	w.token(text)
 	return &Outcome{Response: text, Metadata: Metadata{
 		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: t.shown(s.Visitor), TurnNumber: s.TurnNumber,
-		Blocked: block, Warnings: []string{}, Latency: w.latency(),
+		Restarted: t.restarted, Blocked: block, Warnings: []string{}, Latency: w.latency(),
 	}}, nil
 }
 

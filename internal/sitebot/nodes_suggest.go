@@ -46,7 +46,7 @@ func (b *Bot) suggestAnswers(ctx context.Context, s State) (update, error) {
 	if field, missing := turnOf(ctx).nextField(&s); missing && marker.Of(s.Response).Questions > 0 {
 		vars.Field = field.ID
 	}
-	if err := b.ask(ctx, turnOf(ctx).models.Default, "answer_suggester", vars, answered(&s), &reply); err != nil {
+	if err := b.suggest(ctx, "answer_suggester", vars, &s, &reply); err != nil {
 		return nil, err
 	}
 	return update{answersColumn.Set(suggestions(reply.Answers))}, nil
@@ -57,10 +57,21 @@ func (b *Bot) suggestFollowUps(ctx context.Context, s State) (update, error) {
 	var reply struct {
 		Suggestions []string `json:"suggestions"`
 	}
-	if err := b.ask(ctx, turnOf(ctx).models.Default, "follow_up_suggester", prompt.Vars{}, answered(&s), &reply); err != nil {
+	if err := b.suggest(ctx, "follow_up_suggester", prompt.Vars{}, &s, &reply); err != nil {
 		return nil, err
 	}
 	return update{followUpsColumn.Set(suggestions(reply.Suggestions))}, nil
+}
+
+// suggest asks for suggestions. There are none, and that is no failure, when the visitor writes again meanwhile.
+func (b *Bot) suggest(ctx context.Context, node string, vars prompt.Vars, s *State, reply any) error {
+	within, done := b.hurries.unhurried(ctx, Thread(s.SiteName, s.SessionID))
+	defer done()
+	err := b.ask(within, turnOf(ctx).models.Default, node, vars, answered(s), reply)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // answered is the conversation with this turn's answer.

@@ -12,8 +12,9 @@ import (
 func outcome(t *turn, s *State, turnNumber int, w *stopwatch) *Outcome {
 	*s = published(*s)
 	m := Metadata{
-		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
-		Route: s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
+		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Button: t.cta(s), Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
+		Restarted: t.restarted,
+		Route:     s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
 	}
 	if s.NextRoute != PostConversion { // there no node classifies, and the intent is that of an earlier turn
 		m.Intent = s.Intents.Intent

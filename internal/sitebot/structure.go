@@ -120,7 +120,9 @@ func (b *Bot) routeSystem(_ context.Context, s State) (update, error) {
 }
 
 func (b *Bot) routeSuggestions(ctx context.Context, s State) (update, error) {
-	return update{suggesterColumn.Set(suggester(turnOf(ctx).rules, s.Response))}, nil
+	t := turnOf(ctx)
+	t.watch.tell(Event{Answered: true}) // the writer has ended, and nobody else has words
+	return update{suggesterColumn.Set(suggester(t.rules, s.Response))}, nil
 }
 
 // compile checks the graph. What is wrong with it is a mistake of this package.
