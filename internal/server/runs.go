@@ -263,7 +263,11 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, created, err := s.Leader.Submit(r.Context(), spec, r.Header.Get("Idempotency-Key"), caller(r))
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	run, created, err := s.Leader.Submit(r.Context(), spec, key, caller(r))
 	if err != nil {
 		return err
 	}
@@ -274,6 +278,16 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
 	writeBody(w, status, "application/json", run)
 	return nil
+}
+
+// idempotencyKey returns the key with which a run is submitted; empty for none.
+func idempotencyKey(r *http.Request) (string, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > store.MaxIdempotencyKey {
+		return "", newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the Idempotency-Key has %d bytes", len(key)),
+			fmt.Sprintf("use at most %d", store.MaxIdempotencyKey))
+	}
+	return key, nil
 }
 
 func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
@@ -394,11 +408,7 @@ func (s *Runs) workers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if all == nil {
-		all = []fleet.Worker{}
-	}
-	writeBody(w, http.StatusOK, "application/json", store.Page[fleet.Worker]{Items: all})
-	return nil
+	return writePage(w, r, all, func(one fleet.Worker) string { return one.Name })
 }
 
 // query reads the parameters of a list.
@@ -461,7 +471,10 @@ func (q *query) page(known ...string) (store.PageOf, error) {
 			q.refuse("limit", fmt.Sprintf("use 1 to %d", maxPage))
 		}
 	}
-	for name := range q.values {
+	for name, values := range q.values {
+		if len(values) > 1 && name != "label" {
+			q.refuse(clip(name, 100), "give it once")
+		}
 		if name != "limit" && name != "cursor" && !strings.Contains(" "+strings.Join(known, " ")+" ", " "+name+" ") {
 			q.refuse(clip(name, 100), "known are "+strings.Join(known, ", "))
 		}

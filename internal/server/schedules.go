@@ -149,7 +149,11 @@ func (s *Runs) runSchedule(w http.ResponseWriter, r *http.Request) error {
 	if s.stopping.Load() {
 		return stoppingProblem()
 	}
-	run, _, err := s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), r.Header.Get("Idempotency-Key"), caller(r))
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	run, _, err := s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), key, caller(r))
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type submission struct {
 func (f *Fleet) submission(n NewRun) (*submission, error) {
 	check := rowCheck{what: "run", id: n.Run.ID}
 	check.key("id", n.Run.ID)
-	check.text("idempotency key", n.Key, maxIdempotencyKey)
+	check.text("idempotency key", n.Key, MaxIdempotencyKey)
 	if check.err != nil {
 		return nil, check.err
 	}
@@ -102,8 +102,8 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 	return row.Run, true, err
 }
 
-// maxIdempotencyKey bounds the key of a submission, in bytes.
-const maxIdempotencyKey = 1_000
+// MaxIdempotencyKey bounds the key of a submission, in bytes.
+const MaxIdempotencyKey = 1_000
 
 // findSubmission returns the run with the id, or the one that was submitted with the key; its number is 0 if there is none.
 func findSubmission(ctx context.Context, tx fleetTx, id, key string, now time.Time) (found runRow, err error) {
