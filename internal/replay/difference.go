@@ -24,7 +24,8 @@ func (m *metric) criterion(power float64) stats.Criterion {
 // compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
-	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), losable: t.losable(), endless: t.endless(), stateless: t.stateless()}
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), endless: t.endless(), stateless: t.stateless()}
+	f.completable, f.losable = t.completions()
 	var at []int
 	together := t.compareTogether(metrics, rules)
 	for i := range metrics {
@@ -92,17 +93,18 @@ func decide(metrics []compared) stats.Verdict {
 	return verdict
 }
 
-// losable is the share of sessions that the baseline completes as the log did.
-func (t *Tally) losable() float64 {
-	of, n, completed := t.figures(Baseline), 0, 0.0
+// completions are the shares of sessions that the log completes, and of those that the baseline completes with it.
+func (t *Tally) completions() (logged, both float64) {
+	of, n := t.figures(Baseline), 0
 	for i := range t.sessions {
 		if share := of(CompletedShare, i); t.sessions[i].outcome != EndUnknown && !math.IsNaN(share) {
 			if n++; t.sessions[i].outcome == EndCompleted {
-				completed += share
+				logged++
+				both += share
 			}
 		}
 	}
-	return completed / float64(max(n, 1))
+	return logged / float64(max(n, 1)), both / float64(max(n, 1))
 }
 
 // lostPairs are the lost pairs with their share of all.

@@ -136,6 +136,8 @@ type findings struct {
 	guards  []compared
 	// losable is the share of sessions that the baseline completes as the log did: completion match can lose no more.
 	losable float64
+	// completable is the share of sessions that the log completes.
+	completable float64
 	// endless is true when the baseline tells how its conversations end, and the candidate does not.
 	endless bool
 	// stateless is true when the baseline tells in what states its conversations are, and the candidate does not.

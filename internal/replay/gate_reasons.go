@@ -101,6 +101,7 @@ func (f *findings) untelling(rules *Rules) []Reason {
 		return []Reason{{"power", "", "no metric that decides applies to these sessions"}}
 	}
 	var ends, states *compared
+	told := false // the states tell
 	for i := range f.metrics {
 		c := &f.metrics[i]
 		_, set := rules.Margins[c.name]
@@ -109,13 +110,19 @@ func (f *findings) untelling(rules *Rules) []Reason {
 			ends = c
 		case set && (c.name == StateProgression || table[columnOf(c.name)].role == shown):
 			return nil
-		case c.name == StateProgression && (c.Baseline > c.marginSize || c.Verdict == stats.Better || rules.MinPower == 0):
-			return nil
 		case c.name == StateProgression:
 			states = c
+			told = c.Baseline > c.marginSize || c.Verdict == stats.Better || rules.MinPower == 0
 		}
 	}
-	if ends != nil && f.losable > ends.marginSize {
+	switch {
+	case ends != nil && f.losable > ends.marginSize:
+		return nil
+	case told && f.neverEnds(ends, states, rules):
+		return []Reason{{"power", CompletionMatch, fmt.Sprintf(
+			"the log completes %.1f %% of the sessions and neither lane does, so that a candidate that never comes to an end loses nothing: "+
+				"compare with a baseline that completes some, or accept it with --margin completion_match=100pp", 100*f.completable)}}
+	case told:
 		return nil
 	}
 	const remedy = "give the target a state_of or a complete_when, or let another metric decide with --margin"
@@ -137,6 +144,15 @@ func (f *findings) untelling(rules *Rules) []Reason {
 		reasons = append(reasons, Reason{"power", CompletionMatch, said})
 	}
 	return reasons
+}
+
+// neverEnds reports whether two lanes that differ complete next to nothing of a log that does: then not even their states tell whether the candidate
+// gets anywhere. A lane beside itself is no other one.
+func (f *findings) neverEnds(ends, states *compared, rules *Rules) bool {
+	if _, set := rules.Margins[CompletionMatch]; ends == nil || set || rules.MinPower == 0 {
+		return false
+	}
+	return f.completable > ends.marginSize && ends.Verdict != stats.Better && (ends.Varies || states.Varies)
 }
 
 // waysOut says what could have gone unnoticed, about how many sessions would decide it, and the smallest margin that this log can decide.

@@ -245,7 +245,20 @@ func TestGate(t *testing.T) {
 			"the same, and a candidate that finds them", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression = new(0.0)
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}}, replay.CannotSay, stats.Inconclusive, "power:completion_match", []string{"the log completes 100.0 % of the sessions and neither lane does"},
+		},
+		{
+			"the same, and a candidate that finds them and never ends is accepted", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.StateProgression = new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.CompletionMatch: {Absolute: 1}}
 			}}, replay.Passed, stats.Better, "", nil,
+		},
+		{
+			"a baseline that finds states and completes nothing, beside itself", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
 			"agents without states", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
