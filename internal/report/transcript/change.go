@@ -27,15 +27,15 @@ const (
 )
 
 // deltaOf returns what changed from one state to the next, leaf by leaf, in the order of the paths. No state after says nothing of a change.
-func deltaOf(before, after json.RawMessage) []Change {
+func deltaOf(before, after json.RawMessage) (rows []Change, left int) {
 	if len(after) == 0 {
-		return nil
+		return nil, 0
 	}
 	return changes(leavesOf(before), leavesOf(after))
 }
 
-// changes compares leaves.
-func changes(was, now map[string]string) (rows []Change) {
+// changes compares leaves. Left counts the changes beyond those that are shown.
+func changes(was, now map[string]string) (rows []Change, left int) {
 	paths := maps.Clone(now)
 	maps.Copy(paths, was)
 	for _, path := range slices.SortedFunc(maps.Keys(paths), byPath) {
@@ -52,11 +52,13 @@ func changes(was, now map[string]string) (rows []Change) {
 		default:
 			row.Change = "removed"
 		}
-		if rows = append(rows, row); len(rows) == maxDelta {
-			break
+		if len(rows) == maxDelta {
+			left++
+			continue
 		}
+		rows = append(rows, row)
 	}
-	return rows
+	return rows, left
 }
 
 // byPath orders paths so that items[2] comes before items[10].
@@ -130,9 +132,9 @@ func gather(leaves map[string]string, path string, value any, depth int) {
 }
 
 // factsDelta returns what a turn changed of the facts that a state holds: a list facts of {key, value}, or an object, at the top or in memory.
-func factsDelta(before, after json.RawMessage) []Change {
+func factsDelta(before, after json.RawMessage) (rows []Change, left int) {
 	if len(after) == 0 {
-		return nil
+		return nil, 0
 	}
 	return changes(knownFacts(before), knownFacts(after))
 }
@@ -153,8 +155,8 @@ func knownFacts(state json.RawMessage) map[string]string {
 	}
 	for _, raw := range []json.RawMessage{shown.Facts, shown.Memory.Facts} {
 		var list []struct {
-			Key   string `json:"key"`
-			Value any    `json:"value"`
+			Key   string          `json:"key"`
+			Value json.RawMessage `json:"value"`
 		}
 		if json.Unmarshal(raw, &list) != nil {
 			maps.Copy(known, leavesOf(raw))
@@ -162,9 +164,22 @@ func knownFacts(state json.RawMessage) map[string]string {
 		}
 		for _, f := range list {
 			if f.Key != "" {
-				known[f.Key] = fmt.Sprint(f.Value)
+				known[f.Key] = plainValue(f.Value)
 			}
 		}
 	}
 	return known
+}
+
+// plainValue writes the value of a fact: a text as it is, anything else as JSON.
+func plainValue(raw json.RawMessage) string {
+	var text string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }

@@ -19,5 +19,5 @@ func Earlier(t *result.Test) []chat.Message {
 			}
 		}
 	}
-	return t.Output[:min(end, 200)]
+	return t.Output[:end]
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -26,7 +27,7 @@ var Style string
 // Functions are what the templates call beside the page's own.
 func Functions() template.FuncMap {
 	return template.FuncMap{
-		"delta": func(name string, rows []Change) changed { return changed{name, rows} }, "known": known,
+		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known,
 	}
 }
 
@@ -34,6 +35,7 @@ func Functions() template.FuncMap {
 type changed struct {
 	Name string
 	Rows []Change
+	Left int
 }
 
 // known writes a number that may be unknown.
@@ -65,6 +67,7 @@ type Transcript struct {
 	Score        string
 	Failures     []result.Failure // that belong to no turn
 	Earlier      []Message
+	EarlierLeft  int // earlier messages left out, the first ones
 	Turns        []Turn
 	Left         int // turns left out
 	Whole        []Item
@@ -89,6 +92,9 @@ type Turn struct {
 	NoReply bool
 	Calls   []ToolCall
 	Facts   []Fact
+	// CallsLeft, StateLeft and LearnedLeft count what is left out.
+	CallsLeft, StateLeft, LearnedLeft int
+
 	State   []Change
 	Learned []Change
 	Whole   string // the state after the turn
@@ -104,9 +110,10 @@ type ToolCall struct{ Name, Args, Result, Took string }
 
 // Limits of one transcript.
 const (
-	maxTurns = 300
-	maxCalls = 100
-	maxJSON  = 20_000
+	maxTurns   = 300
+	maxCalls   = 100
+	maxEarlier = 200
+	maxJSON    = 20_000
 )
 
 // Of returns a record as pages show it; prefix begins its ids.
@@ -127,20 +134,29 @@ func Of(t *result.Test, prefix string, said Messages) Transcript {
 		items[n] = itemOf(s)
 	}
 	var before result.Turn
-	for _, x := range t.Turns[:min(len(t.Turns), maxTurns)] {
-		shown := turnOf(x, before, items[x.Index], said)
-		if i, ok := items[x.Index]; ok {
-			shown.Item, shown.Verdict, shown.Score = &i, i.Verdict, i.Score
-			delete(items, x.Index)
+	told := tellingTurns(t)
+	for i, x := range t.Turns {
+		of, graded := items[x.Index]
+		delete(items, x.Index)
+		if !told[i] {
+			k.Left++
+		} else {
+			shown := turnOf(x, before, of, said)
+			if graded {
+				shown.Item, shown.Verdict, shown.Score = &of, of.Verdict, of.Score
+			}
+			shown.ID, shown.Row = k.id(x.Index), rowOf(x.Index)
+			k.Turns = append(k.Turns, shown)
 		}
-		shown.ID, shown.Row = k.id(x.Index), rowOf(x.Index)
-		k.Turns = append(k.Turns, shown)
-		before = x
+		if len(x.State) > 0 { // a turn without a state has left the one before it
+			before = x
+		}
 	}
-	k.Left = len(t.Turns) - len(k.Turns)
 	k.unheld(items)
 	k.Failures = unplaced(t)
-	for _, m := range Earlier(t) {
+	earlier := Earlier(t)
+	k.EarlierLeft = max(0, len(earlier)-maxEarlier)
+	for _, m := range earlier[k.EarlierLeft:] {
 		k.Earlier = append(k.Earlier, MessageOf(string(m.Role), m.Content, nil, said))
 	}
 	return k
@@ -148,11 +164,46 @@ func Of(t *result.Test, prefix string, said Messages) Transcript {
 
 func (k *Transcript) id(turn int) string { return fmt.Sprintf("%sturn-%d", k.Prefix, turn) }
 
-func rowOf(turn int) int { return min(turn, maxTurns) + 1 }
+// rowOf returns the row of a turn beside other trials; 0, which has no style, lets the browser place it.
+func rowOf(turn int) int {
+	if turn > maxTurns {
+		return 0
+	}
+	return turn + 1
+}
 
-// unheld adds the turns that have a grade and no exchange: the agent did not answer, or they were skipped.
+// tellingTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the turns that did not pass come first,
+// then those from the beginning on.
+func tellingTurns(t *result.Test) []bool {
+	told := make([]bool, len(t.Turns))
+	left := maxTurns
+	choose := func(fits func(index int) bool) {
+		for i, x := range t.Turns {
+			if left > 0 && !told[i] && fits(x.Index) {
+				told[i] = true
+				left--
+			}
+		}
+	}
+	if len(t.Turns) > maxTurns {
+		bad := map[int]bool{}
+		for _, s := range t.Scores {
+			bad[turnNumber(s.Name)] = s.Verdict == result.Fail || s.Verdict == result.Error
+		}
+		choose(func(n int) bool { return bad[n] })
+	}
+	choose(func(int) bool { return true })
+	return told
+}
+
+// unheld adds the turns that have a grade and no exchange, as far as there is room: the agent did not answer, or they were skipped.
 func (k *Transcript) unheld(items map[int]Item) {
-	for n, i := range items {
+	for _, n := range slices.Sorted(maps.Keys(items)) {
+		i := items[n]
+		if len(k.Turns) >= 2*maxTurns {
+			k.Left++
+			continue
+		}
 		k.Turns = append(k.Turns, Turn{
 			N: n, Row: rowOf(n), ID: k.id(n), Verdict: i.Verdict, Score: i.Score, Item: &i, NoReply: i.Verdict == result.Error,
 		})

@@ -12,8 +12,10 @@ import (
 func turnOf(x, before result.Turn, of Item, said Messages) Turn {
 	t := Turn{
 		N: x.Index, User: MessageOf("user", x.Input, nil, said), Reply: MessageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), said),
-		State: deltaOf(before.State, x.State), Learned: factsDelta(before.State, x.State), Whole: Pretty(x.State),
+		Whole: Pretty(x.State), CallsLeft: max(0, len(x.ToolCalls)-maxCalls),
 	}
+	t.State, t.StateLeft = deltaOf(before.State, x.State)
+	t.Learned, t.LearnedLeft = factsDelta(before.State, x.State)
 	t.NoReply = strings.TrimSpace(x.Output) == "" && slices.ContainsFunc(of.Failures, func(f result.Failure) bool {
 		return f.Code == result.EngineError || f.Code == result.Timeout
 	})
