@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,10 +61,14 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
 		return nil
 	}
-	trial, _ := strconv.Atoi(r.PostFormValue("trial")) // without one the test is meant
 	e := matches[0]
+	trial, ok := trialOf(e, r.PostFormValue("trial"))
+	if !ok {
+		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The test has no such trial.")
+		return nil
+	}
 	f := &sent{run: run, Annotation: annotation.Annotation{
-		Kind: kind, RunID: run.Record.ID, Suite: e.Suite, TestID: e.TestID, Target: e.Target, Trial: max(0, trial), Item: strings.TrimSpace(r.PostFormValue("item")),
+		Kind: kind, RunID: run.Record.ID, Suite: e.Suite, TestID: e.TestID, Target: e.Target, Trial: trial, Item: strings.TrimSpace(r.PostFormValue("item")),
 		Author: strings.TrimSpace(r.PostFormValue("author")), At: p.Now().UTC(),
 	}}
 	var trials []string
@@ -74,12 +79,33 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	return f
 }
 
+// trialOf reads which trial of a test a form is about; 0 stands for the test itself.
+func trialOf(e *archive.Entry, written string) (trial int, ok bool) {
+	if written == "" || written == "0" {
+		return 0, true
+	}
+	trial, err := strconv.Atoi(written)
+	return trial, err == nil && slices.ContainsFunc(e.Of, func(row *archive.Row) bool { return row.Trial == trial })
+}
+
 // override takes a verdict over the machine's.
 func (p *Pages) override(w http.ResponseWriter, r *http.Request) {
-	if f := p.read(w, r, annotation.Override); f != nil {
-		f.Verdict, f.Comment = r.PostFormValue("verdict"), strings.TrimSpace(r.PostFormValue("comment"))
-		p.keep(w, r, f)
+	f := p.read(w, r, annotation.Override)
+	if f == nil {
+		return
 	}
+	f.Verdict, f.Comment = r.PostFormValue("verdict"), strings.TrimSpace(r.PostFormValue("comment"))
+	if f.Item != "" {
+		t, _, ok := p.record(w, r, r.PostForm)
+		if !ok {
+			return
+		}
+		if !slices.ContainsFunc(t.Scores, func(s result.Score) bool { return s.Name == f.Item }) {
+			p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The conversation has no graded part of that name.")
+			return
+		}
+	}
+	p.keep(w, r, f)
 }
 
 // quarantine puts a test in quarantine, with every target.

@@ -95,18 +95,19 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 		p.frame.Show(w, http.StatusOK, "compare", page)
 		return
 	}
-	found, err := page.compared()
-	if err != nil {
-		page.Empty = "These runs cannot be compared: " + text.OneLine(err.Error(), 400)
-		if source.IsInvalid(err) {
+	made := p.metrics.of(page.A, page.B, page.IgnoreTarget)
+	found := made.lists
+	if made.err != nil {
+		page.Empty = "These runs cannot be compared: " + text.OneLine(made.err.Error(), 400)
+		if source.IsInvalid(made.err) {
 			page.Empty = "A run with several targets is compared with its targets, or by one target of each: choose them above."
 		}
 		p.frame.Show(w, http.StatusOK, "compare", page)
 		return
 	}
 	page.Verdict = found.Verdict
-	page.remarks(found)
-	page.Metrics = p.metrics.of(page.A, page.B, page.IgnoreTarget)
+	page.remarks(found, made.prints)
+	page.Metrics = made.metrics
 	page.lists(r.Context(), found)
 	p.frame.Show(w, http.StatusOK, "compare", page)
 }
@@ -190,11 +191,6 @@ func (p *Pages) baseline(of *archive.Found) *archive.Found {
 	return nil
 }
 
-// compared returns the lists of suites.md 8.
-func (p *comparePage) compared() (*result.Comparison, error) {
-	return compare.Runs(p.A.compared(), p.B.compared(), compare.Options{IgnoreTarget: p.IgnoreTarget})
-}
-
 // records yields the records of the run, with the verdicts after review where they are asked for.
 func (s side) records(yield func(*result.Test, error) bool) {
 	for t, err := range s.Index.Records {
@@ -271,14 +267,20 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) {
 // matching returns whether a test fits the filters suite, target and q.
 func (p *comparePage) matching(ctx context.Context) func(result.Change) bool {
 	q := p.Query.Values
+	chosen := func(c result.Change) bool {
+		return (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
+	}
+	if len(q["q"]) == 0 {
+		return chosen
+	}
 	inA, inB := matching(ctx, p.A.Run, p.A.Index, q["q"]), matching(ctx, p.B.Run, p.B.Index, q["q"])
 	return func(c result.Change) bool {
-		hit := len(q["q"]) == 0
+		hit := false
 		for _, target := range []string{c.Target, p.A.Target, p.B.Target} {
 			e := &archive.Entry{Row: archive.Row{Key: result.Key{Suite: c.Suite, TestID: c.TestID, Target: target}}}
 			hit = hit || inA(e) || inB(e)
 		}
-		return hit && (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
+		return hit && chosen(c)
 	}
 }
 
@@ -299,7 +301,7 @@ func (p *comparePage) row(list string, c result.Change) changeRow {
 }
 
 // remarks says what limits the comparison: runs that did not come to their end, and what else than the agent is not the same.
-func (p *comparePage) remarks(found *result.Comparison) {
+func (p *comparePage) remarks(found *result.Comparison, prints int) {
 	if remark := compare.Unmatched(found); remark != "" {
 		p.Remarks = append(p.Remarks, text.Capital(strings.ReplaceAll(remark, "--ignore-target", "ignore_target=1"))+".")
 	}
@@ -324,8 +326,8 @@ func (p *comparePage) remarks(found *result.Comparison) {
 	} else {
 		differ("target", strings.Join(a.Targets, ", "), strings.Join(b.Targets, ", "))
 	}
-	if n := p.prints(); n > 0 && a.Judge == b.Judge {
-		p.Remarks = append(p.Remarks, "Of "+text.Plural(n, "test")+" the suite or the settings of the target or the judge changed between the two.")
+	if prints > 0 && a.Judge == b.Judge {
+		p.Remarks = append(p.Remarks, "Of "+text.Plural(prints, "test")+" the suite or the settings of the target or the judge changed between the two.")
 	}
 }
 
@@ -334,14 +336,4 @@ func named(s string) string {
 		return "none"
 	}
 	return text.OneLine(s, 200)
-}
-
-// prints counts the tests of both runs whose records something else decided.
-func (p *comparePage) prints() (n int) {
-	for _, pair := range pairsOf(p.A, p.B, p.IgnoreTarget) {
-		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
-			n++
-		}
-	}
-	return n
 }

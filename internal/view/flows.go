@@ -97,7 +97,8 @@ type flowPage struct {
 	MissingOptions []missingOption
 	Runs           []frame.Link
 	Sessions       bool
-	Suite          string
+	// Undefined is true of a flow that is known from sessions alone: which nodes and options it has nobody here knows.
+	Undefined bool
 }
 
 // nodeRow is a node with how often it was visited, and turns that did.
@@ -118,6 +119,9 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 	page.Trail = []frame.Link{{Label: "Flows", Address: "/flows", Up: true}}
 	flows := p.known(&page.Page)
 	at := slices.IndexFunc(flows, func(f *flow.Flow) bool { return f.ID == page.ID })
+	if at < 0 && p.flowOfSessions(w, r, &page) {
+		return
+	}
 	if at < 0 {
 		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
 		p.frame.NotFound(w, r, "The definition of this flow is not here: `rehearse view --flows FILE` shows it.", links...)
@@ -134,6 +138,57 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 		page.Warnings = append(page.Warnings, "This flow is too large to be drawn.")
 	}
 	p.frame.Show(w, http.StatusOK, "flow", page)
+}
+
+// flowOfSessions answers with a flow that is known from sessions alone: the states that they have reached. It reports whether it has answered.
+func (p *Pages) flowOfSessions(w http.ResponseWriter, r *http.Request, page *flowPage) bool {
+	store, ok := p.stored(w, r)
+	if !ok || store == nil {
+		return !ok
+	}
+	visits, turns := map[string]int{}, map[string][]frame.Link{}
+	for s, err := range replay.Sessions(store.Sessions.EachAfter(r.Context(), replay.Filter{}, ""), &replay.Faults{}) {
+		if err != nil {
+			p.away(w, r, err)
+			return true
+		}
+		if s.FlowID != page.ID {
+			continue
+		}
+		for _, m := range s.Messages {
+			if m.User && m.After != "" {
+				visits[m.After]++
+			}
+		}
+		linkTurns(s, turns)
+	}
+	if len(visits) == 0 {
+		return false
+	}
+	page.Traffic, page.Sessions, page.Undefined = "sessions", true, true
+	unknown := func(name, label string) frame.Figure { return frame.Figure{Name: name, Label: label, Value: "unknown"} }
+	page.Figures = []frame.Figure{
+		unknown("nodes_total", "Nodes"), count("nodes_covered", "Nodes reached", len(visits)), unknown("options_total", "Options"), unknown("options_covered", "Options taken"),
+	}
+	for id, n := range visits {
+		page.Nodes = append(page.Nodes, nodeRow{id, n, turns[id]})
+	}
+	slices.SortFunc(page.Nodes, func(a, b nodeRow) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.ID, b.ID)) })
+	p.frame.Show(w, http.StatusOK, "flow", page)
+	return true
+}
+
+// linkTurns adds the turns of a session to those that visited a node.
+func linkTurns(s *replay.Session, turns map[string][]frame.Link) {
+	n := 0
+	for _, m := range s.Messages {
+		if m.User {
+			n++
+		}
+		if m.User && len(turns[m.After]) < maxTurnsOfNode {
+			turns[m.After] = append(turns[m.After], frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", frame.Segment(s.ID), n)})
+		}
+	}
 }
 
 // traffic reads what goes through a flow: a run, or the logged sessions; without being asked the newest run that has turns of it, else the sessions.
@@ -220,15 +275,7 @@ func sessionsThrough(ctx context.Context, store *Stored, of *flow.Flow, c *cover
 			continue
 		}
 		c.Session(s)
-		n := 0
-		for _, m := range s.Messages {
-			if m.User {
-				n++
-			}
-			if m.User && len(turns[m.After]) < maxTurnsOfNode {
-				turns[m.After] = append(turns[m.After], frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", frame.Segment(s.ID), n)})
-			}
-		}
+		linkTurns(s, turns)
 	}
 	return nil
 }

@@ -176,6 +176,8 @@ func TestRefusedForms(t *testing.T) {
 		"no owner":         {"quarantine", map[string]string{"until": day(9), "reason": "x", "author": "a"}, 422},
 		"no dataset":       {"dataset", map[string]string{"author": "a"}, 422},
 		"a turn too many":  {"dataset", map[string]string{"dataset": "d", "turn": "99", "author": "a"}, 422},
+		"another part":     {"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "item": "turn-99"}, 422},
+		"another trial":    {"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "trial": "7"}, 422},
 		"another test":     {"override", map[string]string{"suite": "nowhere", "verdict": "pass", "comment": "x", "author": "a"}, 404},
 		"a forged form":    {"override", map[string]string{"csrf": "x", "verdict": "pass", "comment": "x", "author": "a"}, 403},
 		"more than a form": {"override", map[string]string{"verdict": "pass", "comment": strings.Repeat("x", 2<<20), "author": "a"}, 413},

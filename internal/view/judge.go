@@ -3,12 +3,12 @@ package view
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"rehearse/internal/annotation"
@@ -35,6 +35,7 @@ type judgePage struct {
 	Author   string
 	List     frame.List
 	Rows     []judgementRow
+	run      *archive.Found
 }
 
 // agreementOf is how far people and the judge agree on one grader with one model.
@@ -46,17 +47,18 @@ type agreementOf struct {
 // judgement is an assertion that a judge decided.
 type judgement struct {
 	result.Key
-	Item, Assertion, Grader, Reasoning string
-	Judged                             string
-	Model                              string
-	Label                              *annotation.Annotation
-	record                             *result.Test
+	Item, Assertion, Grader string
+	Judged                  string
+	Model                   string
+	Label                   *annotation.Annotation
+	row                     *archive.Row
 }
 
 // judgementRow is a judgement with the turn that it is about.
 type judgementRow struct {
 	judgement
-	Address string
+	// Reasoning is what the judge said; empty until the row is labelled.
+	Reasoning, Address string
 	// Form is where its label is sent.
 	Form        string
 	User, Reply transcript.Message
@@ -79,15 +81,45 @@ func judgedNames() map[string]bool {
 // maxJudgements bounds how many judgements of one run are looked at.
 const maxJudgements = 50_000
 
-// errEnough ends the reading of a run that has more.
-var errEnough = errors.New("enough was read")
+// judgedRuns keeps the judged assertions of runs that were looked at. It is safe for concurrent use; the zero value is empty.
+type judgedRuns struct {
+	mu   sync.Mutex
+	kept map[*archive.Index]judgedRun
+}
 
-// judgements returns the judged assertions of a run in its order, with their labels.
-func judgements(run *archive.Found, book *annotation.Book) (all []judgement, err error) {
+// judgedRun are the judged assertions of a run in its order. More is true where there are others.
+type judgedRun struct {
+	all  []judgement
+	more bool
+}
+
+// maxJudgedRuns bounds how many runs are kept.
+const maxJudgedRuns = 4
+
+// of returns the judged assertions of a run, without labels. The slice is shared.
+func (c *judgedRuns) of(run *archive.Found) (judgedRun, error) {
 	index, err := run.Index()
 	if err != nil {
-		return nil, err
+		return judgedRun{}, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kept, ok := c.kept[index]; ok {
+		return kept, nil
+	}
+	read, err := judgedIn(run, index)
+	if err != nil {
+		return judgedRun{}, err
+	}
+	if c.kept == nil || len(c.kept) >= maxJudgedRuns {
+		c.kept = map[*archive.Index]judgedRun{}
+	}
+	c.kept[index] = read
+	return read, nil
+}
+
+// judgedIn reads the judged assertions of a run.
+func judgedIn(run *archive.Found, index *archive.Index) (of judgedRun, err error) {
 	names := judgedNames()
 	for _, e := range index.Tests {
 		rows := e.Of
@@ -100,27 +132,27 @@ func judgements(run *archive.Found, book *annotation.Book) (all []judgement, err
 			}
 			t, err := run.Read(row)
 			if err != nil {
-				return nil, err
+				return of, err
 			}
 			for _, s := range t.Scores {
 				for _, a := range s.Assertions {
 					if !names[a.Grader] && len(a.Voters) == 0 {
 						continue
 					}
-					if len(all) == maxJudgements {
-						return all, errEnough
+					if len(of.all) == maxJudgements {
+						of.more = true
+						return of, nil
 					}
-					j := judgement{Key: t.Key(), Item: s.Name, Assertion: a.Text, Grader: a.Grader, Reasoning: a.Evidence, Judged: "fail", Model: run.Record.Judge, record: t}
+					j := judgement{Key: t.Key(), Item: strings.Clone(s.Name), Assertion: strings.Clone(a.Text), Grader: strings.Clone(a.Grader), Judged: "fail", Model: run.Record.Judge, row: row}
 					if a.Passed {
 						j.Judged = "pass"
 					}
-					j.Label = book.Label(j.Key, j.Item, j.Assertion)
-					all = append(all, j)
+					of.all = append(of.all, j)
 				}
 			}
 		}
 	}
-	return all, nil
+	return of, nil
 }
 
 // judgements returns the run that a request is about, and the judgements of it that fit; ok is false where it has answered.
@@ -140,16 +172,20 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 	page.Run = run.Record.ID
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	all, err := judgements(run, book)
-	switch {
-	case errors.Is(err, errEnough):
-		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+" judged assertions of this run are shown.")
-	case err != nil:
+	read, err := p.judged.of(run)
+	if err != nil {
 		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
 		p.frame.Unavailable(w, r, "The run cannot be read.")
 		return nil, nil, false
 	}
-	for _, j := range all {
+	if read.more {
+		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+" judged assertions of this run are shown.")
+	}
+	page.run = run
+	all = slices.Clone(read.all)
+	for i := range all {
+		j := &all[i]
+		j.Label = book.Label(j.Key, j.Item, j.Assertion)
 		if !slices.Contains(page.Graders, j.Grader) {
 			page.Graders = append(page.Graders, j.Grader)
 		}
@@ -161,7 +197,7 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 			return len(q.Values[name]) == 0 || slices.Contains(q.Values[name], value)
 		}
 		if fits("grader", j.Grader) && fits("labelled", labelled) && (len(q.Values["author"]) == 0 || j.Label != nil && fits("author", j.Label.Author)) {
-			fitting = append(fitting, j)
+			fitting = append(fitting, *j)
 		}
 	}
 	if len(all) == 0 {
@@ -195,20 +231,29 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	for _, j := range fitting[first:last] {
-		page.Rows = append(page.Rows, page.row(j))
+		record, err := page.run.Read(j.row)
+		if err != nil {
+			p.Frame.Log.Error("a record cannot be read", "run", page.Run, "error", err)
+			p.frame.Unavailable(w, r, "The run cannot be read.")
+			return
+		}
+		page.Rows = append(page.Rows, page.row(j, record))
 	}
 	p.frame.Show(w, http.StatusOK, "judge", page)
 }
 
 // row returns a judgement with what it is about.
-func (p *judgePage) row(j judgement) judgementRow {
+func (p *judgePage) row(j judgement, record *result.Test) judgementRow {
 	var trials []string
 	if j.Trial > 0 {
 		trials = []string{strconv.Itoa(j.Trial)}
 	}
 	row := judgementRow{judgement: j, Address: addressOfTest(p.Run, archive.Test{Suite: j.Suite, ID: j.TestID, Target: j.Target}, trials, "")}
 	row.Form = addressOfRun(p.Run) + "/tests/" + frame.Segment(j.TestID) + "/label"
-	shown := transcript.Of(unmarked(j.record), "", transcript.Rendered)
+	if j.Label != nil {
+		row.Reasoning = reasoningOf(record, j)
+	}
+	shown := transcript.Of(unmarked(record), "", transcript.Rendered)
 	for _, t := range shown.Turns {
 		if "turn-"+strconv.Itoa(t.N) == j.Item {
 			row.User, row.Reply, row.Whole = t.User, t.Reply, nil
@@ -224,6 +269,18 @@ func (p *judgePage) row(j judgement) judgementRow {
 	}
 	row.Address += "#assertions"
 	return row
+}
+
+// reasoningOf returns what the judge said of an assertion.
+func reasoningOf(t *result.Test, j judgement) string {
+	for _, s := range t.Scores {
+		for _, a := range s.Assertions {
+			if s.Name == j.Item && a.Text == j.Assertion && a.Grader == j.Grader {
+				return a.Evidence
+			}
+		}
+	}
+	return ""
 }
 
 // unmarked returns a record without the pieces on which graders decided: what the judge quoted says what it thought.
@@ -291,11 +348,12 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.Label, f.Comment, f.Assertion = r.PostFormValue("label"), strings.TrimSpace(r.PostFormValue("comment")), r.PostFormValue("assertion")
-	all, err := judgements(f.run, nil)
-	if err != nil && !errors.Is(err, errEnough) {
+	read, err := p.judged.of(f.run)
+	if err != nil {
 		p.frame.Unavailable(w, r, "The run cannot be read.")
 		return
 	}
+	all := read.all
 	at := slices.IndexFunc(all, func(j judgement) bool { return j.Key == f.Key() && j.Item == f.Item && j.Assertion == f.Assertion })
 	if at < 0 {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The conversation has no such judged assertion.")

@@ -7,6 +7,7 @@ import (
 
 	"rehearse/internal/archive"
 	"rehearse/internal/chat"
+	"rehearse/internal/compare"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
@@ -181,10 +182,10 @@ func signed(x float64, show func(float64) string) string {
 	return "+" + show(x)
 }
 
-// comparisons keeps the metrics of comparisons that were made. It is safe for concurrent use; the zero value is empty.
+// comparisons keeps comparisons that were made. It is safe for concurrent use; the zero value is empty.
 type comparisons struct {
 	mu   sync.Mutex
-	kept map[compared][]metric
+	kept map[compared]comparison
 }
 
 type compared struct {
@@ -193,12 +194,20 @@ type compared struct {
 	ignoreTarget     bool
 }
 
-// maxComparisons bounds how many comparisons are kept.
-const maxComparisons = 32
+// comparison is what came of comparing two runs: metrics, lists, and how many tests something else than the agent decided anew.
+type comparison struct {
+	metrics []metric
+	lists   *result.Comparison
+	prints  int
+	err     error // of the lists
+}
 
-func (c *comparisons) of(a, b side, ignoreTarget bool) []metric {
+// maxComparisons bounds how many comparisons are kept.
+const maxComparisons = 8
+
+func (c *comparisons) of(a, b side, ignoreTarget bool) comparison {
 	if a.book != nil || b.book != nil { // which may change at any time
-		return metricsOf(a, b, ignoreTarget)
+		return compareSides(a, b, ignoreTarget)
 	}
 	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget}
 	c.mu.Lock()
@@ -207,8 +216,24 @@ func (c *comparisons) of(a, b side, ignoreTarget bool) []metric {
 		return kept
 	}
 	if c.kept == nil || len(c.kept) >= maxComparisons {
-		c.kept = map[compared][]metric{}
+		c.kept = map[compared]comparison{}
 	}
-	c.kept[key] = metricsOf(a, b, ignoreTarget)
+	c.kept[key] = compareSides(a, b, ignoreTarget)
 	return c.kept[key]
+}
+
+// compareSides compares two runs in everything that a page tells.
+func compareSides(a, b side, ignoreTarget bool) comparison {
+	lists, err := compare.Runs(a.compared(), b.compared(), compare.Options{IgnoreTarget: ignoreTarget}) // the lists of suites.md 8
+	return comparison{metricsOf(a, b, ignoreTarget), lists, prints(a, b, ignoreTarget), err}
+}
+
+// prints counts the tests of both runs whose records something else decided.
+func prints(a, b side, ignoreTarget bool) (n int) {
+	for _, pair := range pairsOf(a, b, ignoreTarget) {
+		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
+			n++
+		}
+	}
+	return n
 }

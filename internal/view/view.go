@@ -46,6 +46,8 @@ type Pages struct {
 	made facetsOfRuns
 	// metrics are those of comparisons that were made.
 	metrics comparisons
+	// judged are the judged assertions of runs that were looked at.
+	judged judgedRuns
 	// logged is the list of sessions as it was read last.
 	logged sessionLists
 	// replayedRuns are the sessions of replays that were looked at.
@@ -126,7 +128,7 @@ func (p *Pages) forms() map[string]http.HandlerFunc {
 // nav are the places that every page leads to.
 func (p *Pages) nav() []frame.Link {
 	return []frame.Link{
-		{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: "/compare"}, {Label: "Replays", Address: "/replays"}, {Label: "Sessions", Address: "/sessions"},
+		{Label: "Runs", Address: "/runs"}, {Label: "Search", Address: "/search"}, {Label: "Compare", Address: "/compare"}, {Label: "Replays", Address: "/replays"}, {Label: "Sessions", Address: "/sessions"},
 		{Label: "Flows", Address: "/flows"},
 		{Label: "Datasets", Address: "/datasets"}, {Label: "Judge", Address: "/judge"}, {Label: "Classify", Address: "/classify"}, {Label: "Try", Address: "/try"}}
 }
