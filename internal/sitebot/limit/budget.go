@@ -71,10 +71,10 @@ func (g *Guard) warn(s *site.Site, day string, u Used) {
 }
 
 // dayOf returns the day at a site, such as 2026-03-01.
-func dayOf(s *site.Site, now time.Time) string { return now.In(zoneOf(s)).Format(time.DateOnly) }
+func dayOf(s *site.Site, now time.Time) string { return now.In(s.Zone()).Format(time.DateOnly) }
 
 // untilTomorrow returns how long the day at a site still lasts.
 func untilTomorrow(s *site.Site, now time.Time) time.Duration {
-	at := now.In(zoneOf(s))
+	at := now.In(s.Zone())
 	return time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, at.Location()).Sub(now)
 }

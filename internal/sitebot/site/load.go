@@ -65,7 +65,7 @@ func read(from source.Files, file string, root source.Value) (*Site, error) {
 
 // fresh returns a site with every default.
 func fresh(file string) *Site {
-	s := &Site{File: file, Dir: filepath.Dir(file), Language: English, names: map[string]source.Problem{}}
+	s := &Site{File: file, Dir: filepath.Dir(file), Language: English, Locale: English, names: map[string]source.Problem{}}
 	s.Qualification.InterestSignals.Threshold = 10
 	s.CTA.MinTurn = 2
 	s.Booking.Fields = []BookingField{{ID: "email", Type: Email}}
@@ -113,7 +113,8 @@ func (r *reader) read(n source.Node) {
 	n.Read(map[string]func(source.Node){
 		"site":           func(n source.Node) { s.Name = r.name(n) },
 		"aliases":        func(n source.Node) { s.Aliases = r.aliases(n) },
-		"language":       func(n source.Node) { s.Language = readLanguage(n) },
+		"language":       func(n source.Node) { s.Language, s.Locale = readLanguage(n), n.Text() },
+		"timezone":       func(n source.Node) { s.zone = readZone(n) },
 		"company":        func(n source.Node) { readCompany(n, &s.Company) },
 		"prompts":        func(n source.Node) { readPrompts(n, &s.Prompts) },
 		"models":         func(n source.Node) { readModels(n, &s.Models) },

@@ -22,7 +22,7 @@ func TestLoadMinimal(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &site.Site{
-		File: "sites/x.yaml", Dir: "sites", Name: "x.example", Language: "en", Company: site.Company{Name: "x.example"},
+		File: "sites/x.yaml", Dir: "sites", Name: "x.example", Language: "en", Locale: "en", Company: site.Company{Name: "x.example"},
 		Qualification: site.Qualification{InterestSignals: site.InterestSignals{Threshold: 10}},
 		CTA:           site.CTA{MinTurn: 2},
 		Booking:       site.Booking{Fields: []site.BookingField{{ID: "email", Type: site.Email}}},
@@ -47,7 +47,7 @@ func TestLoadExample(t *testing.T) {
 		{ID: "profile_type", Question: "Business or technical profile?", Required: true, Choices: []string{"business", "technical"}},
 	}
 	want := &site.Site{
-		File: "testdata/example.site.yaml", Dir: "testdata", Name: "acme.example", Aliases: []string{"www.acme.example"}, Language: "en",
+		File: "testdata/example.site.yaml", Dir: "testdata", Name: "acme.example", Aliases: []string{"www.acme.example"}, Language: "en", Locale: "en",
 		Company: site.Company{Name: "Acme Cloud", Description: "Managed databases for small teams"},
 		Prompts: site.Prompts{
 			Meta: "response-agents/meta-template", Answer: "response-agents/answer/template", Redirect: "response-agents/redirect/template",

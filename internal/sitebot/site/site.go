@@ -2,7 +2,11 @@
 // where the knowledge is. A site is one file; a folder of them is a Library. Secrets stand in the environment, never in the file.
 package site
 
-import "rehearse/internal/source"
+import (
+	"time"
+
+	"rehearse/internal/source"
+)
 
 // Site is one site's configuration, complete with defaults. It is immutable once loaded and safe for concurrent use.
 type Site struct {
@@ -12,7 +16,9 @@ type Site struct {
 	Name    string
 	Aliases []string
 	// Language is the primary subtag of the language for visitors who do not say theirs.
-	Language      string
+	Language string
+	// Locale is the tag that the file names, such as en-US.
+	Locale        string
 	Company       Company
 	Prompts       Prompts
 	Models        Models
@@ -29,6 +35,8 @@ type Site struct {
 	// Warnings are what is strange about the file but keeps nothing from working.
 	Warnings source.Problems
 
+	// zone is where the site's days begin and end; nil for UTC.
+	zone *time.Location
 	// names are the places of Name and Aliases.
 	names map[string]source.Problem
 }
