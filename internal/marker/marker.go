@@ -54,8 +54,11 @@ func strip(text, marker string) string {
 // trimModifier removes one skin tone (U+1F3FB to U+1F3FF) or the variation selector U+FE0F.
 func trimModifier(text string) string {
 	r, size := utf8.DecodeRuneInString(text)
-	if r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFE0F {
+	if IsModifier(r) {
 		return text[size:]
 	}
 	return text
 }
+
+// IsModifier reports whether a character may belong to a marker before it: a skin tone or the variation selector.
+func IsModifier(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFE0F }

@@ -74,7 +74,7 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 // Setup returns a setup that has the sites that were found as targets, called as dataset.TargetOf says.
 func (n *NamedSites) Setup() *Setup { return n.setup.With(n.targets) }
 
-// Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, and has no knowledge, no data of
+// Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, which plays recorded answers, and has no knowledge, no data of
 // visitors, and nobody to tell of leads. Its sessions are kept in memory.
 func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
 	var sites []*site.Site
@@ -88,7 +88,7 @@ func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
 		return nil, source.AsInvalid(err)
 	}
 	return sitebot.New(sitebot.Config{
-		Sites:  library,
+		Sites: library, Recorded: true,
 		Models: func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: model, Fast: model}, nil },
 	})
 }

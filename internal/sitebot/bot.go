@@ -84,6 +84,8 @@ type Config struct {
 	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
 	Elsewhere func(ctx context.Context, site, session string) error
 	Log       *slog.Logger
+	// Recorded is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.
+	Recorded bool
 	// Guard makes nodes fail that change what they may only read; tests switch it on.
 	Guard bool
 	// Now is the clock; nil means time.Now.

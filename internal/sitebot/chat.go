@@ -12,6 +12,7 @@ import (
 	"rehearse/graph"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/value"
 )
 
 // New returns a bot. The error says what the configuration lacks.
@@ -125,6 +126,7 @@ func (b *Bot) open(r Request) (*turn, error) {
 		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
 	}
 	t := &turn{rules: rulesOf(found), request: r}
+	t.calendar = value.Calendar{Today: b.Now().In(found.Zone()), MonthFirst: found.MonthFirst(r.Language)}
 	if t.models, err = b.Models(found); err != nil {
 		return nil, &Error{Fault: Failed, Message: "the site's models cannot be used", Err: err}
 	}
@@ -250,6 +252,7 @@ func published(s State) State {
 	table(&s.Form.Collected)
 	table(&s.Booking.Values)
 	table(&s.Booking.Said)
+	list(&s.Booking.Corrections)
 	if s.Skills != nil {
 		k := *s.Skills
 		list(&k.Proposed)

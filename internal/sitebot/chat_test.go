@@ -52,11 +52,12 @@ rules:
   - {when: {node: '^intent_classifier$', user: '(?i)broken'}, reply: not json at all}
   - {when: {node: '^intent_classifier$', user: '(?i)log in'}, json: {intent: SUPPORT, confidence: 0.9}}
   - {when: {node: '^intent_classifier$', user: '(?i)book|@'}, json: {intent: BOOKING, confidence: 0.9}}
-  - {when: {node: '^intent_classifier$', user: '(?i)we are'}, json: {intent: CONTEXT, confidence: 0.9}}
+  - {when: {node: '^intent_classifier$', user: '(?i)we are|^50$'}, json: {intent: CONTEXT, confidence: 0.9}}
   - {when: {node: '^intent_classifier$'}, json: {intent: LEARN, confidence: 0.9}}
   - {when: {node: '^interest_signals_detector$', user: '(?i)price'}, json: {signals: [pricing, nonsense]}}
   - {when: {node: '^interest_signals_detector$', user: '(?i)monday'}, json: {signals: [urgency]}}
   - {when: {node: '^interest_signals_detector$'}, json: {signals: []}}
+  - {when: {node: '^skill_selector$', user: '(?i)monday'}, json: {skills: [propose_demo], reasons: {}}}
   - {when: {node: '^skill_selector$', user: '(?i)we are'}, json: {skills: [ask_qualification], reasons: {ask_qualification: they told}}}
   - {when: {node: '^skill_selector$'}, json: {skills: [], reasons: {}}}
   - {when: {node: '^early_profile_extractor$', user: '(.*)'}, json: {value: $1}}
@@ -233,7 +234,7 @@ func TestConversation(t *testing.T) {
 		{"Series A, what is the price?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(_ *sitebot.Outcome, state map[string]any) bool {
 			return at(state, "profiling_state.collected_values.stage") == "Series A, what is the price?" && at(state, "interest_signals_state.cumulative") == 4.0
 		}},
-		{"I need it on Monday", "Monday works. 👇 See a demo", sitebot.AnswerRoute, sitebot.Qualify, "ask_qualification", func(o *sitebot.Outcome, state map[string]any) bool {
+		{"I need it on Monday", "Monday works. 👇 See a demo", sitebot.AnswerRoute, sitebot.Qualify, "propose_demo", func(o *sitebot.Outcome, state map[string]any) bool {
 			return at(state, "dialog_supervision_state.demo_was_proposed_last_turn") == true && at(state, "interest_signals_state.cumulative") == 10.0 &&
 				o.Metadata.CTA["stage"] != ""
 		}},
@@ -247,8 +248,10 @@ func TestConversation(t *testing.T) {
 			return at(state, "booking_state.converted") == true && at(state, "booking_state.webhook_sent") == false &&
 				at(state, "dialog_supervision_state.captured_email") == "ada@example.com"
 		}},
-		{"Thanks", "How many are you?", sitebot.PostConversion, "", "", nil},
-		{"50", "How many are you?", sitebot.PostConversion, "", "", func(_ *sitebot.Outcome, state map[string]any) bool {
+		{"Thanks", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(_ *sitebot.Outcome, state map[string]any) bool {
+			return at(state, "booking_state.field") == "company_size"
+		}},
+		{"50", "How many are you?", sitebot.PostConversion, sitebot.HandlePost, "", func(_ *sitebot.Outcome, state map[string]any) bool {
 			return at(state, "booking_state.values.company_size") == "50"
 		}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"rehearse/graph"
@@ -87,7 +88,10 @@ func mergeForms(old, written Form) Form {
 }
 
 func mergeProfiling(old, written Profiling) Profiling {
-	merged := Profiling{Collected: overlay(old.Collected, written.Collected), LastExtractionTurn: old.LastExtractionTurn}
+	merged := Profiling{
+		Collected:   overlay(old.Collected, written.Collected),
+		Corrections: slices.Concat(old.Corrections, written.Corrections), LastExtractionTurn: old.LastExtractionTurn,
+	}
 	if w := written.LastExtractionTurn; w != nil && (merged.LastExtractionTurn == nil || *w > *merged.LastExtractionTurn) {
 		merged.LastExtractionTurn = w
 	}
@@ -114,18 +118,18 @@ const never = -1
 
 type plainProfiling struct {
 	Collected          map[string]string `json:"collected_values"`
+	Corrections        []Correction      `json:"corrections"`
 	LastExtractionTurn int               `json:"last_extraction_turn"`
 }
 
 // MarshalJSON writes -1 where no question was asked yet.
 func (p Profiling) MarshalJSON() ([]byte, error) {
-	plain := plainProfiling{p.Collected, never}
+	plain := plainProfiling{p.Collected, p.Corrections, never}
 	if p.LastExtractionTurn != nil {
 		plain.LastExtractionTurn = *p.LastExtractionTurn
 	}
-	if plain.Collected == nil {
-		plain.Collected = map[string]string{}
-	}
+	table(&plain.Collected)
+	list(&plain.Corrections)
 	return json.Marshal(plain)
 }
 
@@ -137,7 +141,7 @@ func (p *Profiling) UnmarshalJSON(data []byte) error {
 	if err := decoder.Decode(&plain); err != nil {
 		return err
 	}
-	*p = Profiling{Collected: plain.Collected}
+	*p = Profiling{Collected: plain.Collected, Corrections: plain.Corrections}
 	if plain.LastExtractionTurn != never {
 		p.LastExtractionTurn = &plain.LastExtractionTurn
 	}

@@ -1,6 +1,15 @@
 package sitebot
 
-import "rehearse/internal/marker"
+import (
+	"rehearse/internal/marker"
+	"rehearse/internal/sitebot/value"
+)
+
+// addressIn returns the address that a message gives, or nothing.
+func addressIn(message string) string {
+	found, _ := value.In(message).Email()
+	return found.Value
+}
 
 // observe returns the dialog after an answer: what it has asked for, and what the visitor's message gave.
 // It is the only place where markers become state; finalize uses it too where the extractor did not run.
@@ -9,7 +18,7 @@ func observe(s *State, response string) Dialog {
 	marks := marker.Of(response)
 	turn := s.SkillTurn()
 	if d.CapturedEmail == nil && gatingStep(s) == captureStep {
-		if address := findEmail(s.Input); address != "" {
+		if address := addressIn(s.Input); address != "" {
 			d.CapturedEmail = &address
 		}
 	}

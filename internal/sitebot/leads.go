@@ -72,6 +72,7 @@ func (t *turn) events(before, after *State) []lead.Event {
 		Context: lead.InChatBooking, Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after),
 		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Profile: t.shown(after.Visitor),
 	}
+	base.Corrections = len(after.Booking.Corrections)
 	var events []lead.Event
 	tell := func(name string, changed []string) {
 		e := base
@@ -81,7 +82,7 @@ func (t *turn) events(before, after *State) []lead.Event {
 	booked, asked := t.changed(t.Booking.Fields, before, after), t.changed(t.Booking.PostConversion, before, after)
 	captured := base.Email != "" && base.Email != t.address(before)
 	if captured {
-		if address := t.changedAddress(booked); address != "" {
+		if address := t.changedAddress(slices.Concat(booked, asked)); address != "" {
 			tell(lead.EmailCaptured, []string{address})
 		} else {
 			tell(lead.EmailCaptured, []string{"email"})
@@ -121,7 +122,7 @@ func (t *turn) changed(fields []site.BookingField, before, after *State) []strin
 
 // changedAddress returns the field of an address among those that have changed.
 func (t *turn) changedAddress(changed []string) string {
-	for _, f := range t.Booking.Fields {
+	for _, f := range slices.Concat(t.Booking.Fields, t.Booking.PostConversion) {
 		if f.Type == site.Email && slices.Contains(changed, f.ID) {
 			return f.ID
 		}

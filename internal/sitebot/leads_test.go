@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,7 +28,10 @@ func openBooker(t *testing.T, changes ...func(*sitebot.Config)) *theater {
 			lines[i] = ""
 		}
 	}
-	return openTheater(t, strings.Join(lines, "\n"), changes...)
+	wednesday := func(c *sitebot.Config) {
+		c.Now = func() time.Time { return time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) }
+	}
+	return openTheater(t, strings.Join(lines, "\n"), append([]func(*sitebot.Config){wednesday}, changes...)...)
 }
 
 // news returns the events since the last call, each with what it says has changed.
@@ -55,6 +59,12 @@ func TestEvents(t *testing.T) {
 		{sitebot.Context, "on Monday", "booking_updated day"},
 		{sitebot.Context, "+33 6 12 34 56 78", "booking_completed phone"},
 		{sitebot.Learn, "thanks", ""},
+		{sitebot.Learn, "on Tuesday, please", "booking_updated day"},
+		{sitebot.Learn, "is Wednesday possible?", ""},
+		{sitebot.Learn, "not Tuesday", ""},
+		{sitebot.Support, "b@x.com, and on Thursday", "email_captured email; booking_updated email,day"},
+		{sitebot.Learn, "back to Ada@X.com", "email_captured email"},
+		{sitebot.Learn, "and on Monday", "booking_updated day"},
 		{sitebot.Context, "50 people", "post_conversion size"},
 		{sitebot.Context, "10k", "post_conversion budget"},
 		{sitebot.Learn, "bye", ""},
@@ -68,8 +78,8 @@ func TestEvents(t *testing.T) {
 	last := th.stage.leads[len(th.stage.leads)-1]
 	want := told{
 		Event: lead.PostConversion, ID: last.ID, Site: "shop.example", Session: "e", Email: "Ada@x.com", Context: lead.InChatBooking,
-		Values:    map[string]string{"email": "Ada@x.com", "day": "on Monday", "phone": "+33 6 12 34 56 78", "size": "50 people", "budget": "10k"},
-		Said:      map[string]string{"email": "it is Ada@X.com", "day": "on Monday", "phone": "+33 6 12 34 56 78", "size": "50 people", "budget": "10k"},
+		Values:    map[string]string{"email": "Ada@x.com", "day": "2026-11-30", "phone": "+33612345678", "size": "50 people", "budget": "10k"},
+		Said:      map[string]string{"email": "back to Ada@X.com", "day": "and on Monday", "phone": "+33 6 12 34 56 78", "size": "50 people", "budget": "10k"},
 		Collected: map[string]string{}, Changed: []string{"budget"}, Profile: last.Profile, At: last.At,
 	}
 	if d := cmp.Diff(want, last); d != "" {
@@ -93,6 +103,7 @@ func TestEventsOfAnAddress(t *testing.T) {
 		t.Errorf("an address that completes: %q", got)
 	}
 	th = openBooker(t)
+	th.applies(sitebot.AskEmail)
 	th.says("answer_writer", "💌 Where may I send it?")
 	th.say(t, "gate", "what is there")
 	th.say(t, "gate", "to a@x.com")

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"rehearse/internal/chat"
@@ -213,21 +214,33 @@ func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 		return nil, nil
 	}
 	field, _ := t.nextField(&s)
-	value := site.Declined
+	collected, extracted := map[string]string{field.ID: site.Declined}, true
 	if !site.Declines(s.Input) {
 		var reply struct {
-			Value *looseText `json:"value"`
+			Value  *looseText           `json:"value"`
+			Values map[string]looseText `json:"values"`
 		}
 		vars := prompt.Vars{Field: field.ID, Collected: s.Profiling.Collected}
 		if err := b.ask(ctx, t.models.Default, "early_profile_extractor", vars, conversation(&s, 1), &reply); err != nil {
 			return nil, err
 		}
-		if reply.Value == nil && !refuses(s.Input) {
-			return nil, nil // the message was about something else
+		collected = t.further(&s, field.ID, reply.Values)
+		if extracted = reply.Value != nil || refuses(s.Input); extracted { // else the message was about something else
+			collected[field.ID] = answerOf(reply.Value)
 		}
-		value = answerOf(reply.Value)
 	}
-	return update{profilingColumn.Set(Profiling{Collected: map[string]string{field.ID: value}}), extractedColumn.Set(true)}, nil
+	return update{profilingColumn.Set(Profiling{Collected: collected}), extractedColumn.Set(extracted)}, nil
+}
+
+// further returns the answers that a message gives to questions that were not asked yet. What is collected is left to corrections.
+func (t *turn) further(s *State, asked string, said map[string]looseText) map[string]string {
+	values := map[string]string{}
+	for _, f := range t.fields {
+		if answer := string(said[f.ID]); f.ID != asked && strings.TrimSpace(s.Profiling.Collected[f.ID]) == "" && !site.Declines(answer) {
+			values[f.ID] = strings.TrimSpace(answer)
+		}
+	}
+	return values
 }
 
 // answerOf returns what a field holds after an answer; one that is blank, or a way not to answer, is declined.
@@ -250,5 +263,12 @@ func refuses(message string) bool {
 	text := strings.Join(words, " ")
 	return slices.ContainsFunc(site.RefusalWords(), func(phrase string) bool {
 		return strings.HasPrefix(text, phrase+" ") || strings.HasSuffix(text, " "+phrase)
+	})
+}
+
+// wordsOf returns the words of a text in lower case.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '-'
 	})
 }

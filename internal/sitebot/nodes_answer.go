@@ -2,6 +2,7 @@ package sitebot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,9 +16,7 @@ import (
 func (b *Bot) decideRoute(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	r := route(&s, t.rules)
-	if r.Route != AnswerRoute {
-		cancelTasks(ctx) // no answer will use them
-	}
+	cancelTasks(ctx, r.Route)
 	u := update{
 		routerColumn.Set(&r.Decision), routeColumn.Set(r.Route), bookingColumn.Set(r.Booking), hackColumn.Set(r.HackCount),
 	}
@@ -65,13 +64,24 @@ func (b *Bot) redirect(ctx context.Context, s State, out graph.TokenSink) (updat
 	return b.respond(ctx, t.models.Fast, "redirect_handler", &s, vars, out)
 }
 
-// respond streams the answer of a node.
+// respond streams the answer of a node, without the markers that nobody asked for.
 func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (update, error) {
-	text, err := b.say(ctx, m, node, s, vars, out)
-	if err != nil {
+	f := &markerFilter{believed: b.believed(node, s), out: out}
+	if _, err := b.say(ctx, m, node, s, vars, f.token); err != nil {
 		return nil, err
 	}
-	return update{responseColumn.Set(text)}, nil
+	if err := f.end(ctx); err != nil {
+		return nil, err
+	}
+	text := f.said.String()
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("the model's answer is nothing but a marker")
+	}
+	u := update{responseColumn.Set(text)}
+	if f.stripped {
+		u = append(u, warningsColumn.Add("marker_stripped"))
+	}
+	return u, nil
 }
 
 func (b *Bot) respondWith(ctx context.Context, u update, node string, s *State, vars prompt.Vars, out graph.TokenSink) (update, error) {

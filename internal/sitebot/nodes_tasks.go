@@ -19,7 +19,7 @@ var (
 
 func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
-	if t.retriever == nil || s.Booking.Converted { // after a conversion no answer uses it
+	if t.retriever == nil {
 		return nil, nil
 	}
 	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, s.Input) })
@@ -27,7 +27,7 @@ func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
 
 func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
-	if t.enricher == nil || s.Visitor.Status == enrich.Completed || s.Booking.Converted {
+	if t.enricher == nil || s.Visitor.Status == enrich.Completed {
 		return nil, nil
 	}
 	visitor := enrich.Visitor{SessionID: s.SessionID, Site: t.Name, Reveal: t.request.Reveal}
@@ -47,9 +47,6 @@ func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 
 func (b *Bot) startProfiling(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
-	if s.Booking.Converted {
-		return nil, nil
-	}
 	return nil, profiling.Start(ctx, func(ctx context.Context) (enrich.Profile, error) {
 		var said enrich.Profile
 		vars := prompt.Vars{Profile: describeProfile(s.Visitor)}
@@ -101,9 +98,15 @@ func (t *turn) left(limit time.Duration) time.Duration {
 	return max(limit-time.Since(t.waits), lastMoment)
 }
 
-// cancelTasks stops the background tasks of the turn. All of them have begun by then, so that what a turn asks does not depend on who is faster.
-func cancelTasks(ctx context.Context) {
-	cancelTask(ctx, retrieval)
+// cancelTasks stops the background tasks of the turn that a route does not use. All of them have begun by then, so that what a turn asks does not depend on
+// who is faster.
+func cancelTasks(ctx context.Context, route Route) {
+	if route == AnswerRoute {
+		return
+	}
+	if route != PostConversion {
+		cancelTask(ctx, retrieval)
+	}
 	cancelTask(ctx, enrichment)
 	cancelTask(ctx, profiling)
 }

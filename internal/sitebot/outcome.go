@@ -13,11 +13,7 @@ func outcome(t *turn, s *State, turnNumber int, w *stopwatch) *Outcome {
 	*s = published(*s)
 	m := Metadata{
 		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Button: t.cta(s), Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
-		Restarted: t.restarted,
-		Route:     s.NextRoute, Warnings: s.Warnings, Latency: w.latency(),
-	}
-	if s.NextRoute != PostConversion { // there no node classifies, and the intent is that of an earlier turn
-		m.Intent = s.Intents.Intent
+		Restarted: t.restarted, Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: w.latency(),
 	}
 	if s.Router != nil {
 		m.Action = s.Router.Action

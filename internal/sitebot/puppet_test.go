@@ -155,6 +155,11 @@ func (th *theater) intent(i sitebot.Intent) {
 	th.says("intent_classifier", `{"intent":"`+string(i)+`","confidence":0.9}`)
 }
 
+// applies makes the selector propose a skill.
+func (th *theater) applies(k sitebot.Skill) {
+	th.says("skill_selector", `{"skills":["`+string(k)+`"],"reasons":{}}`)
+}
+
 // inject sets a session's state.
 func (th *theater) inject(t testing.TB, session, patch string) {
 	t.Helper()

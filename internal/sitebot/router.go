@@ -3,6 +3,7 @@ package sitebot
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"rehearse/internal/sitebot/site"
@@ -45,6 +46,7 @@ func route(s *State, rules *rules) routing {
 		r.to(RedirectRoute, HandleHack, "the message tries to misuse the assistant")
 	case s.Booking.Active:
 		r.whileBooking(s, rules, intent)
+	case s.Booking.Converted && r.afterConversion(s, rules, intent):
 	case intent == Book:
 		r.startBooking(rules)
 	case intent == StopBooking:
@@ -54,6 +56,9 @@ func route(s *State, rules *rules) routing {
 		r.to(RedirectRoute, redirected[intent], "the intent is "+string(intent))
 	default:
 		r.answer(s, rules, intent)
+	}
+	if r.Booking.Converted && r.Action != HandlePost && s.SkillTurn()-r.Booking.AskedTurn >= openTurns {
+		r.Booking.Field = "" // nobody answers it any more
 	}
 	return r
 }
@@ -74,13 +79,51 @@ func (r *routing) whileBooking(s *State, rules *rules, intent Intent) {
 	case redirected[intent] != "":
 		r.Booking.Active, r.Booking.Paused = false, false
 		r.to(RedirectRoute, redirected[intent], "the visitor leaves the booking: "+string(intent))
-	case intent == Book || rules.answersBooking(&r.Booking, s.Input):
+	case intent == Book || rules.find(&r.Booking, rules.Booking.Fields, r.Booking.Field, s.Input).holds:
 		r.Booking.Paused = false
 		r.to(BookingRoute, HandleBooking, fmt.Sprintf("the booking goes on with %q", r.Booking.Field))
 	default:
 		r.Booking.Paused = true
 		r.to(AnswerRoute, Educate, "the booking is paused for a question")
 	}
+}
+
+// openTurns is how many turns a question that was asked after the conversion waits for its answer.
+const openTurns = 3
+
+// afterConversion routes what is about the booking once it is complete, and reports whether the message is.
+func (r *routing) afterConversion(s *State, rules *rules, intent Intent) bool {
+	found := rules.findAfter(&r.Booking, s.Input, intent)
+	_, answered := found.values[r.Booking.Field]
+	switch {
+	case answered:
+		r.to(PostConversion, HandlePost, fmt.Sprintf("the visitor answers %q", r.Booking.Field))
+	case found.correct(&r.Booking):
+		r.to(PostConversion, HandlePost, "the visitor corrects the booking")
+	case intent == Book:
+		r.to(PostConversion, HandleBooking, "the visitor asks for what is booked")
+	case intent == StopBooking:
+		r.to(RedirectRoute, HandleStop, "the visitor gives the booking up")
+	default:
+		return false
+	}
+	return true
+}
+
+// findAfter is find once the booking is complete: what is kept may be corrected, and as long as a question is open it and those behind it may be answered.
+// Free text is no answer in a message that is about something else.
+func (r *rules) findAfter(b *Booking, message string, intent Intent) findings {
+	var fields []site.BookingField
+	for _, f := range slices.Concat(r.Booking.Fields, r.Booking.PostConversion) {
+		if b.Values[f.ID] != "" || b.Field != "" {
+			fields = append(fields, f)
+		}
+	}
+	found := r.find(b, fields, b.Field, message)
+	if f, open := fieldOf(fields, b.Field); open && f.Type == site.Text && (intent == Learn || intent == Support || intent == OffTopic) {
+		delete(found.values, b.Field)
+	}
+	return found
 }
 
 func (r *routing) startBooking(rules *rules) {
@@ -94,9 +137,9 @@ func (r *routing) startBooking(rules *rules) {
 func (r *routing) answer(s *State, rules *rules, intent Intent) {
 	ready, blocked := rules.interested(s), rules.blocked(s)
 	switch {
-	case ready && !blocked:
+	case ready && !blocked && !s.Booking.Converted:
 		r.to(AnswerRoute, ProposeDemo, fmt.Sprintf("the interest of %d is enough for a demo", s.Interest.Cumulative))
-	case ready:
+	case ready && blocked:
 		r.to(AnswerRoute, Qualify, "a demo waits for the qualification")
 	case intent == Context && rules.missing(s):
 		r.to(AnswerRoute, Qualify, "the visitor tells about themselves and a field is missing")
@@ -105,15 +148,25 @@ func (r *routing) answer(s *State, rules *rules, intent Intent) {
 	}
 }
 
-// asked returns the booking with what an injected state may have left out of an active one: the field, and that it was asked before.
+// asked returns the booking with what an injected state may have left out of one that is active or complete: the field, and that it was asked before.
+// A question that has waited for too long is closed.
 func (r *rules) asked(s *State) Booking {
 	b := s.Booking.clone()
-	if !b.Active {
-		return b
-	}
-	if b.Field == "" {
+	switch {
+	case b.Active && b.Field == "":
 		next, _ := site.Next(r.Booking.Fields, b.Values)
 		b.Field = next.ID
+	case b.Active:
+	case b.Converted && b.Field == "" && b.AskedTurn == 0:
+		next, _ := site.Next(r.Booking.PostConversion, b.Values)
+		b.Field = next.ID
+	case b.Converted:
+		_, open := fieldOf(r.Booking.PostConversion, b.Field)
+		if !open || b.Values[b.Field] != "" || b.AskedTurn > 0 && s.SkillTurn()-b.AskedTurn > openTurns {
+			b.Field = ""
+		}
+	default:
+		return b
 	}
 	if b.AskedTurn == 0 {
 		b.AskedTurn = max(1, s.SkillTurn()-1)
@@ -129,6 +182,6 @@ func (b Booking) clone() Booking {
 	values, said := make(map[string]string, len(b.Values)), make(map[string]string, len(b.Said))
 	maps.Copy(values, b.Values)
 	maps.Copy(said, b.Said)
-	b.Values, b.Said = values, said
+	b.Values, b.Said, b.Corrections = values, said, slices.Clone(b.Corrections)
 	return b
 }

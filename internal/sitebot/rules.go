@@ -1,20 +1,22 @@
 package sitebot
 
 import (
-	"regexp"
 	"strings"
 
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/value"
 )
 
 // rules are what the deterministic nodes ask of a site. They are immutable.
 type rules struct {
 	*site.Site
 	fields, required []site.Field
+	// calendar says how days are read in this turn.
+	calendar value.Calendar
 }
 
-func rulesOf(s *site.Site) *rules { return &rules{s, s.Fields(), s.Required()} }
+func rulesOf(s *site.Site) *rules { return &rules{Site: s, fields: s.Fields(), required: s.Required()} }
 
 // interested reports whether the visitor's interest has reached the site's threshold.
 func (r *rules) interested(s *State) bool {
@@ -43,12 +45,6 @@ func (r *rules) missing(s *State) bool {
 	return missing
 }
 
-// answersBooking reports whether the message answers what the booking asked for.
-func (r *rules) answersBooking(b *Booking, input string) bool {
-	_, ok := r.bookingValue(r.Booking.Fields, b.Field, input)
-	return ok
-}
-
 // pending reports whether the turn before asked a question (sitebot.md 2.6, guard 3).
 func (r *rules) pending(s *State) bool {
 	last := s.Profiling.LastExtractionTurn
@@ -66,57 +62,6 @@ func (r *rules) extracts(s *State) bool {
 // captureDue reports whether the visitor's message is expected to hold an e-mail address.
 func (r *rules) captureDue(s *State) bool {
 	return r.ContentGating.Enabled && gatingStep(s) == captureStep
-}
-
-// bookingValue returns the value that a message gives for a field of the booking.
-func (r *rules) bookingValue(fields []site.BookingField, id, input string) (string, bool) {
-	input = strings.TrimSpace(input)
-	for _, f := range fields {
-		if f.ID != id {
-			continue
-		}
-		switch f.Type {
-		case site.Email:
-			address := findEmail(input)
-			return address, address != ""
-		case site.Phone:
-			number := findPhone(input)
-			return number, number != ""
-		case site.Date:
-			return input, isDate(input)
-		}
-		return input, input != "" && !question(input)
-	}
-	return "", false
-}
-
-// phone finds what may be a number to call: figures in groups, with or without the sign of an international one.
-var phone = regexp.MustCompile(`\+?[0-9(][0-9 ().\x{00a0}\x{202f}/-]*[0-9]`)
-
-// The figures that numbers to call have (E.164).
-const (
-	minPhone = 6
-	maxPhone = 15
-)
-
-// findPhone returns the first number to call in a text, as it is written, or nothing. A day in figures is none.
-func findPhone(text string) string {
-	for _, found := range phone.FindAllString(text, -1) {
-		if n := digits(found); n >= minPhone && n <= maxPhone && !numericDate.MatchString(found) {
-			return found
-		}
-	}
-	return ""
-}
-
-func digits(text string) int {
-	n := 0
-	for _, r := range text {
-		if r >= '0' && r <= '9' {
-			n++
-		}
-	}
-	return n
 }
 
 // shown returns what is known of a visitor, without their address unless the site keeps it. A session of an older version may hold one.

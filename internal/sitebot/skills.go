@@ -36,7 +36,7 @@ func apply(s *State, rules *rules) []Skill {
 	}
 	var skills []Skill
 	if s.Skills != nil {
-		skills = slices.DeleteFunc(slices.Clone(s.Skills.Proposed), func(k Skill) bool { return k == NoSkill })
+		skills = slices.DeleteFunc(slices.Clone(s.Skills.Proposed), func(k Skill) bool { return k == NoSkill || k == DeliverContent })
 	}
 	plain := s.Skills != nil && slices.Contains(s.Skills.Proposed, NoSkill)
 	add := func(k Skill) {
@@ -46,7 +46,7 @@ func apply(s *State, rules *rules) []Skill {
 	}
 	if rules.captureDue(s) { // 2
 		add(CaptureEmail)
-		if findEmail(s.Input) != "" {
+		if addressIn(s.Input) != "" {
 			add(DeliverContent)
 		}
 	}
@@ -61,15 +61,20 @@ func apply(s *State, rules *rules) []Skill {
 			add(ProposeDemoSkill)
 		}
 	}
-	skills = slices.DeleteFunc(skills, func(k Skill) bool { return tired(s, rules, k, forced) }) // 5, 6
-	skills = oneEmoji(skills)                                                                    // 7
-	switch {                                                                                     // 8
+	skills = slices.DeleteFunc(skills, func(k Skill) bool { return booked(s, k) || tired(s, rules, k, forced) }) // 5, 6
+	skills = oneEmoji(skills)                                                                                    // 7
+	switch {                                                                                                     // 8
 	case len(skills) > 0:
 		return skills
 	case plain:
 		return []Skill{NoSkill}
 	}
 	return []Skill{SuggestFollowUp}
+}
+
+// booked reports whether a skill has nothing left to do once a demo is booked.
+func booked(s *State, k Skill) bool {
+	return s.Booking.Converted && (k == ProposeDemoSkill || k == AskEmail || k == CaptureEmail)
 }
 
 // tired reports whether a skill has to rest in this turn.

@@ -123,13 +123,28 @@ type Booking struct {
 	Said map[string]string `json:"said"`
 	// AskedTurn is the skill turn in which Field was asked.
 	AskedTurn int `json:"asked_turn"`
+	// Corrections are the values that were replaced, the oldest first.
+	Corrections []Correction `json:"corrections"`
 	// WebhookSent is true once a receiver has taken the address. It is read from the outbox when a state is shown; the graph does not set it.
 	WebhookSent bool `json:"webhook_sent"`
+}
+
+// Correction is a value that the visitor has replaced by another one.
+type Correction struct {
+	// Turn is the skill turn.
+	Turn  int    `json:"turn"`
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	// Said are the words in which the new value was given.
+	Said string `json:"said"`
 }
 
 // Profiling is what qualification has collected.
 type Profiling struct {
 	Collected map[string]string `json:"collected_values"`
+	// Corrections are the values that were replaced, the oldest first.
+	Corrections []Correction `json:"corrections"`
 	// LastExtractionTurn is the number of assistant turns up to the one that asked the last question; nil, written as -1, before any.
 	LastExtractionTurn *int `json:"last_extraction_turn"`
 }
@@ -158,6 +173,7 @@ const (
 	Qualify       Action = "QUALIFY"
 	ProposeDemo   Action = "PROPOSE_DEMO"
 	HandleBooking Action = "HANDLE_BOOKING"
+	HandlePost    Action = "HANDLE_POST_CONVERSION"
 	HandleStop    Action = "HANDLE_STOP_BOOKING"
 	HandleSupport Action = "HANDLE_SUPPORT"
 	HandleOff     Action = "HANDLE_OFFTOPIC"

@@ -35,12 +35,7 @@ func (b *Bot) define() *graph.Builder[State] {
 	g.Edge("enricher_task_starter", graph.End)
 	g.Edge("visitor_profile_task_starter", graph.End)
 
-	g.Branch("system_router", func(s State) string {
-		if s.NextRoute == PostConversion {
-			return "post_conversion_handler"
-		}
-		return "agentic_system_entry"
-	}, "post_conversion_handler", "agentic_system_entry")
+	g.Edge("system_router", "agentic_system_entry")
 
 	// The analysis runs side by side; the router waits for all of it.
 	analysis := []string{"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor"}
@@ -54,14 +49,21 @@ func (b *Bot) define() *graph.Builder[State] {
 			return "redirect_handler"
 		case BookingRoute:
 			return "booking_handler"
+		case PostConversion:
+			return "retrieval_awaiter"
 		}
 		return "enricher_awaiter"
-	}, "redirect_handler", "booking_handler", "enricher_awaiter")
+	}, "redirect_handler", "booking_handler", "retrieval_awaiter", "enricher_awaiter")
 
 	g.Edge("enricher_awaiter", "visitor_profile_awaiter")
 	g.Edge("visitor_profile_awaiter", "skill_applier")
 	g.Edge("skill_applier", "retrieval_awaiter")
-	g.Edge("retrieval_awaiter", "answer_writer")
+	g.Branch("retrieval_awaiter", func(s State) string {
+		if s.NextRoute == PostConversion {
+			return "post_conversion_handler"
+		}
+		return "answer_writer"
+	}, "answer_writer", "post_conversion_handler")
 
 	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router")
 	g.Branch("suggestion_router", func(s State) string {
@@ -111,11 +113,8 @@ func (b *Bot) defineNodes(g *graph.Builder[State]) {
 	g.Node("finalize", b.finish)
 }
 
-// routeSystem is the system_router: after a booking the conversation has a branch of its own.
-func (b *Bot) routeSystem(_ context.Context, s State) (update, error) {
-	if s.Booking.Converted {
-		return update{routeColumn.Set(PostConversion)}, nil
-	}
+// routeSystem is the system_router: every message goes through the analysis.
+func (b *Bot) routeSystem(context.Context, State) (update, error) {
 	return update{routeColumn.Set(Agentic)}, nil
 }
 

@@ -19,32 +19,37 @@ func TestNodesOfRoutes(t *testing.T) {
 		name   string
 		intent sitebot.Intent
 		state  string
+		skill  sitebot.Skill
 		answer string
 		want   string
 	}{
-		{"answer", sitebot.Learn, `{}`, "", "answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile"},
+		{"answer", sitebot.Learn, `{}`, sitebot.SuggestFollowUp, "", "answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile"},
 		{
-			"answer with a question", sitebot.Learn, `{}`, "And you? 👉 Which stage?",
+			"answer with a question", sitebot.Learn, `{}`, sitebot.AskQualification, "And you? 👉 Which stage?",
 			"answer_suggester answer_writer form_field_extractor " + analysis + " visitor_profile",
 		},
-		{"answer with a proposal", sitebot.Learn, `{}`, "👇 See a demo.", "answer_writer form_field_extractor " + analysis + " visitor_profile"},
+		{"answer with a proposal", sitebot.Learn, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, sitebot.ProposeDemoSkill, "👇 See a demo.", "answer_writer form_field_extractor " + analysis + " visitor_profile"},
 		{
-			"answer with an e-mail question", sitebot.Learn, `{}`, "💌 Leave your address.",
+			"answer with an e-mail question", sitebot.Learn, `{}`, sitebot.AskEmail, "💌 Leave your address.",
 			"answer_writer form_field_extractor " + analysis + " visitor_profile",
 		},
 		{
-			"a question was asked", sitebot.Context, `{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, "",
+			"a question was asked", sitebot.Context, `{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
 			"answer_writer early_profile_extractor follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
 		},
 		{
-			"a question was asked earlier", sitebot.Context, `{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, "",
+			"a question was asked earlier", sitebot.Context, `{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
 			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
 		},
-		{"redirect", sitebot.Support, `{}`, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
-		{"hack", sitebot.Hack, `{}`, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
-		{"booking", sitebot.Book, `{}`, "", "booking_handler " + analysis + " visitor_profile"},
-		{"post conversion", sitebot.Learn, `{"booking_state":{"converted":true}}`, "", "post_conversion_handler"},
-		{"blocked", sitebot.Learn, `{"hack_count":2}`, "", ""},
+		{"redirect", sitebot.Support, `{}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
+		{"hack", sitebot.Hack, `{}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
+		{"booking", sitebot.Book, `{}`, sitebot.SuggestFollowUp, "", "booking_handler " + analysis + " visitor_profile"},
+		{"post conversion", sitebot.Context, `{"booking_state":{"converted":true}}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector post_conversion_handler skill_selector visitor_profile"},
+		{
+			"after a conversion", sitebot.Learn, `{"booking_state":{"converted":true}}`, sitebot.SuggestFollowUp, "",
+			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
+		},
+		{"blocked", sitebot.Learn, `{"hack_count":2}`, sitebot.SuggestFollowUp, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			th := openTheater(t, shop)
@@ -52,6 +57,7 @@ func TestNodesOfRoutes(t *testing.T) {
 			if tc.answer != "" {
 				th.says("answer_writer", tc.answer)
 			}
+			th.applies(tc.skill)
 			th.inject(t, "n", tc.state)
 			o := th.say(t, "n", "tell me")
 			if d := cmp.Diff(tc.want, strings.Join(th.nodes(), " ")); d != "" {
@@ -144,6 +150,7 @@ func TestScore(t *testing.T) {
 		t.Errorf("a signal counts twice: %v", score())
 	}
 	th.says("interest_signals_detector", `{"signals":["urgency"]}`)
+	th.applies(sitebot.ProposeDemoSkill)
 	th.says("answer_writer", "👇 A demo.")
 	th.say(t, "i", "by Monday")
 	if score() != 10.0 {
@@ -168,8 +175,10 @@ func TestScore(t *testing.T) {
 func TestGating(t *testing.T) {
 	for _, intent := range []sitebot.Intent{sitebot.Learn, sitebot.Support} {
 		th := openTheater(t, shop)
+		th.applies(sitebot.AskEmail)
 		th.says("answer_writer", "💌 Where may I send it?")
 		th.say(t, "g", "what is there")
+		th.applies(sitebot.SuggestFollowUp)
 		if s := th.state(t, "g"); at(s, "dialog_supervision_state.ask_count") != 1.0 || at(s, "dialog_supervision_state.content_gating_ask_turn") != 1.0 {
 			t.Fatalf("asked: %v", s["dialog_supervision_state"])
 		}

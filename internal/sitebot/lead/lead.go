@@ -47,6 +47,8 @@ type Event struct {
 	Values, Said map[string]string
 	// Collected are the answers to the qualification, by field.
 	Collected map[string]string
+	// Corrections counts the values that were replaced so far: a value that comes back is told again.
+	Corrections int
 	// Changed names the fields that the turn has changed.
 	Changed []string
 	Profile enrich.Profile
@@ -56,11 +58,14 @@ type Event struct {
 }
 
 // ID identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
-// content in every process, and another for other content.
+// content in every process, and another for other content, as which counts what comes back after it was replaced.
 func (e Event) ID(receiver string) (string, error) {
 	content := []any{receiver, e.Site, e.Session, e.Name, e.Email}
 	if e.Name != EmailCaptured {
 		content = append(content, e.Values)
+	}
+	if e.Corrections > 0 {
+		content = append(content, e.Corrections)
 	}
 	data, err := json.Marshal(content) // maps are written in the order of their keys
 	if err != nil {

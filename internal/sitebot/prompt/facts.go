@@ -99,6 +99,10 @@ type Vars struct {
 	Collected, Values map[string]string
 	// Field is the id of what is asked for or taken down now: a field of the qualification or of the booking.
 	Field string
+	// More is the id of what is asked for once a booking is complete.
+	More string
+	// Problem says in words why a value that the visitor gave was not taken.
+	Problem string
 	// Skills say how the answer ends, in their order.
 	Skills []string
 	// Intent and Action are what was classified and decided.
@@ -117,7 +121,7 @@ const none = "none"
 // variables are the names that a template may use, besides the slots.
 var variables = []string{
 	"action", "asset", "choices", "collected", "company", "company_description", "cta_url", "detected", "dialog", "docs", "field", "field_type",
-	"fields", "intent", "language", "missing", "profile", "question", "signals", "site", "skills", "turn", "values",
+	"fields", "intent", "language", "missing", "more", "problem", "profile", "question", "signals", "site", "skills", "turn", "values",
 }
 
 // inWords writes an id as words.

@@ -34,11 +34,11 @@ func reply(of *site.Site, node, field string) object {
 	case SkillSelector:
 		return object{"skills": listOf(oneOf(Skills()...)), "reasons": closed(textsOrNull(Skills()))}
 	case EarlyProfileExtractor:
-		return object{"value": valueOf(of, field)}
+		return extracted(of, field)
 	case VisitorProfile:
 		return profile()
 	case FormFieldExtractor:
-		return object{"fields": closed(textsOrNull(formFields(of)))}
+		return object{"fields": closed(textsOrNull(formFields(of))), "corrections": closed(textsOrNull(of.FieldIDs()))}
 	case FollowUpSuggester:
 		return object{"suggestions": listOf(text())}
 	case AnswerSuggester:
@@ -90,6 +90,17 @@ func valueOf(of *site.Site, field string) object {
 		values = append(values, choice)
 	}
 	return object{"type": []string{"string", "null"}, "enum": append(values, site.Declined, nil)}
+}
+
+// extracted is the answer to a question, and what the same message says of the other fields.
+func extracted(of *site.Site, field string) object {
+	values := object{}
+	for _, id := range of.FieldIDs() {
+		if id != field {
+			values[id] = valueOf(of, id)
+		}
+	}
+	return object{"value": valueOf(of, field), "values": closed(values)}
 }
 
 // profile is what a visitor may say of themselves; what enrichment alone knows is not in it.

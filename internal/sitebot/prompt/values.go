@@ -53,6 +53,10 @@ func (v *values) atTurn(name string) string {
 		return languageName(v.facts.site.LanguageFor(v.vars.Language))
 	case "missing":
 		return missing(v.facts.fields, v.vars.Collected)
+	case "more":
+		return inWords(v.vars.More)
+	case "problem":
+		return v.vars.Problem
 	case "profile":
 		return data(v.vars.Profile)
 	case "question":

@@ -126,9 +126,9 @@ var (
 	counted = set(`floor time times party person people quarter half place office team one attempt week weeks month months year years generation edition version party shop store
 		option question point part round step phase class grade level reason choice century hour
 		etage fois trimestre semaine mois annee place equipe partie version question point arrondissement
-		piso vez veces planta trimestre semana mes ano puesto parte pregunta punto por opcion fase
+		piso vez veces planta trimestre semana mes ano puesto parte pregunta punto opcion fase
 		stock etage mal quartal woche monat jahr platz versuch teil frage punkt
-		piano volta trimestre settimana mese anno posto parte domanda punto per
+		piano volta trimestre settimana mese anno posto parte domanda punto
 		andar vez vezes pergunta ponto opcao
 		verdieping keer kwartaal week maand jaar plaats deel vraag punt`)
 	// dayArticles stand before a day of the month in figures alone.
@@ -144,7 +144,7 @@ var (
 	// links stand between two days.
 	links = set("or ou oder o of and et y und e en to bis tot au al ao ate u")
 	// once make a day of the week one that was.
-	once = set("last past letzten letzter letzte letztem vorigen voriger vergangenen vergangener pasado scorso scorsa afgelopen vorige laatste passado passada ultima ultimo")
+	once = set("last letzten letzter letzte letztem vorigen voriger vergangenen vergangener pasado scorso scorsa afgelopen vorige laatste passado passada ultima ultimo")
 	// onceBehind do so behind it.
 	onceBehind = set("dernier derniere pasado pasada scorso scorsa passado passada passe geleden")
 	// always make a day of the week one of many.

@@ -10,7 +10,7 @@ var denials = phrases(`
 	not; never; cannot; no; nor; instead of; rather than
 	pas; jamais; n'* plus; ne * plus; au lieu de|du|d'*; a la place de|du|d'*; plutot que|qu'*
 	no; nunca; tampoco; en lugar|vez de|del
-	nicht; nie; niemals; kein|keine|keinen|keiner|keinem|keines; statt; anstatt; anstelle
+	nicht; nie; niemals; kein|keine|keinen|keiner|keinem|keines; statt; anstatt; anstelle; anstelle von|der|des
 	non; invece di|del|della|che; al posto di|del|della; anziche
 	nao; nunca; em vez|lugar de|do|da; no lugar de|do|da; ao inves de|do|da
 	niet; nooit; geen; in plaats van`)

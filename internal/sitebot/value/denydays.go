@@ -8,7 +8,7 @@ var (
 	deniers = set(`not never cannot no nor neither except excluding pas jamais sauf excepte hors nunca tampoco excepto salvo nicht nie niemals kein keine keinen keiner
 		keinem ausser statt anstatt anstelle weder non tranne eccetto nao exceto niet nooit geen behalve without`)
 	// deniersOfTwo are those of several words.
-	deniersOfTwo = spelled(`instead of; rather than; au lieu de|du|d; a la place de|du|d; plutot que|qu; en lugar|vez de|del; invece di|del|della|che; al posto di|del
+	deniersOfTwo = spelled(`instead of; rather than; anstelle von|der|des; au lieu de|du|d; a la place de|du|d; plutot que|qu; en lugar|vez de|del; invece di|del|della|che; al posto di|del
 		em vez|lugar de|do|da; no lugar de|do|da; ao inves de|do|da; in plaats van; other than`)
 	// unfit stand behind a day only.
 	unfit = set(`impossible unavailable impossibile imposible impossivel unmoglich unmoeglich onmogelijk indisponible ungunstig`)

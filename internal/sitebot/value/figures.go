@@ -128,7 +128,9 @@ func (s *scanner) twoFigures(i int, sep byte) int {
 	case !okA || !okB || !plausible(a, b) || !s.closed(i+n):
 		return 0
 	case sep == '/':
-		if a == 24 && b == 7 && !placed { // day and night
+		_, year := s.figuresAt(i+n+1, 4)
+		share := a < b && ofMonth[s.wordAt(i+n)] && !year // 3/4 of them
+		if !placed && (share || a == 24 && b == 7) {      // 24/7 is day and night
 			return 0
 		}
 	case sep == '.':

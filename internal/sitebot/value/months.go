@@ -153,7 +153,8 @@ func (s *scanner) ordinal(i int) int {
 	default:
 		return 0
 	}
-	if !s.closed(i+n) || s.glued(i+n) && s.markAt(i+n, ":") || hours[s.wordAt(i+n)] || counted[s.wordAt(i+n)] || s.markAt(i+n, "%€$£") {
+	if !s.closed(i+n) || s.glued(i+n) && s.markAt(i+n, ":") || hours[s.wordAt(i+n)] || counted[s.wordAt(i+n)] || s.markAt(i+n, "%€$£") ||
+		firstOf(s.ahead(i+n), percent) > 0 {
 		return 0
 	}
 	s.add(item{meaning: meaning{monthDayKind, day}}, i, n)
@@ -162,6 +163,8 @@ func (s *scanner) ordinal(i int) int {
 	}
 	return n
 }
+
+var percent = spelled("per cento|cent; por ciento|cento; pour cent")
 
 // dayWithArticle adds the first of a month in words: le premier, am Ersten.
 func (s *scanner) dayWithArticle(i int) int {

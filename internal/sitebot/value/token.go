@@ -16,7 +16,7 @@ type token struct {
 	from, to int
 	// gap is true where white space stands before the token.
 	gap bool
-	// upper is true for a word that begins with a capital letter.
+	// upper is true for a word that begins with a capital letter and goes on with small ones.
 	upper bool
 }
 
@@ -42,13 +42,14 @@ func tokens(text []byte) []token {
 		case isDigit(r):
 			t.kind, t.to = number, i+runOf(text[i:], isDigit)
 		case isLetter(r):
-			t.kind, t.to, t.upper = word, i+runOf(text[i:], isLetter), unicode.IsUpper(r)
+			t.kind, t.to = word, i+runOf(text[i:], isLetter)
 		case joins(r) && len(all) > 0 && !gap && all[len(all)-1].kind == word && letterAt(text[i+size:]):
 			i += size
 			continue
 		}
 		t.text = string(text[t.from:t.to])
 		if t.kind == word {
+			t.upper = unicode.IsUpper(r) && strings.ContainsFunc(t.text, unicode.IsLower)
 			t.text = fold(t.text)
 		}
 		all = append(all, t)
