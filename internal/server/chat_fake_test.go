@@ -114,7 +114,7 @@ func (b *fakeBot) UpdateState(_ context.Context, site, session string, patch jso
 	case b.busy[session]:
 		return &sitebot.Error{Fault: sitebot.Busy, Message: "busy"}
 	case b.states[session] != nil && !replace:
-		return &sitebot.Error{Fault: stateExists, Message: "the session has state already", Hint: "use replace"}
+		return &sitebot.Error{Fault: sitebot.StateExists, Message: "the session has state already", Hint: "use replace"}
 	}
 	if b.states == nil {
 		b.states = map[string]map[string]any{}

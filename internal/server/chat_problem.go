@@ -10,9 +10,6 @@ import (
 	"rehearse/internal/sitebot"
 )
 
-// stateExists is the fault of injecting state into a session that already has state.
-const stateExists sitebot.Fault = "state_exists"
-
 // chatProblem returns an error as the client sees it. Visitors see no details of internal failures; the log has them.
 func chatProblem(err error) *Problem {
 	fault, ok := errors.AsType[*sitebot.Error](err)
@@ -48,9 +45,9 @@ func statusOfChat(f sitebot.Fault) int {
 	switch f {
 	case sitebot.InvalidRequest:
 		return http.StatusBadRequest
-	case sitebot.UnknownSite, sitebot.UnknownSession:
+	case sitebot.UnknownSite, sitebot.UnknownSession, sitebot.UnknownTurn:
 		return http.StatusNotFound
-	case stateExists:
+	case sitebot.StateExists:
 		return http.StatusConflict
 	case sitebot.UnknownField:
 		return http.StatusUnprocessableEntity

@@ -15,6 +15,7 @@ import (
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/sitebot/retrieve"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/sitebot/siteconfig"
@@ -178,7 +179,7 @@ func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error)
 		}
 		return s.database.Checkpoints(s.options.TTL), &store.Locks{}, nil
 	}
-	return lead.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
+	return register.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
 }
 
 // promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.

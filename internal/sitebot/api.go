@@ -82,6 +82,8 @@ const (
 	InvalidRequest Fault = "invalid_request" // nothing to answer, or text that is not UTF-8
 	UnknownSite    Fault = "unknown_site"
 	UnknownSession Fault = "unknown_session"
+	UnknownTurn    Fault = "unknown_turn"
+	StateExists    Fault = "state_exists"  // a session that is to begin is there already
 	UnknownField   Fault = "unknown_field" // a state patch names a field that there is not, or gives it a wrong value
 	Busy           Fault = "session_busy"  // a turn of the session is under way
 	Failed         Fault = "turn_failed"   // no handler could answer

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/limit"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/sitebot/site"
 )
 
@@ -83,9 +84,11 @@ type Config struct {
 	SessionBytes int64
 	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
 	Elsewhere func(ctx context.Context, site, session string) error
-	Log       *slog.Logger
 	// Recorded is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.
 	Recorded bool
+	// Rated is told of thumbs for turns that have a trace; nil tells nobody. It returns at once.
+	Rated func(site, session, traceID string, f register.Feedback)
+	Log   *slog.Logger
 	// Guard makes nodes fail that change what they may only read; tests switch it on.
 	Guard bool
 	// Now is the clock; nil means time.Now.
@@ -105,6 +108,7 @@ type turn struct {
 	request Request
 	models  Models
 	meter   meter
+	started time.Time
 	// receivers name who is told of the site's leads, before is the state at the beginning of the turn, and after that at its end.
 	receivers     []string
 	before, after *State

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/sitebot/value"
 )
 
@@ -30,7 +30,7 @@ func New(c Config) (*Bot, error) {
 		c.Now = time.Now
 	}
 	if c.Checkpoints == nil {
-		c.Checkpoints = lead.NewMemory(graph.MemoryLimits{})
+		c.Checkpoints = register.NewMemory(graph.MemoryLimits{})
 	}
 	if _, ok := c.Checkpoints.(Outbox); c.Leads != nil && !ok {
 		return nil, errors.New("sitebot: leads need a store of sessions that is an outbox")
@@ -40,7 +40,7 @@ func New(c Config) (*Bot, error) {
 }
 
 // Thread is the key of a session in the checkpointer: sites never share one.
-func Thread(siteName, session string) string { return siteName + ":" + session }
+func Thread(siteName, session string) string { return register.Thread(siteName, session) }
 
 // maxSession bounds the id of a session.
 const maxSession = 200
@@ -56,8 +56,10 @@ func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, 
 	if err != nil {
 		return &Outcome{}, err
 	}
+	t.started = started
 	o, err := b.answer(ctx, t, started, sink)
 	if err != nil {
+		b.noteEnd(ctx, t, err)
 		o = &Outcome{}
 	}
 	o.Use = t.meter.total()
@@ -118,8 +120,9 @@ func (b *Bot) open(r Request) (*turn, error) {
 		return nil, fault(InvalidRequest, "send UTF-8", "the message is not valid text")
 	case strings.TrimSpace(r.Input) == "":
 		return nil, fault(InvalidRequest, "write a message", "the message is empty")
-	case r.Session == "" || len(r.Session) > maxSession:
-		return nil, fault(InvalidRequest, "send a session_id of 1 to 200 bytes", "the session id is missing or too long")
+	}
+	if err := usableSession(r.Session); err != nil {
+		return nil, err
 	}
 	found, err := b.Sites.Find(r.Site)
 	if err != nil {
@@ -164,6 +167,8 @@ func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, bloc
 			return nil, &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 		}
 	}
+	at := b.moment()
+	b.note(ctx, t, register.Note{Blocked: &at})
 	text := t.Blocked(string(block), t.request.Language)
 	w.token(text)
 	return &Outcome{Response: text, Metadata: Metadata{

@@ -21,8 +21,8 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 	if err != nil {
 		return &Error{Fault: UnknownSite, Message: err.Error()}
 	}
-	if session == "" || len(session) > maxSession {
-		return fault(InvalidRequest, "use a session_id of 1 to 200 bytes", "the session id is missing or too long")
+	if err := usableSession(session); err != nil {
+		return err
 	}
 	if _, err := b.graph.ParseUpdate(patch); err != nil {
 		return unusable(err)

@@ -2,16 +2,16 @@ package sitebot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"rehearse/graph"
 	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/sitebot/site"
 )
 
-// saver saves what a turn has found out together with its checkpoint: either both are kept or neither (sitebot.md 2.16).
+// saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are kept or none (sitebot.md 2.16).
 type saver struct {
 	graph.Checkpointer
 	bot *Bot
@@ -35,24 +35,31 @@ func (b *Bot) saver() graph.Checkpointer {
 // Save implements graph.Checkpointer.
 func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	t := turnOf(ctx)
-	if t == nil || len(t.receivers) == 0 || r.Source != graph.SourceTurn {
-		return s.Checkpointer.Save(ctx, thread, r)
+	var rows []lead.Row
+	if t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn {
+		var err error
+		if rows, err = s.bot.rows(t, r); err != nil {
+			return fmt.Errorf("the leads of the turn: %w", err)
+		}
 	}
-	rows, err := s.bot.rows(t, r)
-	if err != nil {
-		return fmt.Errorf("the leads of the turn: %w", err)
+	if kept, ok := s.Checkpointer.(register.Keeper); ok {
+		entry, err := s.bot.entry(ctx, t, thread, r)
+		if err != nil {
+			return fmt.Errorf("the entry of the turn: %w", err)
+		}
+		return kept.SaveTurn(ctx, thread, r, rows, entry)
+	}
+	if len(rows) == 0 {
+		return s.Checkpointer.Save(ctx, thread, r)
 	}
 	return s.Checkpointer.(Outbox).SaveWith(ctx, thread, r, rows)
 }
 
 // rows returns what the receivers are to be told of a turn.
 func (b *Bot) rows(t *turn, r graph.Record) (rows []lead.Row, err error) {
-	after := t.after
-	if after == nil { // finalize ran in another process
-		after = new(State)
-		if err := json.Unmarshal(r.Values, after); err != nil {
-			return nil, err
-		}
+	after, err := stateAfter(t, r)
+	if err != nil {
+		return nil, err
 	}
 	now := b.Now().UTC()
 	for _, e := range t.events(t.before, after) {

@@ -16,6 +16,7 @@ import (
 type Checkpoints struct {
 	*sqlite.Saver
 	store *Store
+	ttl   time.Duration
 }
 
 // Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted; it is removed from
@@ -25,7 +26,7 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 		DB: s.db, Path: s.path, Write: s.write,
 		Explain: func(op string, err error) error { return explain(op, s.path, err) },
 	}
-	return &Checkpoints{sqlite.On(file, ttl), s}
+	return &Checkpoints{sqlite.On(file, ttl), s, ttl}
 }
 
 // SaveWith is Save, and adds rows to the outbox in the same transaction.
@@ -36,12 +37,13 @@ func (c *Checkpoints) SaveWith(ctx context.Context, thread string, r graph.Recor
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error { return addRows(ctx, tx, rows) })
 }
 
-// Erase forgets a thread and the leads of its session, and waits until none of it is left in the files: what is deleted is overwritten
+// Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left in the files: what is deleted is overwritten
 // (secure_delete), and the write-ahead log is truncated.
 func (c *Checkpoints) Erase(ctx context.Context, thread, site, session string) error {
 	err := c.store.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, eraseRowsQuery, session, site)
-		return errors.Join(err, c.DeleteIn(ctx, tx, thread))
+		_, failed := tx.ExecContext(ctx, eraseRowQuery, thread) // of a session without a state, too
+		return errors.Join(err, failed, c.DeleteIn(ctx, tx, thread))
 	})
 	if err == nil {
 		err = c.store.truncateLog(ctx)

@@ -50,6 +50,7 @@ type Redis struct {
 	client *redisClient
 	server server
 	prefix string
+	ttl    time.Duration
 	health redisHealth
 	// releases counts the locks that are still being released in the background. Closing ends them.
 	releases sync.WaitGroup
@@ -103,10 +104,11 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 		client: newRedisClient(settings),
 		server: server{kind: "Redis", url: settings.name(), password: settings.password},
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
+		ttl:    options.TTL,
 
 		closing: make(chan struct{}),
 	}
-	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, Then: saveRows})
+	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, Then: saveRows + saveEntry})
 	if _, err := r.client.command(ctx, "PING"); err != nil {
 		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.close())
 	}

@@ -44,10 +44,11 @@ end
 // rowFields is how many values readRow returns.
 const rowFields = 15
 
-// saveRows is the part of the script that saves a turn which adds its rows.
+// saveRows is the part of the script that saves a turn which adds its rows, ARGV[11] in number. What it leaves behind them is for saveEntry.
 const saveRows = `
 local prefix = ARGV[10]
-for i = 11, #ARGV, 7 do
+local first = 12 + 7 * tonumber(ARGV[11] or '0')
+for i = 12, first - 1, 7 do
 	local id, receiver, site, session, event, at, body = unpack(ARGV, i, i + 6)
 	local row, place = prefix .. 'row:' .. id, receiver .. ' ' .. site
 	if redis.call('EXISTS', row) == 0 then
@@ -61,11 +62,16 @@ end`
 
 // SaveWith is Save, and adds rows to the outbox in the same step.
 func (r *Redis) SaveWith(ctx context.Context, thread string, record graph.Record, rows []lead.Row) error {
-	args := []any{r.outbox()}
+	return r.sessions.SaveWith(ctx, thread, record, r.rowArgs(rows)...)
+}
+
+// rowArgs are the arguments for saveRows.
+func (r *Redis) rowArgs(rows []lead.Row) []any {
+	args := []any{r.outbox(), len(rows)}
 	for _, row := range rows {
 		args = append(args, row.ID, row.Receiver, row.Site, row.Session, row.Event, row.Created.UnixMicro(), []byte(row.Body))
 	}
-	return r.sessions.SaveWith(ctx, thread, record, args...)
+	return args
 }
 
 // claimRows takes rows of one address.
@@ -260,7 +266,7 @@ if f[1] then redis.call('ZREM', prefix .. 'due:' .. f[1] .. ' ' .. f[2], id) end
 redis.call('ZREM', prefix .. 'all', id)
 return redis.call('DEL', key, prefix .. 'body:' .. id)`)
 
-// Erase forgets a thread and the leads of its session.
+// Erase forgets a thread, the leads of its session and what the register has of it.
 func (r *Redis) Erase(ctx context.Context, thread, site, session string) error {
 	rows, err := r.Leads(ctx, lead.Filter{Site: site, Session: session})
 	if err != nil {
@@ -272,7 +278,7 @@ func (r *Redis) Erase(ctx context.Context, thread, site, session string) error {
 		}
 	}
 	if err == nil {
-		_, err = r.client.command(ctx, "DEL", r.key("session", thread))
+		err = r.Delete(ctx, thread)
 	}
 	return r.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)
 }
