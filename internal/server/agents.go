@@ -20,6 +20,8 @@ type AgentsConfig struct {
 	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
 	Bot    Chatbot
 	Events EventLog
+	// Operator shows the sessions of Bot.
+	Operator Operator
 	// Lists lists what the store has; nil serves none.
 	Lists *Lists
 	// Runs leads runs; nil means that the server leads none.
@@ -87,7 +89,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Bot != nil {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
-			Bot: c.Bot, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+			Bot: c.Bot, Operator: c.Operator, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
 			SessionKey: c.SessionKey,
 		}); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	"rehearse/internal/outbound"
 	"rehearse/internal/sitebot"
+	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/register"
 )
 
 type sinkFunc = func(sitebot.Event)
@@ -147,7 +150,7 @@ func behindFront(chats *Chats) http.Handler {
 func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	t.Helper()
 	log := &lockedBuffer{}
-	c := ChatsConfig{Bot: bot, Log: slog.New(slog.NewJSONHandler(log, nil))}
+	c := ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, f := range change {
 		f(&c)
 	}
@@ -199,4 +202,60 @@ func (d *desk) openStream(path, body string) (lines *bufio.Reader, cancel contex
 	}
 	d.t.Cleanup(func() { cancel(); _ = response.Body.Close() })
 	return bufio.NewReader(response.Body), cancel
+}
+
+// fakeOperator has one session, s1 of acme.example, with two turns.
+type fakeOperator struct {
+	mu    sync.Mutex
+	asked []sitebot.Query
+	rated []register.Feedback
+}
+
+func (o *fakeOperator) Sessions(_ context.Context, site string, q sitebot.Query) (*sitebot.SessionList, error) {
+	if site != "acme.example" {
+		return nil, &sitebot.Error{Fault: sitebot.UnknownSite, Message: "there is no such site"}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked = append(o.asked, q)
+	next := "abc"
+	return &sitebot.SessionList{Sessions: []register.Row{{Session: "s1", Turns: 2, Outcome: register.Open}}, Next: &next}, nil
+}
+
+func (o *fakeOperator) Session(_ context.Context, _, session string) (*sitebot.Session, error) {
+	switch session {
+	case "s1", strongSession:
+		return &sitebot.Session{
+			Row: register.Row{Session: session}, Turns: []sitebot.SessionTurn{}, Failures: []register.Failure{}, Leads: []lead.Row{}, Feedback: []register.Feedback{},
+		}, nil
+	case "broken":
+		return nil, &sitebot.Error{Fault: sitebot.StoreFailed, Message: "the session cannot be read", Err: errors.New("redis at 10.0.0.7 is down")}
+	}
+	return nil, &sitebot.Error{Fault: sitebot.UnknownSession, Message: "there is no such session"}
+}
+
+func (o *fakeOperator) Fork(ctx context.Context, site, session string, from sitebot.From, into string) (string, error) {
+	if _, err := o.Session(ctx, site, session); err != nil {
+		return "", err
+	}
+	switch {
+	case from.Turn < 1 || from.Turn > 2:
+		return "", &sitebot.Error{Fault: sitebot.UnknownTurn, Message: "there is no such turn"}
+	case into == "s1":
+		return "", &sitebot.Error{Fault: sitebot.StateExists, Message: "there is a session s1 already"}
+	}
+	return cmp.Or(into, "made"), nil
+}
+
+func (o *fakeOperator) Rate(ctx context.Context, site, session string, f register.Feedback) error {
+	if _, err := o.Session(ctx, site, session); err != nil {
+		return err
+	}
+	if f.Turn > 2 {
+		return &sitebot.Error{Fault: sitebot.UnknownTurn, Message: "there is no such turn"}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rated = append(o.rated, f)
+	return nil
 }

@@ -26,9 +26,11 @@ type Chatbot interface {
 	Erase(ctx context.Context, site, session string) error
 }
 
-// ChatsConfig is what a server of chatbots uses. Only Bot is required.
+// ChatsConfig is what a server of chatbots uses. Only Bot and Operator are required.
 type ChatsConfig struct {
 	Bot Chatbot
+	// Operator shows the sessions of the bot.
+	Operator Operator
 	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
 
@@ -48,7 +50,7 @@ type ChatsConfig struct {
 }
 
 // Chats serves chatbots to visitors of websites. POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js embeds
-// that page in other pages, and /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests. It is safe for concurrent
+// that page in other pages, /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests, and the rest is for operators (sitebot.md 2.19). It is safe for concurrent
 // use. Put it behind Front, which checks access and asks Open what everybody may do. It refuses pages of other sites itself, but for the origins.
 type Chats struct {
 	ChatsConfig
@@ -75,17 +77,21 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 
 func (s *Chats) visitorTable() table {
 	return table{
-		chatPath:                               {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
-		chatPath + "/{site_name}/{session_id}": {http.MethodDelete: admins(s.erase).orPublic()},
-		"/chat/{site_name}":                    {http.MethodGet: reads(s.page).orPublic()},
-		"/chat/assets/{file}":                  {http.MethodGet: reads(s.asset).orPublic()},
-		"/chat.js":                             {http.MethodGet: reads(s.widget).orPublic()},
+		chatPath:                 {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
+		oneSession:               {http.MethodDelete: admins(s.erase).orPublic()},
+		oneSession + "/feedback": {http.MethodPost: reads(s.feedback).orPublic()},
+		"/chat/{site_name}":      {http.MethodGet: reads(s.page).orPublic()},
+		"/chat/assets/{file}":    {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat.js":               {http.MethodGet: reads(s.widget).orPublic()},
 	}
 }
 
 func (s *Chats) testerTable() table {
 	return table{
-		chatPath + "/{site_name}/{session_id}/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
+		oneSession + "/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
+		siteSessions:          {http.MethodGet: reads(s.sessions)},
+		oneSession:            {http.MethodGet: reads(s.showSession)},
+		oneSession + "/fork":  {http.MethodPost: admins(s.fork)},
 	}
 }
 

@@ -150,14 +150,24 @@ func chatOperations() map[string]operation {
 	asked := json.RawMessage(`{"type": "object", "properties": {"site_name": {"type": "string"}, "session_id": {"type": "string"},
 		"input": {"type": "string"}}, "required": ["site_name", "session_id", "input"]}`)
 	return map[string]operation{
-		"POST " + chatPath:    {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
-		"OPTIONS " + chatPath: {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
-		"GET " + state:        {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
-		"PATCH " + state:      {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
-		"DELETE " + chatPath + "/{site_name}/{session_id}": {summary: "Erase a session with all that it has left", answers: []answer{{status: http.StatusNoContent}}},
-		"GET /chat/{site_name}":                            {summary: "A page to talk on", answers: []answer{sends("text/html")}},
-		"GET /chat/assets/{file}":                          {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
-		"GET /chat.js":                                     {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
+		"POST " + chatPath:     {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
+		"OPTIONS " + chatPath:  {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
+		"GET " + state:         {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
+		"PATCH " + state:       {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
+		"DELETE " + oneSession: {summary: "Erase a session with all that it has left", answers: []answer{{status: http.StatusNoContent}}},
+		"GET " + oneSession:    {summary: "A session with its turns, failures, leads and thumbs", answers: []answer{gives(http.StatusOK, sitebot.Session{})}},
+		"GET " + siteSessions: {
+			summary: "The sessions of a site, those with the newest message first", answers: []answer{gives(http.StatusOK, sitebot.SessionList{})},
+			query: []parameter{
+				{"q", "text in the messages, in any case"}, {"since", "a time; of the last message"}, {"until", "a time"}, {"outcome", "converted, open, blocked or failed"},
+				{"limit", "the most that the page has: 50, at most 1000"}, {"cursor", "next_cursor of the page before"},
+			},
+		},
+		"POST " + oneSession + "/fork":     {summary: "A new session with the first turns of one", body: forkBody{}, answers: []answer{gives(http.StatusCreated, forked{})}},
+		"POST " + oneSession + "/feedback": {summary: "A thumb for a turn, up or down", body: feedbackBody{}, answers: []answer{{status: http.StatusNoContent}}},
+		"GET /chat/{site_name}":            {summary: "A page to talk on", answers: []answer{sends("text/html")}},
+		"GET /chat/assets/{file}":          {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
+		"GET /chat.js":                     {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
 	}
 }
 

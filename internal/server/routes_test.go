@@ -17,6 +17,8 @@ read  GET /docs
 read  GET /metrics
 read  GET /openapi.json
 read  GET /api/v1/artifacts/{sha256}
+read  GET /api/v1/chat/{site_name}/sessions
+read  GET /api/v1/chat/{site_name}/{session_id}
 read  GET /api/v1/datasets
 read  GET /api/v1/flows
 read  GET /api/v1/flows/{flow_id}
@@ -35,6 +37,7 @@ read  GET /api/v1/schedules/{name}
 read  GET /api/v1/sessions
 read  GET /api/v1/variants
 read  GET /api/v1/workers
+read+ POST /api/v1/chat/{site_name}/{session_id}/feedback
 read+ GET /chat.js
 read+ GET /chat/assets/{file}
 read+ GET /chat/{site_name}
@@ -65,6 +68,7 @@ admin DELETE /api/v1/runs/{run_id}
 admin DELETE /api/v1/tokens/{name}
 admin GET /api/v1/tokens
 admin POST /api/v1/tokens
+admin POST /api/v1/chat/{site_name}/{session_id}/fork
 admin POST /api/v1/runs/prune
 `
 
