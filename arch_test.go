@@ -22,7 +22,7 @@ var floors = [][]string{
 		"sitebot/site", "sitebot/value", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/lead/leadtest", "sitebot/register", "sitebot/register/registertest", "sitebot/limit", "sitebot/limit/limittest", "sitebot/retrieve", "sitebot", "sitebot/verify",
 	},
 	{
-		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "replay/importer", "mine", "talk",
+		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "journal", "replay/importer", "mine", "talk",
 	},
 	{
 		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "annotation", "archive", "cover", "compare", "store/servertest", "store", "store/storetest", "access",
@@ -258,6 +258,7 @@ var behindTheDoor = map[string]string{
 	"sitebot":              "chat: a turn of the chatbot",
 	"sitebot/site":         "schema: sites",
 	"sitebot/lead":         "leads: which are wanted, and rows as they are printed",
+	"sitebot/register":     "sessions: which are wanted, and rows as they are printed",
 	"sitebot/verify":       "e2e verify",
 	"suite":                "schema, validate: suites",
 	"chat":                 "chat: what a chatbot said",

@@ -38,6 +38,7 @@ type serveFlags struct {
 	sessionBytes           string
 	maxTurns               int
 	public, localPrompt    bool
+	events                 bool
 	trustLoopback          bool
 	rate                   int
 	origins, proxies       []string
@@ -91,6 +92,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions and leads instead, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
 	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the file of the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
+	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
 	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
@@ -139,7 +141,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return err
 	}
 	store := s.RunsStore(f.store, f.runs.data)
-	options.Events = store
+	options.Events, options.LogTurns = store, f.events && s.NamedStore(f.store) != ""
 	if options.Sites.Dir != "" && options.Sites.Redis == "" {
 		if options.Sites.Store, _ = setup.SQLitePath(store); options.Sites.Store == "" {
 			log.Warn("sessions and leads of visitors are lost when this process ends: the store keeps none; add --redis URL")

@@ -4,21 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
 )
 
 func newSessions(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "Erase sessions of site chatbots",
-		Long:  `Erase sessions of the chatbots of websites in the store that a server keeps them in (rehearse serve), also while it works on it.`,
+		Short: "List, show, export, fork and erase sessions of site chatbots",
+		Long: `Look at sessions of the chatbots of websites in the store that a server keeps them in (rehearse serve), make datasets and logged events of them, and erase
+them: also while the server works on the store.`,
 	}
-	return group(c, newSessionsDelete(env))
+	return group(c, newSessionsList(env), newSessionsShow(env), newSessionsHistory(env), newSessionsExport(env), newSessionsFork(env), newSessionsDelete(env))
 }
 
 func newSessionsDelete(env *Env) *cobra.Command {
@@ -27,7 +26,7 @@ func newSessionsDelete(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete SESSION…",
 		Short: "Erase sessions with all that they have left",
-		Long: `Erase sessions: the conversation with all that was kept of it, leads (what was not sent yet is not sent any more), logged events, and what is
+		Long: `Erase sessions: the conversation with all that was kept of it, leads (what was not sent yet is not sent any more), feedback, logged events, and what is
 known of the visitor's company. Langfuse is asked to delete the traces where it has a key. Prints how many there were; a session that there is not is no error.`,
 		Example: `  rehearse sessions delete 4f1c --store sqlite:chat.db
   rehearse sessions delete 4f1c 5a2d --site acme.example --redis redis://localhost:6379`,
@@ -62,7 +61,7 @@ func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions
 	deleted := 0
 	var faults []error
 	for _, id := range ids {
-		on, err := siteOf(ctx, kept, siteName, id)
+		on, err := kept.SiteOf(ctx, siteName, id)
 		if err == nil && on != "" {
 			var there bool
 			if there, err = s.EraseSession(ctx, kept, events, on, id); err == nil && there {
@@ -75,19 +74,4 @@ func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions
 	}
 	fmt.Fprintf(env.Stdout, "deleted %d\n", deleted)
 	return errors.Join(faults...)
-}
-
-// siteOf returns the site of a session: the one that is named, or the only one that has it; empty when none has.
-func siteOf(ctx context.Context, kept *setup.Sessions, named, id string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	sites, err := kept.SitesOf(ctx, id)
-	switch {
-	case err != nil || len(sites) == 0:
-		return "", err
-	case len(sites) > 1:
-		return "", source.Invalid("%s have such a session: name one with --site", harmless(strings.Join(sites, " and ")))
-	}
-	return sites[0], nil
 }

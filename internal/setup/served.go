@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/journal"
 	"rehearse/internal/llm"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/source"
 	"rehearse/internal/target"
 )
@@ -20,6 +22,8 @@ type ServedOptions struct {
 	Sites SitesOptions
 	// Events is the address of the store that logged events go to, sqlite:PATH or postgres://…; empty means none.
 	Events string
+	// LogTurns has the turns of visitors logged as events in that store.
+	LogTurns bool
 }
 
 // Served is what a server of agents serves. Close it before its Setup, which holds the rest.
@@ -28,6 +32,8 @@ type Served struct {
 	// Sites is nil without chatbots, History without a store of events.
 	Sites   *Sites
 	History *History
+	// journal logs the turns of visitors; nil where it is not wanted.
+	journal *journal.Journal
 }
 
 // Served opens what a server of agents serves.
@@ -48,15 +54,33 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 		}
 		if served.Sites != nil {
 			served.Sites.events = served.History.Events
+			if o.LogTurns {
+				served.journal = served.Sites.keepJournal(served.History)
+			}
 		}
 	}
 	return served, nil
 }
 
-// Close closes the store of events.
+// keepJournal begins to log the turns of visitors.
+func (s *Sites) keepJournal(h *History) *journal.Journal {
+	kept, ok := s.Bot.Checkpoints.(register.Keeper)
+	if !ok {
+		return nil
+	}
+	return journal.Keep(journal.Config{
+		Register: kept, Sessions: s.Bot, Log: h.Events, Now: s.Now,
+		Trouble: func(err error) { s.Log.Error("turns of visitors are not logged; it is tried again", "error", err) },
+	})
+}
+
+// Close ends the journal and closes the store of events.
 func (s *Served) Close() error {
 	if s.History == nil {
 		return nil
+	}
+	if s.journal != nil {
+		s.journal.Close()
 	}
 	return s.History.Close()
 }

@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/register"
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
@@ -23,6 +24,7 @@ type keptSessions interface {
 	conversation.Sessions
 	lead.Ledger
 	sitebot.Outbox
+	register.Keeper
 }
 
 // Sessions is an open store of chatbots' sessions. Close it.

@@ -64,6 +64,8 @@ type Sites struct {
 	receivers map[lead.Address]lead.Receiver
 	courier   *lead.Courier
 	chains    []*enrich.Chain
+	// thumbs bring feedback to Langfuse; nil without it.
+	thumbs *thumbs
 	// caches remember visitors' companies, by site; events is the store of logged events, nil without one.
 	caches map[string]*enrich.Cached
 	events *store.Events
@@ -148,8 +150,17 @@ func (s *Sites) open(ctx context.Context) error {
 	if s.courier = s.openCourier(keeper); s.courier != nil {
 		leads = s.courier
 	}
+	var rated func(site, session, traceID string, f register.Feedback)
+	if s.options.Limited { // a server's visitors
+		if s.thumbs, err = s.openThumbs(); err != nil {
+			return err
+		}
+	}
+	if s.thumbs != nil {
+		rated = s.thumbs.rated
+	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
+		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
@@ -288,6 +299,9 @@ func (s *Sites) close() error {
 	var faults []error
 	if s.registry != nil {
 		s.registry.Close()
+	}
+	if s.thumbs != nil {
+		s.thumbs.close(ctx)
 	}
 	if s.courier != nil {
 		faults = append(faults, s.courier.Close(ctx))

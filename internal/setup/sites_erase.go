@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/lead"
+	"rehearse/internal/sitebot/register"
 )
 
 // eraseLimit bounds how long other systems may take to forget a session.
@@ -74,7 +75,11 @@ func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, events *Histor
 	if err != nil {
 		return false, err
 	}
-	return len(records) > 0 || len(leads) > 0, bot.Erase(ctx, siteName, session)
+	row, err := kept.Session(ctx, siteName, session)
+	if err != nil {
+		return false, err
+	}
+	return len(records) > 0 || len(leads) > 0 || row != nil, bot.Erase(ctx, siteName, session)
 }
 
 // EventsBeside opens the store of logged events of a server; nil for the file of one that is not there, as opening would make an empty one.
@@ -107,6 +112,25 @@ func (s *Sessions) SitesOf(ctx context.Context, session string) ([]string, error
 	for _, l := range leads {
 		sites = append(sites, l.Site)
 	}
+	if len(sites) == 0 { // nothing was answered
+		if sites, err = s.failedSites(ctx, session); err != nil {
+			return nil, err
+		}
+	}
 	slices.Sort(sites)
 	return slices.Compact(sites), nil
+}
+
+// failedSites returns the sites that have nothing of a session but messages which were not answered.
+func (s *Sessions) failedSites(ctx context.Context, session string) (sites []string, err error) {
+	failed, err := s.Listed(ctx, sitebot.Query{Query: register.Query{Outcome: register.Failed}})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range failed.Sessions {
+		if row.Session == session {
+			sites = append(sites, row.Site)
+		}
+	}
+	return sites, nil
 }

@@ -62,20 +62,25 @@ func (c *Recorded) Turn(asked int) (int, error) {
 	return cmp.Or(asked, c.chosen), nil
 }
 
-// Item makes an item of a turn, which Turn has returned. It says nothing of what is expected.
-func (c *Recorded) Item(turn int) (dataset.Record, error) {
-	at := c.turns[turn-1]
-	from := c.source(turn)
-	from["turn"] = turn
+// Answer returns what the assistant said in a turn, which Turn has returned; empty for nothing.
+func (c *Recorded) Answer(turn int) string {
 	var answer []string
-	for _, m := range c.said[at+1:] {
+	for _, m := range c.said[c.turns[turn-1]+1:] {
 		if m.Role != chat.Assistant {
 			break
 		}
 		answer = append(answer, m.Content)
 	}
-	if len(answer) > 0 {
-		from["answer"] = strings.Join(answer, "\n\n")
+	return strings.Join(answer, "\n\n")
+}
+
+// Item makes an item of a turn, which Turn has returned. It says nothing of what is expected.
+func (c *Recorded) Item(turn int) (dataset.Record, error) {
+	at := c.turns[turn-1]
+	from := c.source(turn)
+	from["turn"] = turn
+	if answer := c.Answer(turn); answer != "" {
+		from["answer"] = answer
 	}
 	metadata := map[string]any{"source": from, "history": append([]utterance{}, c.said[:at]...)}
 	if c.Site != "" {
