@@ -18,7 +18,9 @@ import (
 type AgentsConfig struct {
 	Engine *flow.Engine
 	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
-	Bot    Chatbot
+	Bot Chatbot
+	// Sites have pages on which visitors talk with Bot.
+	Sites  ChatSites
 	Events EventLog
 	// Operator shows the sessions of Bot.
 	Operator Operator
@@ -89,7 +91,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Bot != nil {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
-			Bot: c.Bot, Operator: c.Operator, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+			Bot: c.Bot, Operator: c.Operator, Sites: c.Sites, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
 			SessionKey: c.SessionKey,
 		}); err != nil {
 			return nil, err

@@ -35,9 +35,12 @@ func TestChatDoor(t *testing.T) {
 		"a visitor elsewhere":     {visitor, "/api/v1/runs", "", 401, 401},
 		"a visitor, odd path":     {visitor, "/chat/../api/v1/runs", "", 401, 401},
 		"the script":              {visitor, "/chat.js", "", 200, 401},
+		"how the page looks":      {visitor, page + "/config.json", "", 200, 401},
+		"and for others' scripts": {visitor, page + "/config.json", "Origin: https://evil.example", 200, 401},
+		"the page's colours":      {visitor, page + "/theme.css", "", 200, 401},
 	} {
 		for _, public := range []bool{true, false} {
-			chats, err := NewChats(ChatsConfig{Bot: &fakeBot{}, Public: public, Origins: []string{"https://acme.example"}})
+			chats, err := NewChats(ChatsConfig{Bot: &fakeBot{}, Sites: acmeSites(t), Public: public, Origins: []string{"https://acme.example"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/register"
+	"rehearse/internal/sitebot/site"
 )
 
 type sinkFunc = func(sitebot.Event)
@@ -146,11 +147,34 @@ func behindFront(chats *Chats) http.Handler {
 	return newFront(chats.Beside(http.NotFoundHandler()), FrontConfig{Public: chats.Open})
 }
 
+// acme is the file of the site that the tests talk with.
+const acme = `
+site: acme.example
+aliases: [www.acme.example]
+language: fr
+company: {name: "Acme <b>&</b> Co"}
+widget: {color: "#ffee00", logo: "https://cdn.example/acme.png", greeting: "Bonjour </script><b>", starters: [Combien ?, "Quand <i>?"], position: left}
+`
+
+// acmeSites are the sites of the tests; changes replace parts of the file.
+func acmeSites(t testing.TB, changes ...string) *site.Library {
+	t.Helper()
+	one, err := site.Load("acme.yaml", []byte(strings.NewReplacer(changes...).Replace(acme)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := site.NewLibrary(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return library
+}
+
 // openChats serves chats behind a front.
 func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	t.Helper()
 	log := &lockedBuffer{}
-	c := ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Log: slog.New(slog.NewJSONHandler(log, nil))}
+	c := ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Sites: acmeSites(t), Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, f := range change {
 		f(&c)
 	}

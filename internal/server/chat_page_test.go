@@ -1,24 +1,31 @@
 package server
 
 import (
-	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"rehearse/internal/marker"
+	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/sitebot/site"
+	"rehearse/internal/source"
 )
 
 func TestChatPage(t *testing.T) {
 	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) { c.Origins = []string{"https://acme.example"} })
 	for path, media := range map[string]string{
-		"/chat/acme.example": "text/html", "/chat/%3Cscript%3E": "text/html",
-		"/chat/assets/page.js": "text/javascript", "/chat/assets/page.css": "text/css", "/chat.js": "text/javascript",
+		"/chat/acme.example": "text/html", "/chat/WWW.acme.example": "text/html", "/chat/acme.example/theme.css": "text/css",
+		"/chat/assets/page.js": "text/javascript", "/chat/assets/page/markers.js": "text/javascript", "/chat/assets/page.css": "text/css", "/chat.js": "text/javascript",
 	} {
 		response, body := d.do("GET", path, "")
-		if response.StatusCode != 200 || response.Header.Get("Content-Type") != media+"; charset=utf-8" || len(body) < 500 {
+		if response.StatusCode != 200 || response.Header.Get("Content-Type") != media+"; charset=utf-8" || len(body) < 100 {
 			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
 		}
 		if again, body := d.do("GET", path, "", "If-None-Match: "+response.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
@@ -29,102 +36,150 @@ func TestChatPage(t *testing.T) {
 		}
 		policy := response.Header.Get("Content-Security-Policy")
 		if strings.Contains(policy, "unsafe") || !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'") ||
-			!strings.HasSuffix(policy, "frame-ancestors 'self' https://acme.example") {
+			!strings.Contains(policy, "img-src 'self' data: https://cdn.example;") || !strings.HasSuffix(policy, "frame-ancestors 'self' https://acme.example") {
 			t.Errorf("policy %s", policy)
 		}
-		for _, inline := range []string{"<style", "style=", "onclick", "<script>", "http://", "https://"} {
+		for _, inline := range []string{"<style", "style=", "onclick", "<script>", "http://", "<b>", "<i>", "</script><"} {
 			if strings.Contains(body, inline) {
 				t.Errorf("the page has %s", inline)
 			}
 		}
+		for _, text := range []string{
+			`<html lang="fr">`, "<title>Acme &lt;b&gt;&amp;&lt;/b&gt; Co</title>", "Bonjour &lt;/script&gt;&lt;b&gt;", "Quand &lt;i&gt;?", `placeholder="Écrivez un message"`,
+			`src="https://cdn.example/acme.png"`, ">Nouvelle conversation<",
+		} {
+			if !strings.Contains(body, text) {
+				t.Errorf("the page lacks %s", text)
+			}
+		}
 	}
-	for _, path := range []string{"/chat/assets/page.html", "/chat/assets/widget.js", "/chat/assets/..%2f..%2fchats.go", "/chat/a/b"} {
+	for _, path := range []string{
+		"/chat/assets/page.html", "/chat/assets/widget.js", "/chat/assets/page/..%2fpage.js", "/chat/assets/page/nope.js", "/chat/assets/..%2f..%2fchats.go", "/chat/a/b",
+		"/chat/none.example", "/chat/%3Cscript%3E", "/chat/none.example/config.json", "/chat/none.example/theme.css", "/chat/none.example/logo", "/chat/acme.example/logo",
+	} {
 		want[Problem](d, 404, "GET", path, "")
 	}
 }
 
-// What a chatbot says must never become HTML.
-func TestChatScriptsWriteTextOnly(t *testing.T) {
-	for _, file := range []string{"page.js", "widget.js"} {
-		script, err := chatAssets.ReadFile("assets/chat/" + file)
+// The page speaks the language that is asked for, else the site's, else English; and config.json is the same with the same keys.
+func TestChatPageSpeaks(t *testing.T) {
+	keys := []string{"placeholder", "send", "stop", "close", "open", "new_conversation", "try_again", "session_lost", "offline"}
+	english, err := chatTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, asked, language string }{
+		{"fr", "", "fr"}, {"fr", "de", "de"}, {"fr", "pt-BR", "pt"}, {"fr", "ja", "fr"}, {"fr", "<b>", "fr"}, {"ja", "", "en"}, {"ja", "it", "it"}, {"ja", "ja", "en"},
+		{"en", "es", "es"}, {"en", "nl", "nl"},
+	} {
+		d := openChats(t, &fakeBot{}, func(chats *ChatsConfig) { chats.Sites = acmeSites(t, "language: fr", "language: "+c.file) })
+		query := ""
+		if c.asked != "" {
+			query = "?language=" + url.QueryEscape(c.asked)
+		}
+		response, data := d.do("GET", "/chat/www.acme.example/config.json"+query, "")
+		if response.Header.Get("Content-Type") != "application/json" || response.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%v", response.Header)
+		}
+		got := decoded[chatConfig](t, data)
+		texts := got.Texts
+		got.Texts = nil
+		if diff := cmp.Diff(chatConfig{
+			Site: "acme.example", Language: c.language, Title: "Acme <b>&</b> Co", Color: "#ffee00", Logo: "https://cdn.example/acme.png", Greeting: "Bonjour </script><b>",
+			Starters: []string{"Combien ?", "Quand <i>?"}, Position: "left",
+		}, got); diff != "" {
+			t.Error(diff)
+		}
+		for _, key := range keys {
+			if texts[key] == "" {
+				t.Errorf("%s has no text %s", c.language, key)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(english["en"])), slices.Sorted(maps.Keys(texts))); diff != "" {
+			t.Errorf("%s (-en): %s", c.language, diff)
+		}
+		_, page := d.do("GET", "/chat/acme.example"+query, "")
+		if !strings.Contains(page, `<html lang="`+c.language+`">`) || !strings.Contains(page, template.HTMLEscapeString(texts["placeholder"])) {
+			t.Errorf("asked for %q the page is not in %s", c.asked, c.language)
+		}
+	}
+}
+
+// A site that says nothing has a page all the same, and the keys of config.json are always there.
+func TestChatConfigOfAPlainSite(t *testing.T) {
+	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) {
+		one, err := site.Load("x.yaml", []byte("site: acme.example"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, danger := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "setTimeout(\""} {
-			if strings.Contains(string(script), danger) {
-				t.Errorf("%s uses %s", file, danger)
-			}
+		if c.Sites, err = site.NewLibrary(one); err != nil {
+			t.Fatal(err)
 		}
+	})
+	_, data := d.do("GET", "/chat/acme.example/config.json", "")
+	if want := `{"site":"acme.example","language":"en","title":"acme.example","color":"#3355a8","logo":"","greeting":"","starters":[],"position":"right","texts":{`; !strings.HasPrefix(data, want) {
+		t.Errorf("%.300s", data)
+	}
+	if _, page := d.do("GET", "/chat/acme.example", ""); !strings.Contains(page, "Ask anything.") || strings.Contains(page, "<img") {
+		t.Error(page)
 	}
 }
 
-// stripped are texts with markers in every place and with every kind of modifier.
-var stripped = []string{
-	"", "plain", "👉 What stage?", "Now 👇🏿 the demo", "💌\ufe0f  twice", "👉👉 a", "end 👇", "👉🏽🏽 x",
-	"👉\ufe0f\ufe0f x", "👇👉  x", "👉👇 x", "👉💌 👇 x",
-	"☝ 👆 ✉️ 😀", "a👉b", "👉\nnext", "👉\tb", "👉\u00a0b", "👇👉🏽🏽", "👨‍👩‍👧 👉 famille",
-	"<b>👉 x</b>", "👇\U0001F3FA x", "👉\U0001F3FB x", "\ufe0f👉",
-}
-
-// runPage runs a module of JavaScript beside the page's own, with node, and returns what it prints.
-func runPage(t *testing.T, module string, input any) string {
-	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil && os.Getenv("REHEARSE_TEST_COMPLETE") != "" {
-		t.Fatal("node is not installed, and no test may be left out here")
-	}
-	if err != nil {
-		t.Skip("node is not installed; ./test.sh installs it")
-	}
-	page, err := chatAssets.ReadFile("assets/chat/page.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
+// The picture beside a site's file is served as what it is, and can do nothing when it is opened by itself.
+func TestChatLogo(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"page.mjs": string(page),
-		"test.mjs": `import { strip, shown, EventReader } from "./page.mjs"; const input = ` + string(data) + ";\n" + module,
-	} {
+	drawing := `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
+	for name, text := range map[string]string{"logo.svg": drawing, "s.yaml": "site: acme.example\nwidget: {logo: logo.svg}"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command(node, filepath.Join(dir, "test.mjs")).CombinedOutput()
+	library, err := site.OpenLibrary(source.Files{}, dir)
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatal(err)
 	}
-	return string(out)
+	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) { c.Sites = library })
+	response, body := d.do("GET", "/chat/acme.example/logo", "")
+	if response.StatusCode != 200 || body != drawing || response.Header.Get("Content-Type") != "image/svg+xml" || response.Header.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.HasPrefix(response.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'unsafe-inline'; sandbox") {
+		t.Errorf("%d %v", response.StatusCode, response.Header)
+	}
+	if _, data := d.do("GET", "/chat/acme.example/config.json", ""); !strings.Contains(data, `"logo":"/chat/acme.example/logo"`) {
+		t.Error(data)
+	}
+	if _, page := d.do("GET", "/chat/acme.example", ""); !strings.Contains(page, `src="./acme.example/logo"`) {
+		t.Error(page)
+	}
 }
 
-// The page strips markers as marker.Strip does, wherever an answer is cut into tokens: what is shown only ever grows.
-func TestChatPageStripsMarkers(t *testing.T) {
-	got := decoded[[]string](t, runPage(t, `
-for (const text of input) for (let i = 0; i <= text.length; i++) { // cut between any two UTF-16 units
-  if (!strip(text).startsWith(shown(text.slice(0, i)))) throw new Error(JSON.stringify([text, i, shown(text.slice(0, i))]));
-}
-console.log(JSON.stringify(input.map((text) => shown(text))));`, stripped))
-	for i, text := range stripped {
-		if want := marker.Strip(text); got[i] != want {
-			t.Errorf("%q is shown as %q, want %q", text, got[i], want)
+// Whatever colour a site has, text in it and on it can be read, in light and in dark.
+func TestChatTheme(t *testing.T) {
+	part := regexp.MustCompile(`--(brand|brand-ink|accent): (#[0-9a-f]{6})`)
+	for r := 0; r < 256; r += 51 {
+		for g := 0; g < 256; g += 51 {
+			for b := 0; b < 256; b += 51 {
+				color := fmt.Sprintf("#%02x%02x%02x", r, g, b)
+				found := part.FindAllStringSubmatch(themeOf(color), -1)
+				if len(found) != 4 || found[0][2] != color {
+					t.Fatalf("%s: %s", color, themeOf(color))
+				}
+				brand, ink, light, dark := parseColor(color), parseColor(found[1][2]), parseColor(found[2][2]), parseColor(found[3][2])
+				if contrast(brand, ink) < enoughContrast || !readableOn(light, lightSurfaces) || !readableOn(dark, darkSurfaces) {
+					t.Errorf("%s: %s", color, themeOf(color))
+				}
+			}
 		}
 	}
-}
-
-func TestChatPageReadsEvents(t *testing.T) {
-	stream := ": ping\n\n" + `data: {"type":"token","content":"a\n\nb"}` + "\n\n: ping\r\n\r\n" + `data:{"type":"token"}` + "\r\n\r\n" +
-		`data: {"type":` + "\n" + `data: "complete"}` + "\n\n" + `data: {"cut`
-	got := runPage(t, `
-const seen = new Set();
-for (let i = 0; i <= input.length; i++) {
-  const reader = new EventReader();
-  seen.add(JSON.stringify([...reader.feed(input.slice(0, i)), ...reader.feed(input.slice(i))]));
-}
-console.log([...seen].join("\n"));`, stream)
-	if want := `[{"type":"token","content":"a\n\nb"},{"type":"token"},{"type":"complete"}]` + "\n"; got != want {
-		t.Errorf("got %s", got)
+	css, err := chatAssets.ReadFile("assets/chat/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, surface := range append(lightSurfaces, darkSurfaces...) {
+		if !strings.Contains(string(css), surface) {
+			t.Errorf("page.css has no surface %s", surface)
+		}
+	}
+	if themeOf(ownColor) != themeOf("#3355a8") || contrast(rgb{}, rgb{1, 1, 1}) != 21 {
+		t.Error("the arithmetic is wrong")
 	}
 }

@@ -20,12 +20,14 @@ const (
 
 // chatBody is the body of POST /api/v1/chat.
 type chatBody struct {
-	SiteName  string          `json:"site_name"`
-	SessionID string          `json:"session_id"`
-	Input     string          `json:"input"`
-	PersonID  string          `json:"person_id"`
-	Language  string          `json:"language"`
-	Reveal    json.RawMessage `json:"reveal"`
+	SiteName  string `json:"site_name"`
+	SessionID string `json:"session_id"`
+	Input     string `json:"input"`
+	PersonID  string `json:"person_id"`
+	Language  string `json:"language"`
+	// TurnNumber is how many answers the page has seen (sitebot.md 2.12).
+	TurnNumber int             `json:"turn_number"`
+	Reveal     json.RawMessage `json:"reveal"`
 }
 
 // readChat reads a visitor's message. The error is a *Problem.
@@ -45,7 +47,7 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 		return asked, p.at("/session_id")
 	}
 	return sitebot.Request{
-		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language,
+		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language, TurnNumber: body.TurnNumber,
 		Reveal: body.Reveal, IP: visitorIP(r, s.TrustedProxies), Visitor: isVisitor(r),
 	}, nil
 }
@@ -78,6 +80,9 @@ func (b *chatBody) check() error {
 	}
 	if strings.TrimSpace(b.Input) == "" {
 		return invalidChat("the message is blank", `send something to answer as "input"`, "/input")
+	}
+	if b.TurnNumber < 0 {
+		return invalidChat("turn_number cannot be used", "send the number of answers so far, 0 or more, or leave it out", "/turn_number")
 	}
 	if string(b.Reveal) == "null" {
 		b.Reveal = nil

@@ -12,7 +12,8 @@ import (
 // pingChats is the interval of pings, which keep proxies from closing a stream.
 const pingChats = 15 * time.Second
 
-// chatEvent is one event of a chat (sitebot.md 2.12): tokens, then one complete or error. A client may ask for a start before them.
+// chatEvent is one event of a chat (sitebot.md 2.12): tokens, then one complete or error. A client may ask for a start before them, and for an
+// answered behind the last token, where suggestions are still being made.
 type chatEvent struct {
 	Type       string            `json:"type"`
 	TurnNumber *int              `json:"turn_number,omitempty"`
@@ -26,6 +27,8 @@ type chatEvent struct {
 type chatStream struct {
 	// start is true when the client asks for an event at the beginning of the turn.
 	start bool
+	// answered is true when the client asks for an event at the end of the answer.
+	answered bool
 	// giveUp cancels the turn when the client stops reading.
 	giveUp context.CancelFunc
 
@@ -35,7 +38,7 @@ type chatStream struct {
 	ended bool
 }
 
-// tell sends a piece of the answer, or the beginning of the turn if the client asked for it.
+// tell sends a piece of the answer, or its beginning or end if the client asked for them.
 func (s *chatStream) tell(e sitebot.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,6 +48,8 @@ func (s *chatStream) tell(e sitebot.Event) {
 	case e.Token != "":
 		s.spoke = true
 		s.send(chatEvent{Type: "token", Content: e.Token})
+	case e.Answered && s.answered:
+		s.send(chatEvent{Type: "answered"})
 	}
 }
 

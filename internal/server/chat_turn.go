@@ -45,7 +45,7 @@ func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebo
 func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
 	ctx, giveUp := context.WithCancel(r.Context())
 	defer giveUp()
-	stream := &chatStream{sse: sse{w: w}, giveUp: giveUp, start: r.URL.Query().Get("start") == "1"}
+	stream := &chatStream{sse: sse{w: w}, giveUp: giveUp, start: r.URL.Query().Get("start") == "1", answered: r.URL.Query().Get("answered") == "1"}
 	stop := stream.pinging()
 	out, err := s.turn(ctx, asked, stream.tell)
 	stop()

@@ -31,6 +31,8 @@ type ChatsConfig struct {
 	Bot Chatbot
 	// Operator shows the sessions of the bot.
 	Operator Operator
+	// Sites have pages to talk on; without them there are none.
+	Sites ChatSites
 	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
 
@@ -77,12 +79,17 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 
 func (s *Chats) visitorTable() table {
 	return table{
-		chatPath:                 {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
-		oneSession:               {http.MethodDelete: admins(s.erase).orPublic()},
-		oneSession + "/feedback": {http.MethodPost: reads(s.feedback).orPublic()},
-		"/chat/{site_name}":      {http.MethodGet: reads(s.page).orPublic()},
-		"/chat/assets/{file}":    {http.MethodGet: reads(s.asset).orPublic()},
-		"/chat.js":               {http.MethodGet: reads(s.widget).orPublic()},
+		chatPath:                        {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
+		oneSession:                      {http.MethodDelete: admins(s.erase).orPublic()},
+		oneSession + "/feedback":        {http.MethodPost: reads(s.feedback).orPublic()},
+		"/chat/{site_name}":             {http.MethodGet: reads(s.page).orPublic()},
+		"/chat/{site_name}/config.json": {http.MethodGet: reads(s.config).orPublic()},
+		"/chat/{site_name}/theme.css":   {http.MethodGet: reads(s.theme).orPublic()},
+		"/chat/{site_name}/logo":        {http.MethodGet: reads(s.logo).orPublic()},
+		"/chat/assets/page.css":         {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat/assets/page.js":          {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat/assets/page/{file}":      {http.MethodGet: reads(s.module).orPublic()},
+		"/chat.js":                      {http.MethodGet: reads(s.widget).orPublic()},
 	}
 }
 

@@ -148,9 +148,12 @@ func chatOperations() map[string]operation {
 		Metadata *sitebot.Metadata `json:"metadata"`
 	}
 	asked := json.RawMessage(`{"type": "object", "properties": {"site_name": {"type": "string"}, "session_id": {"type": "string"},
-		"input": {"type": "string"}}, "required": ["site_name", "session_id", "input"]}`)
+		"input": {"type": "string"}, "person_id": {"type": "string"}, "language": {"type": "string"}, "turn_number": {"type": "integer", "minimum": 0},
+		"reveal": {"type": "object"}}, "required": ["site_name", "session_id", "input"]}`)
+	spoken := []parameter{{"language", "of the page's texts, such as fr"}}
+	streamed := []parameter{{"start", "1 asks for an event at the beginning"}, {"answered", "1 asks for one at the end of the answer, before suggestions"}}
 	return map[string]operation{
-		"POST " + chatPath:     {summary: "Talk to the chatbot of a site", body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
+		"POST " + chatPath:     {summary: "Talk to the chatbot of a site", query: streamed, body: asked, answers: []answer{sends("text/event-stream"), gives(http.StatusOK, whole{})}},
 		"OPTIONS " + chatPath:  {summary: "May a page of another site ask?", answers: []answer{{status: http.StatusNoContent}}},
 		"GET " + state:         {summary: "The state of a session", answers: []answer{gives(http.StatusOK, anyObject)}},
 		"PATCH " + state:       {summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject, answers: []answer{gives(http.StatusOK, anyObject), {status: http.StatusNoContent}}},
@@ -163,11 +166,16 @@ func chatOperations() map[string]operation {
 				{"limit", "the most that the page has: 50, at most 1000"}, {"cursor", "next_cursor of the page before"},
 			},
 		},
-		"POST " + oneSession + "/fork":     {summary: "A new session with the first turns of one", body: forkBody{}, answers: []answer{gives(http.StatusCreated, forked{})}},
-		"POST " + oneSession + "/feedback": {summary: "A thumb for a turn, up or down", body: feedbackBody{}, answers: []answer{{status: http.StatusNoContent}}},
-		"GET /chat/{site_name}":            {summary: "A page to talk on", answers: []answer{sends("text/html")}},
-		"GET /chat/assets/{file}":          {summary: "What the page consists of", answers: []answer{sends("text/javascript"), sends("text/css")}},
-		"GET /chat.js":                     {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
+		"POST " + oneSession + "/fork":      {summary: "A new session with the first turns of one", body: forkBody{}, answers: []answer{gives(http.StatusCreated, forked{})}},
+		"POST " + oneSession + "/feedback":  {summary: "A thumb for a turn, up or down", body: feedbackBody{}, answers: []answer{{status: http.StatusNoContent}}},
+		"GET /chat/{site_name}":             {summary: "A page to talk on", query: spoken, answers: []answer{sends("text/html")}},
+		"GET /chat/{site_name}/config.json": {summary: "How the chat of a site looks and what it says", query: spoken, answers: []answer{gives(http.StatusOK, chatConfig{})}},
+		"GET /chat/{site_name}/theme.css":   {summary: "The colours of a site's page", answers: []answer{sends("text/css")}},
+		"GET /chat/{site_name}/logo":        {summary: "The picture of a site", answers: []answer{sends("image/*")}},
+		"GET /chat/assets/page.css":         {summary: "How the page looks", answers: []answer{sends("text/css")}},
+		"GET /chat/assets/page.js":          {summary: "The script of the page", answers: []answer{sends("text/javascript")}},
+		"GET /chat/assets/page/{file}":      {summary: "A part of it", answers: []answer{sends("text/javascript")}},
+		"GET /chat.js":                      {summary: "The chat as a part of other pages", answers: []answer{sends("text/javascript")}},
 	}
 }
 

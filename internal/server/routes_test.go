@@ -39,8 +39,13 @@ read  GET /api/v1/variants
 read  GET /api/v1/workers
 read+ POST /api/v1/chat/{site_name}/{session_id}/feedback
 read+ GET /chat.js
-read+ GET /chat/assets/{file}
+read+ GET /chat/assets/page.css
+read+ GET /chat/assets/page.js
+read+ GET /chat/assets/page/{file}
 read+ GET /chat/{site_name}
+read+ GET /chat/{site_name}/config.json
+read+ GET /chat/{site_name}/logo
+read+ GET /chat/{site_name}/theme.css
 run   DELETE /api/v1/schedules/{name}
 run   HEAD /api/v1/blobs/{sha256}
 run   POST /api/v1/runs

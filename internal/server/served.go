@@ -11,7 +11,7 @@ import (
 func (c AgentsConfig) OfServed(served *setup.Served) AgentsConfig {
 	c.Engine = served.Engine
 	if served.Sites != nil {
-		c.Bot, c.Operator = served.Sites.Bot, served.Sites.Bot
+		c.Bot, c.Operator, c.Sites = served.Sites.Bot, served.Sites.Bot, served.Sites.Library
 		if served.Sites.Server != nil {
 			c.Healthy = served.Sites.Server.Healthy
 		}
