@@ -77,6 +77,9 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
+	// sent are the bodies of requests that the page has sent. forgives is a part of what the browser may say against the page.
+	sent     []string
+	forgives string
 }
 
 // open opens a tab. What went wrong on it fails the test at its end.
@@ -127,14 +130,39 @@ func (b *tab) hear(event any) {
 	case *runtime.EventExceptionThrown:
 		b.faults = append(b.faults, "a script failed: "+fmt.Sprint(e.ExceptionDetails.Text, ", line ", e.ExceptionDetails.LineNumber))
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
+		forgiven := b.forgives != "" && strings.Contains(e.Entry.Text, b.forgives)
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork && !forgiven {
 			b.faults = append(b.faults, "the browser says: "+e.Entry.Text)
 		}
 	case *network.EventRequestWillBeSent:
+		b.sent = append(b.sent, e.Request.Method+" "+e.Request.URL+" "+bodyOf(e.Request))
 		if url := e.Request.URL; !strings.HasPrefix(url, "http://127.0.0.1:") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "file:") {
 			b.faults = append(b.faults, "the page asks for "+url)
 		}
 	}
+}
+
+// bodyOf is what a request sends.
+func bodyOf(r *network.Request) string {
+	var body strings.Builder
+	for _, entry := range r.PostDataEntries {
+		body.Write(entry.Bytes)
+	}
+	return body.String()
+}
+
+// asked returns what the page has sent to a place, body by body.
+func (b *tab) asked(place string) (bodies []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, sent := range b.sent {
+		if method, rest, _ := strings.Cut(sent, " "); method == "POST" {
+			if at, body, _ := strings.Cut(rest, " "); strings.Contains(at, place) {
+				bodies = append(bodies, body)
+			}
+		}
+	}
+	return bodies
 }
 
 // do carries out actions.

@@ -154,26 +154,16 @@ func TestLive(t *testing.T) {
 // write writes a file into the folder of the demonstration.
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join(site.dir, filepath.FromSlash(name))
+	writeTo(t, filepath.Join(site.dir, filepath.FromSlash(name)), text)
+}
+
+// writeTo writes a file anywhere.
+func writeTo(t *testing.T, path, text string) {
+	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestChat talks with the chatbot of the demonstration on its page.
-func TestChat(t *testing.T) {
-	for _, l := range looks {
-		t.Run(l.String(), func(t *testing.T) {
-			b := open(t, l)
-			b.to("/chat/kestrel-rota.example")
-			b.do(chromedp.WaitVisible(chromedp.CSS("textarea")), chromedp.SendKeys(chromedp.CSS("textarea"), "What does it cost for 40 people?\r"))
-			b.wait(`document.body.innerText.includes("How many people are on your rota?")`)
-			b.fits()
-			b.accessible()
-			b.keep("chat-"+l.String(), false)
-		})
 	}
 }
