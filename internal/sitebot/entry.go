@@ -62,7 +62,7 @@ func (b *Bot) hasAddress(thread string, s *State) bool {
 // note returns what is noted of an answered turn.
 func (t *turn) note(ctx context.Context, r graph.Record, after *State, at time.Time) *register.Turn {
 	n := &register.Turn{
-		Number: after.TurnNumber, Checkpoint: r.ID, Route: string(after.NextRoute), Intent: string(t.intent(after)),
+		Number: after.TurnNumber, Checkpoint: r.ID, Route: string(after.NextRoute), Intent: string(after.Intents.Intent),
 		Started: t.started.UTC().Truncate(time.Microsecond), At: at, Latency: float64(at.Sub(t.started).Microseconds()) / 1000,
 		Tokens: t.meter.total().Usage.Total(), Warnings: append([]string{}, after.Warnings...), TraceID: trace.TraceOf(ctx), Person: t.request.PersonID,
 	}
@@ -76,14 +76,6 @@ func (t *turn) note(ctx context.Context, r graph.Record, after *State, at time.T
 		n.Converted, n.Values = true, values(after)
 	}
 	return n
-}
-
-// intent returns what the visitor wanted with a message; empty where no node has classified it, and the state has that of an earlier one.
-func (t *turn) intent(after *State) Intent {
-	if after.NextRoute == PostConversion {
-		return ""
-	}
-	return after.Intents.Intent
 }
 
 // values are all that a state knows of a visitor by field: what was asked for the booking goes before the rest.
