@@ -225,11 +225,11 @@ func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key)
 		h.message = "the run ended before all of its tests were held"
 	}
 	h.Run.ExitMessage = h.message
-	h.Run.NotRun = e.notRun(held)
+	h.Run.NotRun = e.NotRun(held)
 }
 
-// notRun returns the keys of tests that were planned and not held, as many as are written down.
-func (e *Evaluation) notRun(held func(result.Key) bool) []result.Key {
+// NotRun returns the keys of tests that were planned and not held, as many as are written down.
+func (e *Evaluation) NotRun(held func(result.Key) bool) []result.Key {
 	var keys []result.Key
 	for u, err := range e.planned.units() {
 		key := e.logged(result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target})

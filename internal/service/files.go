@@ -181,7 +181,7 @@ func (s *Service) countStored(ctx context.Context, id string) (*result.Run, erro
 		}
 	}
 	r.DurationMS = float64(r.EndedAt.Sub(r.StartedAt).Microseconds()) / 1000
-	records := &result.Tallies{}
+	records, has := &result.Tallies{}, map[result.Key]bool{}
 	var uncounted error
 	for stored, err := range s.Store.AllResults(ctx, id, store.ResultFilter{}) {
 		if err != nil {
@@ -191,27 +191,32 @@ func (s *Service) countStored(ctx context.Context, id string) (*result.Run, erro
 		}
 		if t, err := runlog.Decode(stored.Record); err == nil {
 			records.Add(t)
+			if t.Trial == 0 { // the record of a whole test
+				has[t.Key()] = true
+			}
 		}
 	}
-	planned, unplanned := s.planned(ctx, id)
+	planned, notRun, unplanned := s.planned(ctx, id, func(key result.Key) bool { return has[key] })
 	if unplanned != nil {
 		r.Warnings = append(r.Warnings, "it is not known how many tests the run set out to hold")
 	}
 	r.Count(records, planned)
+	r.NotRun = notRun
 	return r, errors.Join(unknown, uncounted, unplanned)
 }
 
-// planned returns how many tests a run set out to hold with each target.
-func (s *Service) planned(ctx context.Context, id string) (map[string]int, error) {
+// planned returns how many tests a run set out to hold with each target, and which of them have no record.
+func (s *Service) planned(ctx context.Context, id string, has func(result.Key) bool) (byTarget map[string]int, notRun []result.Key, err error) {
 	spec, err := s.spec(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if spec.Kind == runspec.KindReplay {
-		return s.plannedSessions(ctx, id)
+		byTarget, err = s.plannedSessions(ctx, id)
+		return byTarget, nil, err
 	}
-	p, err := s.plan(ctx, spec)
-	return p.ByTarget, err
+	p, err := s.plan(ctx, spec, func(e *evaluation.Evaluation) { notRun = e.NotRun(has) })
+	return p.ByTarget, notRun, err
 }
 
 // writeLog writes the stored results of a run as its log.

@@ -152,7 +152,7 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 	if err := s.checkBlobs(ctx, spec); err != nil {
 		return p, err
 	}
-	p, err = s.plan(ctx, spec)
+	p, err = s.plan(ctx, spec, func(*evaluation.Evaluation) {})
 	if refused := s.checkCommands(p, by); refused != nil {
 		return p, refused
 	}
@@ -173,8 +173,8 @@ type Checked struct {
 	programs bool
 }
 
-// plan plans a run whose files are in the spec or in the store.
-func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err error) {
+// plan plans a run whose files are in the spec or in the store. look is given what was planned of suites or items, which nobody holds.
+func (s *Service) plan(ctx context.Context, spec runspec.Spec, look func(*evaluation.Evaluation)) (p Checked, err error) {
 	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
 	if err != nil {
 		return p, invalid(err)
@@ -202,6 +202,7 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec) (p Checked, err e
 		return p, invalid(opened.Masked(err))
 	}
 	p.Planned = e.Planned()
+	look(e)
 	p.Fingerprint, err = e.Fingerprint()
 	return p, invalid(err)
 }

@@ -487,6 +487,9 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests held") {
 		t.Errorf("%.200s, %v", data, err)
 	}
+	if data, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil || strings.Count(string(data), `<skipped message="not run`) != 3 {
+		t.Errorf("the tests that were not run: %s, %v", data, err)
+	}
 }
 
 // TestTurns: servers hear of each turn that was answered.
