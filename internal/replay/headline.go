@@ -18,6 +18,9 @@ func (f *findings) headline(g *Gate) string {
 	switch g.Outcome {
 	case Passed:
 		begin, parts = "Passed", append(parts, f.found(g.Verdict))
+		if !slices.ContainsFunc(f.metrics, func(c compared) bool { return c.name == StateProgression }) {
+			parts = append(parts, "no states could be compared, so that what was said before the end was not")
+		}
 		if n := f.lost.pairs(); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %d pairs lost", n, n+f.compared))
 		}
