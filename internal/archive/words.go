@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/runes"
@@ -56,9 +57,33 @@ func Fold(s string) string {
 	return folded
 }
 
+// unspaced are scripts that set no blanks between words: each of their characters is a word, so that what is looked for is found as a row of them.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
 // split returns the words of a text, folded.
 func split(s string) []string {
-	return strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	if strings.IndexFunc(s, func(r rune) bool { return unicode.In(r, unspaced...) }) < 0 {
+		return words
+	}
+	var all []string
+	for _, word := range words {
+		from := 0
+		for i, r := range word {
+			if !unicode.In(r, unspaced...) {
+				continue
+			}
+			if from < i {
+				all = append(all, word[from:i])
+			}
+			from = i + utf8.RuneLen(r)
+			all = append(all, word[i:from])
+		}
+		if from < len(word) {
+			all = append(all, word[from:])
+		}
+	}
+	return all
 }
 
 // Fit reports whether the words stand in a text.

@@ -212,7 +212,7 @@ func TestCompareWholeConversation(t *testing.T) {
 	s.put(result.Run{ID: "b", Targets: []string{"t"}}, whole("b", result.Fail), trial(1, result.Fail, "no"), trial(2, result.Pass, "yes"), sum)
 	page := s.get(200, "/compare/tests/x?a=a&b=b")
 	for name, want := range map[string]string{"a": "true", "b": "false"} {
-		if got := page.One("id=assertions").One("data-side="+name).One("data-grade").Attr["data-passed"]; got != want {
+		if got := page.One("id=assertions").One("data-side=" + name).One("data-grade").Attr["data-passed"]; got != want {
 			t.Errorf("%s: the whole conversation passed: %q", name, got)
 		}
 	}

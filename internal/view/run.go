@@ -138,7 +138,11 @@ func headline(run result.Run) string {
 	if run.ExitReason == "" {
 		return "The run is waiting to begin"
 	}
-	return text.OneLine(report.Headline(run), 300)
+	said := text.OneLine(report.Headline(run), 300)
+	if verdictOf(run) == result.Pass && run.Totals.Failed+run.Totals.Errors > 0 { // as a classifier whose thresholds are reached, or a gate on regressions alone
+		said += ", and the run passed by its own gate"
+	}
+	return said
 }
 
 // warningsOf say what of a run's records is not shown.

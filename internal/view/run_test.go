@@ -134,6 +134,17 @@ func TestRun(t *testing.T) {
 }
 
 // A run with one target has a rate of its own. What cannot be read, and what is missing, is told.
+// A run that passed by its own gate though tests failed says both.
+func TestRunThatMayFail(t *testing.T) {
+	s := newSite(t)
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitCode: new(0), ExitReason: result.ReasonPassed}, failed(test("s", "a", "t", "Hi", "no"), result.AssistantContent, "no"))
+	for _, path := range []string{"/runs", "/runs/r"} {
+		if said := s.get(200, path).One("<main>").Words(); !strings.Contains(said, "failed, and the run passed by its own gate") {
+			t.Errorf("%s: %s", path, said)
+		}
+	}
+}
+
 func TestRunOfOneTarget(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "r", ExitCode: new(1), ExitReason: result.ReasonFailed, Targets: []string{"t"}, Totals: result.Totals{Tests: 5, Held: 5, Passed: 4, Failed: 1}, PassRate: new(0.8), Interval: &[2]float64{0.4, 0.9}},

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"context"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,13 +43,12 @@ var roles = []string{"user", "assistant", "tool", "judge"}
 func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	page := searchPage{Page: p.frame.Base(r, "search", "Search"), Query: frame.QueryOf(r, "/search", searchParameters...), Roles: roles}
 	q := page.Query
-	words := archive.ParseWords(q.Get("q"))
+	questions := questionsOf(q.Values["q"])
 	var hits []hitRow
 	runs, _ := p.Runs.Runs()
 	fits := p.runFilters(frame.Query{Path: q.Path, Values: frame.Only(q.Values, "since")})
 	for _, run := range runs {
-		left := maxHits - len(hits)
-		if len(words) == 0 || left <= 0 || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
+		if len(questions) == 0 || len(hits) >= maxHits || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
 			continue
 		}
 		index, err := run.Index()
@@ -55,15 +56,11 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" cannot be read.")
 			continue
 		}
-		found, more, err := run.Hits(r.Context(), index, words, q.Values["role"], left, func(row *archive.Row) bool {
-			return among(q.Values["suite"], row.Suite) && among(q.Values["target"], row.Target) && among(q.Values["verdict"], string(row.Verdict))
-		})
+		found, more, err := hitsIn(r.Context(), run, index, questions, q.Values, maxHits-len(hits))
 		if err != nil {
 			return // nobody waits for the page any more
 		}
-		for _, h := range found {
-			hits = append(hits, hitOf(run.Record.ID, h, words))
-		}
+		hits = append(hits, found...)
 		if more {
 			page.Warnings = append(page.Warnings, "There are more hits than the "+text.Count(maxHits)+" that are listed: narrow the search.")
 		}
@@ -74,7 +71,7 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(runs) == 0:
 		page.List.Empty = "There are no runs to search. `rehearse run SUITE` makes one."
-	case len(words) == 0:
+	case len(questions) == 0:
 		page.List.Empty = "Type words to look for in messages, ids and reasons of failures."
 	case len(hits) == 0:
 		page.List.Empty = "The words stand in no text that fits."
@@ -85,6 +82,36 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.frame.Show(w, http.StatusOK, "search", page)
+}
+
+// questionsOf reads what is looked for: one of several questions must fit. Those without words ask nothing.
+func questionsOf(written []string) (questions []archive.Words) {
+	for _, q := range written {
+		if words := archive.ParseWords(q); len(words) > 0 {
+			questions = append(questions, words)
+		}
+	}
+	return questions
+}
+
+// hitsIn returns the texts of a run that fit one of the questions, at most so many; more is true where there may be others.
+func hitsIn(ctx context.Context, run *archive.Found, index *archive.Index, questions []archive.Words, q url.Values, most int) (hits []hitRow, more bool, err error) {
+	chosen := func(row *archive.Row) bool {
+		return among(q["suite"], row.Suite) && among(q["target"], row.Target) && among(q["verdict"], string(row.Verdict))
+	}
+	for i, words := range questions {
+		found, others, err := run.Hits(ctx, index, words, q["role"], most-len(hits), chosen)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, h := range found {
+			if !slices.ContainsFunc(questions[:i], func(earlier archive.Words) bool { return earlier.Fit(h.Text) }) {
+				hits = append(hits, hitOf(run.Record.ID, h, words))
+			}
+		}
+		more = more || others
+	}
+	return hits, more, nil
 }
 
 // among reports whether a value is one of those that were asked for; of none all are.

@@ -33,6 +33,8 @@ func TestSearch(t *testing.T) {
 		"?q=%22its+way%22":             "new/refund/late/1/assistant",
 		"?q=polite":                    "new/refund/late/1/",
 		"?q=refund+late":               "new/refund/late/0/",
+		"?q=polite&q=refund+late":      "new/refund/late/1/ new/refund/late/0/",
+		"?q=way&q=home&run=old":        "old/a/1/user",
 		"?q=ruck*":                     "new/refund/late/1/user",
 		"?q=nowhere":                   "", "?q=way&suite=none": "", "?q=": "", "?q=way&run=nope": "",
 	} {
