@@ -1,10 +1,12 @@
 package main
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"rehearse/internal/config"
 	"rehearse/internal/source"
 )
 
@@ -25,6 +27,13 @@ and says what passed, what failed and why.`),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if config.Find(source.Files{}, ".") != "" {
+			return c.Help()
+		}
+		_, err := io.WriteString(env.Stdout, first)
+		return err
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
@@ -35,6 +44,16 @@ and says what passed, what failed and why.`),
 	)
 	return root
 }
+
+// first is what is said where nothing is set up yet.
+const first = `Nothing is set up in this folder yet. Three things to do first:
+
+  rehearse init              write a starter suite; --agent ADDRESS for your own agent
+  rehearse run suite.yaml    hold its conversations and grade them
+  rehearse view              look at what came of it in the browser
+
+rehearse demo shows everything at work, with nothing to set up. rehearse --help lists all commands.
+`
 
 // group adds commands to one that does nothing itself but show its help. A command that it does not have is wrong usage: cobra would show the
 // help and end well.
