@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -22,6 +23,8 @@ type Row struct {
 	DurationMS float64
 	StartedAt  time.Time
 	Turns      int
+	// Placed is true where a turn says at which node of a flow it was.
+	Placed bool
 	// LatencyMS is the sum over the turns.
 	LatencyMS float64
 	// Print tells what decided the record from anything else; 0 where the record does not say.
@@ -63,6 +66,7 @@ func rowOf(t *result.Test, start int64, length int) Row {
 	}
 	for i := range t.Turns {
 		r.LatencyMS += t.Turns[i].LatencyMS
+		r.Placed = r.Placed || t.Turns[i].Node != "" || bytes.Contains(t.Turns[i].State, []byte(`"current_node_id"`))
 	}
 	if t.Fingerprint != "" {
 		sum := sha256.Sum256([]byte(t.Fingerprint))

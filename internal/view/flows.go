@@ -242,6 +242,9 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 			rows = []*archive.Row{&e.Row}
 		}
 		for _, row := range rows {
+			if !row.Placed {
+				continue // its record would say nothing of a flow
+			}
 			t, err := run.Read(row)
 			if err != nil {
 				page.Warnings = append(page.Warnings, "A record of the run cannot be read.")
