@@ -34,7 +34,9 @@ type classificationRow struct {
 // classifyPage is the report of one classifier.
 type classifyPage struct {
 	frame.Page
-	ID         string
+	ID string
+	// Run is the run that the folder holds as well, whose conversations are the items; empty where there is none.
+	Run        string
 	Figures    []frame.Figure
 	Report     classification.Report
 	Labels     []string
@@ -152,6 +154,12 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 	address := "/classify/" + frame.Segment(id)
 	page := classifyPage{Page: p.frame.Base(r, "classify", "Classifier "+id), ID: id, Report: report, Figures: classified(report), Query: frame.QueryOf(r, address, "true", "predicted", "correct", "page", "per")}
 	page.Trail = []frame.Link{{Label: "Classifiers", Address: "/classify", Up: true}}
+	runs, _ := p.Runs.Runs()
+	for _, run := range runs {
+		if run.Dir == all[at].Dir {
+			page.Run = run.Record.ID
+		}
+	}
 	items, unreadable := readItems(all[at].Dir)
 	if unreadable > 0 {
 		page.Warnings = append(page.Warnings, text.Plural(unreadable, "item")+" of this report cannot be read.")

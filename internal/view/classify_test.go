@@ -61,6 +61,14 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%s: %q", query, got)
 		}
 	}
+	if links := s.get(200, "/classify/intents").One("data-item=<b>").All("<a>"); len(links) != 0 {
+		t.Error("an item leads to a conversation that there is not")
+	}
+	s.put(result.Run{ID: "intents", Targets: []string{"t"}}, test("s", "<b>", "t", "cancel it", "cancel"))
+	href := s.get(200, "/classify/intents").One("data-item=<b>").One("<a>").Attr["href"]
+	if to := s.get(200, href).One("<main>").Attr; to["data-page"] != "conversation" || to["data-test"] != "<b>" {
+		t.Errorf("an item leads to %s, which is %v", href, to)
+	}
 	s.get(404, "/classify/none")
 	s.get(503, "/classify/broken")
 }
