@@ -88,7 +88,7 @@ func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
 		return nil, source.AsInvalid(err)
 	}
 	return sitebot.New(sitebot.Config{
-		Sites: library, Recorded: true,
+		Sites: library, MarkersStand: true,
 		Models: func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: model, Fast: model}, nil },
 	})
 }

@@ -84,8 +84,8 @@ type Config struct {
 	SessionBytes int64
 	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
 	Elsewhere func(ctx context.Context, site, session string) error
-	// Recorded is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.
-	Recorded bool
+	// MarkersStand is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.
+	MarkersStand bool
 	// Rated is told of thumbs for turns that have a trace; nil tells nobody. It returns at once.
 	Rated func(site, session, traceID string, f register.Feedback)
 	Log   *slog.Logger

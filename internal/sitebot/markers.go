@@ -17,7 +17,7 @@ var markerOf = map[Skill]string{AskQualification: marker.Question, ProposeDemoSk
 // believed returns the markers that a node's answer may hold: those of the skills that were applied in this turn (sitebot.md 2.7).
 func (b *Bot) believed(node string, s *State) []string {
 	switch {
-	case b.Recorded:
+	case b.MarkersStand:
 		return marker.All()
 	case node != prompt.AnswerWriter || s.Skills == nil:
 		return nil
