@@ -124,7 +124,7 @@ var (
 	strongSuffixes = set("st nd rd th")
 	// counted are things that are counted and are no days.
 	counted = set(`floor time times party person people quarter half place office team one attempt week weeks month months year years generation edition version party shop store
-		option question point part round step phase class grade level reason choice century hour
+		option question point part round step phase class grade level reason choice century hour avenue ave street st road
 		etage fois trimestre semaine mois annee place equipe partie version question point arrondissement
 		piso vez veces planta trimestre semana mes ano puesto parte pregunta punto opcion fase
 		stock etage mal quartal woche monat jahr platz versuch teil frage punkt

@@ -7,7 +7,7 @@ import (
 
 // denials are the words, or several, that take away what comes next, as fold returns them. A word with an apostrophe is written with it.
 var denials = phrases(`
-	not; never; cannot; no; nor; instead of; rather than
+	not; dont; doesnt; isnt; wont; cant; never; cannot; no; nor; instead of; rather than
 	pas; jamais; n'* plus; ne * plus; au lieu de|du|d'*; a la place de|du|d'*; plutot que|qu'*
 	no; nunca; tampoco; en lugar|vez de|del
 	nicht; nie; niemals; kein|keine|keinen|keiner|keinem|keines; statt; anstatt; anstelle; anstelle von|der|des

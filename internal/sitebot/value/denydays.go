@@ -5,7 +5,7 @@ import "strings"
 // Words that say of a day that it does not suit, in all languages, and those that take that back.
 var (
 	// deniers stand before a day, or behind it.
-	deniers = set(`not never cannot no nor neither except excluding pas jamais sauf excepte hors nunca tampoco excepto salvo nicht nie niemals kein keine keinen keiner
+	deniers = set(`not wont cant dont doesnt isnt wouldnt couldnt never cannot no nor neither except excluding pas jamais sauf excepte hors nunca tampoco excepto salvo nicht nie niemals kein keine keinen keiner
 		keinem ausser statt anstatt anstelle weder non tranne eccetto nao exceto niet nooit geen behalve without`)
 	// deniersOfTwo are those of several words.
 	deniersOfTwo = spelled(`instead of; rather than; anstelle von|der|des; au lieu de|du|d; a la place de|du|d; plutot que|qu; en lugar|vez de|del; invece di|del|della|che; al posto di|del

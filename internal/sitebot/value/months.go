@@ -154,7 +154,7 @@ func (s *scanner) ordinal(i int) int {
 		return 0
 	}
 	if !s.closed(i+n) || s.glued(i+n) && s.markAt(i+n, ":") || hours[s.wordAt(i+n)] || counted[s.wordAt(i+n)] || s.markAt(i+n, "%€$£") ||
-		firstOf(s.ahead(i+n), percent) > 0 {
+		firstOf(s.ahead(i+n), percent) > 0 || suffix != "" && s.crossing(i+n) {
 		return 0
 	}
 	s.add(item{meaning: meaning{monthDayKind, day}}, i, n)
@@ -164,6 +164,12 @@ func (s *scanner) ordinal(i int) int {
 	return n
 }
 
+// crossing reports whether a street follows, as in "5th and Main".
+func (s *scanner) crossing(i int) bool {
+	return s.wordAt(i) == "and" && s.wordAt(i+1) != "" && s.toks[i+1].upper && anyMonth[s.wordAt(i+1)] == 0 && len(sayingsBy[s.wordAt(i+1)]) == 0
+}
+
+// percent is how a share is said.
 var percent = spelled("per cento|cent; por ciento|cento; pour cent")
 
 // dayWithArticle adds the first of a month in words: le premier, am Ersten.

@@ -70,7 +70,7 @@ func TestDate(t *testing.T) {
 		"qualsiasi giorno": "any", "o mais rápido possível": "any", "zo snel mogelijk": "any", "any day next week": "2026-11-30/2026-12-06", "asap, ideally Monday": "2026-11-30",
 		"any day but Monday": "!denied", "any day except Monday": "!denied", "maakt niet uit": "any",
 		// denied days
-		"not Monday": "!denied", "not on Monday": "!denied", "Monday doesn't work": "!denied", "I can’t on Monday": "!denied", "pas lundi": "!denied", "lundi ne marche pas": "!denied",
+		"not Monday": "!denied", "Thursday wont work": "!denied", "go to 5th and Main": "", "on 5th Avenue": "", "on the 5th and Monday": "!several", "not on Monday": "!denied", "Monday doesn't work": "!denied", "I can’t on Monday": "!denied", "pas lundi": "!denied", "lundi ne marche pas": "!denied",
 		"nicht am Montag": "!denied", "Montag geht nicht": "!denied", "el lunes no puedo": "!denied", "no el lunes": "!denied", "lunedì non posso": "!denied", "segunda-feira não dá": "!denied",
 		"niet maandag": "!denied", "maandag kan niet": "!denied", "not Monday, Tuesday": "2026-12-01", "not Monday but Tuesday": "2026-12-01", "Monday, not Tuesday": "2026-11-30",
 		"Monday not Tuesday": "2026-11-30", "Tuesday instead of Monday": "2026-12-01", "No, Monday": "2026-11-30", "why not Monday": "2026-11-30", "pourquoi pas lundi": "2026-11-30",

@@ -36,7 +36,7 @@ type Blocked struct {
 	Why  sitebot.Block `json:"why"`
 }
 
-// All plays the items one after the other with a chatbot that has the player as its models, and lets MarkersStand, and compares their states. The sessions are
+// All plays the items one after the other with a chatbot that has the player as its models, and that lets markers stand, and compares their states. The sessions are
 // forgotten at the end.
 func All(ctx context.Context, bot *sitebot.Bot, player *Player, items []Item) ([]Comparison, error) {
 	all := make([]Comparison, 0, len(items))
