@@ -121,7 +121,7 @@ export class Conversation {
     this.memory.turns = number + (blocked ? 0 : 1);
     Object.assign(entry, { text: said, ...(cta && { cta }), ...(!blocked && { turn: number + 1 }) });
     this.memory.save();
-    this.parent.tell("answer", { text: shown(said), turn: number + 1, blocked: blocked || null });
+    this.parent.tell("answer", { text: shown(said), turn: entry.turn ?? null, blocked: blocked || null });
     if (cta) this.parent.tell("cta", { ...cta, clicked: false });
     this.follow(() => {
       this.below(bubble, entry);
