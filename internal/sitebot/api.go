@@ -49,23 +49,23 @@ type Outcome struct {
 
 // Metadata is what the page around the chat needs besides the answer (sitebot.md 2.12).
 type Metadata struct {
-	FollowUps []string          `json:"suggested_follow_ups"`
-	Answers   []string          `json:"suggested_answers"`
-	CTA       map[string]string `json:"cta_url_overrides"`
-	Visitor   enrich.Profile    `json:"visitor_profile"`
-	Skills    *Skills           `json:"skill_selection_state"`
-	// Button is the call to action below the answer; null without one.
-	Button     *CTA `json:"cta"`
-	TurnNumber int  `json:"turn_number"`
-	// Restarted is true when the page has seen answers of a session that there is no more.
-	Restarted bool   `json:"restarted"`
-	Route     Route  `json:"route"`
-	Action    Action `json:"action"`
-	Intent    Intent `json:"intent"`
+	FollowUps  []string          `json:"suggested_follow_ups"`
+	Answers    []string          `json:"suggested_answers"`
+	CTA        map[string]string `json:"cta_url_overrides"`
+	Visitor    enrich.Profile    `json:"visitor_profile"`
+	Skills     *Skills           `json:"skill_selection_state"`
+	TurnNumber int               `json:"turn_number"`
+	Route      Route             `json:"route"`
+	Action     Action            `json:"action"`
+	Intent     Intent            `json:"intent"`
 	// Blocked is why the message was not answered; empty when it was.
 	Blocked  Block     `json:"blocked"`
 	Warnings []string  `json:"warnings"`
 	Latency  LatencyMS `json:"latency_ms"`
+	// Button is the call to action below the answer; null without one.
+	Button *CTA `json:"cta"`
+	// Restarted is true when the page has seen answers of a session that there is no more.
+	Restarted bool `json:"restarted"`
 }
 
 // LatencyMS are the milliseconds to the first token and to the end of the turn.
