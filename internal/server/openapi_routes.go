@@ -171,7 +171,7 @@ func chatOperations() map[string]operation {
 		"GET /chat/{site_name}":             {summary: "A page to talk on", query: spoken, answers: []answer{sends("text/html")}},
 		"GET /chat/{site_name}/config.json": {summary: "How the chat of a site looks and what it says", query: spoken, answers: []answer{gives(http.StatusOK, chatConfig{})}},
 		"GET /chat/{site_name}/theme.css":   {summary: "The colours of a site's page", answers: []answer{sends("text/css")}},
-		"GET /chat/{site_name}/logo":        {summary: "The picture of a site", answers: []answer{sends("image/*")}},
+		"GET /chat/{site_name}/logo":        {summary: "The picture of a site", answers: []answer{sends("image/png"), sends("image/jpeg"), sends("image/gif"), sends("image/webp"), sends("image/svg+xml")}},
 		"GET /chat/assets/page.css":         {summary: "How the page looks", answers: []answer{sends("text/css")}},
 		"GET /chat/assets/page.js":          {summary: "The script of the page", answers: []answer{sends("text/javascript")}},
 		"GET /chat/assets/page/{file}":      {summary: "A part of it", answers: []answer{sends("text/javascript")}},
