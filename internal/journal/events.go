@@ -74,7 +74,9 @@ type made struct {
 	err   error
 }
 
-func with(events []replay.Event, m made) ([]replay.Event, error) { return append(events, m.event), m.err }
+func with(events []replay.Event, m made) ([]replay.Event, error) {
+	return append(events, m.event), m.err
+}
 
 func filled(values map[string]string) map[string]string {
 	if values == nil {

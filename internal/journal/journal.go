@@ -144,7 +144,7 @@ func (j *Journal) log(ctx context.Context, row *register.Row) error {
 // answered returns the turns of a session that visitors had, and those of them behind a turn.
 func answered(s *sitebot.Session, logged int) (noted, fresh []sitebot.SessionTurn) {
 	for _, t := range s.Turns {
-		if t.Note == nil {
+		if t.Note == nil || t.Note.Copied {
 			continue
 		}
 		noted = append(noted, t)

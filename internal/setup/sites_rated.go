@@ -40,10 +40,14 @@ func (s *Setup) openThumbs() (*thumbs, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &thumbs{client: client, waiting: make(chan langfuse.Score, maxWaiting), trouble: func(text string, err error) { s.Log.Warn(text, "error", err) }}
+	return newThumbs(client, func(text string, err error) { s.Log.Warn(text, "error", err) }), nil
+}
+
+func newThumbs(client *langfuse.Client, trouble func(text string, err error)) *thumbs {
+	t := &thumbs{client: client, waiting: make(chan langfuse.Score, maxWaiting), trouble: trouble}
 	t.ctx, t.quit = context.WithCancel(context.Background())
 	t.ended.Go(t.bring)
-	return t, nil
+	return t
 }
 
 func (t *thumbs) bring() {

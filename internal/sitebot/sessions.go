@@ -281,9 +281,9 @@ type From struct {
 
 // Fork makes a new session that begins where another one was, and returns its id; an empty one is made. The error is an *Error.
 func (b *Bot) Fork(ctx context.Context, siteName, session string, from From, into string) (string, error) {
-	found, err := b.Sites.Find(siteName)
+	name, k, err := b.kept(ctx, siteName, session)
 	if err != nil {
-		return "", &Error{Fault: UnknownSite, Message: err.Error()}
+		return "", err
 	}
 	if into == "" {
 		into = rand.Text()
@@ -291,7 +291,7 @@ func (b *Bot) Fork(ctx context.Context, siteName, session string, from From, int
 	if err := usableSession(into); err != nil {
 		return "", err
 	}
-	thread, target := Thread(found.Name, session), Thread(found.Name, into)
+	thread, target := Thread(name, session), Thread(name, into)
 	if from.Checkpoint == "" {
 		if from.Checkpoint, err = b.checkpointAfter(ctx, thread, session, from.Turn); err != nil {
 			return "", err
@@ -305,7 +305,7 @@ func (b *Bot) Fork(ctx context.Context, siteName, session string, from From, int
 	if thread == target {
 		return "", &Error{Fault: StateExists, Message: "a session cannot be forked into itself", Hint: "name another session"}
 	}
-	if _, err := b.graph.Fork(ctx, thread, from.Checkpoint, target); err != nil {
+	if _, err := b.graph.Fork(context.WithValue(ctx, forkKey{}, k), thread, from.Checkpoint, target); err != nil {
 		return "", forkError(err, session, into)
 	}
 	own := update{sessionColumn.Set(into)}

@@ -36,11 +36,11 @@ func (r *Redis) register() string { return r.prefix + "register:" }
 // saveEntry is the part of the script that saves a turn which writes its entry. first is the first of its arguments, and ttl is in milliseconds.
 const saveEntry = `
 if ARGV[first] then
-	local prefix, thread, site, session, at, turns, language, route, person, converted, email, turn, note = unpack(ARGV, first, first + 12)
+	local prefix, thread, site, session, at, turns, language, route, person, converted, email, turn, note, began = unpack(ARGV, first, first + 13)
 	local row = prefix .. 'row:' .. thread
 	local kept = redis.call('HMGET', row, 'turns', 'logged', 'answered', 'gone')
 	if not kept[1] then
-		redis.call('HSET', row, 'site', site, 'session', session, 'started', at, 'language', '', 'person', '', 'outcome', 'open', 'failed', 0, 'up', 0, 'down', 0)
+		redis.call('HSET', row, 'site', site, 'session', session, 'started', began, 'language', '', 'person', '', 'outcome', 'open', 'failed', 0, 'up', 0, 'down', 0)
 	end
 	local before, logged, answered, gone = tonumber(kept[1] or '-1'), kept[2] or '0', kept[3] or '0', kept[4] or '0'
 	if turn == '0' then
@@ -57,6 +57,7 @@ if ARGV[first] then
 		answered, gone = '1', '0'
 		redis.call('HSET', row, 'outcome', 'open', 'turn:' .. turn, note)
 	end
+	for i = first + 14, #ARGV, 2 do redis.call('HSET', row, 'turn:' .. ARGV[i], ARGV[i + 1]) end
 	redis.call('HSET', row, 'last', at, 'turns', turns, 'route', route, 'converted', converted, 'email', email, 'logged', logged, 'answered', answered,
 		'gone', gone, 'stateless', 0)
 	if language ~= '' then redis.call('HSET', row, 'language', language) end
@@ -83,7 +84,14 @@ func (r *Redis) SaveTurn(ctx context.Context, thread string, record graph.Record
 		}
 		number = e.Turn.Number
 	}
-	args := append(r.rowArgs(rows), r.register(), thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person, e.Converted, e.Email, number, note)
+	args := append(r.rowArgs(rows), r.register(), thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person, e.Converted, e.Email, number, note, e.Began().UnixMicro())
+	for i := range e.Copied {
+		copied, err := json.Marshal(&e.Copied[i])
+		if err != nil {
+			return fmt.Errorf("note a turn: %w", err)
+		}
+		args = append(args, e.Copied[i].Number, copied)
+	}
 	return r.sessions.SaveWith(ctx, thread, record, args...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ const (
 	enterQuery = `
 		INSERT INTO session_rows (thread, site, session, started, last, turns, language, route, person, outcome, converted, email, failed, up, down,
 			stateless, answered, logged, gone)
-		VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, 'open', ?9, ?10, 0, 0, 0, 0, ?11, iif(?11, ?5 - 1, ?5), 0)
+		VALUES (?1, ?2, ?3, ?12, ?4, ?5, ?6, ?7, ?8, 'open', ?9, ?10, 0, 0, 0, 0, ?11, iif(?11, ?5 - 1, ?5), 0)
 		ON CONFLICT (thread) DO UPDATE SET
 			last = ?4, language = iif(?6 = '', language, ?6), route = ?7, person = iif(?8 = '', person, ?8), outcome = iif(?11, 'open', outcome),
 			converted = ?9, email = ?10, stateless = 0, answered = answered OR ?11, logged = iif(?11 OR turns = ?5, logged, ?5),
@@ -66,21 +65,29 @@ const (
 
 // SaveTurn saves a record with its leads and its entry: see register.Keeper.
 func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e register.Entry) error {
-	note, err := json.Marshal(e.Turn)
-	if err != nil {
-		return fmt.Errorf("note a turn: %w", err)
+	turns := e.Copied
+	if e.Turn != nil {
+		turns = []register.Turn{*e.Turn}
 	}
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
 		if err := addRows(ctx, tx, rows); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, enterQuery, thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person,
-			e.Converted, e.Email, e.Turn != nil); err != nil {
+			e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro()); err != nil {
 			return err
 		}
+		for i := range turns {
+			note, err := json.Marshal(&turns[i])
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, putNoteQuery, thread, noteTurn, turns[i].Number, "", string(note)); err != nil {
+				return err
+			}
+		}
 		if e.Turn != nil {
-			_, err := tx.ExecContext(ctx, putNoteQuery, thread, noteTurn, e.Turn.Number, "", string(note))
-			return err
+			return nil
 		}
 		if _, err := tx.ExecContext(ctx, dropNotesQuery, thread, e.Turns); err != nil {
 			return err

@@ -48,13 +48,16 @@ func (m *Memory) SaveTurn(ctx context.Context, thread string, r graph.Record, ro
 	if err := m.SaveWith(ctx, thread, r, rows); err != nil {
 		return err
 	}
-	h := m.begin(thread, e.Site, e.Session, e.At)
+	h := m.begin(thread, e.Site, e.Session, e.Began())
 	if e.Turn == nil && e.Turns != h.Turns {
 		h.Logged = e.Turns
 		beyond := func(n int) bool { return n > e.Turns }
 		maps.DeleteFunc(h.turns, func(n int, _ Turn) bool { return beyond(n) })
 		maps.DeleteFunc(h.feedback, func(n int, _ Feedback) bool { return beyond(n) })
 		h.count()
+	}
+	for _, copied := range e.Copied {
+		h.turns[copied.Number] = copied
 	}
 	h.Last, h.Turns, h.converted, h.Email, h.Route = e.At, e.Turns, e.Converted, e.Email, e.Route
 	h.Language, h.Person = cmp.Or(e.Language, h.Language), cmp.Or(e.Person, h.Person)

@@ -75,6 +75,8 @@ type Turn struct {
 	Warnings []string `json:"warnings"`
 	TraceID  string   `json:"trace_id"`
 	Person   string   `json:"person"`
+	// Copied is true of a turn that another session has had, of which this one is a fork.
+	Copied bool `json:"copied,omitempty"`
 	// Converted is true of the turn with which the session has converted, and Values are all that was known then.
 	Converted bool              `json:"converted,omitempty"`
 	Values    map[string]string `json:"values,omitempty"`
@@ -121,6 +123,16 @@ type Entry struct {
 	Language, Person string
 	// Turn is the turn that was answered; nil for a state that somebody has put there. Notes of turns beyond Turns are dropped then.
 	Turn *Turn
+	// Copied are the notes of the turns that a fork begins with.
+	Copied []Turn
+}
+
+// Began is when a session began that begins with this save.
+func (e *Entry) Began() time.Time {
+	if e.Turn != nil {
+		return e.Turn.Started
+	}
+	return e.At
 }
 
 // Note is something that happened to a session and changed nothing of its state. One of the three is set.

@@ -132,7 +132,7 @@ func checkSaved(t *testing.T, one, two Store) {
 		t.Fatal("there is no such session")
 	}
 	row := register.Row{
-		Site: site, Session: "a", Started: at, Last: at.Add(time.Second), Turns: 2, Language: "en", Outcome: register.Open, Route: "ANSWER", Email: true, Person: "p",
+		Site: site, Session: "a", Started: at.Add(-time.Second), Last: at.Add(time.Second), Turns: 2, Language: "en", Outcome: register.Open, Route: "ANSWER", Email: true, Person: "p",
 	}
 	if d := cmp.Diff(row, k.Row); d != "" {
 		t.Errorf("row (-want +got):\n%s", d)
@@ -284,6 +284,12 @@ func checkInjected(t *testing.T, one, two Store) {
 			got += fmt.Sprint(r.Session, r.Logged, " ")
 		}
 		want(t, "pending", strings.TrimSpace(got), wanted)
+	}
+	pending("")
+	copied := []register.Turn{{Number: 1, Copied: true, Route: "ANSWER"}, {Number: 2, Copied: true}}
+	save(t, one, register.Entry{Site: "copy.example", Session: "a", At: at, Turns: 2, Copied: copied}, 1)
+	if k, err := two.Session(t.Context(), "copy.example", "a"); err != nil || len(k.Turns) != 2 || !k.Turns[0].Copied || k.Turns[0].Route != "ANSWER" || !k.Row.Started.Equal(at) {
+		t.Errorf("copied %+v, %v", k, err)
 	}
 	pending("")
 	for n := 4; n <= 5; n++ {
