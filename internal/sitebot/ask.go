@@ -14,39 +14,30 @@ import (
 	"rehearse/internal/text"
 )
 
-// conversation returns the last messages and, behind them, the visitor's new one. A limit of 0 means only the new one.
-func conversation(s *State, limit int) []chat.Message {
-	earlier := s.Messages[max(0, len(s.Messages)-limit):]
-	messages := make([]chat.Message, 0, len(earlier)+2)
-	for _, m := range earlier {
-		messages = append(messages, chat.Say(m.Role, m.Content))
-	}
-	return append(messages, chat.Say(chat.User, s.Input))
-}
-
-// all is the limit of a conversation that is shown whole, within reason.
-const all = 200
-
 // ask has a node's model answer with JSON, and reads it into reply. A reply that is not what was asked for is the node's failure.
-func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt.Vars, messages []chat.Message, reply any) error {
+func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt.Vars, c shown, reply any) error {
 	t := turnOf(ctx)
-	vars.Language = t.request.Language
 	// A task that was cancelled in the meantime asks all the same: the model refuses it at once, which counts and is recorded.
-	system, err := b.Prompts.Render(context.WithoutCancel(ctx), t.Site, node, vars)
+	r, _, err := b.request(context.WithoutCancel(ctx), node, vars, c)
 	if err != nil {
 		return err
 	}
-	r := llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, messages...), Node: node}
 	if schema, ok := b.Prompts.Schema(t.Site, node, vars.Field); ok {
 		r.Schema = &llm.Schema{Name: node, JSON: schema}
 	}
-	answer, err := model.Generate(ctx, r)
-	t.meter.count(answer, err)
-	t.meter.guess(r, answer.Text, answer, err)
+	answer, err := t.generate(ctx, model, r)
 	if err != nil {
 		return err
 	}
 	return decode(answer.Text, reply)
+}
+
+// generate asks a model and counts what it took.
+func (t *turn) generate(ctx context.Context, model llm.Model, r llm.Request) (chat.Reply, error) {
+	answer, err := model.Generate(ctx, r)
+	t.meter.count(answer, err)
+	t.meter.guess(r, answer.Text, answer, err)
+	return answer, err
 }
 
 var errNoJSON = errors.New("the model's answer is not the JSON that was asked for")
@@ -81,17 +72,15 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// say streams a node's answer to the visitor and returns it whole.
-func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (string, error) {
+// say streams a node's answer to the visitor and returns it whole. Fallen is how many turns the model was not shown.
+func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (text string, fallen int, err error) {
 	t := turnOf(ctx)
-	vars.Language = t.request.Language
-	system, err := b.Prompts.Render(ctx, t.Site, node, vars)
+	r, fallen, err := b.request(ctx, node, vars, conversation(s, all))
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, conversation(s, all)...), Node: node}
 	var said strings.Builder
 	reply, err := llm.Stream(ctx, model, r, func(token string) {
 		said.WriteString(token)
@@ -103,11 +92,11 @@ func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, v
 	t.meter.guess(r, said.String(), reply, err)
 	switch {
 	case context.Cause(ctx) != nil:
-		return "", context.Cause(ctx)
+		return "", 0, context.Cause(ctx)
 	case err != nil:
-		return "", err
+		return "", 0, err
 	case strings.TrimSpace(reply.Text) == "":
-		return "", errors.New("the model's answer is empty")
+		return "", 0, errors.New("the model's answer is empty")
 	}
-	return said.String(), nil
+	return said.String(), fallen, nil
 }

@@ -34,6 +34,8 @@ var (
 	bookingColumn   = graph.Last(func(s *State) *Booking { return &s.Booking })
 	profilingColumn = graph.Merge(func(s *State) *Profiling { return &s.Profiling }, mergeProfiling)
 
+	summaryColumn = graph.Last(func(s *State) *Summary { return &s.Summary })
+
 	// Nothing of a turn that fails or is cancelled counts, and so neither do the counters of the abuse gate (2.8).
 	hackColumn      = graph.Last(func(s *State) *int { return &s.HackCount })
 	spamColumn      = graph.Last(func(s *State) *int { return &s.SpamCount })
@@ -47,6 +49,7 @@ var (
 	extractedColumn = graph.Last(func(s *State) *bool { return &s.Extracted })
 	observedColumn  = graph.Last(func(s *State) *bool { return &s.Observed })
 	suggesterColumn = graph.Last(func(s *State) *string { return &s.Suggester })
+	fallenColumn    = graph.Last(func(s *State) *int { return &s.Fallen }).PerTurn()
 )
 
 // update is what a node changes.
@@ -153,6 +156,6 @@ func columns() []graph.Column[State] {
 	return []graph.Column[State]{
 		messagesColumn, inputColumn, responseColumn, docsColumn, siteColumn, sessionColumn, routeColumn, turnColumn, visitorColumn,
 		dialogColumn, interestColumn, formColumn, intentsColumn, routerColumn, skillsColumn, bookingColumn, profilingColumn,
-		hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn, ctaColumn, warningsColumn, extractedColumn, observedColumn, suggesterColumn,
+		hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn, ctaColumn, warningsColumn, extractedColumn, observedColumn, suggesterColumn, summaryColumn, fallenColumn,
 	}
 }

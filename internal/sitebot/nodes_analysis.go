@@ -12,7 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
 )
@@ -79,7 +78,7 @@ func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 	}
 	messages := conversation(&s, 0)
 	if s.Interest.unseen() {
-		messages = slices.DeleteFunc(conversation(&s, all), func(m chat.Message) bool { return m.Role != chat.User })
+		messages = conversation(&s, all).ofVisitor()
 	}
 	vars := prompt.Vars{Detected: s.Interest.Signals, Dialog: describeDialog(&s)}
 	if err := b.ask(ctx, t.models.Default, "interest_signals_detector", vars, messages, &reply); err != nil {

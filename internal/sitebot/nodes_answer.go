@@ -67,7 +67,8 @@ func (b *Bot) redirect(ctx context.Context, s State, out graph.TokenSink) (updat
 // respond streams the answer of a node, without the markers that nobody asked for.
 func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (update, error) {
 	f := &markerFilter{believed: b.believed(node, s), out: out}
-	if _, err := b.say(ctx, m, node, s, vars, f.token); err != nil {
+	_, fallen, err := b.say(ctx, m, node, s, vars, f.token)
+	if err != nil {
 		return nil, err
 	}
 	if err := f.end(ctx); err != nil {
@@ -80,6 +81,9 @@ func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, v
 	u := update{responseColumn.Set(text)}
 	if f.stripped {
 		u = append(u, warningsColumn.Add("marker_stripped"))
+	}
+	if fallen > 0 {
+		u = append(u, fallenColumn.Set(fallen))
 	}
 	return u, nil
 }

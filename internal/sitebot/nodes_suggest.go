@@ -75,8 +75,10 @@ func (b *Bot) suggest(ctx context.Context, node string, vars prompt.Vars, s *Sta
 }
 
 // answered is the conversation with this turn's answer.
-func answered(s *State) []chat.Message {
-	return append(conversation(s, all), chat.Say(chat.Assistant, s.Response))
+func answered(s *State) shown {
+	c := conversation(s, all)
+	c.messages = append(c.messages, chat.Say(chat.Assistant, s.Response))
+	return c
 }
 
 func suggestions(texts []string) []string {

@@ -27,8 +27,10 @@ type State struct {
 	Skills     *Skills        `json:"skill_selection_state"`
 	Booking    Booking        `json:"booking_state"`
 	Profiling  Profiling      `json:"profiling_state"`
-	HackCount  int            `json:"hack_count"`
-	SpamCount  int            `json:"spam_count"`
+	// Summary stands for turns that have no place in the calls of models any more.
+	Summary   Summary `json:"summary"`
+	HackCount int     `json:"hack_count"`
+	SpamCount int     `json:"spam_count"`
 	// LastInput is the fingerprint of the last message that was answered or blocked.
 	LastInput string `json:"last_input"`
 
@@ -42,6 +44,15 @@ type State struct {
 	Observed  bool `json:"-"`
 	// Suggester names the node that suggests what to click on; empty for none.
 	Suggester string `json:"-"`
+	// Fallen is how many turns the model that has answered was not shown.
+	Fallen int `json:"-"`
+}
+
+// Summary is the beginning of a conversation in a few sentences.
+type Summary struct {
+	Text string `json:"text"`
+	// ToTurn is how many turns it covers, from the first on.
+	ToTurn int `json:"to_turn"`
 }
 
 // Message is one utterance. ID is "{turn}:u" or "{turn}:a".

@@ -65,16 +65,18 @@ func (b *Bot) define() *graph.Builder[State] {
 		return "answer_writer"
 	}, "answer_writer", "post_conversion_handler")
 
-	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router")
+	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router", "conversation_summary")
 	g.Branch("suggestion_router", func(s State) string {
 		if s.Suggester == "" {
 			return "finalize"
 		}
 		return s.Suggester
 	}, "answer_suggester", "follow_up_suggester", "finalize")
+	for _, node := range []string{"redirect_handler", "booking_handler", "post_conversion_handler"} {
+		g.Edge(node, "conversation_summary")
+	}
 	for _, node := range []string{
-		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester",
-		"redirect_handler", "booking_handler", "post_conversion_handler",
+		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester", "conversation_summary",
 	} {
 		g.Edge(node, "finalize")
 	}
@@ -110,6 +112,7 @@ func (b *Bot) defineNodes(g *graph.Builder[State]) {
 	g.Node("suggestion_router", b.routeSuggestions)
 	g.Node("answer_suggester", b.suggestAnswers).Limit(suggestLimit).OrElse(nothing)
 	g.Node("follow_up_suggester", b.suggestFollowUps).Limit(suggestLimit).OrElse(nothing)
+	g.Node("conversation_summary", b.summarize).Limit(suggestLimit).OrElse(nothing)
 	g.Node("finalize", b.finish)
 }
 

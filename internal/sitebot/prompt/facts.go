@@ -113,6 +113,8 @@ type Vars struct {
 	Dialog string
 	// Turn is the skill turn.
 	Turn int
+	// Summary is what the beginning of the conversation was summed up as.
+	Summary string
 }
 
 // none stands for what is empty, so that a sentence of a prompt is never left hanging.
@@ -121,7 +123,7 @@ const none = "none"
 // variables are the names that a template may use, besides the slots.
 var variables = []string{
 	"action", "asset", "choices", "collected", "company", "company_description", "cta_url", "detected", "dialog", "docs", "field", "field_type",
-	"fields", "intent", "language", "missing", "more", "problem", "profile", "question", "signals", "site", "skills", "turn", "values",
+	"fields", "intent", "language", "missing", "more", "problem", "profile", "question", "signals", "site", "skills", "summary", "turn", "values",
 }
 
 // inWords writes an id as words.

@@ -20,17 +20,18 @@ const (
 	FormFieldExtractor      = "form_field_extractor"
 	FollowUpSuggester       = "follow_up_suggester"
 	AnswerSuggester         = "answer_suggester"
+	ConversationSummary     = "conversation_summary"
 	AnswerWriter            = "answer_writer"
 	RedirectHandler         = "redirect_handler"
 	BookingHandler          = "booking_handler"
 	PostConversionHandler   = "post_conversion_handler"
 )
 
-// Nodes returns the nodes that ask a model: those that want data, then those that write to the visitor.
+// Nodes returns the nodes that ask a model: those that want data, the one that sums up, then those that write to the visitor.
 func Nodes() []string {
 	return []string{
 		IntentClassifier, InterestSignalsDetector, SkillSelector, EarlyProfileExtractor, VisitorProfile, FormFieldExtractor, FollowUpSuggester,
-		AnswerSuggester, AnswerWriter, RedirectHandler, BookingHandler, PostConversionHandler,
+		AnswerSuggester, ConversationSummary, AnswerWriter, RedirectHandler, BookingHandler, PostConversionHandler,
 	}
 }
 

@@ -65,6 +65,7 @@ func TestRenderGolden(t *testing.T) {
 		prompt.FormFieldExtractor:      {},
 		prompt.FollowUpSuggester:       {Language: "de-AT"},
 		prompt.AnswerSuggester:         {Language: "ja", Field: "profile_type"},
+		prompt.ConversationSummary:     {Summary: "The visitor runs a shop."},
 		prompt.AnswerWriter: {
 			Docs: "Backups run hourly.", Profile: "company name: Initech", Collected: map[string]string{"company_stage": "seed"},
 			Field: "profile_type", Skills: []string{"suggest_follow_up", "ask_qualification"},

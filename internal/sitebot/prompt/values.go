@@ -61,6 +61,8 @@ func (v *values) atTurn(name string) string {
 		return data(v.vars.Profile)
 	case "question":
 		return v.asked.question
+	case "summary":
+		return data(v.vars.Summary)
 	case "turn":
 		return strconv.Itoa(v.vars.Turn)
 	case "values":
@@ -80,6 +82,29 @@ func data(text string) string {
 	return ends.ReplaceAllString(text, `<\/$1`)
 }
 
+// Earlier returns the part of a system text that stands for turns which are not among the messages.
+func Earlier(summary string) string {
+	return "\n\n# Earlier in this conversation\n\nThe messages begin later. What was said before, in short:\n\n<visitor>\n" + data(summary) + "\n</visitor>"
+}
+
+// maxValue bounds what a prompt shows of one value, in characters. A value of free text may be as long as a message.
+const maxValue = 1000
+
+// clipped returns the beginning of a value.
+func clipped(value string) string {
+	if len(value) <= maxValue {
+		return value
+	}
+	n := 0
+	for at := range value {
+		if n == maxValue {
+			return value[:at] + "…"
+		}
+		n++
+	}
+	return value
+}
+
 // lines writes values one a line, by name.
 func lines(values map[string]string) string {
 	names := make([]string, 0, 16) // room for most forms without asking for memory
@@ -92,7 +117,7 @@ func lines(values map[string]string) string {
 		b.WriteString("- ")
 		b.WriteString(inWords(name))
 		b.WriteString(": ")
-		b.WriteString(strings.Join(strings.Fields(values[name]), " "))
+		b.WriteString(clipped(strings.Join(strings.Fields(values[name]), " ")))
 		b.WriteString("\n")
 	}
 	return b.String()
