@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"sync"
 	"time"
 
@@ -51,83 +50,25 @@ var freeLock = redis.NewScript(1, `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
-// Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds it.
-// The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and takes seconds at most.
-// The lock is renewed until then, so that the ttl only counts when the process has died. While the server is away, the lock is released in
-// the background as soon as the server is back, or ends after the ttl.
-func (r *Redis) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
-	key, token := r.key("lock", name), rand.Text()
-	freed := make(chan struct{})
-	free := sync.OnceFunc(func() {
-		close(freed)
-		r.free(context.WithoutCancel(ctx), key, token, ttl)
-	})
-	taken, err := redis.Bool(r.client.run(ctx, takeLock, key, token, max(wholeMillis(ttl), 1)))
-	if err := r.explain(ctx, "lock "+name+" on", err); err != nil {
-		free() // it may have been taken, only the answer being lost
-		return func() {}, false, err
-	}
-	if !taken {
-		return func() {}, false, nil
-	}
-	r.releases.Go(func() { r.renew(context.WithoutCancel(ctx), key, token, ttl, freed) })
-	return free, true, nil
-}
-
 // renewLock lets the ttl of a lock begin anew, if it is still held by the token.
 var renewLock = redis.NewScript(1, `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0`)
 
-// renew keeps a lock from expiring until it is freed. What fails is tried again a third of the ttl later.
-func (r *Redis) renew(ctx context.Context, key, token string, ttl time.Duration, freed <-chan struct{}) {
-	every := time.NewTicker(max(ttl/3, time.Millisecond))
-	defer every.Stop()
-	for {
-		select {
-		case <-freed:
-			return
-		case <-r.closing:
-			return
-		case <-every.C:
-		}
-		limited, cancel := context.WithTimeout(ctx, redisTimeout)
-		_, err := r.client.run(limited, renewLock, key, token, max(wholeMillis(ttl), 1))
-		cancel()
-		_ = r.explain(ctx, "renew a lock on", err) // notes that the server is away
-	}
+// redisLocks are keys that expire by the clock of the server.
+type redisLocks struct{ r *Redis }
+
+func (l redisLocks) takeLock(ctx context.Context, name, token string, ttl time.Duration) (bool, error) {
+	taken, err := redis.Bool(l.r.client.run(ctx, takeLock, l.r.key("lock", name), token, max(wholeMillis(ttl), 1)))
+	return taken, l.r.explain(ctx, "lock "+name+" on", err)
 }
 
-// freeAgain is the wait before another attempt to release a lock.
-const freeAgain = 200 * time.Millisecond
-
-// free releases a lock. Its errors are not reported: it retries in the background until the lock has expired.
-func (r *Redis) free(ctx context.Context, key, token string, ttl time.Duration) {
-	if r.freed(ctx, key, token) {
-		return
-	}
-	r.releases.Go(func() {
-		ended := time.NewTimer(ttl)
-		defer ended.Stop()
-		for {
-			select {
-			case <-r.closing:
-				return
-			case <-ended.C:
-				return
-			case <-time.After(freeAgain):
-			}
-			if r.freed(ctx, key, token) {
-				return
-			}
-		}
-	})
+func (l redisLocks) renewLock(ctx context.Context, name, token string, ttl time.Duration) error {
+	_, err := l.r.client.run(ctx, renewLock, l.r.key("lock", name), token, max(wholeMillis(ttl), 1))
+	return l.r.explain(ctx, "renew a lock on", err) // which notes that the server is away
 }
 
-// freed reports whether the server has released the lock.
-func (r *Redis) freed(ctx context.Context, key, token string) bool {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
-	defer cancel()
-	_, err := r.client.run(ctx, freeLock, key, token)
-	return err == nil
+func (l redisLocks) freeLock(ctx context.Context, name, token string) error {
+	_, err := l.r.client.run(ctx, freeLock, l.r.key("lock", name), token)
+	return err
 }

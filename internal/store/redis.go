@@ -47,15 +47,12 @@ type RedisOptions struct {
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
 	*sessions
+	*leases
 	client *redisClient
 	server server
 	prefix string
 	ttl    time.Duration
 	health redisHealth
-	// releases counts the locks that are still being released in the background. Closing ends them.
-	releases sync.WaitGroup
-	closing  chan struct{}
-	close    sync.Once
 }
 
 // sessions keeps the threads. Its name is not that of the embedded type, which others would see as a field.
@@ -105,9 +102,8 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 		server: server{kind: "Redis", url: settings.name(), password: settings.password},
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
 		ttl:    options.TTL,
-
-		closing: make(chan struct{}),
 	}
+	r.leases = newLeases(redisLocks{r})
 	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, Then: saveRows + saveEntry})
 	if _, err := r.client.command(ctx, "PING"); err != nil {
 		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.close())
@@ -119,8 +115,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 // Close ends the connections and the health checks. The data stays.
 func (r *Redis) Close() error {
 	r.health.end()
-	r.close.Do(func() { close(r.closing) })
-	r.releases.Wait()
+	r.leases.end()
 	if err := r.client.close(); err != nil {
 		return r.explain(context.Background(), "close the connection to", err)
 	}

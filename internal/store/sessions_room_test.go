@@ -64,6 +64,17 @@ func fill(t *testing.T, c *store.Checkpoints, n int) {
 func TestMakeRoom(t *testing.T) {
 	c := newCheckpoints(t, 0)
 	fill(t, c, 40)
+	checkRoom(t, c)
+}
+
+// roomKeeper is a store that makes room.
+type roomKeeper interface {
+	graph.Checkpointer
+	MakeRoom(ctx context.Context, most, need int64, idleSince time.Time) (ok bool, err error)
+}
+
+// checkRoom has a store of 40 sessions of 1,000 bytes make room.
+func checkRoom(t *testing.T, c roomKeeper) {
 	lives := func(ctx context.Context) (n int) {
 		for i := range 40 {
 			records, err := c.Load(ctx, fmt.Sprint("old ", i), "")

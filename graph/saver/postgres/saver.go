@@ -29,12 +29,30 @@ var schema string
 // schemaLock is held while tables are created: two processes that create the same table at once would fail.
 const schemaLock = 0x67726170
 
-// Saver keeps the records of threads, one row each, and the steps of unfinished turns, in tables that begin with graph_. It is safe for
-// concurrent use. Make it with Open.
+// Saver keeps the records of threads, one row each, and the steps of unfinished turns, in tables of which Schema creates those of Open. It is safe for
+// concurrent use. Make it with Open or On.
 type Saver struct {
-	pool  *pgxpool.Pool
-	name  string // of the database, without user and password
-	close func()
+	database Database
+	queries  queries
+	ttl      time.Duration
+	now      func() time.Time
+	close    func()
+}
+
+// Database is a database that somebody else has opened, with the tables of Schema in it. All fields are needed.
+type Database struct {
+	Pool *pgxpool.Pool
+	Name string // for errors, without user and password
+	// Prefix begins the names of the tables: graph_ of those that Open makes.
+	Prefix string
+	// Explain makes an error of an operation, such as "read session "a" from", that has failed; nil stays nil.
+	Explain func(ctx context.Context, op string, err error) error
+}
+
+// On returns a saver on a database. A thread that was not written for the ttl counts as deleted; it is removed when other threads begin. A ttl of 0
+// keeps all. Closing the saver does nothing.
+func On(d Database, ttl time.Duration) *Saver {
+	return &Saver{database: d, queries: queriesOn(d.Prefix), ttl: ttl, now: time.Now, close: func() {}}
 }
 
 var (
@@ -60,19 +78,21 @@ func Open(ctx context.Context, address string) (*Saver, error) {
 		// No statements are prepared by name: behind a pooler such as PgBouncer, not every connection knows them.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	s := &Saver{name: "postgres://" + u.Host + u.Path}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, s.failed(ctx, "connect to", err)
+	own := Database{Name: "postgres://" + u.Host + u.Path, Prefix: "graph_"}
+	own.Explain = own.explain
+	if own.Pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, own.explain(ctx, "connect to", err)
 	}
-	s.close = sync.OnceFunc(s.pool.Close)
+	s := On(own, 0)
+	s.close = sync.OnceFunc(own.Pool.Close)
 	if err := s.create(ctx); err != nil {
 		s.close()
-		return nil, s.failed(ctx, "prepare", hidden(err, config.ConnConfig.Password))
+		return nil, own.explain(ctx, "prepare", hidden(err, config.ConnConfig.Password))
 	}
 	return s, nil
 }
 
-// Close ends the connections. It waits for calls that have not ended.
+// Close ends the connections that Open has made. It waits for calls that have not ended.
 func (s *Saver) Close() error {
 	s.close()
 	return nil
@@ -81,12 +101,13 @@ func (s *Saver) Close() error {
 // create makes the tables. One that may not create them can work with those that are there.
 func (s *Saver) create(ctx context.Context) error {
 	var there bool
-	err := s.pool.QueryRow(ctx, `SELECT count(*) = 3 FROM pg_tables
-		WHERE schemaname = current_schema() AND tablename IN ('graph_threads', 'graph_records', 'graph_steps')`).Scan(&there)
+	// An earlier version had the tables without these columns.
+	err := s.database.Pool.QueryRow(ctx, `SELECT count(*) = 2 FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name IN ('graph_threads', 'graph_steps') AND column_name = 'used'`).Scan(&there)
 	if err != nil || there {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, s.database.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(schemaLock)); err != nil {
 			return err
 		}
@@ -110,13 +131,18 @@ func hidden(err error, password string) error {
 	return err
 }
 
-// failed says what could not be done; nil stays nil.
-func (s *Saver) failed(ctx context.Context, op string, err error) error {
+// explain is the Explain of a database that Open has opened.
+func (d Database) explain(ctx context.Context, op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s %s: %w", op, s.name, ctx.Err())
+		return fmt.Errorf("%s %s: %w", op, d.Name, ctx.Err())
 	}
-	return fmt.Errorf("%s %s: %w", op, s.name, err)
+	return fmt.Errorf("%s %s: %w", op, d.Name, err)
+}
+
+// failed says what could not be done; nil stays nil.
+func (s *Saver) failed(ctx context.Context, op string, err error) error {
+	return s.database.Explain(ctx, op, err)
 }

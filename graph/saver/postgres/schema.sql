@@ -1,7 +1,9 @@
 CREATE TABLE IF NOT EXISTS graph_threads (
 	name   bytea PRIMARY KEY,
-	newest text NOT NULL -- the id of the newest record
+	newest text NOT NULL, -- the id of the newest record
+	used   bigint NOT NULL DEFAULT 0 -- when it was written, in milliseconds since 1970
 );
+ALTER TABLE graph_threads ADD COLUMN IF NOT EXISTS used bigint NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS graph_records (
 	number   bigserial PRIMARY KEY, -- grows with time within a thread
 	thread   bytea NOT NULL,
@@ -21,6 +23,8 @@ CREATE TABLE IF NOT EXISTS graph_steps (
 	node   text NOT NULL,
 	item   integer NOT NULL,
 	at     bigint NOT NULL, -- microseconds since 1970
+	used   bigint NOT NULL DEFAULT 0, -- when it was saved, in milliseconds since 1970
 	writes bytea NOT NULL
 );
+ALTER TABLE graph_steps ADD COLUMN IF NOT EXISTS used bigint NOT NULL DEFAULT 0;
 CREATE INDEX IF NOT EXISTS graph_steps_thread ON graph_steps (thread, number);

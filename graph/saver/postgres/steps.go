@@ -11,10 +11,13 @@ import (
 	"rehearse/graph"
 )
 
-// SaveStep adds a step of the unfinished turn.
+// SaveStep adds a step of the unfinished turn, and lets the time to live of the thread begin anew.
 func (s *Saver) SaveStep(ctx context.Context, thread string, step graph.Step) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO graph_steps (thread, turn, node, item, at, writes) VALUES ($1, $2, $3, $4, $5, $6)`,
-		[]byte(thread), step.Turn, step.Node, step.Item, step.At.UnixMicro(), []byte(step.Writes))
+	now := s.now().UnixMilli()
+	var both pgx.Batch
+	both.Queue(s.queries.addStep, []byte(thread), step.Turn, step.Node, step.Item, step.At.UnixMicro(), now, []byte(step.Writes))
+	both.Queue(s.queries.touch, []byte(thread), now)
+	err := s.database.Pool.SendBatch(ctx, &both).Close()
 	return s.failed(ctx, fmt.Sprintf("save a step of session %q in", thread), err)
 }
 
@@ -25,7 +28,7 @@ func (s *Saver) Steps(ctx context.Context, thread string) ([]graph.Step, error) 
 }
 
 func (s *Saver) steps(ctx context.Context, thread string) ([]graph.Step, error) {
-	rows, err := s.pool.Query(ctx, `SELECT turn, node, item, at, writes FROM graph_steps WHERE thread = $1 ORDER BY number`, []byte(thread))
+	rows, err := s.database.Pool.Query(ctx, s.queries.steps, []byte(thread), s.idleBefore())
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +43,6 @@ func (s *Saver) steps(ctx context.Context, thread string) ([]graph.Step, error) 
 
 // DropSteps forgets the steps of a thread; none is no error.
 func (s *Saver) DropSteps(ctx context.Context, thread string) error {
-	_, err := s.pool.Exec(ctx, `DELETE FROM graph_steps WHERE thread = $1`, []byte(thread))
+	_, err := s.database.Pool.Exec(ctx, s.queries.dropSteps, []byte(thread))
 	return s.failed(ctx, fmt.Sprintf("drop the steps of session %q in", thread), err)
 }

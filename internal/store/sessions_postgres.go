@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"rehearse/graph"
+	saver "rehearse/graph/saver/postgres"
+	"rehearse/internal/sitebot/lead"
+)
+
+// PostgresSessions keeps the sessions of chatbots in a database that several processes share: the records of threads, their locks, leads, and what visitors
+// have asked for. Postgres.Sessions returns it. It is safe for concurrent use.
+type PostgresSessions struct {
+	*postgresThreads
+	*leases
+	db *Postgres
+}
+
+// postgresThreads keeps the threads. Its name is not that of the embedded type, which others would see as a field.
+type postgresThreads = saver.Saver
+
+// Sessions returns the sessions that the database keeps. A session that was not written for the ttl counts as deleted; it is removed when other sessions
+// begin. A ttl of 0 keeps all. Close it before the database.
+func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
+	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
+	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), p}
+}
+
+// Close ends the locks that are still being released. The data stays.
+func (s *PostgresSessions) Close() error {
+	s.leases.end()
+	return nil
+}
+
+// String names the database, without user and password.
+func (s *PostgresSessions) String() string { return s.db.server.url }
+
+// SaveWith is Save, and adds rows to the outbox in the same transaction.
+func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.Record, rows []lead.Row) error {
+	if len(rows) == 0 {
+		return s.Save(ctx, thread, r)
+	}
+	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error { return addPostgresRows(ctx, tx, rows) })
+}
+
+// Erase forgets a thread and the leads of its session.
+func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session string) error {
+	err := pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
+		if err := s.DeleteIn(ctx, tx, thread); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session), plainText(site))
+		return err
+	})
+	return s.db.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)
+}
+
+// MakeRoom makes room for a new session: see Checkpoints.MakeRoom. A session that is being written just now stays.
+func (s *PostgresSessions) MakeRoom(ctx context.Context, most, need int64, idleSince time.Time) (ok bool, err error) {
+	if need > most { // nobody need go for it
+		return false, nil
+	}
+	held, err := s.held(ctx, s.db.pool)
+	if err != nil || held+need <= most {
+		return err == nil, s.db.explain(ctx, "look for room in", err)
+	}
+	for range 16 * mostEvicted {
+		evicted, err := s.PruneOne(ctx, idleSince.UnixMilli()+1, func(ctx context.Context, tx pgx.Tx) (bool, error) {
+			held, err := s.held(ctx, tx)
+			ok = err == nil && held+need <= most
+			return ok, err
+		})
+		if err != nil || ok || !evicted {
+			return ok && err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// held returns how many bytes all sessions hold.
+func (s *PostgresSessions) held(ctx context.Context, in interface {
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+},
+) (bytes int64, err error) {
+	err = in.QueryRow(ctx, `SELECT sum(bytes)::bigint FROM exp.session_bytes`).Scan(&bytes)
+	return bytes, err
+}
