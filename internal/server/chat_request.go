@@ -40,11 +40,11 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	if err := decodeUTF8(data, &body); err != nil {
 		return asked, err
 	}
+	if p := s.weakID(r, body.SessionID, body.SiteName); p != nil && strings.TrimSpace(body.SessionID) != "" {
+		return asked, p.at("/session_id")
+	}
 	if err := body.check(); err != nil {
 		return asked, err
-	}
-	if p := s.weakID(r, body.SessionID, body.SiteName); p != nil {
-		return asked, p.at("/session_id")
 	}
 	return sitebot.Request{
 		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language, TurnNumber: body.TurnNumber,

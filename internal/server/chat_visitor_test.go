@@ -53,9 +53,11 @@ func TestWeakSessionIDs(t *testing.T) {
 	bot := &fakeBot{}
 	d := openChats(t, bot, func(c *ChatsConfig) { c.Public = true })
 	const visitor = "X-Forwarded-For: 192.0.2.1"
-	p := want[Problem](d, 400, "POST", chatPath, saying("s1", "hi"), visitor)
-	if p.Code != "weak_session_id" || pointerText(p) != "/session_id" || p.Hint == "" {
-		t.Errorf("%+v", p)
+	for _, session := range []string{"s1", strings.Repeat("abcdefghij", 20) + "k"} {
+		p := want[Problem](d, 400, "POST", chatPath, saying(session, "hi"), visitor)
+		if p.Code != "weak_session_id" || pointerText(p) != "/session_id" || p.Hint == "" {
+			t.Errorf("%s: %+v", session, p)
+		}
 	}
 	if p := want[Problem](d, 400, "DELETE", chatPath+"/acme.example/s1", "", visitor); p.Code != "weak_session_id" {
 		t.Errorf("%+v", p)
