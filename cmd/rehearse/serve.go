@@ -38,7 +38,7 @@ type serveFlags struct {
 	sessionBytes           string
 	maxTurns               int
 	public, localPrompt    bool
-	events                 bool
+	events, durable        bool
 	trustLoopback          bool
 	rate                   int
 	origins, proxies       []string
@@ -88,10 +88,11 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH, which keeps visitors' sessions and leads too, or postgres://… (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
+	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH or postgres://…, which keeps visitors' sessions and leads too (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions and leads instead, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
-	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the file of the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
+	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
+	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: when this process dies, the same message goes on with the turn")
 	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
 	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
 	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
@@ -143,9 +144,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	store := s.RunsStore(f.store, f.runs.data)
 	options.Events, options.LogTurns = store, f.events && s.NamedStore(f.store) != ""
 	if options.Sites.Dir != "" && options.Sites.Redis == "" {
-		if options.Sites.Store, _ = setup.SQLitePath(store); options.Sites.Store == "" {
-			log.Warn("sessions and leads of visitors are lost when this process ends: the store keeps none; add --redis URL")
-		}
+		options.Sites.Store = setup.SessionStore(store)
 	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
 		return setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
@@ -338,12 +337,12 @@ func (f *serveFlags) served() (setup.ServedOptions, error) {
 		return o, usage("--session-bytes: %w", err)
 	}
 	if f.sites == "" {
+		if f.durable {
+			return o, usage("--durable keeps the turns of chatbots: add --sites FOLDER")
+		}
 		return o, nil
 	}
-	if setup.IsPostgres(f.store) && f.redis == "" {
-		return o, usage("--store postgres://… keeps logged events, and no sessions of visitors: add --redis URL for these, or use sqlite:PATH for both")
-	}
-	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, SessionBytes: held}
+	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable, SessionBytes: held}
 	if f.hasModel {
 		o.Sites.Model = f.model
 	}

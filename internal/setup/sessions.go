@@ -46,7 +46,7 @@ func (s *Sessions) Close() error { return s.close() }
 // redisURL matches the scheme of a Redis address.
 var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
 
-// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path, or redis://HOST:PORT.
+// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path, postgres://… or redis://HOST:PORT.
 func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 	if redisURL.MatchString(address) {
 		server, err := store.OpenRedis(ctx, address, store.RedisOptions{})
@@ -55,9 +55,12 @@ func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 		}
 		return &Sessions{keptSessions: server, Where: server.String(), locks: server, cache: profilesInRedis{server.Cache()}, close: server.Close}, nil
 	}
+	if IsPostgres(address) {
+		return sessionsInPostgres(ctx, address)
+	}
 	path, scheme := SQLitePath(address)
 	if path == "" || scheme != "" {
-		return nil, source.Invalid("--store: sessions are kept in a file or in a Redis: write sqlite:PATH or redis://HOST:PORT")
+		return nil, source.Invalid("--store: sessions are kept in a file, in PostgreSQL or in a Redis: write sqlite:PATH, postgres://USER@HOST/DATABASE or redis://HOST:PORT")
 	}
 	if _, err := os.Stat(path); err != nil { // opening would create one
 		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
@@ -67,6 +70,27 @@ func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 		return nil, err
 	}
 	return &Sessions{keptSessions: opened.Checkpoints(0), Where: path, events: opened.Events(), close: opened.Close}, nil
+}
+
+func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) {
+	database, err := store.OpenPostgres(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	kept := database.Sessions(0)
+	return &Sessions{
+		keptSessions: kept, Where: kept.String(), locks: kept, events: database.Events(),
+		close: func() error { return errors.Join(kept.Close(), database.Close()) },
+	}, nil
+}
+
+// SessionStore returns where sessions are kept in a store: its file, or its address postgres://….
+func SessionStore(address string) string {
+	if IsPostgres(address) {
+		return address
+	}
+	path, _ := SQLitePath(address)
+	return path
 }
 
 // WithSessions opens an existing store of sessions, does something with it, and closes it.

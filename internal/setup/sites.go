@@ -30,13 +30,15 @@ type SitesOptions struct {
 	Dir, Prompts string
 	// Model replaces the model of every site; empty leaves it to each site's file.
 	Model string
-	// Store is the path of a database, Redis the address of a server. Without either, sessions are kept in memory.
+	// Store is the path of a file or the address postgres://… of a database, Redis the address of a server. Without either, sessions are kept in memory.
 	Store, Redis string
 	// TTL is how long a session is kept after its last message; 0 keeps it for good.
 	TTL  time.Duration
 	Call Call
 	// Limited has the limits of the sites hold: for a server, whose visitors are strangers.
 	Limited bool
+	// Durable keeps a record for each settled node, so that a turn goes on after the death of the process.
+	Durable bool
 	// SessionBytes bounds what all sessions of a database hold together; 0 bounds nothing.
 	SessionBytes int64
 }
@@ -59,7 +61,9 @@ type Sites struct {
 	// registry has the prompts of Langfuse; nil without.
 	registry *prompt.Langfuse
 	parts    map[string]*siteParts
-	database *store.Store
+	// lasting says that sessions outlive the process. closing closes what keeps them, in order.
+	lasting bool
+	closing []func() error
 	// receivers get the leads of all sites; courier brings them, and is nil where there are none.
 	receivers map[lead.Address]lead.Receiver
 	courier   *lead.Courier
@@ -160,7 +164,8 @@ func (s *Sites) open(ctx context.Context) error {
 		rated = s.thumbs.rated
 	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts, Checkpoints: keeper, Locks: locks, Log: s.Log, Now: s.Now,
+		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts,
+		Checkpoints: keeper, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
@@ -177,18 +182,30 @@ type sessionStore interface {
 
 // keeper opens the store of sessions, and the locks that keep two turns of one session apart.
 func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error) {
-	var err error
+	s.lasting = s.options.Redis != "" || s.options.Store != ""
 	switch {
 	case s.options.Redis != "":
-		if s.Server, err = store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL}); err != nil {
+		server, err := store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL})
+		if err != nil {
 			return nil, nil, err
 		}
-		return s.Server, s.Server, nil
+		s.Server, s.closing = server, append(s.closing, server.Close)
+		return server, server, nil
+	case IsPostgres(s.options.Store):
+		database, err := store.OpenPostgres(ctx, s.options.Store)
+		if err != nil {
+			return nil, nil, err
+		}
+		sessions := database.Sessions(s.options.TTL)
+		s.closing = append(s.closing, sessions.Close, database.Close)
+		return sessions, sessions, nil
 	case s.options.Store != "":
-		if s.database, err = store.Open(ctx, s.options.Store); err != nil {
+		database, err := store.Open(ctx, s.options.Store)
+		if err != nil {
 			return nil, nil, err
 		}
-		return s.database.Checkpoints(s.options.TTL), &store.Locks{}, nil
+		s.closing = append(s.closing, database.Close)
+		return database.Checkpoints(s.options.TTL), &store.Locks{}, nil
 	}
 	return register.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
 }
@@ -309,11 +326,8 @@ func (s *Sites) close() error {
 	for _, chain := range s.chains {
 		faults = append(faults, chain.Close(ctx))
 	}
-	if s.database != nil {
-		faults = append(faults, s.database.Close())
-	}
-	if s.Server != nil {
-		faults = append(faults, s.Server.Close())
+	for _, closing := range s.closing {
+		faults = append(faults, closing())
 	}
 	err := errors.Join(faults...)
 	if err != nil {

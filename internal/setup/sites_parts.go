@@ -145,7 +145,7 @@ func (s *Sites) openCourier(outbox lead.Outbox) *lead.Courier {
 		return nil
 	}
 	return lead.NewCourier(lead.CourierConfig{
-		Outbox: outbox, Receivers: s.receivers, Lasting: s.Server != nil || s.database != nil, Now: s.Now, Log: s.delivered,
+		Outbox: outbox, Receivers: s.receivers, Lasting: s.lasting, Now: s.Now, Log: s.delivered,
 		Trouble: func(err error) { s.Log.Error("leads", "error", err) },
 	})
 }

@@ -77,7 +77,10 @@ type Config struct {
 	Leads       Leads
 	Prompts     *prompt.Set
 	Checkpoints graph.Checkpointer
-	Locks       Locks
+	// Durable keeps a record of each settled node in Checkpoints that are a graph.StepSaver: a turn that the death of the process has cut short goes on when its
+	// message comes again.
+	Durable bool
+	Locks   Locks
 	// Limits bound what visitors may ask for and what sites may spend; nil bounds nothing.
 	Limits Limits
 	// SessionBytes bounds what all sessions together hold where Checkpoints are a Room; 0 bounds nothing.

@@ -105,12 +105,28 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 		return nil
 	})
 	if err != nil {
+		b.abandon(ctx, thread)
 		return nil, turnError(ctx, err)
 	}
 	if len(t.receivers) > 0 {
 		b.Leads.Wake()
 	}
 	return outcome(t, &final, at.State.TurnNumber, watch), nil
+}
+
+// abandonLimit bounds dropping the records of a turn.
+const abandonLimit = 5 * time.Second
+
+// abandon drops the records of a durable turn that has failed, was stopped or has lost its visitor: only the death of the process leaves one unfinished.
+func (b *Bot) abandon(ctx context.Context, thread string) {
+	if !b.Durable {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
+	defer cancel()
+	if err := b.graph.Abandon(ctx, thread); err != nil {
+		b.Log.WarnContext(ctx, "the records of a turn that has failed are still kept", "error", err)
+	}
 }
 
 // open checks the request and finds what its site needs.

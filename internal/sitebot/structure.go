@@ -129,7 +129,7 @@ func (b *Bot) routeSuggestions(ctx context.Context, s State) (update, error) {
 
 // compile checks the graph. What is wrong with it is a mistake of this package.
 func (b *Bot) compile() error {
-	g, err := b.define().Compile(graph.Config{Checkpoints: b.saver(), Observer: spans{}, Log: b.Log, Guard: b.Guard})
+	g, err := b.define().Compile(graph.Config{Checkpoints: b.saver(), Durable: b.Durable, Observer: spans{}, Log: b.Log, Guard: b.Guard})
 	if err != nil {
 		return fmt.Errorf("sitebot: %w", err)
 	}
