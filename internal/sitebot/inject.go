@@ -86,6 +86,7 @@ func possible(patch json.RawMessage, siteName, session string) error {
 	for name, count := range map[string]int{
 		"turn_number": s.TurnNumber, "hack_count": s.HackCount, "spam_count": s.SpamCount,
 		"dialog_supervision_state.ask_count": s.Dialog.AskCount, "interest_signals_state.cumulative": s.Interest.Cumulative,
+		"summary.to_turn": s.Summary.ToTurn,
 	} {
 		if count < 0 {
 			return fmt.Errorf("field %q: %d is less than 0", name, count)

@@ -70,7 +70,7 @@ func TestInjectionRefuses(t *testing.T) {
 		`{"unknown":1}`, `{"booking_state":{"unknown":1}}`, `{"dialog_supervision_state":{"ask_count":"two"}}`, `{"turn_number":"1"}`, `[]`, `{`, `7`, ``,
 		`{"messages":[{"role":"system","content":"x"}]}`, `{"messages":[{"role":"user","content":"x","name":"y"}]}`, `{"profiling_state":{"x":1}}`,
 		`{"turn_number":1,"turn_number":2}`, `{"visitor_profile":{"age":3}}`,
-		`{"turn_number":-1}`, `{"hack_count":-1}`, `{"interest_signals_state":{"cumulative":101}}`, `{"next_route":"NOWHERE"}`, `{"site_name":"other"}`,
+		`{"turn_number":-1}`, `{"hack_count":-1}`, `{"summary":{"to_turn":-1}}`, `{"interest_signals_state":{"cumulative":101}}`, `{"next_route":"NOWHERE"}`, `{"site_name":"other"}`,
 	} {
 		err := th.UpdateState(t.Context(), "shop.example", "r", json.RawMessage(patch), false)
 		var fault *sitebot.Error
