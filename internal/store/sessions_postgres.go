@@ -17,7 +17,8 @@ import (
 type PostgresSessions struct {
 	*postgresThreads
 	*leases
-	db *Postgres
+	db  *Postgres
+	ttl time.Duration
 }
 
 // postgresThreads keeps the threads. Its name is not that of the embedded type, which others would see as a field.
@@ -27,7 +28,7 @@ type postgresThreads = saver.Saver
 // begin. A ttl of 0 keeps all. Close it before the database.
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
-	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), p}
+	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), p, ttl}
 }
 
 // Close ends the locks that are still being released. The data stays.
@@ -47,10 +48,13 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error { return addPostgresRows(ctx, tx, rows) })
 }
 
-// Erase forgets a thread and the leads of its session.
+// Erase forgets a thread with its row in the register, and the leads of its session.
 func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session string) error {
 	err := pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
 		if err := s.DeleteIn(ctx, tx, thread); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil { // one of which nothing was answered has no thread
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session), plainText(site))

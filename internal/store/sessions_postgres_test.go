@@ -15,12 +15,13 @@ import (
 	"rehearse/internal/sitebot/lead/leadtest"
 	"rehearse/internal/sitebot/limit"
 	"rehearse/internal/sitebot/limit/limittest"
+	"rehearse/internal/sitebot/register/registertest"
 	"rehearse/internal/store"
 	"rehearse/internal/store/storetest"
 )
 
-const emptySessions = `TRUNCATE exp.session_threads, exp.session_records, exp.session_steps, exp.session_locks, exp.outbox, exp.visit_buckets,
-	exp.visit_spent, exp.visit_salt`
+const emptySessions = `TRUNCATE exp.session_threads, exp.session_records, exp.session_steps, exp.session_locks, exp.session_rows, exp.session_notes,
+	exp.outbox, exp.visit_buckets, exp.visit_spent, exp.visit_salt`
 
 // openSessions opens the sessions of a database, as a process of its own.
 func openSessions(t testing.TB, u *url.URL, ttl time.Duration) *store.PostgresSessions {
@@ -53,6 +54,12 @@ func TestPostgresSessions(t *testing.T) {
 		leadtest.RunOutbox(t, func(t *testing.T) (one, two leadtest.Store) {
 			emptied(t, u)
 			return openSessions(t, u, time.Hour), openSessions(t, u, time.Hour)
+		})
+	})
+	t.Run("register", func(t *testing.T) {
+		registertest.Run(t, func(t *testing.T) (one, two registertest.Store) {
+			emptied(t, u)
+			return openSessions(t, u, time.Hour), openSessions(t, u, 0)
 		})
 	})
 	t.Run("limits", func(t *testing.T) {

@@ -101,7 +101,7 @@ func checkRoom(t *testing.T, c roomKeeper) {
 		{40_999, 1000, time.Now().Add(-time.Minute), false, 40}, // all are in use
 		{40_999, 1000, time.Now().Add(time.Second), true, 39},   // one goes
 		{10_000, 500, time.Now().Add(time.Second), true, 9},     // many go
-		{400, 500, time.Now().Add(time.Second), false, 9},      // it can never fit, and nobody goes for it
+		{400, 500, time.Now().Add(time.Second), false, 9},       // it can never fit, and nobody goes for it
 		{8_000, 0, time.Now().Add(time.Second), true, 8},
 	} {
 		ok, err := c.MakeRoom(t.Context(), step.most, step.need, step.idleSince)

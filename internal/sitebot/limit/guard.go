@@ -43,7 +43,7 @@ type Guard struct {
 
 	mu     sync.Mutex
 	salt   string
-	turns  map[string]int  // under way, by address
+	turns  map[string]int    // under way, by address
 	unsure map[string]string // by site: the day of which it was said that not all is counted
 }
 
