@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
+	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
@@ -28,7 +28,7 @@ and says what passed, what failed and why.`),
 		SilenceUsage:  true,
 	}
 	root.RunE = func(c *cobra.Command, _ []string) error {
-		if config.Find(source.Files{}, ".") != "" {
+		if setup.HasConfig(".") {
 			return c.Help()
 		}
 		_, err := io.WriteString(env.Stdout, first)

@@ -160,6 +160,9 @@ func Open(o Options) (*Setup, error) {
 	return first, err
 }
 
+// HasConfig reports whether there is a configuration in a folder of the disk or above it.
+func HasConfig(folder string) bool { return config.Find(source.Files{}, folder) != "" }
+
 // At returns the setup for a folder: with the configuration Options.Config, else with the nearest one at or above the folder.
 func (s *Setup) At(folder string) (*Setup, error) {
 	if s.Options.Config != "" {
