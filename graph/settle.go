@@ -11,6 +11,10 @@ import (
 func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 	var step *Step
 	var changes json.RawMessage
+	values := t.life.stream.wants(Values) && t.path == ""
+	if values { // the turn does not end before the reader has taken its last state
+		t.active++
+	}
 	t.proceed(func() error {
 		settled := false
 		if u, settled, err = t.settle(v, u, err); err != nil || !settled {
@@ -43,8 +47,10 @@ func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 			return t.accepted(v, u)
 		})
 	}
-	if t.life.stream.wants(Values) && t.path == "" {
+	if values {
 		t.showValues()
+		t.active--
+		t.proceed(func() error { return nil })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rehearse/graph"
@@ -89,18 +90,21 @@ func TestStream(t *testing.T) {
 // The reader's error ends the turn, whichever event it was, and nothing is saved.
 func TestStreamEnds(t *testing.T) {
 	for n := range 9 {
-		g, _ := streamed(t)
-		calls := 0
-		_, err := g.Stream(t.Context(), "thread", nil, func(graph.Event[plain]) error {
-			if calls++; calls == n+1 {
-				return errCrash
+		synctest.Test(t, func(t *testing.T) {
+			g, _ := streamed(t)
+			calls := 0
+			_, err := g.Stream(t.Context(), "thread", nil, func(graph.Event[plain]) error {
+				if calls++; calls == n+1 {
+					time.Sleep(time.Second) // a turn that did not wait for its reader would be saved by then
+					return errCrash
+				}
+				return nil
+			})
+			at, _ := g.State(t.Context(), "thread")
+			if !errors.Is(err, errCrash) || calls != n+1 || at.ID != "" {
+				t.Errorf("event %d: %v, %d calls, %q saved", n, err, calls, at.ID)
 			}
-			return nil
 		})
-		at, _ := g.State(t.Context(), "thread")
-		if !errors.Is(err, errCrash) || calls != n+1 || at.ID != "" {
-			t.Errorf("event %d: %v, %d calls, %q saved", n, err, calls, at.ID)
-		}
 	}
 }
 
