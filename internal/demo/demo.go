@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rehearse/examples"
+	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/source"
 )
@@ -40,9 +41,8 @@ func Steps() []Step {
 		{
 			"The log replayed: is the candidate better than the baseline?",
 			words("replay run --candidate variant:hotel_book_candidate --baseline variant:hotel_book_baseline --flow_id hotel_book " +
-				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode forced " +
-				"--margin avg_latency_ms=1000 --quiet"), // both lanes answer at once; what is measured is how busy this machine is
-			passed,
+				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode forced --quiet"),
+			[]int{result.ExitPassed, result.ExitFailed, replay.ExitCannotSay}, // by its latency, on a machine that is busy
 		},
 	}
 }
