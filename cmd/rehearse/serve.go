@@ -188,7 +188,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	desk := talk.NewDesk(env.Now)
 	defer logged(log, desk.Close)
 	stopping := make(chan struct{})
-	pages := f.pages(env, s, running, opener, agents, desk, log, stopping)
+	pages := f.pages(env, s, served, running, opener, agents, desk, log, stopping)
 	err = server.Serve(ctx, view.Beside(pages, agents), server.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
@@ -229,10 +229,14 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
 
 // pages are those of `rehearse view`, over what is served.
 func (f *serveFlags) pages(
-	env *Env, s *setup.Setup, running *service.Running, opener *view.Opener, agents *server.Agents, desk *talk.Desk, log *slog.Logger, stopping <-chan struct{},
+	env *Env, s *setup.Setup, served *setup.Served, running *service.Running, opener *view.Opener, agents *server.Agents, desk *talk.Desk, log *slog.Logger, stopping <-chan struct{},
 ) http.Handler {
+	var held view.Held
+	if served.Sites != nil {
+		held = served.Sites.Bot
+	}
 	return view.New(view.Config{
-		Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
+		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
 		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Try: view.Trying{Partners: partners(env, f.config, f.folder()), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
 	})
 }

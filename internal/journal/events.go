@@ -34,14 +34,14 @@ func Events(s *sitebot.Session, now time.Time) ([]replay.Event, error) {
 		turns = append(turns, t)
 	}
 	events, err := told(s, turns, true)
-	if err == nil && len(turns) > 0 && gone(&s.Row, now) {
+	if err == nil && len(turns) > 0 && Gone(&s.Row, now) {
 		events, err = with(events, left(s, &turns[len(turns)-1]))
 	}
 	return events, err
 }
 
-// gone reports whether the visitor has left without a conversion.
-func gone(r *register.Row, now time.Time) bool {
+// Gone reports whether the visitor has left without a conversion.
+func Gone(r *register.Row, now time.Time) bool {
 	return r.Outcome != register.Converted && !r.Last.After(now.Add(-Idle))
 }
 

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -17,7 +16,6 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/talk"
-	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
 
@@ -57,13 +55,13 @@ func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values
 	return t, run, true
 }
 
-// sessionAsSuite answers with a logged session as a suite of one test.
+// sessionAsSuite answers with a session as a suite of one test.
 func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
-	s, ok := p.loggedSession(w, r)
+	s, ok := p.sessionOf(w, r)
 	if !ok {
 		return
 	}
-	p.suite(w, r, s.ID, talk.OfSession(s))
+	p.suite(w, r, s.Summary.ID, talk.OfSession(s.Session))
 }
 
 // suite answers with a suite of one test.
@@ -103,17 +101,17 @@ func (p *Pages) testToDataset(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sessionToDataset makes an item of a logged session.
+// sessionToDataset makes an item of a session.
 func (p *Pages) sessionToDataset(w http.ResponseWriter, r *http.Request) {
-	s, ok := p.loggedSession(w, r)
+	s, ok := p.sessionOf(w, r)
 	if !ok {
 		return
 	}
-	c := conversation.OfMessages(s.ID, messagesOf(s))
+	c := conversation.OfMessages(s.Summary.ID, messagesOf(s.Session))
 	if _, _, ok := p.toDataset(w, r, strings.TrimSpace(r.PostFormValue("dataset")), c); !ok {
 		return
 	}
-	http.Redirect(w, r, "/sessions/"+frame.Segment(s.ID), http.StatusSeeOther)
+	http.Redirect(w, r, p.addressOfSession(s.Summary, "", ""), http.StatusSeeOther)
 }
 
 func messagesOf(s *replay.Session) (messages []chat.Message) {
@@ -177,23 +175,4 @@ func (p *Pages) mask(item *dataset.Record) {
 			*part = masked
 		}
 	}
-}
-
-// loggedSession returns the session that a request names; ok is false where it has answered that there is none.
-func (p *Pages) loggedSession(w http.ResponseWriter, r *http.Request) (*replay.Session, bool) {
-	s, ok := p.stored(w, r)
-	if !ok {
-		return nil, false
-	}
-	id := frame.Part(r, "session")
-	found, err := findSession(r.Context(), s, id)
-	if err != nil {
-		p.away(w, r, err)
-		return nil, false
-	}
-	if found == nil {
-		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "All sessions", Address: "/sessions"})
-		return nil, false
-	}
-	return found, true
 }

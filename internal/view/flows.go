@@ -60,12 +60,12 @@ func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if store != nil {
-		sessions, _, err := p.logged.list(r.Context(), store, p.Now())
+		sessions, err := p.logged.list(r.Context(), store, p.Now)
 		if err != nil {
 			p.away(w, r, err)
 			return
 		}
-		for _, s := range sessions {
+		for _, s := range sessions.all {
 			row, known := rows[s.Flow]
 			if !known {
 				row = flowRow{ID: s.Flow, Kind: "known from sessions alone", Address: "/flows/" + frame.Segment(s.Flow)}

@@ -26,6 +26,8 @@ type Config struct {
 	Store func(ctx context.Context) (*Stored, error)
 	// Make opens the store and makes it where it is not there; nil refuses what people say of runs.
 	Make func(ctx context.Context) (*Stored, error)
+	// Held are the sessions that chatbots of this server hold; nil has none.
+	Held Held
 	// Flows returns the flows that can be drawn; nil has none.
 	Flows func() ([]*flow.Flow, error)
 	// Try is whom the page Try talks to.
@@ -48,8 +50,10 @@ type Pages struct {
 	metrics comparisons
 	// judged are the judged assertions of runs that were looked at.
 	judged judgedRuns
-	// logged is the list of sessions as it was read last.
+	// logged is the list of logged sessions as it was read last.
 	logged sessionLists
+	// holding are those that are held.
+	holding heldLists
 	// replayedRuns are the sessions of replays that were looked at.
 	replayedRuns replayedRuns
 }

@@ -18,7 +18,7 @@ import (
 // functions are what templates call beside those of the frame.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 
 		"segment": frame.Segment,
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },

@@ -77,6 +77,8 @@ type Page struct {
 	Warnings []string
 	// Events is the address of a stream by which the page brings itself up to date; empty without one.
 	Events string
+	// Grows is true of a page that brings itself up to date by asking for itself again every few seconds.
+	Grows bool
 
 	Nav           []Link
 	Style, Script string

@@ -64,16 +64,18 @@
   });
 })();
 
-// Live: what a running run holds comes as events; each part of the page that may change is taken from the page as it is now.
+// Live: what a running run holds comes as events, and what a session grows by is asked for; each part of the page that may change is taken from the page
+// as it is now. Rows and sessions have an attribute data-live, too, which says whether they are held, and are no such parts.
 (() => {
-  const events = document.body.dataset.events;
-  if (!events || !window.EventSource) return;
+  const events = document.body.dataset.events, grows = 'grows' in document.body.dataset;
+  if (!grows && !(events && window.EventSource)) return;
   const policy = window.trustedTypes ? window.trustedTypes.createPolicy('rehearse', { createHTML: (page) => page }) : { createHTML: (page) => page };
   let waiting = false, again = false;
   // put exchanges a part; who was at a row of it, or had opened a fold of it, still is and has.
   const put = (old, now) => {
     const address = (el) => el && el.getAttribute('href');
     const focused = address(old.contains(document.activeElement) && document.activeElement), at = address(old.querySelector('.at a'));
+    const turn = old.querySelector('[data-turn].at'), onTurn = turn && turn === document.activeElement;
     const open = [...old.querySelectorAll('details')].map((fold) => fold.open);
     old.replaceWith(now);
     now.querySelectorAll('details').forEach((fold, i) => { fold.open = open[i] || fold.open; });
@@ -82,6 +84,8 @@
       if (at && row && address(link) === at) row.classList.add('at');
       if (focused && address(link) === focused) link.focus({ preventScroll: true });
     }
+    const still = turn && document.getElementById(turn.id);
+    if (still) { still.classList.add('at'); if (onTurn) still.focus({ preventScroll: true }); }
   };
   const refresh = async () => {
     if (waiting) { again = true; return; }
@@ -90,17 +94,26 @@
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
       if (answer.ok) {
         const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
-        document.querySelectorAll('[data-live]').forEach((old) => {
-          const now = page.querySelector(`[data-live="${old.dataset.live}"]`);
-          if (now) put(old, document.adoptNode(now));
+        document.querySelectorAll('[data-live]:not(main, [data-row])').forEach((old) => {
+          const now = page.querySelector(`[data-live="${old.dataset.live}"]:not(main, [data-row])`);
+          if (now && !now.isEqualNode(old)) put(old, document.adoptNode(now));
         });
         const main = document.querySelector('main'), next = page.querySelector('main');
-        for (const name of ['data-state', 'data-verdict']) if (next && next.hasAttribute(name)) main.setAttribute(name, next.getAttribute(name));
+        for (const name of ['data-state', 'data-verdict', 'data-outcome', 'data-turns', 'data-live']) if (next && next.hasAttribute(name)) main.setAttribute(name, next.getAttribute(name));
+      } else if (answer.status === 404) {
+        location.reload(); // it is gone, and what was on the page with it
       }
     } finally {
       setTimeout(() => { waiting = false; if (again) { again = false; refresh(); } }, 1000);
     }
   };
+  if (grows) {
+    const asked = setInterval(() => {
+      if (document.querySelector('main').dataset.live !== 'true') clearInterval(asked);
+      else if (!document.hidden) refresh().catch(() => {}); // a server that is away may come back
+    }, 3000);
+    return;
+  }
   const source = new EventSource(events);
   source.addEventListener('result', refresh);
   source.addEventListener('end', () => { source.close(); again = true; refresh(); });

@@ -1,0 +1,110 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"rehearse/internal/replay"
+	"rehearse/internal/report/transcript"
+	"rehearse/internal/sitebot/register"
+	"rehearse/internal/text"
+	"rehearse/internal/view/frame"
+)
+
+// sessionPage is one session.
+type sessionPage struct {
+	frame.Page
+	Session  sessionSummary
+	Turns    []sessionTurn
+	Failures []register.Failure
+	Data     string
+	Raw      bool
+	Toggle   string
+	// Suite leads to the session as a suite, DatasetForm takes it into a dataset; Author is who the browser says sends forms.
+	Suite, DatasetForm, Author string
+}
+
+// sessionTurn is what was said from one message of the user's to the next. N is 0 before the first.
+type sessionTurn struct {
+	N        int
+	Messages []transcript.Message
+	State    []string
+}
+
+// maxSaid is how many messages of a session are shown.
+const maxSaid = 1_000
+
+// shownSession is a session, and what a list says of it. Failures are messages to one that is held which were not answered.
+type shownSession struct {
+	*replay.Session
+	Summary  sessionSummary
+	Failures []register.Failure
+}
+
+// session answers with a session.
+func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
+	found, ok := p.sessionOf(w, r)
+	if !ok {
+		return
+	}
+	of := found.Summary
+	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+of.ID), Session: of, Failures: found.Failures, Data: transcript.Pretty(found.Data), Raw: r.URL.Query().Get("view") == "raw"}
+	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
+	page.Suite, page.DatasetForm, page.Author = p.addressOfSession(of, "/suite.yaml", ""), p.addressOfSession(of, "/dataset", ""), p.frame.Author(r)
+	if p.Make != nil {
+		page.CSRF = p.frame.Form(w, r)
+	}
+	if page.Toggle = p.addressOfSession(of, "", ""); !page.Raw {
+		page.Toggle = p.addressOfSession(of, "", "raw")
+	}
+	page.Grows = of.Live
+	page.tell(found.Session)
+	p.frame.Show(w, http.StatusOK, "session", page)
+}
+
+// sessionOf returns the session that a request names: the one that is held, before a logged one; ok is false where it has answered that there is none.
+func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownSession, ok bool) {
+	id := frame.Part(r, "session")
+	found, err := p.heldSession(r.Context(), id, r.URL.Query().Get("flow"))
+	if err != nil {
+		p.notHeld(w, r, err)
+		return nil, false
+	}
+	if found != nil {
+		return found, true
+	}
+	store, ok := p.stored(w, r)
+	if !ok {
+		return nil, false
+	}
+	logged, err := findSession(r.Context(), store, id)
+	if err != nil {
+		p.away(w, r, err)
+		return nil, false
+	}
+	if logged == nil {
+		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "Sessions", Address: "/sessions"})
+		return nil, false
+	}
+	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
+}
+
+// findSession reads one session of the log; nil if there is none.
+func findSession(ctx context.Context, s *Stored, id string) (*replay.Session, error) {
+	if s == nil || id == "" {
+		return nil, nil
+	}
+	before := id[:len(id)-1] // what begins an id comes before it
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{}, before), &replay.Faults{}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case session.ID == id:
+			return session, nil
+		case session.ID > id:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}

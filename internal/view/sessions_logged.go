@@ -1,0 +1,98 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"rehearse/internal/replay"
+)
+
+// sessionSummary is a session as a list has it.
+type sessionSummary struct {
+	ID, Flow, Unit, Outcome string
+	Turns                   int
+	Started                 time.Time
+	// Live is true of one that a chatbot holds.
+	Live bool
+}
+
+func summaryOf(s *replay.Session) sessionSummary {
+	outcome := outcomeUnknown
+	switch s.Outcome() {
+	case replay.EndCompleted:
+		outcome = outcomeCompleted
+	case replay.EndDropped:
+		outcome = outcomeDropped
+	}
+	return sessionSummary{ID: s.ID, Flow: s.FlowID, Unit: s.UnitID, Outcome: outcome, Turns: s.Turns(), Started: s.Started}
+}
+
+// How sessions ended, as lists have it.
+const (
+	outcomeCompleted = "completed"
+	outcomeDropped   = "dropped"
+	outcomeUnknown   = "unknown"
+)
+
+// maxSessions bounds how many sessions are listed.
+const maxSessions = 200_000
+
+// A list is used again for keepSessions, and for keepFactor times what it took to read it: so pages that are opened all the time keep
+// a store busy for a twentieth of the time at most.
+const (
+	keepSessions = 3 * time.Second
+	keepFactor   = 20
+)
+
+// kept says how long something that was read is used again.
+type kept struct{ began, until time.Time }
+
+func keptFor(began, ended time.Time) kept {
+	return kept{began, ended.Add(max(keepSessions, keepFactor*ended.Sub(began)))}
+}
+
+// holds reports whether what was read still counts.
+func (k kept) holds(now time.Time) bool { return !now.Before(k.began) && now.Before(k.until) }
+
+// loggedList is the sessions of a log, the newest first.
+type loggedList struct {
+	all []sessionSummary
+	// more is true where there are others.
+	more bool
+	kept
+}
+
+// sessionLists keeps the list of all sessions for a while. It is safe for concurrent use; the zero value is empty.
+type sessionLists struct {
+	mu   sync.Mutex
+	last loggedList
+}
+
+// list returns the sessions of a log as they were a while ago at most.
+func (l *sessionLists) list(ctx context.Context, s *Stored, now func() time.Time) (loggedList, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	began := now()
+	if l.last.holds(began) {
+		return l.last, nil
+	}
+	var read loggedList
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: listedTypes}, ""), &replay.Faults{}) {
+		if err != nil {
+			return loggedList{}, err
+		}
+		if read.more = len(read.all) == maxSessions; read.more {
+			break
+		}
+		read.all = append(read.all, summaryOf(session))
+	}
+	slices.SortStableFunc(read.all, func(a, b sessionSummary) int { return b.Started.Compare(a.Started) })
+	read.kept = keptFor(began, now())
+	l.last = read
+	return read, nil
+}
+
+// listedTypes are the types of events that a list of sessions needs.
+var listedTypes = []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff}
