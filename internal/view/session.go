@@ -30,6 +30,8 @@ type sessionTurn struct {
 	N        int
 	Messages []transcript.Message
 	State    []string
+	// around are the states around its last message.
+	around [2]string
 }
 
 // maxSaid is how many messages of a session are shown.
