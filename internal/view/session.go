@@ -67,8 +67,8 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 
 // sessionOf returns the session that a request names: the one that is held, before a logged one; ok is false where it has answered that there is none.
 func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownSession, ok bool) {
-	id := frame.Part(r, "session")
-	found, err := p.heldSession(r.Context(), id, r.URL.Query().Get("flow"))
+	id, flow := frame.Part(r, "session"), r.URL.Query().Get("flow")
+	found, err := p.heldSession(r.Context(), id, flow)
 	if err != nil {
 		p.notHeld(w, r, err)
 		return nil, false
@@ -85,7 +85,7 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 		p.away(w, r, err)
 		return nil, false
 	}
-	if logged == nil {
+	if logged == nil || flow != "" && logged.FlowID != flow && !logged.Mixed() { // of several flows a list may name another one
 		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "Sessions", Address: "/sessions"})
 		return nil, false
 	}
