@@ -39,15 +39,18 @@ func (p *Pages) sessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	flows := map[string]bool{}
-	for _, s := range all {
-		flows[s.Flow] = true
+	for i := range all {
+		flows[all[i].Flow] = true
 	}
 	page.Flows = slices.Sorted(maps.Keys(flows))
 	fits := sessionFilters(page.Query)
-	var kept []sessionSummary
-	for _, s := range all {
-		if fits.all(s, "") {
-			kept = append(kept, s)
+	kept := all
+	if len(fits) > 0 {
+		kept = nil
+		for _, s := range all {
+			if fits.all(s, "") {
+				kept = append(kept, s)
+			}
 		}
 	}
 	var first, last int
@@ -100,7 +103,10 @@ func (p *Pages) allSessions(w http.ResponseWriter, r *http.Request, page *sessio
 
 // newestFirst is the order of a list of sessions.
 func newestFirst(a, b sessionSummary) int {
-	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Flow, b.Flow))
+	if began := b.Started.Compare(a.Started); began != 0 {
+		return began
+	}
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Flow, b.Flow))
 }
 
 // addressOfSession returns the address of a session, or of something of it. Sites may have sessions of one id, so that of a server names the flow, too.

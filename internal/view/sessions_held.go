@@ -36,9 +36,12 @@ type heldLists struct {
 	// more is true where there are others.
 	more bool
 	kept
+	// all is what the rows say, the newest first, as of built; nil after one of them has changed.
+	all   []sessionSummary
+	built time.Time
 }
 
-// list returns the held sessions. More is true where there are others.
+// list returns the held sessions, the newest first. More is true where there are others.
 func (l *heldLists) list(ctx context.Context, held Held, now func() time.Time) (all []sessionSummary, more bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +49,7 @@ func (l *heldLists) list(ctx context.Context, held Held, now func() time.Time) (
 	if len(l.rows) > 0 && l.holds(began) {
 		err = l.read(ctx, held, l.newest.Add(-heldOverlap))
 	} else {
-		l.rows, l.newest, l.more = map[string]register.Row{}, time.Time{}, false
+		l.rows, l.all, l.newest, l.more = map[string]register.Row{}, nil, time.Time{}, false
 		if err = l.read(ctx, held, time.Time{}); err != nil {
 			l.rows = nil // a part would look like the whole
 		}
@@ -55,11 +58,14 @@ func (l *heldLists) list(ctx context.Context, held Held, now func() time.Time) (
 	if err != nil {
 		return nil, false, err
 	}
-	all = make([]sessionSummary, 0, len(l.rows))
-	for _, row := range l.rows {
-		all = append(all, summaryOfHeld(&row, began))
+	if l.all == nil || began.Sub(l.built) > keepSessions { // a visitor has left by the clock alone
+		l.all, l.built = make([]sessionSummary, 0, len(l.rows)), began
+		for _, row := range l.rows {
+			l.all = append(l.all, summaryOfHeld(&row, began))
+		}
+		slices.SortFunc(l.all, newestFirst)
 	}
-	return all, l.more, nil
+	return l.all, l.more, nil
 }
 
 // read adds the rows of sessions that had a message at a time or later.
@@ -72,11 +78,14 @@ func (l *heldLists) read(ctx context.Context, held Held, since time.Time) error 
 		}
 		for _, row := range page.Sessions {
 			thread := register.Thread(row.Site, row.Session)
-			if _, known := l.rows[thread]; !known && len(l.rows) == maxSessions {
+			before, known := l.rows[thread]
+			if !known && len(l.rows) == maxSessions {
 				l.more = true
 				return nil
 			}
-			l.rows[thread] = row
+			if !known || before != row {
+				l.rows[thread], l.all = row, nil
+			}
 			if row.Last.After(l.newest) {
 				l.newest = row.Last
 			}
@@ -101,24 +110,30 @@ func summaryOfHeld(row *register.Row, now time.Time) sessionSummary {
 	return s
 }
 
-// withHeld puts sessions that are held before those of a log, in the order of their beginnings. Of one that is both the log's is left out.
+// withHeld makes one list of sessions that are held and those of a log, each with the newest first. Of one that is both the log's is left out.
 func withHeld(held, logged []sessionSummary) []sessionSummary {
-	if len(held) == 0 {
+	switch {
+	case len(held) == 0:
 		return logged
+	case len(logged) == 0:
+		return held
 	}
 	type key struct{ flow, id string }
 	known := make(map[key]bool, len(held))
 	for _, s := range held {
 		known[key{s.Flow, s.ID}] = true
 	}
-	all := slices.Clone(held)
+	all := make([]sessionSummary, 0, len(held)+len(logged))
 	for _, s := range logged {
-		if !known[key{s.Flow, s.ID}] {
-			all = append(all, s)
+		if known[key{s.Flow, s.ID}] {
+			continue
 		}
+		for len(held) > 0 && newestFirst(held[0], s) < 0 {
+			all, held = append(all, held[0]), held[1:]
+		}
+		all = append(all, s)
 	}
-	slices.SortFunc(all, newestFirst)
-	return all
+	return append(all, held...)
 }
 
 // heldSession returns a session that is held; nil if there is none. An empty flow stands for any site.
@@ -131,7 +146,6 @@ func (p *Pages) heldSession(ctx context.Context, id, flow string) (*shownSession
 		if err != nil {
 			return nil, err
 		}
-		slices.SortFunc(all, newestFirst)
 		at := slices.IndexFunc(all, func(s sessionSummary) bool { return s.ID == id })
 		if at < 0 {
 			return nil, nil
@@ -170,6 +184,6 @@ func shownOf(s *sitebot.Session, now time.Time) (*shownSession, error) {
 
 // notHeld answers that sessions which are held cannot be read.
 func (p *Pages) notHeld(w http.ResponseWriter, r *http.Request, err error) {
-	p.Frame.Log.Error("the sessions of chatbots cannot be read", "at", r.URL.Path, "error", err)
+	p.Frame.Log.Error("the sessions of chatbots cannot be read", "error", err) // an address may name a session, which is the key to it
 	p.frame.Unavailable(w, r, "The sessions that this server holds cannot be read: their store cannot be reached.")
 }

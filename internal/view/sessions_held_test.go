@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/register"
+	"rehearse/internal/store"
 	"rehearse/internal/view"
 )
 
@@ -83,7 +85,9 @@ func visited(site, id, person string, began time.Time, outcome register.Outcome,
 // heldSite serves pages over what a chatbot holds and a log; the clock is what now says.
 func heldSite(t *testing.T, h *holder, events log, at func() time.Time) *site {
 	t.Helper()
-	open := func(context.Context) (*view.Stored, error) { return &view.Stored{Sessions: events, Datasets: shelf{}}, nil }
+	open := func(context.Context) (*view.Stored, error) {
+		return &view.Stored{Sessions: events, Datasets: shelf{}}, nil
+	}
 	web := httptest.NewServer(view.New(view.Config{Runs: archive.New(nil), Store: open, Held: h, Now: at}))
 	t.Cleanup(web.Close)
 	return &site{t: t, web: web}
@@ -197,5 +201,33 @@ func TestHeldSessionsAreReadOnce(t *testing.T) {
 	clock.Unlock()
 	if got := total(); got != "1" {
 		t.Errorf("%s sessions after the others were erased", got)
+	}
+}
+
+// A held session becomes an item of a dataset, by the form of its page.
+func TestHeldSessionToDataset(t *testing.T) {
+	kept, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "rehearse.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kept.Close() })
+	open := func(context.Context) (*view.Stored, error) {
+		return &view.Stored{Sessions: kept.Events(), Datasets: kept.Datasets(), Annotations: kept.Annotations()}, nil
+	}
+	h := &holder{}
+	h.put(visited("tea", "s1", "", now, register.Open, "Hi", "Hello", "Is there milk?", "Yes"), visited("shop", "s1", "", now, register.Open, "A shoe", "Here"))
+	b := newSiteOf(t, func(c *view.Config) { c.Store, c.Make, c.Held = open, open, h }).browser()
+	status, to := b.send("/sessions/s1?flow=tea", "dataset", map[string]string{"dataset": "asked", "author": "Ada", "turn": "2"})
+	if status != 303 || to != "/sessions/s1?flow=tea" {
+		t.Fatalf("%d to %s", status, to)
+	}
+	items := 0
+	for item, err := range kept.Datasets().Items(t.Context(), "asked") {
+		if items++; err != nil || !strings.Contains(string(item.Input), "Is there milk?") || !strings.Contains(string(item.Input)+string(item.Metadata), "Hello") {
+			t.Errorf("%s %s %v", item.Input, item.Metadata, err)
+		}
+	}
+	if items != 1 {
+		t.Errorf("%d items", items)
 	}
 }

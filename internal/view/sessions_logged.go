@@ -88,7 +88,7 @@ func (l *sessionLists) list(ctx context.Context, s *Stored, now func() time.Time
 		}
 		read.all = append(read.all, summaryOf(session))
 	}
-	slices.SortStableFunc(read.all, func(a, b sessionSummary) int { return b.Started.Compare(a.Started) })
+	slices.SortFunc(read.all, newestFirst)
 	read.kept = keptFor(began, now())
 	l.last = read
 	return read, nil
