@@ -65,7 +65,7 @@ func TestChat(t *testing.T) {
 			b.accessible()
 			b.keep("chat-"+l.String(), false)
 			b.do(chromedp.Click(chromedp.CSS(".bot:last-child .down")))
-			b.wait(`document.querySelector(".why input") || !document.querySelector(".bot:last-child .thumbs")`)
+			b.wait(`document.querySelector(".why input") !== null`)
 			b.accessible()
 		})
 	}

@@ -128,6 +128,7 @@ func TestLive(t *testing.T) {
 	}
 	b.follow(`[data-row="run"] a`)
 	value[int](b, `window.opened = 1`) // a page that is loaded anew forgets it
+	b.wait(`document.querySelector('[data-row="test"]') !== null`)
 	b.press("j", `[data-row].at a:focus`)
 	row := value[string](b, `document.activeElement.href`)
 	state := value[string](b, `document.querySelector("main").dataset.state`)
