@@ -257,7 +257,7 @@ func (p plan) after(s plain, v *visited) plain {
 	return s
 }
 
-// clash reports whether two nodes write the plain field of which neither comes before the other.
+// clash reports whether two nodes write the plain field and neither comes before the other.
 func (p plan) clash(all map[string]*visited) bool {
 	for _, a := range all {
 		for _, b := range all {

@@ -13,8 +13,7 @@ type Index struct {
 	Run result.Run
 	// Tests are the tests that the run held or skipped, in the order of the run: suites and targets as they were given, tests as in their file.
 	Tests []*Entry
-	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those of which only some trials
-	// were held.
+	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those with trials still to be held.
 	Pending []*Entry
 	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks.
 	Unreadable, Missing int

@@ -17,8 +17,8 @@ func (e *NotPublicError) Error() string {
 	return "the host " + text.OneLine(e.Host, maxHost) + " has an address that is not public"
 }
 
-// Checked returns a transport that connects to hosts of which every address is public, and to one of the addresses that were checked. It uses no proxy,
-// keeps no connection, and sends each request once. The caller closes nothing.
+// Checked returns a transport that connects to public hosts only. It looks a host up once, refuses it if one of its addresses is private, and dials an
+// address that it has checked. It uses no proxy, keeps no connection, and sends each request once. The caller closes nothing.
 func Checked() *http.Transport { return checked(net.DefaultResolver) }
 
 func checked(resolver *net.Resolver) *http.Transport {

@@ -62,8 +62,8 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 	return f
 }
 
-// compareTogether returns the differences of the metrics that decide or guard, by their place. They share their resamples; the others, of which there
-// are many, are compared one after the other, so that their pairs need no memory at the same time.
+// compareTogether returns the differences of the metrics that decide or guard, by their place. They share their resamples. The
+// many others are compared one after the other, so that their pairs need no memory at the same time.
 func (t *Tally) compareTogether(metrics []metric, rules *Rules) map[int]stats.Difference {
 	var all []stats.Metric
 	var at []int
@@ -116,8 +116,8 @@ func (t *Tally) lostPairs() Lost {
 	return l
 }
 
-// worstCase is the difference of completion match if the baseline had won each lost pair of which it is known how the session ended, and the
-// candidate had lost it.
+// worstCase is the difference of completion match if the baseline had won each lost pair, and the candidate had lost it. Pairs whose sessions ended in
+// an unknown way do not count.
 func (t *Tally) worstCase(d stats.Difference) *float64 {
 	lost := 0
 	for i := range t.lost {

@@ -107,7 +107,7 @@ type FalseAlarm struct {
 	Better float64 `json:"better"`
 }
 
-// Lost counts the pairs of which a lane failed, and their share of all pairs.
+// Lost counts the pairs in which a lane failed, and their share of all pairs.
 type Lost struct {
 	Baseline  int     `json:"baseline"`
 	Candidate int     `json:"candidate"`

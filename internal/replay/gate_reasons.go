@@ -94,8 +94,8 @@ func (f *findings) untold(rules *Rules) []Reason {
 	return append(f.untelling(rules), f.hidden(rules)...)
 }
 
-// untelling says why no metric tells how the conversations went: neither the states are compared, nor ends, of which the baseline has enough to
-// lose. Turns and latency alone would let through an agent that talks of anything.
+// untelling says why no metric tells how the conversations went: states are not compared, and the baseline completes too few sessions to lose any.
+// Turns and latency alone would let through an agent that talks of anything.
 func (f *findings) untelling(rules *Rules) []Reason {
 	if len(f.metrics) == 0 {
 		return []Reason{{"power", "", "no metric that decides applies to these sessions"}}

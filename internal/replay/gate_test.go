@@ -77,7 +77,7 @@ func change(f func(i int, is *replay.Metrics)) func(int, *replay.Pair, *replay.M
 	return func(i int, _ *replay.Pair, _, is *replay.Metrics) { f(i, is) }
 }
 
-// unknownEnd is a session of which the log does not tell how it ended.
+// unknownEnd is a session whose end the log does not tell.
 func unknownEnd(_ int, p *replay.Pair, was, is *replay.Metrics) {
 	p.Outcome, was.CompletionMatch, is.CompletionMatch = replay.EndUnknown, nil, nil
 }

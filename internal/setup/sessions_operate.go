@@ -121,7 +121,7 @@ func (s *Sessions) Items(ctx context.Context, rows []register.Row, turn int, mas
 	return items, skipped, nil
 }
 
-// Told makes events of sessions, up to a turn of each, or of all turns for 0. skipped are those of which nothing was answered.
+// Told makes events of sessions, up to a turn of each, or of all turns for 0. skipped are those without an answer.
 func (s *Sessions) Told(ctx context.Context, rows []register.Row, turn int, now time.Time) (events []replay.Event, skipped []string, err error) {
 	bot, err := s.Operator("")
 	if err != nil {

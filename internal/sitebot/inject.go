@@ -66,7 +66,7 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 // hashed matches a fingerprint.
 var hashed = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// messageIn returns the last message that a patch gives in words, of which only the fingerprint is kept.
+// messageIn returns the last message that a patch gives in words. Only its fingerprint is kept.
 func messageIn(patch json.RawMessage) (text string, ok bool) {
 	var fields struct {
 		LastInput string `json:"last_input"`

@@ -14,7 +14,7 @@ import (
 // tokenCharacters is how many characters are counted as one token.
 const tokenCharacters = 4
 
-// shown is what a model is shown of a conversation: the messages, of which the visitor's last one always stays, and what stands for those that do not fit.
+// shown is what a model is shown of a conversation: the messages that fit, and a summary of the others. The visitor's last message always stays.
 type shown struct {
 	messages []chat.Message
 	// summary stands for earlier messages; empty where there is none, or where only the latest messages are asked for.
@@ -52,8 +52,8 @@ func (c shown) ofVisitor() shown {
 	return c
 }
 
-// request makes a call of a node that holds no more than the site's prompts may: the system text, of which the documents have at most half of the call,
-// then the newest turns. Fallen is how many turns have no place in it.
+// request makes a call of a node that is no larger than the site allows. It holds the system text and then the newest turns; documents take at most half
+// of it. Fallen is how many turns have no place in it.
 func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c shown) (r llm.Request, fallen int, err error) {
 	t := turnOf(ctx)
 	vars.Language = t.request.Language

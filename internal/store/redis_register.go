@@ -25,7 +25,7 @@ import (
 //	row:THREAD    a hash: the row of a session; its notes as turn:N, failure:N and feedback:N, with the rating as mark:N. It lives as long as the session
 //	all, site:S   the sessions by their last message, all and those of a site
 //	todo, idle    those with turns that are not logged, and those whose visitors may leave
-//	stateless     those of which nothing was answered yet
+//	stateless     those without an answer
 //
 // The sorted sets may name sessions that are gone; whoever finds such a name drops it.
 var _ register.Keeper = (*Redis)(nil)
@@ -355,7 +355,7 @@ func (r *Redis) Note(ctx context.Context, site, session string, n register.Note)
 	return there, r.explain(ctx, "note what happened to a session on", err)
 }
 
-// keepStateless is how long a session is kept of which nothing was answered.
+// keepStateless is how long a session without an answer is kept.
 func (r *Redis) keepStateless() time.Duration {
 	if r.ttl > 0 {
 		return min(r.ttl, register.KeepStateless)

@@ -46,7 +46,7 @@ const (
 		VALUES (?1, ?2, ?3, ?4, ?4, 0, ?5, '', '', 'failed', 0, 0, 1, 0, 0, 1, 0, 0, 0)
 		ON CONFLICT (thread) DO UPDATE SET last = ?4, outcome = 'failed', failed = failed + 1 RETURNING failed`
 	oldFailuresQuery = `DELETE FROM session_notes WHERE thread = ? AND kind = 'failure' AND n <= ?`
-	// dropStatelessQuery drops some sessions of which nothing was answered: old ones, and those that are too many.
+	// dropStatelessQuery drops some sessions without an answer: old ones, and those that are too many.
 	dropStatelessQuery = `
 		DELETE FROM session_rows WHERE thread IN (SELECT thread FROM session_rows WHERE stateless AND last < ?1 ORDER BY last LIMIT 8)
 			OR thread IN (SELECT thread FROM session_rows WHERE stateless ORDER BY last DESC LIMIT 8 OFFSET ?2)`

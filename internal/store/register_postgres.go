@@ -19,7 +19,7 @@ import (
 var _ register.Keeper = (*PostgresSessions)(nil)
 
 const (
-	// expiredRowPostgres drops the row of a session that has expired and begins anew under its name. One of which nothing was answered yet stays.
+	// expiredRowPostgres drops the row of a session that has expired and begins anew under its name. A session without an answer stays: it has not begun.
 	expiredRowPostgres = `DELETE FROM exp.session_rows WHERE thread = $1 AND NOT stateless`
 	// enterPostgres writes the row of a session that is saved: $11 says whether a turn was answered.
 	enterPostgres = `
@@ -44,7 +44,7 @@ const (
 		VALUES ($1, $2, $3, $4, $4, 0, $5, '', '', 'failed', false, false, 1, 0, 0, true, false, 0, 0)
 		ON CONFLICT (thread) DO UPDATE SET last = $4, outcome = 'failed', failed = r.failed + 1 RETURNING failed`
 	oldFailuresPostgres = `DELETE FROM exp.session_notes WHERE thread = $1 AND kind = 'failure' AND n <= $2`
-	// dropStatelessPostgres drops some sessions of which nothing was answered: old ones, and those that are too many.
+	// dropStatelessPostgres drops some sessions without an answer: old ones, and those that are too many.
 	dropStatelessPostgres = `
 		DELETE FROM exp.session_rows
 		WHERE thread IN (SELECT thread FROM exp.session_rows WHERE stateless AND last < $1 ORDER BY last LIMIT 8 FOR UPDATE SKIP LOCKED)
@@ -97,7 +97,7 @@ func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.
 	})
 }
 
-// alive is the condition of rows whose sessions have not expired, with its arguments, of which the first is $1.
+// alive is the condition of rows whose sessions have not expired, with its arguments from $1 on.
 func (s *PostgresSessions) alive() (condition string, args []any) {
 	if s.ttl <= 0 {
 		return "true", nil

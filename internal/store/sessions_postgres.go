@@ -54,7 +54,7 @@ func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session stri
 		if err := s.DeleteIn(ctx, tx, thread); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil { // one of which nothing was answered has no thread
+		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil { // a session without an answer has no thread
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session), plainText(site))

@@ -32,8 +32,8 @@ func (e Expected) of(n int) (turn suite.Turn, ok bool) {
 	return turn, len(turn.Assertions) > 0 || alone
 }
 
-// grade grades turn n of a talk, of which said is everything before its message. The item is called turn-n; nil stands for a turn of which
-// nothing is expected. The reply is the one that was given: nobody is asked but judges.
+// grade grades turn n of a talk; said is everything before its message. The item is called turn-n, and is nil where nothing is expected of the turn.
+// The reply is the one that was given: only judges are asked.
 func (e Expected) grade(ctx context.Context, n int, said []chat.Message, turn Turn) (*result.Score, result.JudgeUse, error) {
 	wanted, ok := e.of(n)
 	if !ok {

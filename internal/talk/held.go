@@ -60,7 +60,7 @@ type Held struct {
 type View struct {
 	Greeting []chat.Message
 	Turns    []Turn
-	// Scores are the grades of the turns of which something was expected.
+	// Scores are the grades of the turns that were expected to do something.
 	Scores []result.Score
 	Judge  result.JudgeUse
 	// Unsaid is the last message if it was not answered, Fault says why.

@@ -20,7 +20,7 @@ import (
 	"rehearse/internal/view/frame"
 )
 
-// flowsPage lists flows: those that can be drawn, and those of which sessions are logged.
+// flowsPage lists flows: those that can be drawn, and those that have logged sessions.
 type flowsPage struct {
 	frame.Page
 	Rows []flowRow

@@ -17,7 +17,7 @@ import (
 type Held interface {
 	// Sessions lists those of a site, or of all for an empty name: a page, with the newest message first.
 	Sessions(ctx context.Context, site string, q sitebot.Query) (*sitebot.SessionList, error)
-	// Recorded returns the session of a row, of which it needs the site and the id; nil for one that there is not.
+	// Recorded returns the session with the site and the id of a row; nil where there is none.
 	Recorded(ctx context.Context, row register.Row) (*sitebot.Session, error)
 }
 

@@ -29,8 +29,8 @@ var schema string
 // schemaLock is held while tables are created: two processes that create the same table at once would fail.
 const schemaLock = 0x67726170
 
-// Saver keeps the records of threads, one row each, and the steps of unfinished turns, in tables of which Schema creates those of Open. It is safe for
-// concurrent use. Make it with Open or On.
+// Saver keeps the records of threads, one row each, and the steps of unfinished turns. Open creates the tables that are missing; On expects them. A Saver
+// is safe for concurrent use.
 type Saver struct {
 	database Database
 	queries  queries
@@ -39,7 +39,7 @@ type Saver struct {
 	close    func()
 }
 
-// Database is a database that somebody else has opened, with the tables of Schema in it. All fields are needed.
+// Database is a database that somebody else has opened, with the tables of schema.sql in it. All fields are needed.
 type Database struct {
 	Pool *pgxpool.Pool
 	Name string // for errors, without user and password

@@ -10,7 +10,7 @@ import (
 	"rehearse/internal/result"
 )
 
-// talk is a conversation of so many turns, of which some failed.
+// talk is a conversation with so many turns. Some of them failed.
 func talk(turns int, failed ...int) *result.Test {
 	t := &result.Test{TestID: "t", Verdict: result.Fail}
 	for n := 1; n <= turns; n++ {

@@ -58,7 +58,7 @@ func NewGuard(store Store, now func() time.Time, log *slog.Logger) *Guard {
 	return &Guard{store: store, now: now, log: log, turns: map[string]int{}, unsure: map[string]string{}}
 }
 
-// Enter lets a message in, or returns a *Refusal, of which nothing is counted; another error says that the store is away. The caller calls leave once, with
+// Enter lets a message in, or returns a *Refusal. A refused message is not counted. Another error says that the store is away. The caller calls leave once, with
 // what the turn has used, also of a turn that has failed.
 func (g *Guard) Enter(ctx context.Context, v Visit) (leave func(context.Context, Used), err error) {
 	free := func() {}

@@ -75,7 +75,7 @@ type Turn struct {
 	Warnings []string `json:"warnings"`
 	TraceID  string   `json:"trace_id"`
 	Person   string   `json:"person"`
-	// Copied is true of a turn that another session has had, of which this one is a fork.
+	// Copied is true of a turn that a fork has taken over from another session.
 	Copied bool `json:"copied,omitempty"`
 	// Converted is true of the turn with which the session has converted, and Values are all that was known then.
 	Converted bool              `json:"converted,omitempty"`
@@ -106,7 +106,7 @@ const (
 const (
 	// MaxFailures is how many failures of a session are kept: the newest. All are counted.
 	MaxFailures = 100
-	// MaxStateless is how many sessions are kept of which nothing was answered yet.
+	// MaxStateless is how many sessions without an answer are kept.
 	MaxStateless = 10_000
 	// KeepStateless is how long they are kept.
 	KeepStateless = 30 * 24 * time.Hour

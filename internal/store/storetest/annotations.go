@@ -13,7 +13,7 @@ import (
 	"rehearse/internal/store"
 )
 
-// RunAnnotations runs every conformance test on annotations, of which there are none yet.
+// RunAnnotations runs every conformance test on a store without annotations.
 func RunAnnotations(t *testing.T, a *store.Annotations) {
 	said := func(run, kind, test string) annotation.Annotation {
 		return annotation.Annotation{
