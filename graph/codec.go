@@ -85,10 +85,11 @@ func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], erro
 	if known.records == len(chain) {
 		return known, nil
 	}
-	next := recalled[S]{id: last.ID, records: len(chain), bytes: known.bytes, values: len(last.Values), state: new(S)}
-	if err := json.Unmarshal(last.Values, next.state); err != nil {
+	state, err := s.decodeValues(last.Values, known)
+	if err != nil {
 		return known, fmt.Errorf("checkpoint %s: its values: %w", last.ID, err)
 	}
+	next := recalled[S]{id: last.ID, records: len(chain), bytes: known.bytes, text: last.Values, state: state}
 	added := new(S)
 	for _, c := range s.growing {
 		c.take(next.state, known.state)

@@ -26,6 +26,7 @@ type Column[S any] interface {
 	bind(s *S) any                       // a pointer to the field within s
 	detach(s *S)                         // replaces the field within s by a deep copy
 	clear(s *S)                          // empties the field within s
+	take(s, from *S)                     // shares the field within from
 	parse(data []byte) (Write[S], error) // reads a write from outside
 
 	read(op string, data []byte) (Write[S], error) // reads a write that was stored
@@ -39,7 +40,6 @@ type growing[S any] interface {
 	whole(s *S) Write[S] // adds all that s has of it
 	collect(s, from *S)  // puts the items of from behind those of s, in place, whatever their keys
 	extend(s, by *S)     // adds the items of by to those of s
-	take(s, from *S)     // shares the items of from
 }
 
 // traits is what fields and lists have in common.
@@ -178,6 +178,8 @@ func (f *Field[S, T]) clear(s *S) {
 	var zero T
 	*f.at(s) = zero
 }
+
+func (f *Field[S, T]) take(s, from *S) { *f.at(s) = *f.at(from) }
 
 func (f *Field[S, T]) parse(data []byte) (Write[S], error) {
 	var value T

@@ -18,8 +18,8 @@ type recall[S any] struct {
 type recalled[S any] struct {
 	id      string
 	records int
-	bytes   int // of the lists, as they are stored
-	values  int // and of the other fields
+	bytes   int    // of the lists, as they are stored
+	text    []byte // the other fields, as they are stored
 	state   *S
 }
 
@@ -28,8 +28,8 @@ func (r *recalled[S]) leadsTo(chain []Record) bool {
 	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.id
 }
 
-// weight returns the bytes that a thread counts for: at least a kilobyte, because there may be many small ones.
-func (r *recalled[S]) weight() int { return r.bytes + r.values + 1<<10 }
+// weight returns the bytes that a thread counts for, with the fields both decoded and as they are stored: at least a kilobyte, because there may be many small ones.
+func (r *recalled[S]) weight() int { return r.bytes + 2*len(r.text) + 1<<10 }
 
 func (r *recall[S]) of(thread string) recalled[S] {
 	r.mu.Lock()

@@ -120,6 +120,7 @@ func (a *tasks) start(at *place, kind string, work func(context.Context) (any, e
 	delete(a.asleep, kind)
 	a.count.Add(1)
 	go func() {
+		growStack()
 		defer close(t.done)
 		defer a.count.Add(-1)
 		t.err = try(t.ctx, a.log, "task", kind, func() (err error) {

@@ -21,6 +21,8 @@ type Checkpoint[S any] struct {
 	Source     string
 	At         time.Time
 	State      S
+	// Bytes is what the state takes where it is stored, when At or State returns it: at least the bytes of its JSON, because what lists no longer have counts too.
+	Bytes int
 }
 
 // State returns the newest checkpoint of a thread.
@@ -30,11 +32,13 @@ func (g *Graph[S]) State(ctx context.Context, thread string) (Checkpoint[S], err
 
 // At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such id.
 func (g *Graph[S]) At(ctx context.Context, thread, id string) (Checkpoint[S], error) {
-	r, state, err := g.load(ctx, thread, id)
+	r, known, err := g.recalled(ctx, thread, id)
 	if err != nil {
 		return Checkpoint[S]{}, err
 	}
-	return checkpoint(r, *g.schema.copyOf(state)), nil
+	at := checkpoint(r, *g.schema.copyOf(known.state))
+	at.Bytes = known.bytes + len(known.text)
+	return at, nil
 }
 
 // History returns the checkpoints of a thread without their state, oldest first.
@@ -111,15 +115,22 @@ func (g *Graph[S]) Delete(ctx context.Context, thread string) error {
 
 // load returns a checkpoint and its state, both empty for an unknown thread. The state is shared.
 func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, error) {
+	r, known, err := g.recalled(ctx, thread, id)
+	return r, known.state, err
+}
+
+// recalled is load, with all that is known of the checkpoint.
+func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, recalled[S], error) {
+	var none recalled[S]
 	if thread == "" {
-		return Record{}, nil, errors.New("the thread has no name: give it one")
+		return Record{}, none, errors.New("the thread has no name: give it one")
 	}
 	chain, err := g.store.Load(ctx, thread, id)
 	if err != nil {
-		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
+		return Record{}, none, fmt.Errorf("loading thread %q: %w", thread, err)
 	}
 	if len(chain) == 0 {
-		return Record{}, new(S), nil
+		return Record{}, recalled[S]{state: new(S)}, nil
 	}
 	known := g.recall.of(thread)
 	err = try(ctx, g.log, "load", thread, func() (err error) {
@@ -127,12 +138,12 @@ func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, err
 		return err
 	})
 	if err != nil {
-		return Record{}, nil, fmt.Errorf("loading thread %q: %w", thread, err)
+		return Record{}, none, fmt.Errorf("loading thread %q: %w", thread, err)
 	}
 	if id == "" {
 		g.recall.remember(thread, known)
 	}
-	return chain[len(chain)-1], known.state, nil
+	return chain[len(chain)-1], known, nil
 }
 
 // save stores a checkpoint of a state; the writes are those that have led to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -141,9 +142,20 @@ func (t *turn[S]) work(v *visit[S]) {
 // share leaves visits to new goroutines.
 func (t *turn[S]) share(begun []*visit[S]) {
 	for _, v := range begun {
-		go t.work(v)
+		go func() {
+			growStack()
+			t.work(v)
+		}()
 	}
 	t.begun = t.begun[:0]
+}
+
+// growStack gives a new goroutine at once the stack that a node takes. Without it the stack grows in steps, and each step copies it.
+//
+//go:noinline
+func growStack() {
+	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // report finishes a visit and begins what is ready after it. It returns one of the visits that have begun, nil when there is none.

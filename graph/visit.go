@@ -123,10 +123,13 @@ func (g *gate) close() {
 	g.sink = nil
 }
 
+// visitsAtOnce is how many visits are made together: a turn that visits few of many nodes does not pay for the others.
+const visitsAtOnce = 8
+
 // arrive makes the visit of a node to which other visits have led.
 func (t *turn[S]) arrive(n *Node[S], from []*visit[S]) *visit[S] {
 	if len(t.unused) == 0 {
-		t.unused = make([]visit[S], len(t.g.nodes)) // most turns need about as many visits as there are nodes
+		t.unused = make([]visit[S], visitsAtOnce)
 	}
 	v := &t.unused[0]
 	t.unused = t.unused[1:]

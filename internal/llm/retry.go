@@ -89,9 +89,7 @@ func askedToWait(err error) time.Duration {
 }
 
 func asError(err error) (*Error, bool) {
-	var e *Error
-	ok := errors.As(err, &e)
-	return e, ok
+	return errors.AsType[*Error](err)
 }
 
 // policyOf returns how calls of m are tried again.

@@ -31,7 +31,7 @@ func (instant) Generate(_ context.Context, r llm.Request) (chat.Reply, error) {
 }
 
 // BenchmarkAnswerPath holds 1,000 sessions of 10 turns at once, each turn with its checkpoint in memory: the whole S3 answer path but for
-// the models. The goals are 100 µs of CPU a turn, 10,000 turns a second on two cores and 120 MB.
+// the models. The goals are 200 µs of CPU a turn and 9,000 turns a second on two cores.
 func BenchmarkAnswerPath(b *testing.B) {
 	const sessions, turns = 1000, 10
 	one, err := site.Load("shop.yaml", []byte(shop))

@@ -92,7 +92,7 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 		watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
 		return b.refuse(ctx, t, thread, &at.State, block, spam, watch)
 	}
-	if err := b.fits(ctx, t, &at.State, at.ID == ""); err != nil {
+	if err := b.fits(ctx, t, &at); err != nil {
 		return nil, err
 	}
 	watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})

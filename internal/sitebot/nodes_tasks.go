@@ -22,7 +22,8 @@ func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
 	if t.retriever == nil {
 		return nil, nil
 	}
-	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, s.Input) })
+	input := s.Input // a task that holds no more than it needs does not keep the state
+	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, input) })
 }
 
 func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
@@ -30,7 +31,8 @@ func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 	if t.enricher == nil || s.Visitor.Status == enrich.Completed {
 		return nil, nil
 	}
-	visitor := enrich.Visitor{SessionID: s.SessionID, Site: t.Name, Reveal: t.request.Reveal}
+	session := s.SessionID
+	visitor := enrich.Visitor{SessionID: session, Site: t.Name, Reveal: t.request.Reveal}
 	if t.request.IP.IsValid() {
 		visitor.IP = t.request.IP.String()
 	}
@@ -38,7 +40,7 @@ func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 		found, attempts := t.enricher.Find(ctx, visitor)
 		for _, a := range attempts {
 			if a.Err != nil {
-				b.Log.InfoContext(ctx, "enrichment", "source", a.Source, "error", a.Err, "session", s.SessionID)
+				b.Log.InfoContext(ctx, "enrichment", "source", a.Source, "error", a.Err, "session", session)
 			}
 		}
 		return found, nil

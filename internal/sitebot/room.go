@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"rehearse/graph"
 	"rehearse/internal/sitebot/limit"
 )
 
@@ -23,16 +24,19 @@ const (
 )
 
 // fits refuses a message for which there is no room: its session would become too long, or it is the first one of a session that cannot be had.
-func (b *Bot) fits(ctx context.Context, t *turn, s *State, first bool) error {
-	size, err := sizeOf(s)
-	if err != nil {
-		return err
-	}
-	if size+len(t.request.Input)+turnRoom > maxState {
-		return t.refused(string(SessionFull), nil)
+func (b *Bot) fits(ctx context.Context, t *turn, at *graph.Checkpoint[State]) error {
+	more := len(t.request.Input) + turnRoom
+	if at.Bytes+more > maxState { // what is stored may be more than what the session still holds
+		size, err := sizeOf(&at.State)
+		if err != nil {
+			return err
+		}
+		if size+more > maxState {
+			return t.refused(string(SessionFull), nil)
+		}
 	}
 	room, bounded := b.Checkpoints.(Room)
-	if !first || !bounded || b.SessionBytes <= 0 {
+	if first := at.ID == ""; !first || !bounded || b.SessionBytes <= 0 {
 		return nil
 	}
 	ok, err := room.MakeRoom(ctx, b.SessionBytes, int64(len(t.request.Input)+newRoom), b.Now().Add(-inUse))

@@ -12,8 +12,11 @@ type spans struct{}
 
 type nodeSpan struct{}
 
-// NodeBegan begins the span.
+// NodeBegan begins the span, where spans are kept: a turn has many nodes.
 func (spans) NodeBegan(ctx context.Context, v graph.Visit) context.Context {
+	if !trace.Kept(ctx) {
+		return ctx
+	}
 	ctx, span := trace.Start(ctx, v.Node)
 	if span == nil {
 		return ctx
@@ -24,6 +27,9 @@ func (spans) NodeBegan(ctx context.Context, v graph.Visit) context.Context {
 // NodeEnded ends the span, with what became of the node.
 func (spans) NodeEnded(ctx context.Context, v graph.Visit) {
 	span, _ := ctx.Value(nodeSpan{}).(*trace.Span)
+	if span == nil {
+		return
+	}
 	status := "ok"
 	switch {
 	case v.FellBack:

@@ -16,6 +16,7 @@ const tokenCharacters = 4
 
 // shown is what a model is shown of a conversation: the messages that fit, and a summary of the others. The visitor's last message always stays.
 type shown struct {
+	// messages are those of the conversation, behind a free place for the system text.
 	messages []chat.Message
 	// summary stands for earlier messages; empty where there is none, or where only the latest messages are asked for.
 	summary string
@@ -29,7 +30,7 @@ const all = 200
 // conversation returns the last messages and, behind them, the visitor's new one. A limit of 0 means only the new one.
 func conversation(s *State, limit int) shown {
 	from := max(0, len(s.Messages)-limit)
-	c := shown{messages: make([]chat.Message, 0, len(s.Messages)-from+2)}
+	c := shown{messages: make([]chat.Message, 1, 1+len(s.Messages)-from+2)} // the visitor's new one, and the answer where a node has it
 	if limit == all {
 		c.summary, c.before = s.Summary.Text, turnsOf(s.Messages[:from])
 	}
@@ -42,7 +43,7 @@ func conversation(s *State, limit int) shown {
 
 // ofVisitor returns the part of a conversation that the visitor has said.
 func (c shown) ofVisitor() shown {
-	var said []chat.Message
+	said := make([]chat.Message, 1, len(c.messages))
 	for _, m := range c.messages {
 		if m.Role == chat.User {
 			said = append(said, m)
@@ -84,8 +85,10 @@ func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c show
 	return callOf(node, system, messages), fallen, nil
 }
 
+// callOf makes a call of messages whose first place is free.
 func callOf(node, system string, messages []chat.Message) llm.Request {
-	return llm.Request{Messages: append([]chat.Message{chat.Say(chat.System, system)}, messages...), Node: node}
+	messages[0] = chat.Say(chat.System, system)
+	return llm.Request{Messages: messages, Node: node}
 }
 
 // fits reports whether a whole conversation surely takes no more than a room, as most do: no text has more characters than bytes.
@@ -108,18 +111,18 @@ func characters(text string) int { return utf8.RuneCountInString(text) }
 
 // lastOfVisitor returns the place of the visitor's last message.
 func (c shown) lastOfVisitor() int {
-	for i := len(c.messages) - 1; i > 0; i-- {
+	for i := len(c.messages) - 1; i > 1; i-- {
 		if c.messages[i].Role == chat.User {
 			return i
 		}
 	}
-	return 0
+	return 1
 }
 
 func (c shown) last() chat.Message { return c.messages[c.lastOfVisitor()] }
 
-// within returns the newest turns that fit into a room of characters, and how many do not. The visitor's last message and what comes after it are there in
-// any case, cut in the middle where they are too long.
+// within returns the newest turns that fit into a room of characters, behind a free place, and how many do not. The visitor's last message and what comes
+// after it are there in any case, cut in the middle where they are too long.
 func (c shown) within(room int) (messages []chat.Message, fallen int) {
 	from := c.lastOfVisitor()
 	used := 0
@@ -129,15 +132,15 @@ func (c shown) within(room int) (messages []chat.Message, fallen int) {
 	if used > room {
 		return shortened(c.messages[from:], room), c.before + answers(c.messages[:from])
 	}
-	for i := from - 1; i >= 0; i-- {
+	for i := from - 1; i >= 1; i-- {
 		if used += characters(c.messages[i].Content.String()); used > room {
 			break
 		}
-		if i == 0 || c.messages[i].Role == chat.User { // models want a turn from its beginning
+		if i == 1 || c.messages[i].Role == chat.User { // models want a turn from its beginning
 			from = i
 		}
 	}
-	return c.messages[from:], c.before + answers(c.messages[:from])
+	return c.messages[from-1:], c.before + answers(c.messages[:from])
 }
 
 // answers counts the messages of the assistant.
@@ -150,9 +153,9 @@ func answers(messages []chat.Message) (n int) {
 	return n
 }
 
-// shortened returns messages that take no more than room together. Each may take an equal share, and what those before it have left.
+// shortened returns messages, behind a free place, that take no more than room together. Each may take an equal share, and what those before it have left.
 func shortened(messages []chat.Message, room int) []chat.Message {
-	short := make([]chat.Message, 0, len(messages))
+	short := make([]chat.Message, 1, 1+len(messages))
 	for i, m := range messages {
 		text := ends(m.Content.String(), max(0, room)/(len(messages)-i))
 		room -= characters(text)
