@@ -4,16 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 )
 
-// together is how many records are kept at once at most.
-const together = 256
+const (
+	// together is how many records are kept at once at most.
+	together = 256
+	// crowd is how many returns of a fleet must come at once for a short wait for more: a write to a store costs about as much as ten of its records.
+	crowd     = 3
+	crowdWait = 4 * time.Millisecond
+)
 
 // finishMore finishes what has come meanwhile, so that its records are kept together.
 func (s *scheduler) finishMore(ctx context.Context, done <-chan Return) error {
+	err := s.finishWhatCame(ctx, done)
+	if err != nil || s.Returns == nil || len(s.batch) < crowd {
+		return err
+	}
+	time.Sleep(crowdWait)
+	return s.finishWhatCame(ctx, done)
+}
+
+func (s *scheduler) finishWhatCame(ctx context.Context, done <-chan Return) error {
 	for len(done) > 0 && len(s.batch) < together {
 		r := <-done
 		if r.Err != nil && r.Record == nil && s.Returns != nil {

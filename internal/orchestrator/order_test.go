@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,6 +113,51 @@ func TestElsewhere(t *testing.T) {
 	if slices.Contains(e.ids, "d1") {
 		t.Error("what was returned early is held again")
 	}
+}
+
+// crowded returns conversations in groups of ten, a millisecond apart, once all jobs are pushed.
+type crowded struct {
+	*elsewhere
+	jobs int
+}
+
+func (c *crowded) Push(_ context.Context, j orchestrator.Job) error {
+	if c.ids = append(c.ids, j.Key.TestID); len(c.ids) < c.jobs {
+		return nil
+	}
+	go func() {
+		for group := range slices.Chunk(c.ids, 10) {
+			time.Sleep(time.Millisecond)
+			for _, id := range group {
+				c.returns <- c.held(result.Key{TestID: id, Target: "t"})
+			}
+		}
+	}()
+	return nil
+}
+
+// counted counts the writes to a ledger.
+type counted struct {
+	ledger
+	writes int
+}
+
+func (c *counted) Append(records ...*result.Test) error {
+	c.writes++
+	return c.ledger.Append(records...)
+}
+
+// Where many conversations end at about the same time, their records are kept together.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const jobs = 100
+		l, e := &counted{}, &crowded{&elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, jobs)}, jobs}
+		o := made(t, orchestrator.Config{Workers: jobs, Queue: e, Returns: e, Results: l})
+		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(make([]float64, jobs)...)}, nil)
+		if err != nil || totals.Passed != jobs || e.settled != jobs || l.writes > jobs/20 {
+			t.Errorf("%v: %+v, %d settled, %d writes", err, totals, e.settled, l.writes)
+		}
+	})
 }
 
 // A run that is cancelled does not wait for what workers elsewhere hold.

@@ -19,8 +19,8 @@ import (
 const (
 	// places is how many jobs the workers of the benchmark hold at once: one that is sent or settled waits for NATS, not for a processor.
 	places = 64
-	// stored is how many results are stored together at most, as a leader does.
-	stored = 256
+	// stored is how many results are stored together at most; where crowd come at once, more are waited for. A leader does so, too.
+	stored, crowd, crowdWait = 256, 3, 4 * time.Millisecond
 )
 
 // BenchmarkEmbedded takes jobs that do nothing through push, pull, return, result in SQLite and acknowledgement, on files.
@@ -65,17 +65,29 @@ func BenchmarkEmbedded(b *testing.B) {
 			returns <- r
 		}
 	})
+	batches := 0
 	for got := 0; got < b.N; {
-		batch := []*fleet.Received{<-returns}
-		for len(returns) > 0 && len(batch) < stored {
-			batch = append(batch, <-returns)
+		batch := received([]*fleet.Received{<-returns}, returns)
+		if len(batch) >= crowd {
+			time.Sleep(crowdWait)
+			batch = received(batch, returns)
 		}
 		got += put(b, runs, batch)
+		batches++
 	}
 	b.StopTimer()
+	b.ReportMetric(float64(b.N)/float64(batches), "results/write")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 	stop()
 	group.Wait()
+}
+
+// received adds what has come to a batch.
+func received(batch []*fleet.Received, returns <-chan *fleet.Received) []*fleet.Received {
+	for len(returns) > 0 && len(batch) < stored {
+		batch = append(batch, <-returns)
+	}
+	return batch
 }
 
 // put stores the results of returns and settles these. It returns how many were new.

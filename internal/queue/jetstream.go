@@ -296,9 +296,16 @@ const pushers = 32
 // PushAll adds jobs, nearly in their order, and returns when NATS has all of them on disk. It is much faster than one Push after the other.
 func (q *JetStream) PushAll(ctx context.Context, jobs []orchestrator.Job) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(pushers)
-	for _, j := range jobs {
-		group.Go(func() error { return q.Push(ctx, j) })
+	var next atomic.Int64
+	for range min(pushers, len(jobs)) {
+		group.Go(func() error {
+			for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
+				if err := q.Push(ctx, jobs[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return group.Wait()
 }
