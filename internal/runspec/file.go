@@ -1,7 +1,6 @@
 package runspec
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -52,6 +51,9 @@ func (f File) MarshalJSON() ([]byte, error) {
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// Keys are those of the two objects.
+func (File) Keys() []string { return []string{"base64", "sha256"} }
+
 // UnmarshalJSON reads one of the three forms.
 func (f *File) UnmarshalJSON(data []byte) error {
 	var text string
@@ -63,9 +65,7 @@ func (f *File) UnmarshalJSON(data []byte) error {
 		Base64 *[]byte `json:"base64"`
 		SHA256 *string `json:"sha256"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&form); err != nil || (form.Base64 == nil) == (form.SHA256 == nil) {
+	if err := json.Unmarshal(data, &form); err != nil || (form.Base64 == nil) == (form.SHA256 == nil) {
 		return errors.New(`a file is a text, {"base64": …} or {"sha256": …}`)
 	}
 	if form.SHA256 != nil {

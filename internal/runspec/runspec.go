@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,11 +103,14 @@ type Limits struct {
 // Most is the largest number of trials, and of workers.
 const Most = 10_000
 
-// Read reads the JSON form. Unknown keys, and anything behind the value, are refused.
+// Read reads the JSON form. Unknown keys and those that are written twice, for which the error wraps a *source.KeyError, and anything behind the value are
+// refused.
 func Read(data []byte) (Spec, error) {
 	var s Spec
+	if err := source.CheckKeys(data, reflect.TypeFor[Spec]()); err != nil {
+		return s, source.Invalid("run spec: %w", err)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
 		return s, source.Invalid("run spec: %w", err)
 	}

@@ -71,7 +71,7 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.public = s.visitorTable().handler()
+	s.public = s.visitorTable().mux()
 	s.visitors = pages.Handler(s.public)
 	s.testers = ownPages().Handler(s.testerTable().handler())
 	return s, nil

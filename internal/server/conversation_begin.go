@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"rehearse/internal/flow"
@@ -90,8 +91,11 @@ func (b *beginning) seed() (flow.Seed, error) {
 
 // decodeStrictly reads one JSON object and refuses unknown fields. The error is a *Problem.
 func decodeStrictly(body []byte, into any) error {
+	if p := keyProblem(source.CheckKeys(body, reflect.TypeOf(into)), codeInvalid); p != nil {
+		return p
+	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
+	decoder.DisallowUnknownFields() // of what reads itself
 	err := decoder.Decode(into)
 	if err == nil {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
@@ -117,5 +121,17 @@ func pointerOf(name string) string {
 	if name == "" {
 		return ""
 	}
-	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return source.Pointer(name)
+}
+
+// keyProblem is the problem of a key that cannot be meant; nil for any other error.
+func keyProblem(err error, code string) *Problem {
+	wrong, ok := errors.AsType[*source.KeyError](err)
+	switch {
+	case !ok:
+		return nil
+	case wrong.Twice:
+		return newProblem(http.StatusBadRequest, code, fmt.Sprintf("the field %q is written twice", clip(wrong.Name, maxID)), "write it once").at(wrong.Pointer)
+	}
+	return newProblem(http.StatusBadRequest, code, fmt.Sprintf("there is no field %q", clip(wrong.Name, maxID)), "leave it out").at(wrong.Pointer)
 }

@@ -110,6 +110,8 @@ func TestConversationRefuses(t *testing.T) {
 		"null":           {conversations, `null`, 400, "invalid_context", "/flow_id"},
 		"typed":          {conversations, `{"flow_id":7}`, 400, "invalid_context", "/flow_id"},
 		"unknown field":  {conversations, `{"flow_id":"desk","a/b":1}`, 400, "invalid_context", "/a~1b"},
+		"another case":   {conversations, `{"Flow_ID":"desk"}`, 400, "invalid_context", "/Flow_ID"},
+		"twice":          {conversations, `{"flow_id":"desk","flow_id":"taken"}`, 400, "invalid_context", "/flow_id"},
 		"unknown flow":   {conversations, `{"flow_id":"dask"}`, 404, "not_found", "/flow_id"},
 		"unknown node":   {conversations, `{"flow_id":"desk","current_node_id":"x"}`, 404, "not_found", "/current_node_id"},
 		"at the end":     {conversations, `{"flow_id":"desk","current_node_id":"bye"}`, 409, "flow_already_completed", "/current_node_id"},

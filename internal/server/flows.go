@@ -74,8 +74,8 @@ func (s *Flows) table() table {
 	return table{
 		"/execute":                                         {http.MethodPost: tests(s.execute)},
 		"/internal/agent/test":                             {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
-		"/api/v1/flows":                                    {http.MethodGet: reads(s.listFlows)},
-		"/api/v1/flows/{flow_id}":                          {http.MethodGet: reads(s.showFlow)},
+		"/api/v1/flows":                                    {http.MethodGet: reads(withoutQuery(s.listFlows))},
+		"/api/v1/flows/{flow_id}":                          {http.MethodGet: reads(withoutQuery(s.showFlow))},
 		"/api/v1/flows/{flow_id}/drawing":                  {http.MethodGet: reads(s.drawFlow)},
 		"/api/v1/conversations":                            {http.MethodPost: tests(s.beginConversation)},
 		"/api/v1/conversations/{conversation_id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},

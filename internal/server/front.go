@@ -74,14 +74,7 @@ type front struct {
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.rescue(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	switch r.URL.Path {
-	case "/healthz":
-		noteRoute(r, "/healthz")
-		f.answerHealth(w)
-		return
-	case "/livez":
-		noteRoute(r, "/livez")
-		answerPlainly(w, http.StatusOK, "ok")
+	if f.probed(w, r) {
 		return
 	}
 	grant, p := f.admit(r)
@@ -99,6 +92,24 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if told.status == 0 && ctx.Err() != nil { // net/http would answer 200
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// probed answers the two probes.
+func (f *front) probed(w http.ResponseWriter, r *http.Request) bool {
+	path := r.URL.Path
+	if path != "/healthz" && path != "/livez" {
+		return false
+	}
+	noteRoute(r, path)
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})
+	case path == "/healthz":
+		f.answerHealth(w)
+	default:
+		answerPlainly(w, http.StatusOK, "ok")
+	}
+	return true
 }
 
 // admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is refused, whoever sends it.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -51,8 +52,8 @@ var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
-// handler answers other methods with 405 and other paths with 404, both as problem documents.
-func (t table) handler() *http.ServeMux {
+// mux answers other methods with 405 and other paths with 404, both as problem documents.
+func (t table) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, methods := range t {
 		for method, handle := range methods {
@@ -61,15 +62,45 @@ func (t table) handler() *http.ServeMux {
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if allowed := allowedAt(mux, r); len(allowed) > 0 {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
-				"use "+strings.Join(allowed, " or ")))
+			refuseMethod(w, r, allowed)
 			return
 		}
-		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail),
-			"GET "+documentPath+" says what is"))
+		notServed(w, r)
 	})
 	return mux
+}
+
+// handler is the mux, but it sends no request to another path.
+func (t table) handler() http.Handler {
+	mux := t.mux()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "//") { // the mux would redirect to another path; a client with an empty id means none
+			notServed(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func notServed(w http.ResponseWriter, r *http.Request) {
+	writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail), "GET "+documentPath+" says what is"))
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
+		"use "+strings.Join(allowed, " or ")))
+}
+
+// withoutQuery refuses parameters, where a path takes none.
+func withoutQuery(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for name := range r.URL.Query() {
+			writeProblem(w, newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the parameter %s cannot be read", clip(name, 100)), "leave it out: there are none here"))
+			return
+		}
+		handle(w, r)
+	}
 }
 
 // allowedAt returns the methods with which the path of a request is served.

@@ -225,29 +225,10 @@ func specOf(body []byte) (runspec.Spec, error) {
 		return spec, newProblem(http.StatusBadRequest, codeQuery, "a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
 			at("/" + strings.ReplaceAll(typed.Field, ".", "/"))
 	}
-	if _, name, unknown := strings.Cut(err.Error(), "json: unknown field "); unknown {
-		name = strings.Trim(name, `"`)
-		return spec, newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("there is no field %q", clip(name, maxID)), "leave it out").at(whereIs(body, name))
+	if p := keyProblem(err, codeQuery); p != nil {
+		return spec, p
 	}
 	return spec, &service.InvalidError{Message: err.Error()}
-}
-
-// whereIs returns the JSON pointer of a field of a RunSpec: a member of it, or of one of its objects.
-func whereIs(body []byte, name string) string {
-	var whole map[string]json.RawMessage
-	_ = json.Unmarshal(body, &whole) // it was read before
-	if _, ok := whole[name]; ok {
-		return pointerOf(name)
-	}
-	for _, part := range slices.Sorted(maps.Keys(whole)) {
-		var inside map[string]json.RawMessage
-		if json.Unmarshal(whole[part], &inside) == nil {
-			if _, ok := inside[name]; ok {
-				return pointerOf(part) + pointerOf(name)
-			}
-		}
-	}
-	return ""
 }
 
 // caller says what whoever sends a request may submit.
