@@ -68,8 +68,14 @@ func linesFile(flag, file string) error {
 		return nil
 	case !dataset.IsLines(file):
 		return usage("%s %s: items are written as JSON Lines only: call the file .jsonl or .jsonl.gz", flag, file)
-	case !isDir(filepath.Dir(file)):
-		return usage("%s %s: there is no folder %s", flag, file, filepath.Dir(file))
+	}
+	return inFolder(flag, file)
+}
+
+// inFolder refuses a file that cannot be written, as its folder is not there, before anything is done for it.
+func inFolder(flag, file string) error {
+	if folder := filepath.Dir(file); !isDir(folder) {
+		return usage("%s %s: there is no folder %s: make it first, or name another one", flag, file, folder)
 	}
 	return nil
 }

@@ -154,6 +154,9 @@ func drawGraph(env *Env, g draw.Graph, format, out string) error {
 	if out == "" {
 		return outcome(write(env.Stdout, g))
 	}
+	if err := inFolder("--out", out); err != nil {
+		return err
+	}
 	var picture strings.Builder
 	if err := write(&picture, g); err != nil {
 		return outcome(err)

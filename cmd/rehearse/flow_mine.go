@@ -58,6 +58,11 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	}
 	f.ID = cmp.Or(f.ID, f.flow)
 	var read error
+	if f.out != "" {
+		if err := inFolder("--out", f.out); err != nil {
+			return err
+		}
+	}
 	f.Examples, read = mine.ReadExamples(f.examples)
 	days, err := replay.ReadDays(f.from, f.to)
 	if err := cmp.Or(f.Check(), read, err); err != nil {

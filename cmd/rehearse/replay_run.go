@@ -24,7 +24,8 @@ type replayFlags struct {
 	evaluation.ReplayConfig
 	config, format string
 	ci             string
-	quiet          bool
+	quiet, detach  bool
+	server         serverFlags
 	rules          gateFlags
 }
 
@@ -57,6 +58,9 @@ The paired gate compares both lanes conversation by conversation. It does not pa
 say when a loss that matters could have gone unnoticed (--require asks for more). The spec gate compares means, and asks for 80 % completion match
 besides. Both are printed, --gate says which decides.
 
+With --server, a server holds the run: its log and its variants are those of its store, and the configuration, the flows and the prompts of here are
+sent there, keys and other secrets are not. Output, reports and exit code are those of a local run. Ctrl-C cancels it.
+
 Results are kept in the store as they are finished. A run that was broken off goes on with the same command and --evaluation_run_id.
 
 Exit codes: 0 passed, or nothing to compare with; 1 the gate was not passed; 2 wrong usage, unknown variant or flow, no conversations; 3 it could not
@@ -64,9 +68,18 @@ be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it ca
 		Example: `  rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31
   rehearse replay run --candidate target:staging --baseline target:production --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31
   rehearse replay run --variant_id new --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --mode forced --sample_size 500
+  rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --server https://rehearse.example
   rehearse replay run --aa --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return outcome(f.run(c.Context(), env)) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.checkServer(c.Flags()); err != nil {
+				return err
+			}
+			if f.server.url != "" {
+				return outcome(f.onServer(c.Context(), env, c.Flags()))
+			}
+			return outcome(f.run(c.Context(), env))
+		},
 	}
 	f.register(c.Flags())
 	underscored(c)
@@ -105,24 +118,34 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Sessions, "per-session", false, "also write every conversation in all its lanes to sessions.jsonl")
 	registerCI(flags, &f.ci)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	f.server.register(flags, "base URL of a server that holds the run")
+	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
 }
 
-// run opens what is replayed, replays it, and shows the report.
-func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
+// check refuses flags that make no sense, wherever the run is held.
+func (f *replayFlags) check() error {
 	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci)); err != nil {
 		return err
 	}
 	if f.Spec.Repeats < 1 {
 		return usage("--repeats %d is out of range: use 1 or more", f.Spec.Repeats)
 	}
+	if err := f.Spec.Rules.SetMargins(f.rules.margins); err != nil {
+		return err
+	}
+	return nil
+}
+
+// run opens what is replayed, replays it, and shows the report.
+func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
 	s, err := env.open(setup.Options{Config: f.config})
 	if err != nil {
 		return err
 	}
 	defer env.closed(s)
-	if err := f.Spec.Rules.SetMargins(f.rules.margins); err != nil {
-		return err
-	}
 	if f.Setup, err = s.At("."); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,8 @@ visitor said in a turn, what is expected what was answered, the history what was
 				return usage("--as %q: use dataset or events", f.as)
 			case f.out == "" || !dataset.IsLines(f.out):
 				return usage("--out %q: name a file that ends in .jsonl or .jsonl.gz", f.out)
+			case !isDir(filepath.Dir(f.out)):
+				return inFolder("--out", f.out)
 			case c.Flags().Changed("turn") && f.turn < 1:
 				return usage("--turn counts from 1")
 			case len(args) > 0 && (f.text != "" || f.since != "" || f.until != "" || f.outcome != "" || f.limit != 0):

@@ -34,9 +34,9 @@ func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file stri
 	if err != nil {
 		return result.Run{}, fmt.Errorf("fetch the results of run %s: %w", id, err)
 	}
-	record, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: pathOf(id) + "/" + runlog.RunFile, accept: "application/json"})
+	record, err := c.FetchFile(ctx, id, runlog.RunFile)
 	if err != nil {
-		return result.Run{}, fmt.Errorf("fetch the record of run %s: %w", id, err)
+		return result.Run{}, err
 	}
 	var run result.Run
 	if err := json.Unmarshal(record, &run); err != nil {
@@ -54,6 +54,15 @@ func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file stri
 		}
 	}
 	return run, runlog.WriteRun(dir, run)
+}
+
+// FetchFile returns a file of a run that has ended, such as its report.
+func (c *Client) FetchFile(ctx context.Context, id, name string) ([]byte, error) {
+	data, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: pathOf(id) + "/" + name, accept: "application/json"})
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s of run %s: %w", name, id, err)
+	}
+	return data, nil
 }
 
 // FetchArtifacts writes the artifacts of a run into the folder artifacts/ of its results. Those that its records name and the server does not have

@@ -18,7 +18,13 @@ type Target struct {
 	// Tools are what the agent is offered over MCP; none for an agent that has its tools elsewhere.
 	Tools tool.Set `json:",omitempty"`
 	Completion
+	// Follows is the flow that an agent of someone else's walks along; nil where nothing says so.
+	Follows *Follows `json:",omitempty"`
 }
+
+// Follows names a flow that an agent is said to follow: its states are nodes of that flow. Path is a file of flows or a folder of them, ID chooses
+// one; it may be empty when there is only one.
+type Follows struct{ Path, ID string }
 
 // Completion says when a replayed conversation is complete, and what its state and data are. All are expressions; empty ones say nothing.
 type Completion struct {

@@ -34,15 +34,13 @@ func (a *FlowAgent) nodes() *Nodes {
 // Open begins at the flow's start (S4.13), or behind it: in a log of this flow the first state is a target of its start node when the agent
 // greets before the user says anything.
 func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
-	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Pipeline: a.Pipeline, KnowledgeBases: a.KnowledgeBases, Limits: a.Limits}
+	node, err := a.nodes().begin(at)
+	if err != nil {
+		return nil, err
+	}
+	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Node: node, Pipeline: a.Pipeline, KnowledgeBases: a.KnowledgeBases, Limits: a.Limits}
 	if at.Resumed {
-		var err error
-		if seed.Node, err = a.nodes().stand(at.State); err != nil {
-			return nil, err
-		}
 		seed.History, seed.Memory.Facts = historyOf(at.History), factsOf(at.Known)
-	} else {
-		seed.Node = a.nodes().opening(at.State)
 	}
 	session, err := a.Engine.Begin(a.Flow, seed)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 type TargetAgent struct {
 	Target runner.Target
 	Traits target.Traits
-	// Nodes are those of a target that follows a flow; nil of any other one, and where only a server knows them.
+	// Nodes are those of a target that follows a flow, its own or one that it is said to follow; nil of any other one, and where only a server
+	// knows them.
 	Nodes *Nodes
 	// Start is the node at which its configuration begins a flow; empty is the flow's own.
 	Start string
@@ -55,15 +56,19 @@ func (a *TargetAgent) Open(ctx context.Context, at Moment) (Conversation, error)
 		}
 		test.Input = append(test.Input, chat.Say(role, said.Text))
 	}
-	if a.Traits.Flow {
+	var err error
+	switch {
+	case a.Traits.Flow:
 		test.Input = test.Input[max(0, len(test.Input)-maxHistory):]
-		if err := a.place(test, at); err != nil {
-			return nil, err
-		}
+		err = a.place(test, at)
 		c.state = test.Start.Node
+	case a.Nodes != nil: // it cannot be told its node, it has only the messages; where it stands is known all the same
+		c.state, err = a.Nodes.begin(at)
+	}
+	if err != nil {
+		return nil, err
 	}
 	c.said = test.Input
-	var err error
 	c.session, err = a.Target.Open(ctx, runner.Opening{Test: test, ConversationID: rand.Text()})
 	if err != nil {
 		return nil, err
@@ -83,12 +88,10 @@ func (a *TargetAgent) place(test *suite.Test, at Moment) (err error) {
 		test.Start.Node = at.State
 	case a.Nodes == nil:
 		test.Start.Node = a.Start
-	case at.Resumed:
-		test.Start.Node, err = a.Nodes.stand(at.State)
-	case a.Start != "":
+	case a.Start != "" && !at.Resumed:
 		test.Start.Node = a.Start
 	default:
-		test.Start.Node = a.Nodes.opening(at.State)
+		test.Start.Node, err = a.Nodes.begin(at)
 	}
 	if facts := factsOf(at.Known); err == nil && len(facts) > 0 {
 		test.Start.Memory, err = json.Marshal(flow.Memory{Facts: facts})

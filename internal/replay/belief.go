@@ -20,7 +20,7 @@ func (t *Tally) belief(r *Report) string {
 		if f := r.Fidelity; f != nil {
 			said += fmt.Sprintf("; its likeness to the real users is %.2f, in %d sessions with the logged bot", f.Overall, f.Sessions)
 		}
-		return said + "."
+		return said + "." + unknownAsks(r)
 	}
 	var parts []string
 	support := t.supportOf()
@@ -32,7 +32,24 @@ func (t *Tally) belief(r *Report) string {
 	if len(parts) == 0 {
 		return "The logged user spoke; it is not known which of its messages answer what was asked."
 	}
-	return "The logged user spoke: " + strings.Join(parts, ", ") + "."
+	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownAsks(r)
+}
+
+// unknownAsks names the agents of which more messages might be found to fit, and what would tell.
+func unknownAsks(r *Report) string {
+	var lanes []string
+	for _, lane := range []struct {
+		name  string
+		agent *Replayed
+	}{{Candidate, &r.Candidate}, {Baseline, r.Baseline}} {
+		if lane.agent != nil && lane.agent.AsksUnknown {
+			lanes = append(lanes, "the "+lane.name)
+		}
+	}
+	if len(lanes) == 0 {
+		return ""
+	}
+	return " What " + strings.Join(lanes, " and ") + " asks for in a state is not known, which leaves fewer messages supported: name the flow with `flow:` at the target."
 }
 
 // each says of both lanes how many of their turns are so.

@@ -110,6 +110,14 @@ func (n *Nodes) opening(first string) string {
 	return n.start
 }
 
+// begin returns the node at which a conversation begins at a moment, or why there is none.
+func (n *Nodes) begin(at Moment) (id string, err error) {
+	if at.Resumed {
+		return n.stand(at.State)
+	}
+	return n.opening(at.State), nil
+}
+
 // stand returns the node at which a conversation can go on, or why there is none.
 func (n *Nodes) stand(state string) (id string, err error) {
 	id, ok := n.find(state)

@@ -114,6 +114,8 @@ type Replayed struct {
 	FlowID string `json:"flow_id"`
 	Prompt string `json:"prompt_version_id"`
 	Model  string `json:"model"`
+	// AsksUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the logged messages are found to fit.
+	AsksUnknown bool `json:"asks_unknown,omitempty"`
 }
 
 // Divergence counts the sessions that first left the log's path at a turn; turn 0 stands for those that never did.

@@ -44,7 +44,10 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	for _, s := range t.shown {
 		r.Sessions = append(r.Sessions, *s.pair)
 	}
-	run.Intervals, err = json.Marshal(intervals(r.Metrics))
+	if run.Intervals, err = json.Marshal(intervals(r.Metrics)); err != nil {
+		return &r, err
+	}
+	run.Rules, err = rules.kept()
 	return &r, err
 }
 

@@ -55,6 +55,8 @@ type Run struct {
 	Intervals json.RawMessage `json:"intervals,omitempty"`
 	// Settings are what decides the outcome of a run, a JSON object. A run is resumed only with the same.
 	Settings json.RawMessage `json:"settings,omitempty"`
+	// Rules are those of the paired gate by which the run was judged, a JSON object; nil of runs that have kept none.
+	Rules json.RawMessage `json:"rules,omitempty"`
 
 	Started time.Time `json:"started_at"`
 	// Seen is when the run last said that it goes on, Ended when it ended; zero while it goes on.

@@ -143,7 +143,7 @@ func (e *InvalidError) Error() string { return e.Message }
 // *store.MissingBlobsError, that of one that names what it may not a *setup.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
 	suites := spec.Kind == "" || spec.Kind == runspec.KindSuite
-	if suites && len(spec.Suites) == 0 || len(spec.Files) == 0 {
+	if suites && len(spec.Suites) == 0 || len(spec.Files) == 0 && spec.Kind != runspec.KindReplay { // which says itself what of a variant or target is missing
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {

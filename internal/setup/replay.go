@@ -45,10 +45,24 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	if t.Model.Provider != "" {
 		o.Model = t.Model.String()
 	}
-	if agent.Traits.Flow {
+	switch {
+	case agent.Traits.Flow:
 		err = s.nodes(ctx, name, t, agent, o)
+	case t.Follows != nil:
+		err = s.localNodes(target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}, agent, o)
 	}
+	o.AsksUnknown = target.TakesFlow(t) || agent.Traits.Flow && agent.Nodes == nil
 	return o, definition, err
+}
+
+// localNodes takes the nodes of a flow that is defined here.
+func (s *Setup) localNodes(c target.FlowConfig, agent *replay.TargetAgent, o *replay.Opened) error {
+	f, err := LoadFlow(s.Files, c)
+	if err != nil {
+		return err
+	}
+	agent.Nodes, o.FlowID = replay.NodesOf(f), f.ID
+	return nil
 }
 
 // nodes finds the nodes of the flow that a target follows: those of the flow that is named here, or else of the server's.
@@ -56,12 +70,7 @@ func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *
 	c := target.FlowConfigOf(t)
 	agent.Start = c.Start
 	if c.Path != "" {
-		f, err := LoadFlow(s.Files, c)
-		if err != nil {
-			return err
-		}
-		agent.Nodes, o.FlowID = replay.NodesOf(f), f.ID
-		return nil
+		return s.localNodes(c, agent, o)
 	}
 	o.FlowID = flow.Slug(c.ID)
 	told, err := target.NodesOfServer(ctx, t, s.parts(suite.Execution{}))

@@ -261,15 +261,20 @@ func (s *Setup) Definition(name string) (any, error) {
 	if target.Complete(t) {
 		return t, nil
 	}
-	models := make(map[string]config.Model, len(s.config.Models))
-	for name, m := range s.config.Models {
-		models[name] = defined(m)
-	}
-	whole := []any{t, models, s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}
+	whole := []any{t, s.ModelDefinitions(), s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}
 	if c, ok := target.FlowOf(t); ok {
 		whole = append(whole, s.aroundFlow(c)...)
 	}
 	return whole, nil
+}
+
+// ModelDefinitions returns the models of the configuration as far as they decide replies.
+func (s *Setup) ModelDefinitions() map[string]config.Model {
+	models := make(map[string]config.Model, len(s.config.Models))
+	for name, m := range s.config.Models {
+		models[name] = defined(m)
+	}
+	return models
 }
 
 // aroundFlow returns what decides the answers of a flow besides its own file: the files of the flows that it calls, and whom it may call. A flow that

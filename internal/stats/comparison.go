@@ -151,9 +151,11 @@ const minChanged = 5
 func (c *comparison) sampled(d *Difference) {
 	d.sampled(c.gain)
 	d.Detectable = d.detectable()
+	narrow := d.Interval[0]
+	c.widenPassFail(d)
 	low := d.Interval[0]
 	if c.Margin.Relative != 0 {
-		low = c.tolerated.interval()[0]
+		low = c.tolerated.interval()[0] - (narrow - d.Interval[0])
 	}
 	single := d.Method == MethodT && d.N == d.Clusters
 	if c.Range > 0 && !single && c.changedClusters() < min(minChanged, d.Clusters) {

@@ -159,3 +159,36 @@ func TestUsersPower(t *testing.T) {
 		within(t, fmt.Sprintf("%s %.3f", t.Name(), printed), found, n, 77, high)
 	})
 }
+
+// rareMetric passes or fails, and one of ten pairs differs.
+var rareMetric = userMetric{"rare pass or fail", stats.Criterion{PassFail: true, Range: 1}, func(a, _, truth float64) (float64, float64) {
+	switch share := 0.5 * math.Erfc(-a/math.Sqrt2); {
+	case share < 0.05-truth/2:
+		return 1, 0
+	case share > 0.95-truth/2:
+		return 0, 1
+	}
+	return 1, 1
+}}
+
+// TestRareCoverage: where few pairs differ and those of a user are alike, the interval covers a loss of the default margin, and half of it, in
+// 93–97 %.
+func TestRareCoverage(t *testing.T) {
+	for k, of := range users {
+		for _, icc := range []float64{0, 0.1, 0.3, 0.7} {
+			for _, truth := range []float64{-0.025, -0.05} {
+				t.Run(fmt.Sprint(of.name, ", ", icc, ", ", truth), func(t *testing.T) {
+					t.Parallel()
+					r, n, holds := random(uint64(500+10*k)+uint64(10*icc)), runs(2_000), 0
+					for range n {
+						d := rareMetric.of(r, of.sizes, icc, truth)
+						if d.Interval[0] <= truth && d.Interval[1] >= truth {
+							holds++
+						}
+					}
+					within(t, t.Name(), holds, n, 93, 97)
+				})
+			}
+		}
+	}
+}

@@ -38,6 +38,37 @@ func readCompletion(n source.Node) (c config.Completion, rest source.Node) {
 	return c, rest
 }
 
+// followers are the kinds whose agents may be said to follow a flow: what they tell is read from their answers, and so is their state.
+var followers = []string{"http", "websocket", "command", "a2a"}
+
+// readFollows reads which flow an agent follows, and returns the mapping without it. An http target that does not say what is where in an answer is
+// a server of our own contract, whose flow is its own.
+func readFollows(kind string, n source.Node, at config.Place) (f *config.Follows, rest source.Node) {
+	if !slices.Contains(followers, kind) || kind == "http" && !n.Has("answer") && !n.Has("preset") {
+		return nil, n
+	}
+	own, rest := lifted(n, "flow", "flow_id")
+	if len(own.Fields) == 0 {
+		return nil, n
+	}
+	f = &config.Follows{}
+	own.Read(map[string]func(source.Node){
+		"flow":    func(n source.Node) { f.Path = at.Path(n.Text()) },
+		"flow_id": func(n source.Node) { f.ID = n.Text() },
+	})
+	if f.Path == "" {
+		own.Report("add `flow:` with the file of the flow that the agent follows", "flow_id chooses one of the flows of a file, and `flow` names none")
+	}
+	return f, rest
+}
+
+// checkFollows reports a flow of an agent that tells no state.
+func checkFollows(n source.Node, t config.Target) {
+	if t.Follows != nil && t.StateOf == "" && !TraitsOf(t).States {
+		n.Field("flow").Report("say where its state is: `answer: {node: $.path}`, or `state_of`", "the states of the agent are nodes of this flow, and it tells none")
+	}
+}
+
 // readExpression reads an expression over a turn, which gives one of the kinds, or what only a run tells.
 func readExpression(n source.Node, hint string, kinds ...reflect.Kind) string {
 	code := n.Text()

@@ -119,8 +119,10 @@ func (kinds Table) Read(n source.Node, at config.Place) config.Target {
 	if n.Has("preset") && presetKind(n.Field("preset").Scalar) != "http" { // it says the kind and no more
 		n = n.With(without(n.Value, "preset"))
 	}
-	t := kind.read(n, at)
-	t.Completion = completion
+	follows, own := readFollows(kind.Name, n, at)
+	t := kind.read(own, at)
+	t.Completion, t.Follows = completion, follows
+	checkFollows(n, t)
 	if at.MCP {
 		t.Tools = readTools(mcp.Field("mcp"), at)
 		checkTold(mcp.Field("mcp"), t)

@@ -71,7 +71,8 @@ func TestSchemaHasEveryKey(t *testing.T) {
 		}
 		var keys []string
 		for key := range def.Properties {
-			if _, every := map[string]bool{"complete_when": true, "state_of": true, "data_of": true, "mcp": true}[key]; !every {
+			follows := slices.Contains(followers, name) && strings.HasPrefix(key, "flow")
+			if _, every := map[string]bool{"complete_when": true, "state_of": true, "data_of": true, "mcp": true}[key]; !every && !follows {
 				keys = append(keys, key)
 			}
 		}
@@ -106,6 +107,8 @@ func TestSchemaTakesConfigurations(t *testing.T) {
 		`{targets: {a: openai:x, b: {model: openai:y, temperature: 0}, c: {kind: command, command: [a, b]}, d: {url: "http://x", flow_id: f}, e: {url: "ws://x"}}}`:                                                                      true,
 		`{targets: {a: {url: "http://x", preset: openai, with: {model: m}, timeout: 3s}}, judge: {model: openai:x}, models: {m: {model: openai:x}}}`:                                                                                     true,
 		`{targets: {a: {kind: command, command: a, mcp: {tools: [{name: t}]}}, b: {url: "ws://x", headers: {T: "{{mcp_url}}"}, mcp: {tools: [{name: t}]}}}}`:                                                                             true,
+		`{targets: {a: {url: "http://x", answer: {node: $.n}, flow: f, flow_id: i}, b: {kind: command, command: a, state_of: state, flow: f}, c: {url: "ws://x", answer: {node: $.n}, flow: f}}}`:                                        true,
+		`{targets: {a: {kind: sitebot, sites: s, flow: f}}}`:                false,
 		`{targets: {a: {url: "http://x", bdy: 1}}}`:                         false,
 		`{targets: {a: {kind: flow, flow: f, mcp: {tools: [{name: t}]}}}}`:  false,
 		`{targets: {a: {kind: command, command: a, mcp: {tools: []}}}}`:     false,

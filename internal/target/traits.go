@@ -41,6 +41,11 @@ func TraitsOf(t config.Target) Traits {
 	return Traits{}
 }
 
+// TakesFlow reports whether a target tells states of which only a flow that it is said to follow could say what they ask for, and is said to follow none.
+func TakesFlow(t config.Target) bool {
+	return slices.Contains(followers, t.Kind) && t.Follows == nil && (TraitsOf(t).States || t.StateOf != "")
+}
+
 // resumes reports whether one of the placeholders of a request stands for what was said before.
 func resumes(placeholders []string) bool {
 	return slices.ContainsFunc(placeholders, func(name string) bool {

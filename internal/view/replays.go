@@ -77,11 +77,13 @@ type replayPage struct {
 	Began string
 	// Decision is what the gate decided, Headline why. Without a headline the sessions do not tell why, which the page says.
 	Decision, Headline string
-	Query              frame.Query
-	Metrics            []metric
-	Lists              []replayList
-	List               frame.List
-	Sessions           []replayedSession
+	// RulesKept is true of a replay that tells by which rules it was judged.
+	RulesKept bool
+	Query     frame.Query
+	Metrics   []metric
+	Lists     []replayList
+	List      frame.List
+	Sessions  []replayedSession
 }
 
 // replayList are the sessions of one of the four lists.
@@ -113,6 +115,7 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	address := "/replays/" + frame.Segment(run.ID)
 	page := replayPage{Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started), Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline}
+	_, page.RulesKept = run.KeptRules()
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
 	page.Trail = []frame.Link{{Label: "Replays", Address: "/replays", Up: true}}
 	for _, list := range []struct{ name, label, query string }{
@@ -240,8 +243,12 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 		read.sessions = append(read.sessions, replayedSessionOf(run.ID, pair))
 	}
 	if len(read.sessions) > 0 {
-		// The lists do not depend on the rules of the gate, which the store does not have; the verdict is the one that is stored.
-		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}}, replay.DefaultRules())
+		// Without the rules of the run the lists hold all the same, and the headline only where the default ones give what is stored.
+		rules, ok := run.KeptRules()
+		if !ok {
+			rules = replay.DefaultRules()
+		}
+		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}}, rules)
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +392,7 @@ var gateWords = map[string]string{
 }
 
 // headlineOf returns the headline of a replay, made anew from its sessions; empty where the figures that come out are not those that are stored,
-// as after a run with rules of its own, which the store does not have.
+// as after a run with rules of its own which it has not kept.
 func headlineOf(run replay.Run, made *replay.Report) string {
 	if made.Gate == nil || string(made.Gate.Outcome) != run.Outcome || string(made.Gate.Verdict) != run.Verdict {
 		return ""

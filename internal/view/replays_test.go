@@ -2,6 +2,8 @@ package view_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -124,5 +126,57 @@ func TestReplayThatItsSessionsDoNotBear(t *testing.T) {
 	}
 	if len(page.All("data-headline")) != 0 || !strings.Contains(page.One("data-remark").Words(), "do not give what is stored") {
 		t.Error("a stored outcome without sessions is told as if they bore it")
+	}
+}
+
+// TestReplayByItsOwnRules holds that the page of a replay is judged by the rules of the run: the headline is that of its report, whatever margins it
+// had. A replay that has kept none says so, unless the default ones give what is stored.
+func TestReplayByItsOwnRules(t *testing.T) {
+	s, kept := withStore(t)
+	tally, outcomes := &replay.Tally{}, []replay.Outcome{}
+	for i := range 60 {
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, i%8 > 0, 0, "hi", "x"), laneOf(replay.Candidate, i%6 > 0, 0, "hi", "x"),
+		}}
+		tally.Add(p)
+		detail, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes = append(outcomes, replay.Outcome{SessionID: p.SessionID, Detail: detail, Metrics: json.RawMessage(`{}`)})
+	}
+	for name, margins := range map[string][]string{"plain": nil, "wide": {"completion_match=40pp", "answered=100pp"}} {
+		for _, keeps := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, keeps), func(t *testing.T) {
+				rules := replay.DefaultRules()
+				if err := rules.SetMargins(margins); err != nil {
+					t.Fatal(err)
+				}
+				report, err := tally.Report(replay.Report{Run: replay.Run{
+					ID: fmt.Sprint(name, keeps), FlowID: "tea", Mode: replay.Recorded, Gate: replay.GatePaired, Status: replay.Done, Started: now, Seen: now, Ended: now,
+				}, Baseline: &replay.Replayed{}}, rules)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := report.Run
+				if !keeps {
+					run.Rules = nil
+				}
+				if err := errors.Join(kept.ReplayRuns().PutRun(t.Context(), run), kept.ReplayRuns().PutOutcomes(t.Context(), run.ID, outcomes, now)); err != nil {
+					t.Fatal(err)
+				}
+				page := s.get(http.StatusOK, "/replays/"+run.ID)
+				if told := keeps || margins == nil; !told {
+					if len(page.All("data-headline")) != 0 || !strings.Contains(page.One("data-remark").Words(), "has not kept its rules") {
+						t.Error("it is not said that the rules are not known")
+					}
+				} else if said := page.One("data-headline").Words(); said != report.Gate.Headline {
+					t.Errorf("the page says %q, the report %q", said, report.Gate.Headline)
+				}
+				if got := page.One("data-page=replay").Attr["data-outcome"]; got != string(report.Gate.Outcome) {
+					t.Errorf("the page has the outcome %s, the report %s", got, report.Gate.Outcome)
+				}
+			})
+		}
 	}
 }

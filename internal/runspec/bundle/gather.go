@@ -178,6 +178,16 @@ func renamed(s runspec.Spec, to func(string) (string, error)) (runspec.Spec, err
 		s.Config = rename(s.Config)
 	}
 	s.Judge, s.User, s.Model = panel(s.Judge), short(s.User), short(s.Model)
+	if s.Replay != nil {
+		r := *s.Replay
+		for _, folder := range []*string{&r.Flows, &r.Prompts} {
+			if *folder != "" {
+				*folder = rename(*folder)
+			}
+		}
+		r.User = short(r.User)
+		s.Replay = &r
+	}
 	return s, errors.Join(faults...)
 }
 

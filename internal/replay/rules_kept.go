@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rehearse/internal/stats"
+)
+
+// keptRules are rules as a run keeps them, so that whoever reads it later judges as it was judged.
+type keptRules struct {
+	Require     Requirement           `json:"require"`
+	MinSupport  float64               `json:"min_support"`
+	MinFidelity float64               `json:"min_fidelity"`
+	MaxLost     float64               `json:"max_lost"`
+	MinPower    float64               `json:"min_power"`
+	Cluster     Clustering            `json:"cluster"`
+	Margins     map[string]keptMargin `json:"margins,omitempty"`
+}
+
+type keptMargin struct {
+	Absolute float64 `json:"absolute,omitempty"`
+	Relative float64 `json:"relative,omitempty"`
+}
+
+// kept writes rules.
+func (r *Rules) kept() (json.RawMessage, error) {
+	k := keptRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil}
+	for name, m := range r.Margins {
+		if k.Margins == nil {
+			k.Margins = map[string]keptMargin{}
+		}
+		k.Margins[name] = keptMargin(m)
+	}
+	return json.Marshal(k)
+}
+
+// KeptRules returns the rules by which a run was judged. ok is false of one that has kept none, as runs of earlier versions, or none that can be
+// read.
+func (r *Run) KeptRules() (rules Rules, ok bool) {
+	rules, err := readRules(r.Rules)
+	return rules, err == nil
+}
+
+func readRules(data json.RawMessage) (Rules, error) {
+	var k keptRules
+	if err := json.Unmarshal(data, &k); err != nil {
+		return Rules{}, fmt.Errorf("read the rules of a run: %w", err)
+	}
+	rules := Rules{k.Require, k.MinSupport, k.MinFidelity, k.MaxLost, k.MinPower, k.Cluster, nil}
+	for name, m := range k.Margins {
+		if rules.Margins == nil {
+			rules.Margins = map[string]stats.Margin{}
+		}
+		rules.Margins[name] = stats.Margin(m)
+	}
+	return rules, rules.Check()
+}
