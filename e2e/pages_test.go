@@ -52,3 +52,25 @@ func TestPages(t *testing.T) {
 		})
 	}
 }
+
+// TestRowsOfMetrics holds that a sentence beside the figures of a metric does not make its row as tall as it is narrow.
+func TestRowsOfMetrics(t *testing.T) {
+	b := open(t, look{width: 400})
+	b.to("/replays")
+	b.to(value[string](b, `document.querySelector('[data-row="replay"] a').getAttribute('href')`))
+	if tallest := value[int](b, `Math.round(Math.max(...[...document.querySelectorAll('[data-metric]')].map((row) => row.getBoundingClientRect().height)))`); tallest > 120 {
+		t.Errorf("a row of metrics is %d pixels tall", tallest)
+	}
+}
+
+// TestFlowIsReadable holds that a large flow keeps a size at which its words can be read, and that it begins where its start is.
+func TestFlowIsReadable(t *testing.T) {
+	b := open(t, look{width: 400})
+	b.to("/flows/hotel_book?traffic=sessions")
+	if wide := value[int](b, `Math.round(document.querySelector('.canvas svg').getBoundingClientRect().width)`); wide < 900 {
+		t.Errorf("the flow is %d pixels wide", wide)
+	}
+	if left := value[int](b, `Math.round(document.querySelector('.canvas').scrollLeft)`); left < 100 {
+		t.Errorf("the flow is shown from %d pixels on", left)
+	}
+}

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/demo"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
+	"rehearse/internal/text"
 	"rehearse/internal/view"
 )
 
@@ -26,7 +30,7 @@ func newDemo(env *Env) *cobra.Command {
 		Use:   "demo [FOLDER]",
 		Short: "Show everything at work: no key, no server, nothing to set up",
 		Long: `Show everything at work. Examples are written into FOLDER (default: rehearse-demo), and commands are run in it, each of which is printed so that you can
-run it again: three conversations; two assistants on one suite, with faults and a flaky test; a classifier; a real log, imported and replayed
+run it again, with the lines of its output that matter (all of them are in .rehearse/demo): three conversations; two assistants on one suite, with faults and a flaky test; a classifier; a real log, imported and replayed
 against a new flow. At last the pages on all of it are served, with a website's chatbot to talk to. All models are scripts or inside the program.
 
 Files that are there are kept: change a reply and run the demonstration again.
@@ -73,19 +77,44 @@ func (f *demoFlags) run(ctx context.Context, env *Env, dir string) error {
 	return f.serve(ctx, env)
 }
 
-// hold runs one command as if it had been typed.
+// hold runs one command as if it had been typed. It shows the lines that matter, and keeps all of them in a file; all of a command that does not end
+// as it should are shown.
 func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
 	f.announce(env, step)
+	var said bytes.Buffer
 	plain := *env
+	plain.Stdout, plain.Stderr = &said, &said
 	plain.Interactive = false // lines that are redrawn belong to a command that has the terminal for itself
-	switch code := Main(ctx, &plain, step.Args); {
+	code := Main(ctx, &plain, step.Args)
+	if !slices.Contains(step.Exits, code) {
+		_, _ = env.Stderr.Write(said.Bytes()) // what went wrong is told below in any case
+	}
+	switch {
 	case slices.Contains(step.Exits, code):
-		return nil
+		return outcome(f.tell(env, step, said.String()))
 	case code == result.ExitInterrupted:
 		return &exitError{code: code}
 	default:
 		return &exitError{result.ExitNotRun, fmt.Errorf("`%s` ended with %d, and not as it should", step.Command(), code)}
 	}
+}
+
+// tell shows what matters of a step's output, and writes all of it into a file.
+func (f *demoFlags) tell(env *Env, step demo.Step, said string) error {
+	lines := step.Shown(said)
+	for _, line := range lines {
+		fmt.Fprintln(env.Stdout, line)
+	}
+	rest := strings.Count(said, "\n") - len(lines)
+	if rest <= 0 {
+		return nil
+	}
+	file := filepath.Join(setup.StateDir, "demo", step.Name+".txt")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "  … and %s in %s\n", text.Plural(rest, "more line"), filepath.ToSlash(file))
+	return os.WriteFile(file, []byte(said), 0o644)
 }
 
 func (f *demoFlags) announce(env *Env, step demo.Step) {

@@ -59,6 +59,7 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return outcome(err)
 	}
+	runs.Warm(one)
 	store, err := f.opener(env)
 	if err != nil {
 		return outcome(err)

@@ -18,7 +18,8 @@ type Index struct {
 	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks.
 	Unreadable, Missing int
 
-	find map[Test]*Entry
+	find    map[Test]*Entry
+	lexicon *lexicon
 }
 
 // Test names a test of a run with its target.

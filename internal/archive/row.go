@@ -49,6 +49,8 @@ type Row struct {
 
 	start  int64
 	length int
+	// number is the row's in the lexicon.
+	number int
 }
 
 // maxReason bounds what the index keeps of a failure's message, in characters.

@@ -21,7 +21,7 @@ type Graph struct {
 	Title string
 	Nodes []Node
 	Edges []Edge
-	// Inline makes a picture that stands in a page: without a style of its own, which is StyleSheet, and as large as its place.
+	// Inline makes a picture that stands in a page: without a style of its own, which is StyleSheet, and no wider than its place.
 	Inline bool
 }
 

@@ -52,7 +52,7 @@ func (p *painter) open() {
 		title = "Graph"
 	}
 	if p.g.Inline {
-		p.printf(`<svg class="drawing" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", p.width, p.height, escape(title))
+		p.printf(`<svg class="drawing" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", p.width, p.height, p.width, p.height, escape(title))
 		p.printf("<title>%s</title>\n<desc>%s</desc>\n", escape(title), escape(p.describe()))
 		return
 	}
@@ -80,7 +80,7 @@ func data(all []Datum) string {
 
 // StyleSheet is that of pictures that stand in a page.
 func StyleSheet() string {
-	return ".drawing {\n" + styleSheet() + "}\n.drawing { width: 100%; height: auto; max-height: 80vh; }\n"
+	return ".drawing {\n" + styleSheet() + "}\n.drawing { display: block; margin: 0 auto; max-width: 100%; height: auto; }\n"
 }
 
 // describe says in words what the picture shows.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"rehearse/internal/report"
@@ -49,9 +51,13 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 			err = errors.Join(err, lock.Release())
 		}
 	}()
-	h.Run.Config = map[string]any{
+	config := map[string]any{
 		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": shownPath(e.setup.Config().Path),
 	}
+	if flows := e.flows(); flows != nil {
+		config[result.FlowsKey] = flows
+	}
+	h.Run.Config = config
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err
 	}
@@ -74,6 +80,29 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	kept.log.Redact = e.setup.Secrets().Bytes
 	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
 	return h, p, nil
+}
+
+// flows returns the ids of the flows that targets follow, by the names of the targets; nil where nobody knows. A name that stands for different
+// flows in different suites is left out.
+func (e *Evaluation) flows() any {
+	if e.regraded != nil { // its targets are recordings
+		return e.regraded.run.Flows()
+	}
+	flows := map[string]string{}
+	for _, name := range e.planned.targets {
+		asked := map[*setup.Setup]bool{}
+		ids := map[string]bool{}
+		for _, at := range e.setups {
+			if !asked[at] {
+				asked[at] = true
+				ids[at.FlowID(name)] = true
+			}
+		}
+		if len(ids) == 1 && !ids[""] {
+			flows[name] = slices.Collect(maps.Keys(ids))[0]
+		}
+	}
+	return flows
 }
 
 // notBegun closes the record of a run that says that it is under way, and that an error keeps from holding anything.

@@ -2,10 +2,13 @@ package evaluation
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"rehearse/internal/judge"
+	"rehearse/internal/llm"
 	"rehearse/internal/setup"
 	"rehearse/internal/suite"
 )
@@ -53,6 +56,9 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 		judging.Cache, judging.Warn = e.verdicts(), e.cacheFailing
 	}
 	j, err := at.Judge(judging)
+	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Fault == llm.Unauthorized {
+		return fmt.Errorf("the judge of %s: %w; --judge names another, and assertions with a type need none", key.suite, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,34 @@ type Param struct {
 	Kind     string `json:"kind"`
 	Doc      string `json:"doc"`
 	Required bool   `json:"required,omitempty"`
+
+	// alias is another name of the parameter, and shape what a value may look like beyond its Kind; both are for the schema.
+	alias string
+	shape map[string]any
+}
+
+// shaped adds to the shape of the parameter that was asked for last.
+func (a *Args) shaped(keyword string, value any) {
+	p := &a.params[len(a.params)-1]
+	if p.shape == nil {
+		p.shape = map[string]any{}
+	}
+	p.shape[keyword] = value
+}
+
+// refers says that the parameter that was asked for last looks like one of partSchemas.
+func (a *Args) refers(part string) {
+	a.params[len(a.params)-1].shape = ref(part)
+}
+
+// within says of the parameter that was asked for last between which numbers it lies.
+func (a *Args) within(low, high float64) {
+	if !math.IsInf(low, 0) {
+		a.shaped("minimum", low)
+	}
+	if !math.IsInf(high, 0) {
+		a.shaped("maximum", high)
+	}
 }
 
 // Report files a problem with the parameter called name.
@@ -51,7 +79,7 @@ func (a *Args) ask(name, kind, doc string, required bool) (source.Node, bool) {
 
 // either asks for a parameter that has a second name.
 func (a *Args) either(name, alias, kind, doc string, required bool) (source.Node, bool) {
-	a.params = append(a.params, Param{name, kind, doc + " (or " + alias + ")", required})
+	a.params = append(a.params, Param{Name: name, Kind: kind, Doc: doc + " (or " + alias + ")", Required: required, alias: alias})
 	a.aliases = append(a.aliases, alias)
 	first, second := a.node.Has(name), a.node.Has(alias)
 	switch {
@@ -107,7 +135,9 @@ func (a *Args) TextsOr(name, doc string) []string {
 
 // NumberOr returns a number between low and high, or the fallback.
 func (a *Args) NumberOr(name string, fallback, low, high float64, doc string) float64 {
-	if n, ok := a.ask(name, "number", doc, false); ok {
+	n, ok := a.ask(name, "number", doc, false)
+	a.within(low, high)
+	if ok {
 		return n.Number(low, high)
 	}
 	return fallback
@@ -115,7 +145,9 @@ func (a *Args) NumberOr(name string, fallback, low, high float64, doc string) fl
 
 // Number returns a required number between low and high.
 func (a *Args) Number(name string, low, high float64, doc string) float64 {
-	if n, ok := a.ask(name, "number", doc, true); ok {
+	n, ok := a.ask(name, "number", doc, true)
+	a.within(low, high)
+	if ok {
 		return n.Number(low, high)
 	}
 	return 0
@@ -123,7 +155,9 @@ func (a *Args) Number(name string, low, high float64, doc string) float64 {
 
 // IntOr returns a whole number of at least low, or the fallback.
 func (a *Args) IntOr(name string, fallback, low int, doc string) int {
-	if n, ok := a.ask(name, "whole number", doc, false); ok {
+	n, ok := a.ask(name, "whole number", doc, false)
+	a.within(float64(low), unbounded)
+	if ok {
 		return n.Int(low)
 	}
 	return fallback
@@ -147,7 +181,9 @@ func (a *Args) DurationOr(name string, fallback time.Duration, doc string) time.
 
 // OneOf returns one of the choices; the first is the default.
 func (a *Args) OneOf(name, doc string, choices ...string) string {
-	if n, ok := a.ask(name, "one of "+listed(choices), doc, false); ok {
+	n, ok := a.ask(name, "one of "+listed(choices), doc, false)
+	a.shaped("enum", choices)
+	if ok {
 		return n.OneOf(choices...)
 	}
 	return choices[0]

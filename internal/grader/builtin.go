@@ -72,7 +72,7 @@ func budgetKinds() []Kind {
 func combinationKinds() []Kind {
 	return []Kind{
 		{Name: "composite", Group: CombinationGroup, New: newComposite, Doc: "several assertions as one; score = their weighted mean, the share that passes (threshold), the least (all) or the greatest (any); a required one that fails makes it 0"},
-		{Name: "command", Aliases: []string{"code_grader"}, Group: CombinationGroup, New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, reasoning?, assertions?} on stdout; score = its score"},
+		{Name: "command", Aliases: []string{"code_grader"}, Free: "code_grader", Group: CombinationGroup, New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, reasoning?, assertions?} on stdout; score = its score"},
 		{Name: "http", Group: CombinationGroup, New: newHTTP, Doc: "a web service gets the exchange as JSON and answers {score, passed?, reasoning?, assertions?}; score = its score"},
 	}
 }

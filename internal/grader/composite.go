@@ -28,6 +28,7 @@ func newComposite(a *Args) runner.Grader {
 		"weighted", "threshold", "all", "any")
 	aggregator, hasAggregator := a.Node("aggregator", "mapping",
 		"mode, threshold and weights by name in one place: {type: weighted_average | threshold | all | any, threshold, weights}", false)
+	a.refers("aggregator")
 	c := &composite{mode: mode}
 	if ok {
 		c.children = a.children(list)

@@ -33,7 +33,7 @@ func newNextNode(a *Args) runner.Grader {
 // nodes reads value: the id of a node, null for none, or a list of those that are allowed.
 func (a *Args) nodes() []string {
 	const doc = "the id of the node where the flow must stand, null when it must have ended; of a list, one of them"
-	a.params = append(a.params, Param{"value", "text, null or list", doc, true})
+	a.params = append(a.params, Param{Name: "value", Kind: "text, null or list", Doc: doc, Required: true})
 	if _, given := a.node.Get("value"); !given {
 		a.node.Report("add `value:` — "+doc, "%s needs %q", a.Assertion.Type, "value")
 		return nil

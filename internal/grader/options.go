@@ -37,6 +37,7 @@ func newOptionsContains(a *Args) runner.Grader {
 // options reads value: options as mappings of the fields to compare, or IDs alone.
 func (a *Args) options() []any {
 	n, ok := a.Node("value", "list", "options as {id: …}, {label: …} or both, or just ids", true)
+	a.refers("wanted_options")
 	if !ok {
 		return nil
 	}

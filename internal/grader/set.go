@@ -28,6 +28,8 @@ type Kind struct {
 	Always bool
 	// OwnThreshold is true when the key threshold has a meaning of the type's own.
 	OwnThreshold bool
+	// Free is the name under which an entry may have keys of the author's own; empty where there is none.
+	Free string
 	// New reads the parameters and returns the grader; problems are reported on Args.
 	New func(a *Args) runner.Grader
 }
@@ -171,10 +173,15 @@ func alwaysAsks(g runner.Grader) bool {
 
 // Params returns the reference of a kind's parameters, in the order in which the kind reads them.
 func (k Kind) Params() []Param {
+	return k.paramsOf(source.Value{Kind: source.Map})
+}
+
+// paramsOf returns the parameters that the kind reads of an entry.
+func (k Kind) paramsOf(entry source.Value) []Param {
 	reader := &source.Reader{}
 	args := &Args{
 		Assertion: suite.Assertion{Type: k.Name, Threshold: -1},
-		node:      reader.Node(source.Value{Kind: source.Map}, ""),
+		node:      reader.Node(entry, ""),
 		set:       &Set{},
 	}
 	k.New(args)

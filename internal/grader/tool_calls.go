@@ -38,9 +38,11 @@ func trajectories() map[string]trajectory {
 func newToolCalls(a *Args) runner.Grader {
 	match := "exact"
 	modes := []string{"exact", "in_order", "any_order", "superset", "subset"}
-	if n, ok := a.either("match", "mode", "one of "+listed(modes), "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
+	n, said := a.either("match", "mode", "one of "+listed(modes), "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
 		"any_order: these calls and no others, in any order; superset: at least these calls; subset: no call but these. "+
-		"A call counts once: one that is made twice must be listed twice", false); ok {
+		"A call counts once: one that is made twice must be listed twice", false)
+	a.shaped("enum", modes)
+	if said {
 		match = n.OneOf(modes...)
 	}
 	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, args_match}; args_match may also be a list of the args that are compared by value", !a.node.Has("minimums"))

@@ -17,6 +17,7 @@ type minimums []minimum
 // minimums reads {tool: least number of calls}.
 func (a *Args) minimums() minimums {
 	n, ok := a.Node("minimums", "mapping", "how often each tool must be called at least: {search: 2}", false)
+	a.refers("minimums")
 	if !ok {
 		return nil
 	}

@@ -172,11 +172,30 @@ func gapsOf(body []byte) []gap {
 			names[found[1]] = true
 		}
 	}
+	if len(names) == 0 {
+		return namedGaps(texts)
+	}
 	if len(names) != 1 {
 		return nil
 	}
 	for name := range names {
 		gaps = append(gaps, gap{path: strings.Split(name, "."), missing: true})
+	}
+	return gaps
+}
+
+// bareName matches a text that is nothing but the name of a field, and fieldsKey a key behind which answers list fields that are missing.
+var (
+	bareName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	fieldsKey = regexp.MustCompile(`(?i)missing|required|field|param|property|pointer`)
+)
+
+// namedGaps reads an answer that lists the names of missing fields without words around them, such as {"missing": ["payload.text"]}.
+func namedGaps(texts []answer.Text) (gaps []gap) {
+	for _, t := range texts {
+		if len(gaps) < maxGaps && fieldsKey.MatchString(t.Path) && bareName.MatchString(t.Text) {
+			gaps = append(gaps, gap{path: strings.Split(t.Text, "."), missing: true})
+		}
 	}
 	return gaps
 }

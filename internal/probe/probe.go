@@ -74,9 +74,12 @@ func (e *NothingError) Error() string {
 	if media == "" {
 		media = "none"
 	}
-	return fmt.Sprintf("no reply was found in the answer of %s, and nothing is written\n  status        %d\n  content type  %s\n%s",
-		e.Asked.Address, e.Asked.Status, media, answer.Describe(e.Asked.Answer))
+	return fmt.Sprintf("no reply was found in the answer of %s, and nothing is written\n  status        %d\n  content type  %s\n%s\n  what next     %s",
+		e.Asked.Address, e.Asked.Status, media, strings.TrimRight(answer.Describe(e.Asked.Answer), "\n"), next)
 }
+
+// next is what helps where no body that was tried is answered.
+const next = "put a curl line that your agent answers into a file, and give it: --agent @request.txt"
 
 // flag is where mistakes in the request stand.
 const flag = "--agent"

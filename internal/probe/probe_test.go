@@ -132,6 +132,12 @@ func TestBodies(t *testing.T) {
 			}
 			return ""
 		}, "    body:\n      data:\n        say: \"{{message}}\"\n"},
+		"nested and named without words": {func(b map[string]any, _ bool) string {
+			if payload, _ := b["payload"].(map[string]any); payload["utterance"] == nil {
+				return `{"fault": {"missing": ["payload.utterance"]}}`
+			}
+			return ""
+		}, "    body:\n      payload:\n        utterance: \"{{message}}\"\n"},
 		"an id beside": {func(b map[string]any, _ bool) string {
 			if b["user_id"] == nil {
 				return detail("missing", "user_id")
@@ -191,6 +197,37 @@ func TestCredentials(t *testing.T) {
 		}
 		if len(found.Variables) == 0 {
 			t.Errorf("%s: no variable is named", line)
+		}
+	}
+}
+
+// An agent that gives the id of a conversation under a name of its own gets it back; one that gives none is said to forget.
+func TestSessionOfOtherNames(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"conversation": "6d190a5e-49d9-4f33-91be-cda396714031", "reply": "hi"}`: "conversation: \"{{session_id}}\"",
+		`{"threadUuid": "t_00000042", "reply": "hi"}`:                             "threadUuid: \"{{session_id}}\"",
+		`{"context": "orders of today", "reply": "hi"}`:                           "",
+	} {
+		found, written, err := find(t, "ADDRESS", func(w http.ResponseWriter, r *http.Request) {
+			var body struct {
+				Payload *struct{ Utterance string }
+			}
+			if _ = json.NewDecoder(r.Body).Decode(&body); body.Payload == nil {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				_, _ = io.WriteString(w, `{"missing": ["payload.utterance"]}`)
+				return
+			}
+			_, _ = io.WriteString(w, answer)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told strings.Builder
+		if err := found.Tell(&told, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		if forgets := strings.Contains(told.String(), "none was found"); !strings.Contains(written, want) || forgets != (want == "") {
+			t.Errorf("%s:\n%s\n%s", answer, written, told.String())
 		}
 	}
 }

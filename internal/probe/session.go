@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -97,6 +98,25 @@ func replaced(v source.Value, one, other string) (source.Value, bool) {
 // speakers are values of keys such as sender that name who speaks, no conversation.
 var speakers = []string{"bot", "agent", "assistant", "user", "ai", "system", "model"}
 
+// idNames are names under which an id stands only where its value looks like one; idShape is what an id looks like.
+var (
+	idNames = []string{"conversation", "session", "thread", "chat", "dialog", "dialogue", "talk", "context", "sid", "cid"}
+	idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]*[0-9][A-Za-z0-9_.:-]*$`)
+)
+
+// leastID is how many characters such an id has at least.
+const leastID = 8
+
+// namesID reports whether a text is the id of a conversation, by its name or by its name and looks.
+func namesID(name, value string) bool {
+	if curl.ConversationName(name) {
+		return value != "" && !slices.Contains(speakers, strings.ToLower(value))
+	}
+	lower := plain(name)
+	named := slices.ContainsFunc(idNames, func(n string) bool { return lower == n || lower == n+"id" || lower == n+"uuid" || lower == n+"key" })
+	return named && len(value) >= leastID && idShape.MatchString(value)
+}
+
 // idInBody finds an id under a name of one, the nearest to the root first.
 func idInBody(body []byte, media string) (path, name, id string, ok bool) {
 	docs := [][]byte{body}
@@ -114,7 +134,7 @@ func idInBody(body []byte, media string) (path, name, id string, ok bool) {
 		texts, _ := answer.Texts(doc) // what is no JSON has no ids
 		for _, t := range append(texts, numbersOf(doc)...) {
 			name := t.Path[strings.LastIndex(t.Path, ".")+1:]
-			if curl.ConversationName(name) && t.Text != "" && !slices.Contains(speakers, strings.ToLower(t.Text)) {
+			if namesID(name, t.Text) {
 				return t.Path, name, t.Text, true
 			}
 		}

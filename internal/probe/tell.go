@@ -12,6 +12,15 @@ import (
 
 const shownText = 300
 
+// forgets reports whether no request over HTTP says which conversation it belongs to.
+func (f *Found) forgets() bool {
+	if _, preset := f.Target.Get("preset"); preset || f.Asked.Status == 0 {
+		return false
+	}
+	written := string(f.Target.YAML())
+	return !strings.Contains(written, "{{session_id}}") && !strings.Contains(written, "{{conversation_id}}") && !strings.Contains(written, "{{messages}}")
+}
+
 // Tell writes what was found, and what to do next, for people.
 func (f *Found) Tell(w io.Writer, files []string, next string) error {
 	var b strings.Builder
@@ -33,6 +42,9 @@ func (f *Found) Tell(w io.Writer, files []string, next string) error {
 	}
 	if f.Session != nil {
 		row("session", f.Session.String())
+	} else if f.forgets() {
+		row("session", "none was found: each turn may begin a conversation of its own. Where the agent gives an id, say so in rehearse.yaml:")
+		row("", "session: {path: $.ID}, and in the body ID: \"{{session_id}}\"; or send \"{{messages}}\"")
 	}
 	for _, path := range files {
 		row("wrote", path)

@@ -247,6 +247,23 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	return nil, nil
 }
 
+// FlowID returns the id of the flow that a target follows, here or at a server; empty where it follows none, or nobody here knows which.
+func (s *Setup) FlowID(name string) string {
+	if f, err := s.KnownFlow(name); err == nil && f != nil {
+		return f.ID
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, ok := s.made[name]; ok {
+		return ""
+	}
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return "" // opening it says so
+	}
+	return target.FlowConfigOf(t).ID
+}
+
 // Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models
 // that it names, those of the configuration.
 func (s *Setup) Definition(name string) (any, error) {

@@ -49,7 +49,7 @@ func plainAssertion(kind string, n source.Node, dir string) Assertion {
 func readAssertion(n source.Node, dir string) Assertion {
 	n = n.With(withoutRefused(n))
 	a := plainAssertion("", n, dir)
-	if !n.Has("type") {
+	if !n.Has("type") || n.Field("type").Kind == source.String && blank(n.Field("type").Scalar) {
 		n.Report("add `type:` (see `rehearse graders`); a criterion in words that holds a colon needs quotes", "an assertion needs a type")
 		return a
 	}

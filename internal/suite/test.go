@@ -102,6 +102,9 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 // singleTurn makes the last message of the input the only turn, which carries the test's assertions.
 func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions []Assertion) {
 	turn := Turn{Expected: expected, Assertions: assertions}
+	if n.Field("input").Kind == source.List && len(n.Field("input").Items) == 0 {
+		n.Field("input").Report("write what the user says", "the input is empty")
+	}
 	if last := len(t.Input) - 1; last >= 0 && n.Has("input") {
 		if t.Input[last].Role != chat.User && t.Input[last].Role != "" {
 			n.Field("input").Report("end the input with a user message, or add turns", "the last message of the input is not the user's")

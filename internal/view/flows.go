@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"html/template"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rehearse/internal/archive"
 	"rehearse/internal/cover"
@@ -97,6 +97,10 @@ type flowPage struct {
 	MissingOptions []missingOption
 	Runs           []frame.Link
 	Sessions       bool
+	// Guessed is true where the run does not say which flow its targets follow, so that the names of nodes decide. Elsewhere is true of a run none of
+	// whose targets follows this flow. AsOf is when the sessions were read, where that was a while ago.
+	Guessed, Elsewhere bool
+	AsOf               time.Time
 	// Undefined is true of a flow that is known from sessions alone: which nodes and options it has nobody here knows.
 	Undefined bool
 }
@@ -146,22 +150,12 @@ func (p *Pages) flowOfSessions(w http.ResponseWriter, r *http.Request, page *flo
 	if !ok || store == nil {
 		return !ok
 	}
-	visits, turns := map[string]int{}, map[string][]frame.Link{}
-	for s, err := range replay.Sessions(store.Sessions.EachAfter(r.Context(), replay.Filter{}, ""), &replay.Faults{}) {
-		if err != nil {
-			p.away(w, r, err)
-			return true
-		}
-		if s.FlowID != page.ID {
-			continue
-		}
-		for _, m := range s.Messages {
-			if m.User && m.After != "" {
-				visits[m.After]++
-			}
-		}
-		linkTurns(s, turns)
+	through, err := p.through.of(r.Context(), store, &flow.Flow{ID: page.ID}, nil, p.Now)
+	if err != nil {
+		p.away(w, r, err)
+		return true
 	}
+	visits, turns := through.states, through.turns
 	if len(visits) == 0 {
 		return false
 	}
@@ -214,17 +208,22 @@ func (p *Pages) traffic(w http.ResponseWriter, r *http.Request, page *flowPage, 
 			clear(turns)
 		}
 	}
-	c := cover.Of(of)
+	page.Guessed, page.Elsewhere = false, false
 	page.Traffic, page.Sessions = "sessions", true
 	store, ok := p.stored(w, r)
 	if !ok || store == nil {
-		return c, ok
+		return cover.Of(of), ok
 	}
-	if err := sessionsThrough(r.Context(), store, of, c, q, turns); err != nil {
+	through, err := p.through.of(r.Context(), store, of, q, p.Now)
+	if err != nil {
 		p.away(w, r, err)
 		return nil, false
 	}
-	return c, true
+	maps.Copy(turns, through.turns)
+	if p.Now().Sub(through.began) > keepSessions {
+		page.AsOf = through.began
+	}
+	return through.covered, true
 }
 
 // runThrough counts the turns of a run.
@@ -236,7 +235,14 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 		page.Warnings = append(page.Warnings, "The run "+run.Record.ID+" cannot be read.")
 		return c
 	}
+	page.Guessed, page.Elsewhere = false, len(index.Tests) > 0
 	for _, e := range index.Tests {
+		follows, known := run.Record.Follows(e.Target, of.ID)
+		page.Guessed = page.Guessed || !known
+		if known && !follows {
+			continue
+		}
+		page.Elsewhere = false
 		rows := e.Of
 		if len(rows) == 0 {
 			rows = []*archive.Row{&e.Row}
@@ -264,23 +270,6 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 		}
 	}
 	return c
-}
-
-// sessionsThrough counts the states of the logged sessions of a flow.
-func sessionsThrough(ctx context.Context, store *Stored, of *flow.Flow, c *cover.Coverage, q url.Values, turns map[string][]frame.Link) error {
-	from, hasFrom := dayOf(q.Get("from"))
-	to, hasTo := dayOf(q.Get("to"))
-	for s, err := range replay.Sessions(store.Sessions.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
-		if err != nil {
-			return err
-		}
-		if s.FlowID != of.ID || hasFrom && s.Started.Before(from) || hasTo && !s.Started.Before(to) {
-			continue
-		}
-		c.Session(s)
-		linkTurns(s, turns)
-	}
-	return nil
 }
 
 // fill draws the flow with its traffic, and says what it does not reach.

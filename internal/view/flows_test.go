@@ -1,12 +1,16 @@
 package view_test
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"rehearse/internal/flow"
+	"rehearse/internal/replay"
 	"rehearse/internal/result"
 	"rehearse/internal/view"
 )
@@ -78,5 +82,81 @@ func TestFlows(t *testing.T) {
 	// Without traffic nothing is reached.
 	if got := figures(s.get(http.StatusOK, row.One("<a>").Attr["href"]+"?traffic=sessions"))["nodes_covered"]; got != "0" {
 		t.Errorf("%s nodes reached by no session", got)
+	}
+}
+
+// A run counts for a flow where one of its targets follows it, as far as the run says so: nodes of the same names are not enough.
+func TestFlowsOfOtherTargets(t *testing.T) {
+	flows, err := flow.Load("cafe.yaml", []byte(cafe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSiteOf(t, func(c *view.Config) { c.Flows = func() ([]*flow.Flow, error) { return flows, nil } })
+	talk := func(target string) *result.Test {
+		talk := test("shop", "a", target, "hello", "Which?")
+		talk.Turns[0].Node, talk.Turns[0].State = "ask", json.RawMessage(`{"previous_node_id":"start","current_node_id":"ask","transition":{"kind":"advanced","option_id":null}}`)
+		return talk
+	}
+	following := func(id string) any { return map[string]any{result.FlowsKey: map[string]any{"x": id}} }
+	for name, config := range map[string]any{"this": following("cafe <b>"), "another": following("bar"), "none": map[string]any{result.FlowsKey: map[string]any{}}, "silent": nil} {
+		s.put(result.Run{ID: name, Suites: []string{"shop"}, Targets: []string{"x", "y"}, Config: config}, talk("x"), talk("y"))
+	}
+	address := s.get(http.StatusOK, "/flows").One("data-row=flow").One("<a>").Attr["href"]
+	for run, want := range map[string]struct{ visits, says string }{
+		"this": {"1", ""}, "another": {"0", "None of its targets follows this flow"}, "none": {"0", "None of its targets follows this flow"},
+		"silent": {"2", "does not say which flow its targets follow"},
+	} {
+		page := s.get(http.StatusOK, address+"?run="+run)
+		if got := page.One("data-node=ask").Attr["data-visits"]; got != want.visits {
+			t.Errorf("%s: %s visits, want %s", run, got, want.visits)
+		}
+		lead := page.One("class=lead").Words()
+		if !strings.Contains(lead, want.says) || want.says == "" && (strings.Contains(lead, "None of") || strings.Contains(lead, "does not say")) {
+			t.Errorf("%s: %s", run, lead)
+		}
+	}
+}
+
+// asked is a log that counts how often it is read, and notes for which flow.
+type asked struct {
+	log
+	times int
+	flow  string
+}
+
+func (a *asked) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+	a.times++
+	a.flow = f.FlowID
+	return a.log.EachAfter(ctx, f, session)
+}
+
+// The sessions of a flow are read for the flow alone, and no sooner again than the list of sessions.
+func TestFlowTrafficIsKept(t *testing.T) {
+	flows, err := flow.Load("cafe.yaml", []byte(cafe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := &asked{log: logged("s1", "cafe <b>", "u", now, "", "hello", "tea")}
+	at := now
+	s := newSiteOf(t, func(c *view.Config) {
+		c.Flows = func() ([]*flow.Flow, error) { return flows, nil }
+		c.Store = func(context.Context) (*view.Stored, error) { return &view.Stored{Sessions: events}, nil }
+		c.Now = func() time.Time { return at }
+	})
+	address := "/flows/cafe%20%3Cb%3E?traffic=sessions"
+	for range 3 {
+		s.get(http.StatusOK, address)
+	}
+	if events.times != 1 || events.flow != "cafe <b>" {
+		t.Errorf("the log was read %d times for the flow %q", events.times, events.flow)
+	}
+	s.get(http.StatusOK, address+"&from=2020-01-01")
+	if events.times != 2 {
+		t.Errorf("another day: the log was read %d times", events.times)
+	}
+	at = at.Add(4 * time.Second)
+	s.get(http.StatusOK, address)
+	if events.times != 3 {
+		t.Errorf("a while later the log was read %d times", events.times)
 	}
 }

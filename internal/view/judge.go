@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
@@ -66,7 +69,7 @@ type judgementRow struct {
 }
 
 // judgedNames are the graders that ask a model.
-func judgedNames() map[string]bool {
+var judgedNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for _, k := range grader.Builtin() {
 		if k.Judged {
@@ -76,7 +79,7 @@ func judgedNames() map[string]bool {
 		}
 	}
 	return names
-}
+})
 
 // maxJudgements bounds how many judgements of one run are looked at.
 const maxJudgements = 50_000
@@ -118,8 +121,39 @@ func (c *judgedRuns) of(run *archive.Found) (judgedRun, error) {
 	return read, nil
 }
 
-// judgedIn reads the judged assertions of a run.
+// judgedIn reads the judged assertions of a run, several records at a time.
 func judgedIn(run *archive.Found, index *archive.Index) (of judgedRun, err error) {
+	const together = 1024
+	rows := judgedRows(index)
+	for from := 0; from < len(rows); from += together {
+		some := rows[from:min(len(rows), from+together)]
+		found := make([][]judgement, len(some))
+		var work errgroup.Group
+		workers := runtime.GOMAXPROCS(0)
+		for worker := range workers {
+			work.Go(func() (err error) {
+				for i := worker; i < len(some) && err == nil; i += workers {
+					found[i], err = judgementsOf(run, some[i])
+				}
+				return err
+			})
+		}
+		if err := work.Wait(); err != nil {
+			return of, err
+		}
+		for _, list := range found {
+			of.all = append(of.all, list...)
+			if len(of.all) > maxJudgements {
+				of.all, of.more = of.all[:maxJudgements], true
+				return of, nil
+			}
+		}
+	}
+	return of, nil
+}
+
+// judgedRows returns the rows of an index in which a judge decided something.
+func judgedRows(index *archive.Index) (judged []*archive.Row) {
 	names := judgedNames()
 	for _, e := range index.Tests {
 		rows := e.Of
@@ -127,32 +161,34 @@ func judgedIn(run *archive.Found, index *archive.Index) (of judgedRun, err error
 			rows = []*archive.Row{&e.Row}
 		}
 		for _, row := range rows {
-			if !slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
-				continue
-			}
-			t, err := run.Read(row)
-			if err != nil {
-				return of, err
-			}
-			for _, s := range t.Scores {
-				for _, a := range s.Assertions {
-					if !names[a.Grader] && len(a.Voters) == 0 {
-						continue
-					}
-					if len(of.all) == maxJudgements {
-						of.more = true
-						return of, nil
-					}
-					j := judgement{Key: t.Key(), Item: strings.Clone(s.Name), Assertion: strings.Clone(a.Text), Grader: strings.Clone(a.Grader), Judged: "fail", Model: run.Record.Judge, row: row}
-					if a.Passed {
-						j.Judged = "pass"
-					}
-					of.all = append(of.all, j)
-				}
+			if slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
+				judged = append(judged, row)
 			}
 		}
 	}
-	return of, nil
+	return judged
+}
+
+// judgementsOf reads the judged assertions of a record.
+func judgementsOf(run *archive.Found, row *archive.Row) (all []judgement, err error) {
+	names := judgedNames()
+	t, err := run.Grades(row)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range t.Scores {
+		for _, a := range s.Assertions {
+			if !names[a.Grader] && len(a.Voters) == 0 {
+				continue
+			}
+			j := judgement{Key: t.Key(), Item: s.Name, Assertion: a.Text, Grader: a.Grader, Judged: "fail", Model: run.Record.Judge, row: row}
+			if a.Passed {
+				j.Judged = "pass"
+			}
+			all = append(all, j)
+		}
+	}
+	return all, nil
 }
 
 // judgements returns the run that a request is about, and the judgements of it that fit; ok is false where it has answered.

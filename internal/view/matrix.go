@@ -35,7 +35,6 @@ type matrixTarget struct {
 type matrixRow struct {
 	Suite, ID string
 	Cells     []matrixCell
-	differs   bool
 }
 
 // matrixCell is a test with one target; without a record its verdict is empty.
@@ -73,13 +72,16 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests, index.Tests, targets, id)
+	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests)
 	if page.Query.Get("show") == "different" {
-		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs })
+		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs(index, targets) })
 	}
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(rows))
 	page.Rows = rows[first:last]
+	for i := range page.Rows {
+		page.Rows[i].cells(index, targets, id)
+	}
 	if len(rows) == 0 {
 		page.List.Empty = "No test fits these filters, or the verdicts of none differ."
 		for _, name := range append([]string{"show"}, listParameters...) {
@@ -129,40 +131,38 @@ func figuresOf(index *archive.Index, target string) []frame.Figure {
 	return figures
 }
 
-// matrixRows gathers the tests that were chosen, in their order. A row has a cell for each target, also where not this one was chosen: an empty cell is
-// a test that was not held.
-func matrixRows(chosen, all []*archive.Entry, targets []string, run string) (rows []matrixRow) {
+// matrixRows gathers the tests that were chosen, in their order, without their cells.
+func matrixRows(chosen []*archive.Entry) (rows []matrixRow) {
 	type name struct{ suite, id string }
-	at := map[name]int{}
-	columns := map[string]int{}
-	for i, target := range targets {
-		columns[target] = i
-	}
+	seen := make(map[name]bool, len(chosen))
 	for _, e := range chosen {
-		key := name{e.Suite, e.TestID}
-		if _, ok := at[key]; ok {
-			continue
-		}
-		at[key] = len(rows)
-		row := matrixRow{Suite: e.Suite, ID: e.TestID, Cells: make([]matrixCell, len(targets))}
-		for c, target := range targets {
-			row.Cells[c].Target = target
-		}
-		rows = append(rows, row)
-	}
-	for _, e := range all {
-		i, shown := at[name{e.Suite, e.TestID}]
-		column, ok := columns[e.Target]
-		if shown && ok {
-			rows[i].Cells[column] = matrixCell{
-				e.Target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
-			}
-		}
-	}
-	for i := range rows {
-		for _, c := range rows[i].Cells {
-			rows[i].differs = rows[i].differs || c.Verdict != rows[i].Cells[0].Verdict
+		if key := (name{e.Suite, e.TestID}); !seen[key] {
+			seen[key] = true
+			rows = append(rows, matrixRow{Suite: e.Suite, ID: e.TestID})
 		}
 	}
 	return rows
+}
+
+// differs reports whether the verdicts of a test are not the same with all targets. One that was not held is a verdict of its own.
+func (r matrixRow) differs(index *archive.Index, targets []string) bool {
+	verdict := func(target string) (v result.Verdict) {
+		if e := index.Find(archive.Test{Suite: r.Suite, ID: r.ID, Target: target}); e != nil && e.Place >= 0 {
+			v = e.Verdict
+		}
+		return v
+	}
+	return slices.ContainsFunc(targets, func(target string) bool { return verdict(target) != verdict(targets[0]) })
+}
+
+// cells fills in the cells of a row: one for each target, also where not this one was chosen. An empty cell is a test that was not held.
+func (r *matrixRow) cells(index *archive.Index, targets []string, run string) {
+	for _, target := range targets {
+		cell := matrixCell{Target: target}
+		key := archive.Test{Suite: r.Suite, ID: r.ID, Target: target}
+		if e := index.Find(key); e != nil && e.Place >= 0 {
+			cell = matrixCell{target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, key, nil, "")}
+		}
+		r.Cells = append(r.Cells, cell)
+	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 
 	"rehearse/internal/archive"
@@ -174,8 +175,11 @@ func shownMetric(d stats.Difference, name, label string, show func(float64) stri
 	return m
 }
 
-// signed writes a difference with its sign.
+// signed writes a difference with its sign. What is shown as 0, or as less than the smallest unit, has none.
 func signed(x float64, show func(float64) string) string {
+	if shown := show(max(x, -x)); shown == show(0) || strings.HasPrefix(shown, "<") {
+		return shown
+	}
 	if x < 0 {
 		return "−" + show(-x)
 	}

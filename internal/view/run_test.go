@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/view"
 )
 
 func sorted(words string) []string {
@@ -266,4 +268,27 @@ func TestFiguresAreTotals(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A page of a run that takes long to be read says how far reading is, asks for itself again, and comes in the end.
+func TestRunThatIsBeingRead(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) { c.Patience = 5 * time.Millisecond })
+	tests := make([]*result.Test, 4000)
+	for i := range tests {
+		tests[i] = test("s", fmt.Sprint(i), "t", "hello", "hello")
+	}
+	s.put(result.Run{ID: "r", ExitReason: "passed"}, tests...)
+	for asked := range 10_000 {
+		response, body := s.answer(http.MethodGet, "/runs/r", nil, nil)
+		if response.StatusCode == http.StatusOK {
+			if asked == 0 {
+				t.Skip("it was read at once")
+			}
+			return
+		}
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(body, `http-equiv="refresh"`) || !strings.Contains(body, "so far") {
+			t.Fatalf("%d %v: %s", response.StatusCode, response.Header, body)
+		}
+	}
+	t.Error("the page does not come")
 }

@@ -36,6 +36,13 @@ type hitRow struct {
 	Sentence     template.HTML
 }
 
+// hitIn is a hit of a run, before its text is read.
+type hitIn struct {
+	archive.Hit
+	run   *archive.Found
+	words archive.Words
+}
+
 // roles are whom a search can be narrowed to.
 var roles = []string{"user", "assistant", "tool", "judge"}
 
@@ -44,7 +51,7 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	page := searchPage{Page: p.frame.Base(r, "search", "Search"), Query: frame.QueryOf(r, "/search", searchParameters...), Roles: roles}
 	q := page.Query
 	questions := questionsOf(q.Values["q"])
-	var hits []hitRow
+	var hits []hitIn
 	runs, _ := p.Runs.Runs()
 	fits := p.runFilters(frame.Query{Path: q.Path, Values: frame.Only(q.Values, "since")})
 	for _, run := range runs {
@@ -67,7 +74,9 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	}
 	var first, last int
 	page.List, first, last = q.Page("hits", len(hits))
-	page.Rows = hits[first:last]
+	if page.Rows, _ = filled(r.Context(), hits[first:last]); page.Rows == nil && first < last {
+		return // nobody waits for the page any more
+	}
 	switch {
 	case len(runs) == 0:
 		page.List.Empty = "There are no runs to search. `rehearse run SUITE` makes one."
@@ -95,23 +104,44 @@ func questionsOf(written []string) (questions []archive.Words) {
 }
 
 // hitsIn returns the texts of a run that fit one of the questions, at most so many; more is true where there may be others.
-func hitsIn(ctx context.Context, run *archive.Found, index *archive.Index, questions []archive.Words, q url.Values, most int) (hits []hitRow, more bool, err error) {
+func hitsIn(ctx context.Context, run *archive.Found, index *archive.Index, questions []archive.Words, q url.Values, most int) (hits []hitIn, more bool, err error) {
 	chosen := func(row *archive.Row) bool {
 		return among(q["suite"], row.Suite) && among(q["target"], row.Target) && among(q["verdict"], string(row.Verdict))
 	}
-	for i, words := range questions {
+	seen := map[archive.Place]bool{}
+	for _, words := range questions {
 		found, others, err := run.Hits(ctx, index, words, q["role"], most-len(hits), chosen)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, h := range found {
-			if !slices.ContainsFunc(questions[:i], func(earlier archive.Words) bool { return earlier.Fit(h.Text) }) {
-				hits = append(hits, hitOf(run.Record.ID, h, words))
+			if !seen[h.Place()] {
+				seen[h.Place()] = true
+				hits = append(hits, hitIn{h, run, words})
 			}
 		}
 		more = more || others
 	}
 	return hits, more, nil
+}
+
+// filled reads the texts of hits, which are as many as a page shows.
+func filled(ctx context.Context, hits []hitIn) (rows []hitRow, err error) {
+	for from := 0; from < len(hits); {
+		to := from
+		var of []archive.Hit
+		for ; to < len(hits) && hits[to].run == hits[from].run; to++ {
+			of = append(of, hits[to].Hit)
+		}
+		if err := hits[from].run.Fill(ctx, of); err != nil {
+			return nil, err
+		}
+		for i, h := range of {
+			rows = append(rows, hitOf(hits[from+i].run.Record.ID, h, hits[from+i].words))
+		}
+		from = to
+	}
+	return rows, nil
 }
 
 // among reports whether a value is one of those that were asked for; of none all are.

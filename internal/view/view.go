@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/archive"
 	"rehearse/internal/flow"
+	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Mask func(string) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Patience is how long a page waits for the results of a run to be read, before it says how far reading is; 0 means defaultPatience.
+	Patience time.Duration
 	// Stopping is closed when streams are to end; nil never is.
 	Stopping <-chan struct{}
 }
@@ -52,11 +55,16 @@ type Pages struct {
 	judged judgedRuns
 	// logged is the list of logged sessions as it was read last.
 	logged sessionLists
+	// through is what logged sessions reach of flows, as it was read last.
+	through sessionTraffics
 	// holding are those that are held.
 	holding heldLists
 	// replayedRuns are the sessions of replays that were looked at.
 	replayedRuns replayedRuns
 }
+
+// defaultPatience is long enough for some hundred thousand conversations.
+const defaultPatience = 15 * time.Second
 
 //go:embed *.html.tmpl
 var templates embed.FS
@@ -65,6 +73,9 @@ var templates embed.FS
 func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Patience == 0 {
+		c.Patience = defaultPatience
 	}
 	if c.Frame.Log == nil {
 		c.Frame.Log = slog.New(slog.DiscardHandler)
@@ -155,7 +166,11 @@ func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *
 		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
 		return nil, nil
 	}
-	index, err := run.Index()
+	index, read, err := run.Await(r.Context(), p.Patience)
+	if index == nil && err == nil {
+		p.frame.Later(w, r, "The results of this run are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
+		return nil, nil
+	}
 	if err != nil {
 		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
 		p.frame.Unavailable(w, r, "The run cannot be read: its folder is gone, or it may not be opened.")

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 )
 
@@ -79,6 +80,8 @@ type Page struct {
 	Events string
 	// Grows is true of a page that brings itself up to date by asking for itself again every few seconds.
 	Grows bool
+	// Again is after how many seconds the browser asks for the page again, without script; 0 is never.
+	Again int
 
 	Nav           []Link
 	Style, Script string
@@ -119,6 +122,17 @@ func (f *Frame) NotFound(w http.ResponseWriter, r *http.Request, words string, l
 // Unavailable answers that what the page shows cannot be reached.
 func (f *Frame) Unavailable(w http.ResponseWriter, r *http.Request, words string) {
 	f.Show(w, http.StatusServiceUnavailable, "message", message{f.Base(r, "unavailable", "Not available"), words, nil})
+}
+
+// laterAfter is after how many seconds a page that is not there yet is asked for again.
+const laterAfter = 1
+
+// Later answers that the page is being made, and has the browser ask for it again.
+func (f *Frame) Later(w http.ResponseWriter, r *http.Request, words string) {
+	page := f.Base(r, "unavailable", "One moment")
+	page.Again = laterAfter
+	w.Header().Set("Retry-After", strconv.Itoa(laterAfter))
+	f.Show(w, http.StatusServiceUnavailable, "message", message{page, words, nil})
 }
 
 // Refuse answers that a request may not be made.

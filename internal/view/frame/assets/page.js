@@ -20,6 +20,7 @@
     }
     return false;
   };
+  for (const el of steps('.canvas')) el.scrollLeft = (el.scrollWidth - el.clientWidth) / 2; // a flow begins in the middle
   const onConversation = () => one('main[data-page="conversation"]');
   const keys = {
     '/': ['search', () => { const el = one('[data-search]'); if (el) { el.focus(); el.select(); } return !!el; }],
