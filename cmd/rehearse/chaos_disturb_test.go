@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -147,6 +148,21 @@ var outsideDisturbances = []disturbance{
 			if _, err := jobs.Publish(r.t.Context(), subject+strconv.Itoa(n), []byte(`{"schema": "of another time"}`)); err != nil {
 				r.t.Fatal(err)
 			}
+		}
+	}},
+	{"worker of another version", func(r *chaosRig, _ *rand.Rand, _ string) {
+		for _, w := range r.workers {
+			w.signal(syscall.SIGSTOP) // so that the other one is alone with the jobs
+		}
+		other := r.otherWorker()
+		other.until("jobs of another version of this program are left alone")
+		time.Sleep(2 * chaosLost) // what the workers held is free for whoever takes it
+		listed := r.listed(other.name)
+		for _, w := range r.workers {
+			w.signal(syscall.SIGCONT)
+		}
+		if len(listed) != 1 || !strings.HasPrefix(listed[0].Version, otherRelease) || listed[0].Done != 0 || listed[0].Busy != 0 {
+			r.t.Errorf("the worker of another version is listed as %+v", listed)
 		}
 	}},
 }

@@ -43,7 +43,9 @@ type chaosRig struct {
 	toNATS, toStore *chaosProxy
 	servers         []*chaosProcess
 	workers         []*chaosProcess
-	submitted       int
+	// other is the program in another version; empty where none was built.
+	other     string
+	submitted int
 }
 
 // newEmbeddedRig starts a server with its own NATS and SQLite below data, and three workers.

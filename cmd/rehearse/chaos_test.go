@@ -74,6 +74,7 @@ func TestChaos(t *testing.T) {
 	})
 	t.Run("outside", func(t *testing.T) {
 		r := newOutsideRig(t, agent.URL)
+		r.other = buildOther(t)
 		r.disturb(seed, rounds, outsideDisturbances)
 	})
 }
