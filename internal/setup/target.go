@@ -247,7 +247,7 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	return nil, nil
 }
 
-// FlowID returns the id of the flow that a target follows, here or at a server; empty where it follows none, or nobody here knows which.
+// FlowID returns the id of the flow that a target follows, here or at a server; empty where nobody here knows of one.
 func (s *Setup) FlowID(name string) string {
 	if f, err := s.KnownFlow(name); err == nil && f != nil {
 		return f.ID
@@ -260,6 +260,12 @@ func (s *Setup) FlowID(name string) string {
 	t, err := s.targetNamed(name)
 	if err != nil {
 		return "" // opening it says so
+	}
+	if t.Follows != nil {
+		if f, err := LoadFlow(s.Files, target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}); err == nil {
+			return f.ID
+		}
+		return t.Follows.ID
 	}
 	return target.FlowConfigOf(t).ID
 }

@@ -238,7 +238,6 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 	page.Guessed, page.Elsewhere = false, len(index.Tests) > 0
 	for _, e := range index.Tests {
 		follows, known := run.Record.Follows(e.Target, of.ID)
-		page.Guessed = page.Guessed || !known
 		if known && !follows {
 			continue
 		}
@@ -257,6 +256,7 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 				continue
 			}
 			c.Test(t)
+			page.Guessed = page.Guessed || !known
 			trials := []string(nil)
 			if row.Trial > 0 {
 				trials = []string{strconv.Itoa(row.Trial)}

@@ -97,13 +97,13 @@ func TestFlowsOfOtherTargets(t *testing.T) {
 		talk.Turns[0].Node, talk.Turns[0].State = "ask", json.RawMessage(`{"previous_node_id":"start","current_node_id":"ask","transition":{"kind":"advanced","option_id":null}}`)
 		return talk
 	}
-	following := func(id string) any { return map[string]any{result.FlowsKey: map[string]any{"x": id}} }
+	following := func(id string) any { return map[string]any{result.FlowsKey: map[string]any{"x": id, "y": "bar"}} }
 	for name, config := range map[string]any{"this": following("cafe <b>"), "another": following("bar"), "none": map[string]any{result.FlowsKey: map[string]any{}}, "silent": nil} {
 		s.put(result.Run{ID: name, Suites: []string{"shop"}, Targets: []string{"x", "y"}, Config: config}, talk("x"), talk("y"))
 	}
 	address := s.get(http.StatusOK, "/flows").One("data-row=flow").One("<a>").Attr["href"]
 	for run, want := range map[string]struct{ visits, says string }{
-		"this": {"1", ""}, "another": {"0", "None of its targets follows this flow"}, "none": {"0", "None of its targets follows this flow"},
+		"this": {"1", ""}, "another": {"0", "None of its targets follows this flow"}, "none": {"2", "does not say which flow its targets follow"},
 		"silent": {"2", "does not say which flow its targets follow"},
 	} {
 		page := s.get(http.StatusOK, address+"?run="+run)
