@@ -78,7 +78,7 @@ func (g *gathered) add(passages []Passage) {
 	g.of = append(g.of, len(passages))
 }
 
-// split gathers the words of a text. It finds those of the function split, without copies of words that are known.
+// split gathers the words of a text. It finds those of the function split.
 func (g *gathered) split(text string, number uint32) {
 	g.lower = g.lower[:0]
 	from, plain := 0, true
@@ -99,18 +99,13 @@ func (g *gathered) split(text string, number uint32) {
 			}
 			list, known := g.words[string(g.lower)]
 			if !known || list[len(list)-1] != number {
-				g.note(string(g.lower), list, number)
+				g.words[string(g.lower)] = append(list, number)
 			}
 		default:
 			g.splitOther(text[from:at], number)
 		}
 		from, plain = at+1, true
 	}
-}
-
-// note adds a text to the list of a word. A word that is known costs no copy.
-func (g *gathered) note(word string, list []uint32, number uint32) {
-	g.words[word] = append(list, number)
 }
 
 // maxFolded bounds how many words a batch remembers the folding of.
@@ -127,7 +122,7 @@ func (g *gathered) splitOther(piece string, number uint32) {
 	}
 	for _, word := range words {
 		if list := g.words[word]; len(list) == 0 || list[len(list)-1] != number {
-			g.note(strings.Clone(word), list, number)
+			g.words[strings.Clone(word)] = append(list, number)
 		}
 	}
 }

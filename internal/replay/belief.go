@@ -35,7 +35,7 @@ func (t *Tally) belief(r *Report) string {
 	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownAsks(r)
 }
 
-// unknownAsks names the agents of which more messages might be found to fit, and what would tell.
+// unknownAsks says of which agents nobody knows what they ask for, and how to say it. Support is lower for them.
 func unknownAsks(r *Report) string {
 	var lanes []string
 	for _, lane := range []struct {

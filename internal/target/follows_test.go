@@ -8,7 +8,7 @@ import (
 	"rehearse/internal/config"
 )
 
-// TestFollows holds of which agents a target can say that they follow a flow, and what an http target with a flow is.
+// Agents that tell a state may name the flow that they follow; an http target with a flow and no `answer` is of kind execute.
 func TestFollows(t *testing.T) {
 	for yaml, want := range map[string]struct {
 		kind    string

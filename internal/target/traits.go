@@ -41,7 +41,7 @@ func TraitsOf(t config.Target) Traits {
 	return Traits{}
 }
 
-// TakesFlow reports whether a target tells states of which only a flow that it is said to follow could say what they ask for, and is said to follow none.
+// TakesFlow reports whether `flow:` is missing from a target: it tells states, and nothing says what they ask for.
 func TakesFlow(t config.Target) bool {
 	return slices.Contains(followers, t.Kind) && t.Follows == nil && (TraitsOf(t).States || t.StateOf != "")
 }
