@@ -38,7 +38,7 @@ type Place struct {
 // Place returns where the text stands.
 func (h Hit) Place() Place { return Place{h.Row, h.nth} }
 
-// Matching returns the tests in which the words of a question stand, each in one text. The map is the archive's.
+// Matching returns the tests in which the words of a question stand, each in one text; of a question without words, all. The map is the archive's.
 func (r *Run) Matching(ctx context.Context, index *Index, q string) (map[Test]bool, error) {
 	s := &r.search
 	s.mu.Lock()
@@ -50,12 +50,18 @@ func (r *Run) Matching(ctx context.Context, index *Index, q string) (map[Test]bo
 		return found, nil
 	}
 	found := map[Test]bool{}
-	hits, _, err := r.hits(ctx, index, ParseWords(q), nil, -1, func(*Row) bool { return true })
+	words := ParseWords(q)
+	hits, _, err := r.hits(ctx, index, words, nil, -1, func(*Row) bool { return true })
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range hits {
 		found[testOf(h.Key)] = true
+	}
+	if len(words) == 0 {
+		for _, row := range index.rows() {
+			found[testOf(row.Key)] = true
+		}
 	}
 	s.found[q] = found
 	return found, nil
