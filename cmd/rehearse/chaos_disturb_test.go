@@ -154,6 +154,7 @@ var outsideDisturbances = []disturbance{
 		for _, w := range r.workers {
 			w.signal(syscall.SIGSTOP) // so that the other one is alone with the jobs
 		}
+		waits := r.submit() // the first run may have no jobs left
 		other := r.otherWorker()
 		other.until("jobs of another version of this program are left alone")
 		time.Sleep(2 * chaosLost) // what the workers held is free for whoever takes it
@@ -164,6 +165,7 @@ var outsideDisturbances = []disturbance{
 		if len(listed) != 1 || !strings.HasPrefix(listed[0].Version, otherRelease) || listed[0].Done != 0 || listed[0].Busy != 0 {
 			r.t.Errorf("the worker of another version is listed as %+v", listed)
 		}
+		r.until(waits, "completed", func(run chaosRun) bool { return run.Status == "completed" })
 	}},
 }
 
