@@ -67,8 +67,8 @@ export GORACE=atexit_sleep_ms=0
 export GOFLAGS="${GOFLAGS:--trimpath}"
 go vet ./... && go vet -C bench ./... && go vet -C e2e ./...
 # The detector looks at Go's memory. SQLite, which was translated from C, has its own, so that watching it finds nothing and takes half the time.
-# The longest packages go first. Three at once keep two processors busy while one waits for a server.
-go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0' -timeout 80m -p "$(($(nproc) + 1))" \
+# The longest packages go first. Three at once, each with four tests at once, keep two processors busy while some wait for a server.
+go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0' -timeout 80m -p "$(($(nproc) + 1))" -parallel "$((2 * $(nproc)))" \
   ./cmd/rehearse ./internal/store ./internal/report ./internal/sitebot ./internal/stats ./internal/replay ./internal/draw ./...
 go test -C bench -race -vet=off ./...
 # The browser tests drive a program of their own, so that watching their own memory finds nothing.
