@@ -18,9 +18,15 @@ const (
 	crowdWait = 4 * time.Millisecond
 )
 
-// finishMore finishes what has come meanwhile, so that its records are kept together.
-func (s *scheduler) finishMore(ctx context.Context, done <-chan Return) error {
-	err := s.finishWhatCame(ctx, done)
+// ended is the error of a fleet's returns that have ended: nothing more comes.
+type ended struct{ error }
+
+// finishAll finishes a return and what comes with it, so that their records are kept together. The error is of type ended where nothing more comes.
+func (s *scheduler) finishAll(ctx context.Context, r Return, done <-chan Return) error {
+	err := s.finish(ctx, r)
+	if err == nil {
+		err = s.finishWhatCame(ctx, done)
+	}
 	if err != nil || s.Returns == nil || len(s.batch) < crowd {
 		return err
 	}
@@ -30,11 +36,7 @@ func (s *scheduler) finishMore(ctx context.Context, done <-chan Return) error {
 
 func (s *scheduler) finishWhatCame(ctx context.Context, done <-chan Return) error {
 	for len(done) > 0 && len(s.batch) < together {
-		r := <-done
-		if r.Err != nil && r.Record == nil && s.Returns != nil {
-			return r.Err
-		}
-		if err := s.finish(ctx, r); err != nil {
+		if err := s.finish(ctx, <-done); err != nil {
 			return err
 		}
 	}
@@ -43,6 +45,9 @@ func (s *scheduler) finishWhatCame(ctx context.Context, done <-chan Return) erro
 
 // finish writes a conversation's record and updates its unit.
 func (s *scheduler) finish(ctx context.Context, r Return) error {
+	if r.Err != nil && r.Record == nil && s.Returns != nil {
+		return ended{r.Err}
+	}
 	task, ok := s.under.take(r.Key)
 	if !ok {
 		s.stray(r)
@@ -110,20 +115,22 @@ func (s *scheduler) write(t *result.Test) {
 	s.batch = append(s.batch, t)
 }
 
-// flush keeps the records that have come, and settles their returns.
+// flush keeps the records that have come, and settles their returns. Those of records that could not be kept are never settled: they come again.
 func (s *scheduler) flush() error {
 	if len(s.batch) == 0 {
 		return nil
 	}
-	batch := s.batch
-	s.batch = nil
+	batch, settle := s.batch, s.settle
+	s.batch, s.settle = nil, nil
 	if err := s.Results.Append(batch...); err != nil {
+		for _, r := range batch {
+			delete(s.wrote, r.Key())
+		}
 		return fmt.Errorf("write the result of %s: %w", batch[0].TestID, err)
 	}
-	for _, settle := range s.settle {
-		settle()
+	for _, done := range settle {
+		done()
 	}
-	s.settle = nil
 	s.observe()
 	return nil
 }

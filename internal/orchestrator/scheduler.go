@@ -90,11 +90,9 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		var err error
 		select {
 		case r := <-done:
-			if r.Err != nil && r.Record == nil && s.Returns != nil {
-				return s.cut(ctx, next, cmp.Or(stopped, r.Err))
-			}
-			if err = s.finish(ctx, r); err == nil {
-				err = s.finishMore(ctx, done)
+			err = s.finishAll(ctx, r, done)
+			if over, ok := errors.AsType[ended](err); ok {
+				return s.cut(ctx, next, cmp.Or(stopped, over.error))
 			}
 		case f := <-s.rejudged:
 			s.open--
