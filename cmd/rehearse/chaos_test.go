@@ -45,13 +45,16 @@ func TestChaos(t *testing.T) {
 		rounds = n
 	}
 	t.Logf("REHEARSE_CHAOS_SEED=%d", seed)
+	t.Parallel() // its fleets wait most of the time
 	agent := httptest.NewServer(&chaosAgent{turns: map[string]int{}})
-	defer agent.Close()
+	t.Cleanup(agent.Close)
 	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
 		r := newEmbeddedRig(t, agent.URL, t.TempDir())
 		r.disturb(seed, rounds, embeddedDisturbances)
 	})
 	t.Run("disk", func(t *testing.T) {
+		t.Parallel()
 		data := t.TempDir()
 		if err := syscall.Mount("chaos", data, "tmpfs", 0, "size=64m"); err != nil {
 			t.Logf("no disk can be filled here, which takes root: %v", err)
@@ -73,6 +76,7 @@ func TestChaos(t *testing.T) {
 		}}})
 	})
 	t.Run("outside", func(t *testing.T) {
+		t.Parallel()
 		r := newOutsideRig(t, agent.URL)
 		r.other = buildOther(t)
 		r.disturb(seed, rounds, outsideDisturbances)

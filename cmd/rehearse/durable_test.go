@@ -94,16 +94,20 @@ func TestDurableTurns(t *testing.T) {
 			t.Parallel()
 			d := newDurable(t, store(t))
 			want := d.state(d.undisturbed())
-			for _, node := range []string{"skill_selector", "answer_writer", "follow_up_suggester"} {
+			nodes := []string{"skill_selector", "answer_writer", "follow_up_suggester"}
+			cuts := []cut{{"other", "follow_up_suggester"}}
+			for _, node := range nodes {
+				cuts = append(cuts, cut{"cut-at-" + node, node})
+			}
+			d.cut("What do you sell?", cuts)
+			d.another("other")
+			for _, node := range nodes {
 				session := "cut-at-" + node
-				d.cut(session, "What do you sell?", node)
 				d.goesOn(session, node)
 				if got := strings.ReplaceAll(d.state(session), session, "whole"); got != want {
 					t.Errorf("%s: the state is\n%s\nand not\n%s", node, got, want)
 				}
 			}
-			d.cut("other", "What do you sell?", "follow_up_suggester")
-			d.another("other")
 		})
 	}
 }
@@ -194,20 +198,28 @@ func (d *durable) state(session string) string {
 	return string(data)
 }
 
-// cut kills the server once a node of a turn asks its model, and starts it again.
-func (d *durable) cut(session, input, node string) {
+// cut is a turn of a session in which the server dies while a node waits for its model.
+type cut struct{ session, node string }
+
+// cut begins turns, kills the server once each waits at its node, and starts it again. All die at once, since each then waits for the lock of the
+// process that has died.
+func (d *durable) cut(input string, cuts []cut) {
 	d.t.Helper()
-	hangs := d.model.hang(node)
-	failed := make(chan error, 1)
-	go func() { _, err := d.say(session, input); failed <- err }()
-	select {
-	case <-hangs:
-	case err := <-failed:
-		d.t.Fatalf("%s: the turn has ended: %v", node, err)
+	failed := make(chan error, len(cuts))
+	for _, c := range cuts {
+		hangs := d.model.hang(c.node)
+		go func() { _, err := d.say(c.session, input); failed <- err }()
+		select {
+		case <-hangs:
+		case err := <-failed:
+			d.t.Fatalf("%s: the turn has ended: %v", c.node, err)
+		}
 	}
 	d.p.kill()
-	if err := <-failed; err == nil {
-		d.t.Fatalf("%s: the turn is complete although the server was killed", node)
+	for range cuts {
+		if err := <-failed; err == nil {
+			d.t.Fatal("a turn is complete although the server was killed")
+		}
 	}
 	d.model.asked()
 	d.p.start()

@@ -54,7 +54,11 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage or an invalid suite, 3 somet
   rehearse run --resume latest                     go on with an interrupted run
   rehearse run --resume latest --rerun failed      run again what failed`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.start(c, env, args)
+			err := f.start(c, env, args)
+			if problems, ok := errors.AsType[source.Problems](err); ok {
+				env.tellCI(f.ci, true, ci.Invalid(problems))
+			}
+			return err
 		},
 	}
 	f.register(c.Flags())

@@ -2,6 +2,7 @@
 package ci
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -69,6 +70,26 @@ type Said struct {
 	// Stopped says that the run ended before its end, and how far it came; empty for a whole one.
 	Stopped string
 	Failing func(most int) (failing []report.Failing, more int, err error)
+	// What is one of Failing; empty means a failing test.
+	What string
+}
+
+// Invalid is what a run has to say that did not begin, as its files have problems.
+func Invalid(problems source.Problems) Said {
+	return Said{What: "problem", Failing: func(most int) ([]report.Failing, int, error) {
+		failing := make([]report.Failing, 0, min(most, len(problems)))
+		for _, p := range problems[:cap(failing)] {
+			failing = append(failing, report.Failing{
+				Key: result.Key{TestID: "invalid"}, Verdict: result.Error, File: p.File, Line: max(1, p.Line), Message: text.OneLine(p.Said(), 1_000),
+			})
+		}
+		return failing, len(problems) - len(failing), nil
+	}}
+}
+
+// others counts what is not named.
+func (s Said) others(n int) string {
+	return text.Plural(n, "more "+cmp.Or(s.What, "failing test"))
 }
 
 // Verdict is what an evaluation has to say that is one verdict over all, such as a replay: its name and a sentence, where it did not pass.

@@ -44,7 +44,7 @@ func (s System) gitHub(w io.Writer, said Said) error {
 		fmt.Fprintf(w, "::%s %stitle=%s::%s\n", kind, properties, property(title(f, targets)), data(message(f)))
 	}
 	if more > 0 {
-		what := text.Plural(more, "more failing test")
+		what := said.others(more)
 		fmt.Fprintf(w, "::error title=%s::%s\n", property(what), what)
 	}
 	return summary

@@ -75,7 +75,7 @@ func (s System) gitLab(w io.Writer, said Said) error {
 		})
 	}
 	if left := len(failing) + more - (maxAnnotations - 1); left > 0 {
-		fmt.Fprintf(w, "error: %s\n", text.Plural(left, "more failing test"))
+		fmt.Fprintf(w, "error: %s\n", said.others(left))
 	}
 	if said.Dir == "" {
 		return nil

@@ -29,14 +29,20 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
 	}
-	if p.Path != "" {
-		b.WriteString(": " + p.Path)
-	}
-	b.WriteString(": " + p.Message)
-	if p.Hint != "" {
-		b.WriteString(" (" + p.Hint + ")")
-	}
+	b.WriteString(": " + p.Said())
 	return b.String()
+}
+
+// Said returns "path: message (hint)".
+func (p Problem) Said() string {
+	said := p.Message
+	if p.Path != "" {
+		said = p.Path + ": " + said
+	}
+	if p.Hint != "" {
+		said += " (" + p.Hint + ")"
+	}
+	return said
 }
 
 // Problems is every fault found in a set of documents; as an error it reads one fault a line.
