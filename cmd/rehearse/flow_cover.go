@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,11 +91,16 @@ func (f *coverFlags) cover(ctx context.Context, env *Env, name string) error {
 		return err
 	}
 	if !f.sessions {
-		for t, err := range runlog.Read(from) {
-			if err != nil {
-				return err
-			}
-			covered.Test(t)
+		run, err := runlog.ReadRun(from)
+		if err != nil {
+			return err
+		}
+		guessed, err := covered.Run(&run, runlog.Read(from))
+		if err != nil {
+			return err
+		}
+		if len(guessed) > 0 {
+			fmt.Fprintf(env.Stderr, "rehearse: the run does not say which flow %s follows: its turns count by the names of their nodes\n", strings.Join(guessed, ", "))
 		}
 	}
 	if covered.Turns == 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"rehearse/internal/flow"
@@ -39,6 +40,26 @@ func (c *Coverage) Test(t *result.Test) {
 	for i := range t.Turns {
 		c.turn(&t.Turns[i], i == 0)
 	}
+}
+
+// Run counts the turns of a run's records, but not those of targets that are known to follow another flow. Guessed names the targets whose turns count
+// by the names of their nodes alone, as the run does not say which flow they follow.
+func (c *Coverage) Run(run *result.Run, records iter.Seq2[*result.Test, error]) (guessed []string, err error) {
+	for t, err := range records {
+		if err != nil {
+			return nil, err
+		}
+		follows, known := run.Follows(t.Target, c.flow.ID)
+		if known && !follows {
+			continue
+		}
+		before := c.Turns
+		c.Test(t)
+		if !known && c.Turns > before && !slices.Contains(guessed, t.Target) {
+			guessed = append(guessed, t.Target)
+		}
+	}
+	return guessed, nil
 }
 
 // turn counts a turn by the state after it, or where there is none by its node.
