@@ -78,6 +78,24 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// A return that comes before its turn is settled only once its record is stored, however often it is delivered before.
+func TestEarlyTwice(t *testing.T) {
+	l, e := &ledger{}, &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, 100)}
+	e.settle = func(id string) {
+		if kept := slices.ContainsFunc(l.records, func(r *result.Test) bool { return r.TestID == id }); !kept {
+			t.Errorf("%s is settled before its record is stored", id)
+		}
+	}
+	for range 3 {
+		e.returns <- e.held(result.Key{TestID: "f", Target: "t"}) // the last one that begins
+	}
+	o := made(t, orchestrator.Config{Workers: 1, Queue: e, Returns: e, Results: l})
+	totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("c"), test("d"), test("e"), test("f"))}, nil)
+	if err != nil || totals.Passed != 4 || slices.Contains(e.ids, "f") {
+		t.Errorf("%v: %+v, %v pushed", err, totals, e.ids)
+	}
+}
+
 // crowded returns conversations in groups of ten, a millisecond apart, once all jobs are pushed.
 type crowded struct {
 	*elsewhere

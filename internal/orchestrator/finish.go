@@ -72,7 +72,7 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 	r.Record.Target = task.Target
 	s.write(r.Record)
 	if s.Returns != nil {
-		s.wrote[r.Key] = true
+		s.wrote[r.Key] = false
 	}
 	if r.Settle != nil {
 		s.settle = append(s.settle, r.Settle)
@@ -85,20 +85,23 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 	return s.releaseWaiting()
 }
 
-// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn, and one that has ended
-// was held twice, which changes nothing.
+// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn, and again for as long as it is
+// not settled. One whose record is stored was held twice, which changes nothing.
 func (s *scheduler) stray(r Return) {
-	_, before := s.early[r.Key]
-	if s.plan.Prior != nil && !before {
-		_, before = s.plan.Prior(r.Key)
+	stored, wrote := s.wrote[r.Key]
+	if s.plan.Prior != nil && !wrote {
+		_, stored = s.plan.Prior(r.Key)
 	}
-	if r.Record == nil || s.wrote[r.Key] || before {
+	if r.Record == nil || stored {
 		if r.Settle != nil {
 			r.Settle()
 		}
 		return
 	}
-	if len(s.early) < max(sight, s.Workers) { // else it is delivered again
+	if wrote {
+		return
+	}
+	if _, held := s.early[r.Key]; held || len(s.early) < max(sight, s.Workers) { // else it is delivered again
 		s.early[r.Key] = r
 	}
 }
@@ -127,6 +130,11 @@ func (s *scheduler) flush() error {
 			delete(s.wrote, r.Key())
 		}
 		return fmt.Errorf("write the result of %s: %w", batch[0].TestID, err)
+	}
+	for _, r := range batch {
+		if _, ours := s.wrote[r.Key()]; ours {
+			s.wrote[r.Key()] = true
+		}
 	}
 	for _, done := range settle {
 		done()

@@ -29,7 +29,7 @@ type scheduler struct {
 	// under are the conversations under way, early what workers of an earlier leader have returned for jobs that this one has not pushed yet.
 	under tasks
 	early map[result.Key]Return
-	// wrote are the conversations that have a record, where workers elsewhere may return one twice.
+	// wrote are the conversations that have a record, true once it is stored. It is needed where workers elsewhere may return one twice.
 	wrote map[result.Key]bool
 	// batch are records to be kept, settle is what to call then.
 	batch  []*result.Test

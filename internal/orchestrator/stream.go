@@ -49,8 +49,8 @@ type Stream struct {
 
 	mu   sync.Mutex
 	open map[result.Key]*begun
-	// early are returns of jobs that an earlier leader has put in and this one has not begun yet. Past are the items that have ended; both are
-	// needed only where workers elsewhere hold them.
+	// early are returns of jobs that an earlier leader has put in and this one has not begun yet. Past are the items that have ended, true once they
+	// are stored; both are needed only where workers elsewhere hold them.
 	early map[result.Key]Return
 	past  map[result.Key]bool
 	// broken is why no more returns come.
@@ -216,20 +216,23 @@ func (s *Stream) again(ctx context.Context, k result.Key) error {
 	return s.Queue.Push(ctx, j)
 }
 
-// end tells of an item that has ended, and frees its place. A second return of it changes nothing; one of an item that is still to begin waits.
+// end tells of an item that has ended, and frees its place. A second return of it changes nothing: it is settled only once the first is stored, since
+// it may be the same one that NATS sends again. A return of an item that is still to begin waits.
 func (s *Stream) end(r Return) {
 	s.mu.Lock()
-	b, past := s.open[r.Key], s.past[r.Key]
+	b := s.open[r.Key]
+	stored, past := s.past[r.Key]
 	delete(s.open, r.Key)
 	switch {
 	case b != nil && s.Returns != nil:
-		s.past[r.Key] = true
+		s.past[r.Key] = false
+		r.Settle = s.storing(r)
 	case b == nil && !past && len(s.early) < max(sight, s.Places): // else it is delivered again
 		s.early[r.Key] = r
 	}
 	s.mu.Unlock()
 	if b == nil {
-		if past {
+		if stored {
 			settle(r)
 		}
 		return
@@ -239,6 +242,16 @@ func (s *Stream) end(r Return) {
 		s.room.Release(b.size)
 	}
 	<-s.places
+}
+
+// storing returns what to call once the return of an item is stored.
+func (s *Stream) storing(r Return) func() {
+	return func() {
+		settle(r)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.past[r.Key] = true
+	}
 }
 
 // breakOff ends all items: no returns come any more.

@@ -103,6 +103,7 @@ func TestStreamElsewhere(t *testing.T) {
 		e := &crewAway{returns: make(chan orchestrator.Return)}
 		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Places: 2, Room: 10, Queue: e, Returns: e})
 		settled, ends := map[string]int{}, map[string]int{}
+		var store func() // what the last one that ended is settled with
 		back := func(i int, body string) {
 			e.returns <- orchestrator.Return{Key: sessionKey(i), Body: []byte(body), Settle: func() { settled[body]++ }}
 			synctest.Wait()
@@ -111,7 +112,7 @@ func TestStreamElsewhere(t *testing.T) {
 			t.Helper()
 			err := s.Begin(t.Context(), orchestrator.Item{
 				Key: sessionKey(i), Payload: func(context.Context) ([]byte, error) { return []byte("session"), nil },
-				Ended: func(r orchestrator.Return) { ends[string(r.Body)]++ },
+				Ended: func(r orchestrator.Return) { ends[string(r.Body)]++; store = r.Settle },
 			})
 			if err != nil {
 				t.Error(err)
@@ -142,8 +143,13 @@ func TestStreamElsewhere(t *testing.T) {
 		}
 		back(2, "held")
 		back(2, "held again")
-		if ends["held"] != 1 || ends["held again"] != 0 || settled["held"] != 0 || settled["held again"] != 1 || !waited {
-			t.Errorf("ended %v, settled %v, waited %v", ends, settled, waited)
+		if ends["held"] != 1 || ends["held again"] != 0 || settled["held"] != 0 || settled["held again"] != 0 || !waited {
+			t.Errorf("before it is stored: ended %v, settled %v, waited %v", ends, settled, waited)
+		}
+		store()
+		back(2, "held again")
+		if ends["held again"] != 0 || settled["held"] != 1 || settled["held again"] != 1 {
+			t.Errorf("once it is stored: ended %v, settled %v", ends, settled)
 		}
 		// Nothing comes any more: what is under way ends, and nothing begins.
 		var why error
