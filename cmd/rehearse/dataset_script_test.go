@@ -43,10 +43,11 @@ func (t scriptT) Cleanup(f func()) { t.ts.Defer(f) }
 //	langfuse ids DATASET                prints the ids of its items, the oldest first
 //	langfuse show ID                    prints the parts of an item
 //	langfuse requests                   prints the requests since the last time
+//	langfuse scores                     prints each score: its name, value and trace, and whether the trace is there
 func scriptLangfuse(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
-			ts.Fatalf("usage: langfuse start|dataset|item|items|archive|trace|fail|meanwhile|ids|show|requests …")
+			ts.Fatalf("usage: langfuse start|dataset|item|items|archive|trace|fail|meanwhile|ids|show|requests|scores …")
 		}
 		if args[0] == "start" {
 			s := &scriptServer{Server: langfusetest.New(scriptT{t, ts})}
@@ -121,6 +122,15 @@ func (s *scriptServer) do(ts *testscript.TestScript, what string, args []string)
 		all := s.Requests()
 		fmt.Fprintln(ts.Stdout(), strings.Join(all[s.told:], "\n"))
 		s.told = len(all)
+	case "scores":
+		traces := map[string]string{}
+		for _, span := range s.Spans() {
+			traces[span.TraceID] = "there"
+		}
+		for _, score := range s.Scores() {
+			id := fmt.Sprint(score["traceId"])
+			fmt.Fprintln(ts.Stdout(), score["name"], score["value"], id, traces[id])
+		}
 	default:
 		ts.Fatalf("langfuse %s: unknown", what)
 	}
