@@ -83,7 +83,11 @@ func (l *led) Pull(ctx context.Context) (orchestrator.Delivery, error) {
 // Withdraw takes back in the background what no worker has begun.
 func (l *led) Withdraw() {
 	l.group.Go(func() {
-		jobs, err := l.service.Queue.Withdraw(l.passing, l.jobs(nil))
+		var jobs []orchestrator.Job
+		err := fleet.Again(l.passing, func(ctx context.Context) (err error) {
+			jobs, err = l.service.Queue.Withdraw(ctx, l.jobs(nil))
+			return err // what an earlier try has taken back is missed
+		})
 		if err != nil && l.passing.Err() == nil {
 			l.service.Log.Warn("what is queued cannot be taken back and is held", "run_id", l.run, "error", err)
 		}
