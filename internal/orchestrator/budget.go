@@ -5,8 +5,19 @@ import (
 	"time"
 )
 
+// overspentElsewhere is overspent for conversations that wait in the queue of workers elsewhere: they are begun without being asked for here.
+func (s *scheduler) overspentElsewhere() error {
+	if s.Returns == nil || s.under.len() == 0 {
+		return nil
+	}
+	return s.overspent()
+}
+
 // overspent returns why nothing new may begin, or nil. What a provider did not report counts as nothing.
 func (s *scheduler) overspent() error {
+	if !s.plan.Budget.Bounded() {
+		return nil
+	}
 	budget, totals := s.plan.Budget, s.tally.Totals()
 	usd := s.plan.Spent.USD + totals.Judge.Cost.USD
 	tokens := s.plan.Spent.Tokens + totals.Judge.Usage.Total()

@@ -76,7 +76,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		default:
 		}
 		if stopped == nil {
-			stopped = s.feed(ctx, next)
+			stopped = cmp.Or(s.feed(ctx, next), s.overspentElsewhere())
 		}
 		if stopped != nil {
 			s.close()
@@ -135,7 +135,7 @@ func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error
 			return err
 		}
 	}
-	if errors.Is(stopped, ErrStopped) {
+	if errors.Is(stopped, ErrStopped) || errors.Is(stopped, ErrBudget) {
 		left, err := s.left(next)
 		if err != nil {
 			return err

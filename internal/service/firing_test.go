@@ -189,7 +189,7 @@ func TestFireFails(t *testing.T) {
 	f.Dir = filepath.Join(f.Dir, "\x00") // nothing can be unpacked there
 	last, _ := f.fired("s", due.Add(-time.Minute), due)
 	run, err := f.Store.Run(t.Context(), last.RunID)
-	if err != nil || last.Outcome != store.FiringStarted || run.Status != store.RunFailed || run.Error == nil || *run.Error == "" || *run.ExitCode != 3 {
+	if err != nil || last.Outcome != store.FiringStarted || run.Status != store.RunFailed || run.Error == nil || *run.Error == "" || *run.ExitCode != 3 || run.Totals == nil {
 		t.Errorf("%+v, %+v, %v", last, run, err)
 	}
 	if !strings.Contains(f.log.String(), "cannot be begun") {

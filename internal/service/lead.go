@@ -129,7 +129,10 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		return nil, err
 	}
 	defer returns.Close()
-	l := newLed(ctx, s, id, payload.Bundle, fence, returns)
+	l, err := newLed(ctx, s, id, payload.Bundle, fence, returns)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.keepArtifacts(spec, opened.Setup); err != nil {
 		return nil, err
 	}

@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -11,9 +9,7 @@ import (
 	"rehearse/internal/artifact"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
-	"rehearse/internal/replay"
 	"rehearse/internal/result"
-	"rehearse/internal/runlog"
 	"rehearse/internal/store"
 )
 
@@ -38,6 +34,8 @@ type led struct {
 	workers map[result.Key]string
 	// held are those of out that a worker is known to hold.
 	held map[result.Key]bool
+	// back are the tokens of jobs of an earlier leader whose returns wait here or in NATS, and which are not pushed yet.
+	back map[string]bool
 
 	// sessions is true of a replay run: what workers send is no record.
 	sessions bool
@@ -59,20 +57,43 @@ var (
 	_ orchestrator.Withdrawer = (*led)(nil)
 )
 
-// newLed returns a run that is led here.
-func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence, returns *fleet.Returns) *led {
-	return &led{
+// newLed returns a run that is led here. It looks up what workers have returned already.
+func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence, returns *fleet.Returns) (*led, error) {
+	l := &led{
 		service: s, ctx: ctx, run: run, bundle: bundle, fence: fence, returns: returns, workers: map[result.Key]string{},
-		out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{}, in: make(chan orchestrator.Return, 64),
+		out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{}, back: map[string]bool{}, in: make(chan orchestrator.Return, 64),
 	}
+	return l, fleet.Again(ctx, func(ctx context.Context) error {
+		waiting, err := s.Conn.ReturnsOf(ctx, run)
+		for _, subject := range waiting {
+			l.back[subject[strings.LastIndexByte(subject, '.')+1:]] = true
+		}
+		return err
+	})
 }
 
-// Push puts a job into the queue, and remembers it until its record is stored.
+// Push puts a job into the queue, and remembers it until its record is stored. One whose return waits is not held again; if that is lost, the job is
+// missed.
 func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
+	token := fleet.JobToken(j.Kind, j.Key)
 	l.mu.Lock()
 	l.out[j.Key] = j
+	back := l.back[token]
+	delete(l.back, token)
 	l.mu.Unlock()
+	if back {
+		return nil
+	}
 	return l.service.Queue.Push(ctx, j)
+}
+
+// isBack notes that a return has come whose job is not pushed yet.
+func (l *led) isBack(got *fleet.Received) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, out := l.out[got.Key]; !out {
+		l.back[fleet.JobToken(got.Kind, got.Key)] = true
+	}
 }
 
 // Pull is not for leaders: workers pull.
@@ -83,7 +104,11 @@ func (l *led) Pull(ctx context.Context) (orchestrator.Delivery, error) {
 // Withdraw takes back in the background what no worker has begun.
 func (l *led) Withdraw() {
 	l.group.Go(func() {
-		jobs, err := l.service.Queue.Withdraw(l.passing, l.jobs(nil))
+		var jobs []orchestrator.Job
+		err := fleet.Again(l.passing, func(ctx context.Context) (err error) {
+			jobs, err = l.service.Queue.Withdraw(ctx, l.jobs(nil))
+			return err // what an earlier try has taken back is missed
+		})
 		if err != nil && l.passing.Err() == nil {
 			l.service.Log.Warn("what is queued cannot be taken back and is held", "run_id", l.run, "error", err)
 		}
@@ -118,186 +143,6 @@ func (l *led) Next(ctx context.Context) (orchestrator.Return, error) {
 		return r, r.Err
 	case <-ctx.Done():
 		return orchestrator.Return{}, ctx.Err()
-	}
-}
-
-// receive passes on what workers send back.
-func (l *led) receive(ctx context.Context) {
-	for {
-		got, err := l.returns.Next(ctx)
-		switch {
-		case err != nil:
-			l.pass(ctx, orchestrator.Return{Err: err})
-			return
-		case got.Key == (result.Key{}): // unreadable: its job is missed
-			_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again
-		default:
-			l.pass(ctx, l.read(ctx, got))
-		}
-	}
-}
-
-func (l *led) pass(ctx context.Context, r orchestrator.Return) {
-	select {
-	case l.in <- r:
-	case <-ctx.Done():
-	}
-}
-
-// read reads the record of a return.
-func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return {
-	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Worker: got.Worker, Settle: func() {
-		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
-	}}
-	if l.sessions {
-		r.Body = got.Record
-		return r
-	}
-	if got.Fault == "" {
-		r.Record = &result.Test{}
-		if err := json.Unmarshal(got.Record, r.Record); err != nil || r.Record.Key() != got.Key {
-			r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
-		}
-	}
-	if r.Record != nil {
-		l.receiveArtifacts(ctx, r.Record)
-	}
-	if r.Record != nil && len(got.Tries) > 0 {
-		r.Record.Attempts = attempts(got)
-	}
-	l.mu.Lock()
-	l.workers[got.Key] = got.Worker
-	l.mu.Unlock()
-	return r
-}
-
-// attempts says how often a conversation was held, and why the earlier times do not count.
-func attempts(got *fleet.Received) (all []result.Attempt) {
-	for i, try := range got.Tries {
-		a := result.Attempt{N: i + 1, Code: result.WorkerLost, Message: strings.TrimSpace("worker " + try.Worker + " was not heard of again")}
-		if !try.Lost && try.Why != "" {
-			a.Message = "worker " + try.Worker + " gave it back: " + try.Why
-		}
-		if !try.At.IsZero() {
-			a.StartedAt = new(try.At.UTC())
-		}
-		all = append(all, a)
-	}
-	last := result.Attempt{N: len(got.Tries) + 1}
-	if !got.StartedAt.IsZero() {
-		last.StartedAt = new(got.StartedAt.UTC())
-		last.DurationMS = new(float64(got.EndedAt.Sub(got.StartedAt).Microseconds()) / 1000)
-	}
-	return append(all, last)
-}
-
-// missing is the time between two looks for jobs that NATS has lost.
-const missing = 5 * time.Second
-
-// miss has jobs put in again that are neither queued nor held nor returned, and the files of the run with them.
-func (l *led) miss(ctx context.Context) {
-	before := map[result.Key]bool{}
-	for fleet.Pause(ctx, missing) == nil {
-		jobs := l.jobs(before) // the others may be on their way
-		l.mu.Lock()
-		clear(before)
-		for key := range l.out {
-			before[key] = true
-		}
-		l.mu.Unlock()
-		var lost []orchestrator.Job
-		err := l.offerAgain(ctx)
-		if err == nil && len(jobs) > 0 {
-			lost, err = l.service.Queue.Missing(ctx, l.run, jobs)
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				l.service.Log.Warn("lost jobs cannot be looked for", "run_id", l.run, "error", err)
-			}
-			continue
-		}
-		for _, j := range lost {
-			l.mu.Lock()
-			_, out := l.out[j.Key] // its record may be stored meanwhile
-			l.mu.Unlock()
-			if out {
-				l.pass(ctx, orchestrator.Return{Key: j.Key, Lost: true})
-			}
-		}
-	}
-}
-
-// offerAgain puts the files of the run in again when NATS has lost them: a worker that comes new needs them.
-func (l *led) offerAgain(ctx context.Context) error {
-	there, err := l.service.Conn.HasBundle(ctx, l.bundle)
-	if err == nil && !there {
-		_, _, err = l.service.offer(ctx, l.run)
-	}
-	return err
-}
-
-// store keeps records for all servers.
-func (l *led) store(records []*result.Test, lines [][]byte) error {
-	results := make([]store.NewResult, len(records))
-	for i, line := range lines {
-		t, err := runlog.Decode(line) // as it is shown: without secrets
-		if err != nil {
-			return err
-		}
-		results[i] = store.NewResult{Test: t, Worker: l.heldBy(records[i].Key()), Artifacts: rowsOf(t)}
-	}
-	return l.put(l.ctx, results, func() { l.arrived(records) })
-}
-
-// lastWord is how long sessions that were replayed may take to be stored when the run has been cancelled.
-const lastWord = 5 * time.Second
-
-// storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the run was cancelled.
-func (l *led) storeSessions(batch []replay.Held) error {
-	results := make([]store.NewResult, len(batch))
-	for i := range batch {
-		t := sessionRecord(l.run, &batch[i], l.target)
-		l.heldBy(t.Key())
-		results[i] = store.NewResult{Test: t, Worker: batch[i].Worker}
-	}
-	if len(results) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
-	defer cancel()
-	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(lastWord, cancel) })()
-	return l.put(ctx, results, func() {})
-}
-
-// known keeps how many sessions the run has.
-func (l *led) known(sessions int) {
-	_, err := l.service.Store.UpdateRun(l.ctx, l.run, l.fence, func(r *store.Run) error {
-		r.Progress.Conversations = &sessions
-		return nil
-	})
-	if err != nil && l.ctx.Err() == nil {
-		l.service.Log.Warn("the number of sessions of the run is not kept", "run_id", l.run, "error", err)
-	}
-}
-
-// put keeps results, and calls kept when they are. A store that is away is waited for.
-func (l *led) put(ctx context.Context, results []store.NewResult, kept func()) error {
-	for again := false; ; again = true {
-		stored, err := l.service.Store.PutResults(ctx, l.run, l.fence, results)
-		if err == nil {
-			kept()
-		}
-		for i, s := range stored {
-			if s.New || again { // the store went away when it had kept them: nobody else stores results of this lease
-				l.service.Metrics.Stored(results[i].Test)
-			}
-		}
-		if err == nil || !store.Away(err) {
-			return err
-		}
-		if err := fleet.Pause(ctx, time.Second); err != nil {
-			return err
-		}
 	}
 }
 

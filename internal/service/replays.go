@@ -81,7 +81,10 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 		return nil, err
 	}
 	defer returns.Close()
-	l := newLed(ctx, s, run.ID, payload.Bundle, fence, returns)
+	l, err := newLed(ctx, s, run.ID, payload.Bundle, fence, returns)
+	if err != nil {
+		return nil, err
+	}
 	l.sessions = true
 	quiet, err := s.Conn.Notices(run.ID, l.notice)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"rehearse/internal/metrics"
 	"rehearse/internal/outbound"
 	"rehearse/internal/queue"
+	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -318,13 +319,15 @@ func (s *Service) newRun(spec runspec.Spec, planned Checked) (n store.NewRun, er
 	if spec.Kind == runspec.KindReplay { // it is known once the log has been read
 		progress.Conversations = nil
 	}
+	var unheld result.Run
+	unheld.Count(&result.Tallies{}, planned.ByTarget)
 	return store.NewRun{
 		Run: store.Run{
 			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: cmp.Or(spec.Kind, "suite"), Name: spec.Name, Labels: spec.Labels,
 			Fingerprint: planned.Fingerprint, Suites: planned.Suites, Targets: planned.Targets,
 			Progress: progress,
 		},
-		Spec: data, Blobs: blobsOf(spec), MaxWaiting: maxWaiting,
+		Spec: data, Blobs: blobsOf(spec), MaxWaiting: maxWaiting, Unheld: &unheld.Totals,
 	}, nil
 }
 

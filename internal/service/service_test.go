@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"rehearse/internal/fleet"
 	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/queue"
@@ -473,7 +475,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	if _, err := s.Files(t.Context(), run.ID); !errors.Is(err, store.ErrRunUnfinished) {
 		t.Errorf("the files of a run that waits: %v", err)
 	}
-	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
+	if run, err = s.Cancel(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := s.Files(t.Context(), run.ID)
@@ -481,6 +483,9 @@ func TestCancelledWhileItWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := runlog.ReadRun(dir)
+	if diff := cmp.Diff(&record.Totals, run.Totals); diff != "" {
+		t.Errorf("the totals of the run are not those of its record: %s", diff)
+	}
 	if err != nil || record.Code() != result.ExitInterrupted || record.Totals.Planned != 3 || record.Totals.NotRun != 3 {
 		t.Errorf("%+v, %v", record, err)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,8 @@ type NewRun struct {
 	MaxWaiting int
 	// Failed says why the run cannot be begun; empty if it can. Such a run does not wait: it ends at once as RunFailed.
 	Failed string
+	// Unheld are the totals of the run if it ends before it has begun; nil where they are not known.
+	Unheld *result.Totals
 }
 
 // CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the key was used within 24 hours or the id
@@ -47,10 +50,10 @@ func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool,
 	return run, created, nil
 }
 
-// submission is a new run that was looked at, with its packed spec.
+// submission is a new run that was looked at, with its spec and its totals, packed. Totals that are not known are nil.
 type submission struct {
 	NewRun
-	packed []byte
+	packed, unheld []byte
 }
 
 func (f *Fleet) submission(n NewRun) (*submission, error) {
@@ -61,7 +64,15 @@ func (f *Fleet) submission(n NewRun) (*submission, error) {
 		return nil, check.err
 	}
 	n.Run.ID, n.Key = plainText(n.Run.ID), plainText(n.Key)
-	return &submission{n, f.packers.pack(n.Spec)}, nil
+	s := &submission{NewRun: n, packed: f.packers.pack(n.Spec)}
+	if n.Unheld != nil {
+		data, err := json.Marshal(n.Unheld)
+		if err != nil {
+			return nil, err
+		}
+		s.unheld = f.packers.pack(data)
+	}
+	return s, nil
 }
 
 // createRun keeps a run, or finds the one that it was kept as.
@@ -92,9 +103,14 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 	if err := f.useBlobs(ctx, tx, runOwner(row.ID), s.Blobs); err != nil {
 		return run, false, err
 	}
+	if s.unheld != nil && s.Failed == "" {
+		if err := putRunFile(ctx, tx, row.number, unheldFile, s.unheld); err != nil {
+			return run, false, err
+		}
+	}
 	if s.Failed != "" {
 		failed := row
-		failed.Status, failed.Error = RunFailed, &s.Failed
+		failed.Status, failed.Error, failed.Totals = RunFailed, &s.Failed, s.Unheld
 		failed.ExitReason, failed.ExitCode = new(result.ReasonAborted), new(result.ExitNotRun)
 		err = f.keepRun(ctx, tx, &row, &failed)
 		row = failed

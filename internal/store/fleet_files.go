@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+
+	"rehearse/internal/result"
+)
 
 // PutRunFile keeps a file of a run that has not ended, if the fence holds. It replaces one of the same name. It is deleted with the run.
 func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name string, data []byte) error {
@@ -10,10 +15,33 @@ func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name str
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO exp.fleet_files (run, name, data) VALUES ($1, $2, $3)
-			ON CONFLICT (run, name) DO UPDATE SET data = excluded.data`, row.number, plainText(name), packed)
-		return err
+		return putRunFile(ctx, tx, row.number, plainText(name), packed)
 	})
+}
+
+func putRunFile(ctx context.Context, tx fleetTx, run int64, name string, packed []byte) error {
+	_, err := tx.exec(ctx, `INSERT INTO exp.fleet_files (run, name, data) VALUES ($1, $2, $3)
+		ON CONFLICT (run, name) DO UPDATE SET data = excluded.data`, run, name, packed)
+	return err
+}
+
+// unheldFile has the totals of a run that waits: what they are if it ends before it has begun.
+const unheldFile = "unheld.json"
+
+// unheldTotals returns the totals of a run that has not begun; nil where they are not known.
+func unheldTotals(ctx context.Context, tx fleetTx, run int64) (totals *result.Totals, err error) {
+	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{run, unheldFile}, func(row fleetRow) error {
+		var packed []byte
+		if err := row.Scan(&packed); err != nil {
+			return err
+		}
+		data, err := unpack(packed)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &totals)
+	})
+	return totals, err
 }
 
 // RunFile returns a file of a run; nil if there is none.

@@ -316,6 +316,9 @@ func (f *Fleet) CancelRun(ctx context.Context, id string) (Run, error) {
 		}
 		if before.Status == RunQueued {
 			next.Status, next.ExitReason, next.ExitCode = RunCancelled, new(result.ReasonInterrupted), new(result.ExitInterrupted)
+			if next.Totals, err = unheldTotals(ctx, tx, before.number); err != nil {
+				return err
+			}
 			if err := f.keepRun(ctx, tx, &before, &next); err != nil {
 				return err
 			}

@@ -328,6 +328,11 @@ func runCancelledWaiting(t *testing.T, f Fleets) {
 	if err != nil || run.Status != store.RunCancelled || *run.ExitCode != 130 || *run.ExitReason != "interrupted" || run.EndedAt == nil || run.CancelAt == nil {
 		t.Errorf("%s, %v", asJSON(t, run), err)
 	}
+	submitted(t, f, "planned", func(n *store.NewRun) { n.Unheld = &result.Totals{Planned: 3, NotRun: 3} })
+	run, err = f.CancelRun(t.Context(), "planned")
+	if err != nil || run.Totals == nil || run.Totals.Planned != 3 || run.Totals.NotRun != 3 {
+		t.Errorf("the totals of a run that was planned: %s, %v", asJSON(t, run), err)
+	}
 }
 
 func runCancelledRunning(t *testing.T, f Fleets) {

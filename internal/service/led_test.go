@@ -1,0 +1,71 @@
+package service_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rehearse/internal/service"
+	"rehearse/internal/store"
+)
+
+// gated is an agent that answers once its gate is open, and counts what it was asked.
+func gated(t *testing.T) (address string, asked *atomic.Int64, open func()) {
+	asked = &atomic.Int64{}
+	gate := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+		}
+		fmt.Fprint(w, `{"reply": "echo"}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked, func() { close(gate) }
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: that takes more than a minute", what)
+		}
+	}
+}
+
+// Conversations that workers have held while nobody led the run are not held again: what was paid is paid once.
+func TestTakeOverReturned(t *testing.T) {
+	const tests = 24
+	h := newHouse(t)
+	address, asked, open := gated(t)
+	s, stop := h.lead("one")
+	h.work("w1", 4)
+	run, _, err := s.Submit(t.Context(), shop(tests, address), "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all jobs are queued", func() bool {
+		n, err := h.queue.Count(t.Context())
+		return err == nil && n.Waiting+n.Running == tests && asked.Load() == 4
+	})
+	stop()
+	open()
+	until(t, "all conversations are returned", func() bool {
+		returned, err := h.conn.ReturnsOf(t.Context(), run.ID)
+		return err == nil && len(returned) == tests
+	})
+	h.lead("two")
+	if run = h.ended(run.ID); run.Status != store.RunCompleted || len(h.results(run.ID)) != tests {
+		t.Errorf("%+v", run)
+	}
+	if n := asked.Load(); n != tests {
+		t.Errorf("the agent was asked %d times for %d conversations", n, tests)
+	}
+}
