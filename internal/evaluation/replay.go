@@ -21,7 +21,7 @@ type ReplayConfig struct {
 	Spec  replay.Spec
 	// Store is the address of the log, of the variants and of the results.
 	Store string
-	// Flows is the folder, or the file, of the flows that variants name. Prompts is the folder of their prompts.
+	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the folder of their prompts on the disk.
 	Flows, Prompts string
 	// Out is the folder of the reports; empty means one of the run's own below setup.StateDir.
 	Out string

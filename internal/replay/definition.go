@@ -86,9 +86,9 @@ func (d *Definition) parameters(all map[string]json.RawMessage) error {
 	return nil
 }
 
-// Fingerprint is what decides how the variant answers along a flow, fit for JSON. It changes when the file of the flow does.
-func (d *Definition) Fingerprint(f *flow.Flow) (map[string]any, error) {
-	data, err := os.ReadFile(f.File)
+// Fingerprint is what decides how the variant answers along a flow, fit for JSON. It changes when the file of the flow does, which is read from there.
+func (d *Definition) Fingerprint(from source.Files, f *flow.Flow) (map[string]any, error) {
+	data, err := from.ReadFile(f.File)
 	if err != nil {
 		return nil, source.Invalid("variant %s: %w", d.Variant.ID, err)
 	}

@@ -25,6 +25,7 @@ func (m *metric) criterion(power float64) stats.Criterion {
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), endless: t.endless(), stateless: t.stateless()}
+	f.heard = map[string]hearing{Baseline: baseline.heard, Candidate: candidate.heard}
 	f.completable, f.losable = t.completions()
 	var at []int
 	together := t.compareTogether(metrics, rules)

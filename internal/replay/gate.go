@@ -142,6 +142,8 @@ type findings struct {
 	endless bool
 	// stateless is true when the baseline tells in what states its conversations are, and the candidate does not.
 	stateless bool
+	// heard says of each lane how many of its states its words bear out.
+	heard map[string]hearing
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost

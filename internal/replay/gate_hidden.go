@@ -42,6 +42,9 @@ func (f *findings) hidden(rules *Rules) []Reason {
 		reasons = append(reasons, Reason{"power", CompletionMatch, "the baseline tells when a conversation is complete and the candidate does not, so that one " +
 			"that never ends would lose nothing: give the target an answer.end or a complete_when, or accept it with --margin completed=100pp"})
 	}
+	if !accepts(StateProgression) {
+		reasons = append(reasons, f.emptyWords()...)
+	}
 	if f.stateless && !accepts(StateProgression) {
 		reasons = append(reasons, Reason{"power", StateProgression, "the baseline tells in what state a conversation is and the candidate does not, so that one " +
 			"that answers anything until the end would lose nothing: give the target an answer.node or a state_of, or accept it with --margin state_progression_match=100pp"})

@@ -99,6 +99,31 @@ func wordy(i int, _ *replay.Pair, was, is *replay.Metrics) {
 	was.CompletionMatch = new(float64(i % 2))
 }
 
+// talks gives all lanes four turns in four logged states, each with what the lane says in it.
+func talks(baseline, candidate func(turn int) string) func(int, *replay.Pair, *replay.Metrics, *replay.Metrics) {
+	return func(_ int, p *replay.Pair, was, _ *replay.Metrics) {
+		was.StateProgression = new(0.5) // the candidate is better
+		for name, says := range map[string]func(int) string{replay.Observed: fitting, replay.Baseline: baseline, replay.Candidate: candidate} {
+			l := p.Lane(name)
+			l.Turns = nil
+			for turn := range 4 {
+				l.Turns = append(l.Turns, replay.LaneTurn{
+					Number: turn + 1, User: fmt.Sprintf("asks %d", turn), Bot: says(turn), State: fmt.Sprintf("state %d", turn), Supported: true,
+				})
+			}
+		}
+	}
+}
+
+// What an agent may say in the turn of a state.
+func fitting(turn int) string { return fmt.Sprintf("answers %d", turn) }
+func constant(int) string     { return " I see." }
+func echoing(turn int) string { return fmt.Sprintf("asks %d", turn) }
+func unseen(int) string       { return "" }
+func inTwoStates(turn int) string { // as two questions that are asked alike
+	return fmt.Sprintf("answers %d", max(turn, 1))
+}
+
 func TestGate(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -150,6 +175,22 @@ func TestGate(t *testing.T) {
 		},
 		{
 			"the candidate does not tell its states, which is accepted", gateRun{n: 875, mode: replay.Forced, change: wordy, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.StateProgression: {Absolute: 1}}
+			}}, replay.Passed, stats.Better, "", nil,
+		},
+		{
+			"the candidate says the same in every state", gateRun{n: 875, change: talks(fitting, constant)},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: in 100.0 % of the turns in which the log goes on to another state, the candidate repeats"},
+		},
+		{
+			"the candidate repeats the user", gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", nil,
+		},
+		{"both say the same in every state", gateRun{n: 875, change: talks(constant, constant)}, replay.Passed, stats.Better, "", nil},
+		{"the candidate says the same in two states", gateRun{n: 875, change: talks(fitting, inTwoStates)}, replay.Passed, stats.Better, "", nil},
+		{"nobody knows the words", gateRun{n: 875, change: talks(unseen, unseen)}, replay.Passed, stats.Better, "", nil},
+		{
+			"the candidate says the same in every state, which is accepted", gateRun{n: 875, change: talks(fitting, constant), rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.StateProgression: {Absolute: 1}}
 			}}, replay.Passed, stats.Better, "", nil,
 		},

@@ -47,6 +47,11 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	if run.Intervals, err = json.Marshal(intervals(r.Metrics)); err != nil {
 		return &r, err
 	}
+	if r.Fidelity != nil {
+		if run.Fidelity, err = json.Marshal(r.Fidelity); err != nil {
+			return &r, err
+		}
+	}
 	run.Rules, err = rules.kept()
 	return &r, err
 }

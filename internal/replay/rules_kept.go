@@ -42,6 +42,15 @@ func (r *Run) KeptRules() (rules Rules, ok bool) {
 	return rules, err == nil
 }
 
+// KeptFidelity returns how like the real users the simulated user of a run was; nil where that is not kept, or cannot be read.
+func (r *Run) KeptFidelity() *Fidelity {
+	f := &Fidelity{}
+	if len(r.Fidelity) == 0 || json.Unmarshal(r.Fidelity, f) != nil {
+		return nil
+	}
+	return f
+}
+
 func readRules(data json.RawMessage) (Rules, error) {
 	var k keptRules
 	if err := json.Unmarshal(data, &k); err != nil {

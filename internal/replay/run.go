@@ -57,6 +57,8 @@ type Run struct {
 	Settings json.RawMessage `json:"settings,omitempty"`
 	// Rules are those of the paired gate by which the run was judged, a JSON object; nil of runs that have kept none.
 	Rules json.RawMessage `json:"rules,omitempty"`
+	// Fidelity is that of the simulated user, a JSON object; nil in other modes, and of runs that have kept none. KeptFidelity reads it.
+	Fidelity json.RawMessage `json:"fidelity,omitempty"`
 
 	Started time.Time `json:"started_at"`
 	// Seen is when the run last said that it goes on, Ended when it ended; zero while it goes on.

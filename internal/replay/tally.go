@@ -47,6 +47,7 @@ type laneTally struct {
 	// turns counts the lane's turns, misses those that it could not take in forced mode.
 	turns, misses int
 	simulated     SimulatedTurns
+	heard         hearing
 }
 
 // seen is a pair that may be shown, with how much there is to see in it.
@@ -184,6 +185,7 @@ func (t *Tally) addLane(name string, pairs []*Pair) {
 // count counts what is told of single turns.
 func (l *laneTally) count(lane *Lane, p *Pair) {
 	l.turns += len(lane.Turns)
+	l.heard.hear(lane, p.Lane(Observed))
 	if p.Mode == Simulated {
 		l.simulated.count(lane, p.Lane(Observed))
 	}

@@ -98,16 +98,16 @@ func (s *Setup) names(c target.FlowConfig, f *flow.Flow) bool {
 		return false
 	}
 	return slices.ContainsFunc(library.Flows(), func(one *flow.Flow) bool {
-		return sameFile(one.File, f.File) && one.ID == f.ID && (c.ID == "" || flow.Slug(c.ID) == flow.Slug(f.ID))
+		return sameFile(s.Files, one.File, f.File) && one.ID == f.ID && (c.ID == "" || flow.Slug(c.ID) == flow.Slug(f.ID))
 	})
 }
 
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
+func sameFile(files source.Files, a, b string) bool {
+	one, err := files.Stat(a)
 	if err != nil {
 		return false
 	}
-	two, err := os.Stat(b)
+	two, err := files.Stat(b)
 	return err == nil && os.SameFile(one, two)
 }
 

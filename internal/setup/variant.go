@@ -19,7 +19,7 @@ import (
 type Variants struct {
 	Setup *Setup
 	Store replay.Variants
-	// Flows is the folder, or the file, of the flows that variants name. Prompts is the folder of their prompts.
+	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the folder of their prompts on the disk.
 	Flows, Prompts string
 
 	library *flow.Library
@@ -39,7 +39,11 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 	if err != nil {
 		return nil, source.Invalid("variant %s: %w", id, err)
 	}
-	settings, err := d.Fingerprint(f)
+	v.Setup.NamesVariables(f.Variables()...)
+	if err := v.Setup.Refused(); err != nil {
+		return nil, err
+	}
+	settings, err := d.Fingerprint(v.Setup.Files, f)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +101,7 @@ func over(own, model llm.Request) llm.Request {
 func (v *Variants) flow(id string) (*flow.Flow, error) {
 	if v.library == nil {
 		var err error
-		if v.library, err = flow.OpenLibrary(source.Files{}, v.Flows); err != nil {
+		if v.library, err = flow.OpenLibrary(v.Setup.Files, v.Flows); err != nil {
 			return nil, fmt.Errorf("%w (flows are read from %s; name another folder with --flows)", err, v.Flows)
 		}
 	}

@@ -43,6 +43,7 @@ func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 		{column: "intervals", value: orNull(r.intervals)},
 		{column: "settings", value: orNull(r.settings)},
 		{column: "rules", value: orNull(r.rules)},
+		{column: "fidelity", value: orNull(r.fidelity)},
 	}
 	for _, f := range r.figures() {
 		cells = append(cells, cell{f.column, "::float8", f.value})
@@ -68,7 +69,7 @@ func (t postgresReplayRuns) runs(ctx context.Context, id string, limit int) ([]r
 			completion_time_seconds::float8, data_collection_accuracy::float8, support_coverage::float8,
 			coalesce(sessions, 0)::bigint, coalesce(pairs_dropped, 0)::bigint, is_better_than_baseline, non_inferior,
 			coalesce(verdict::text, ''), coalesce(outcome::text, ''), coalesce(intervals::text, ''), coalesce(settings::text, ''),
-			coalesce(rules::text, ''), started_at, seen_at, ended_at
+			coalesce(rules::text, ''), coalesce(fidelity::text, ''), started_at, seen_at, ended_at
 		FROM exp.conversation_replay_results
 		WHERE evaluation_run_id IS NOT NULL AND ($1 = '' OR `+isKey("evaluation_run_id")+`)
 		ORDER BY started_at DESC NULLS LAST, evaluation_run_id::text COLLATE "C" LIMIT CASE WHEN $2::bigint > 0 THEN $2::bigint END`,
@@ -78,12 +79,13 @@ func (t postgresReplayRuns) runs(ctx context.Context, id string, limit int) ([]r
 }
 
 func scanPostgresRun(row pgx.CollectableRow) (r replay.Run, err error) {
-	var intervals, settings, rules string
+	var intervals, settings, rules, fidelity string
 	var started, seen, ended *time.Time
 	err = row.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
 		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
-		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &started, &seen, &ended)
-	r.Intervals, r.Settings, r.Rules = jsonOrNil(intervals), jsonOrNil(settings), jsonOrNil(rules)
+		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &fidelity,
+		&started, &seen, &ended)
+	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals), jsonOrNil(settings), jsonOrNil(rules), jsonOrNil(fidelity)
 	for _, at := range []struct{ to, from *time.Time }{{&r.Started, started}, {&r.Seen, seen}, {&r.Ended, ended}} {
 		if at.from != nil {
 			*at.to = at.from.UTC()

@@ -21,7 +21,7 @@ const (
 // replayRunRow is a run as databases keep it: its text is clean, and its JSON is "" for none.
 type replayRunRow struct {
 	replay.Run
-	intervals, settings, rules string
+	intervals, settings, rules, fidelity string
 }
 
 func newReplayRunRow(run replay.Run) (replayRunRow, error) {
@@ -58,7 +58,7 @@ func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 		}
 	}
 	r.intervals, r.settings = check.object("intervals", run.Intervals), check.objectUpTo("settings", run.Settings, maxSettings)
-	r.rules = check.object("rules", run.Rules)
+	r.rules, r.fidelity = check.object("rules", run.Rules), check.object("fidelity", run.Fidelity)
 	return r, check.err
 }
 

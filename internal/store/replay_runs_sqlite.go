@@ -21,14 +21,14 @@ func (t sqliteReplayRuns) place() string { return fileName(t.store.path) }
 // replayRunColumns are in the order in which rows are put and read.
 const replayRunColumns = `evaluation_run_id, variant_id, baseline_variant_id, flow_id, dataset_version, mode, gate, status, error,
 	completion_match_score, turn_count_ratio, state_progression_match, avg_latency_ms, completion_time_seconds, data_collection_accuracy,
-	support_coverage, sessions, pairs_dropped, is_better_than_baseline, non_inferior, verdict, outcome, intervals, settings, rules, started_at, seen_at, ended_at`
+	support_coverage, sessions, pairs_dropped, is_better_than_baseline, non_inferior, verdict, outcome, intervals, settings, rules, fidelity, started_at, seen_at, ended_at`
 
 func (t sqliteReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 	args := []any{r.ID, r.VariantID, r.BaselineID, r.FlowID, r.DatasetVersion, string(r.Mode), r.Gate, string(r.Status), r.Error}
 	for _, f := range r.figures() {
 		args = append(args, f.value)
 	}
-	args = append(args, r.Sessions, r.PairsDropped, r.Better, r.NonInferior, r.Verdict, r.Outcome, orNull(r.intervals), orNull(r.settings), orNull(r.rules))
+	args = append(args, r.Sessions, r.PairsDropped, r.Better, r.NonInferior, r.Verdict, r.Outcome, orNull(r.intervals), orNull(r.settings), orNull(r.rules), orNull(r.fidelity))
 	for _, at := range r.times() {
 		args = append(args, microsOrNull(at.value))
 	}
@@ -59,12 +59,13 @@ func (t sqliteReplayRuns) runs(ctx context.Context, id string, limit int) (all [
 }
 
 func scanReplayRun(rows *sql.Rows) (r replay.Run, err error) {
-	var intervals, settings, rules sql.NullString
+	var intervals, settings, rules, fidelity sql.NullString
 	var started, seen, ended sql.NullInt64
 	err = rows.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
 		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
-		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &started, &seen, &ended)
-	r.Intervals, r.Settings, r.Rules = jsonOrNil(intervals.String), jsonOrNil(settings.String), jsonOrNil(rules.String)
+		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &fidelity,
+		&started, &seen, &ended)
+	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals.String), jsonOrNil(settings.String), jsonOrNil(rules.String), jsonOrNil(fidelity.String)
 	for _, at := range []struct {
 		to     *time.Time
 		micros sql.NullInt64

@@ -77,6 +77,8 @@ type replayPage struct {
 	Began string
 	// Decision is what the gate decided, Headline why. Without a headline the sessions do not tell why, which the page says.
 	Decision, Headline string
+	// Fidelity says how like the real users the simulated one was; empty in other modes. Belief says how far the figures may be believed.
+	Fidelity, Belief string
 	// RulesKept is true of a replay that tells by which rules it was judged.
 	RulesKept bool
 	Query     frame.Query
@@ -116,6 +118,9 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	address := "/replays/" + frame.Segment(run.ID)
 	page := replayPage{Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started), Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline}
 	_, page.RulesKept = run.KeptRules()
+	if page.Belief = found.belief; run.Mode == replay.Simulated {
+		page.Fidelity = lanes.FidelityWords(run.KeptFidelity())
+	}
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
 	page.Trail = []frame.Link{{Label: "Replays", Address: "/replays", Up: true}}
 	for _, list := range []struct{ name, label, query string }{
@@ -203,8 +208,9 @@ func (p *Pages) replayed(w http.ResponseWriter, r *http.Request) (run replay.Run
 type replayedRun struct {
 	sessions []replayedSession
 	metrics  map[string]replay.MetricReport
-	headline string
-	seen     time.Time
+	// headline and belief are those of the report that the sessions give.
+	headline, belief string
+	seen             time.Time
 }
 
 // replayedRuns keeps the sessions of replays that were looked at. It is safe for concurrent use; the zero value is empty.
@@ -248,12 +254,12 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 		if !ok {
 			rules = replay.DefaultRules()
 		}
-		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}}, rules)
+		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}, Fidelity: run.KeptFidelity()}, rules)
 		if err != nil {
 			return nil, err
 		}
 		read.list(report.Lists)
-		read.headline = headlineOf(run, report)
+		read.headline, read.belief = headlineOf(run, report), report.Belief
 		for _, m := range report.Metrics {
 			read.metrics[m.Name] = m
 		}

@@ -180,3 +180,48 @@ func TestReplayByItsOwnRules(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayByItsFidelity holds that a replay whose simulated user is not like the real ones cannot be judged on its page either, and that the page shows
+// how like them it is. One that has kept no fidelity says so.
+func TestReplayByItsFidelity(t *testing.T) {
+	s, kept := withStore(t)
+	tally, outcomes := &replay.Tally{}, []replay.Outcome{}
+	for i := range 60 {
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Simulated, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, true, 0, "hi", "x"), laneOf(replay.Candidate, true, 0, "hi", "x"),
+		}}
+		tally.Add(p)
+		detail, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes = append(outcomes, replay.Outcome{SessionID: p.SessionID, Detail: detail, Metrics: json.RawMessage(`{}`)})
+	}
+	report, err := tally.Report(replay.Report{Run: replay.Run{
+		ID: "kept", FlowID: "tea", Mode: replay.Simulated, Gate: replay.GatePaired, Status: replay.Done, Started: now, Seen: now, Ended: now,
+	}, Baseline: &replay.Replayed{}, Fidelity: &replay.Fidelity{Kinds: 0.4, Fields: 0.5, Length: 1, End: 1, Overall: 0.4, Floor: 0.7, Sessions: 60}}, replay.DefaultRules())
+	if err != nil || report.Gate.Outcome != replay.NotJudgeable {
+		t.Fatal(report, err)
+	}
+	lost := report.Run
+	lost.ID, lost.Fidelity = "lost", nil
+	for _, run := range []replay.Run{report.Run, lost} {
+		if err := errors.Join(kept.ReplayRuns().PutRun(t.Context(), run), kept.ReplayRuns().PutOutcomes(t.Context(), run.ID, outcomes, now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := s.get(http.StatusOK, "/replays/kept")
+	if said := page.One("data-headline").Words(); said != report.Gate.Headline {
+		t.Errorf("the page says %q, the report %q", said, report.Gate.Headline)
+	}
+	if said := page.One("data-fidelity").Words(); !strings.Contains(said, "in 60 sessions") || !strings.Contains(said, "Its fidelity is 0.40, and 0.7 is needed") || !strings.Contains(said, "the logged data is given: 0.50") {
+		t.Errorf("fidelity: %q", said)
+	}
+	if said := page.One("data-belief").Words(); said != report.Belief {
+		t.Errorf("the page says %q, the report %q", said, report.Belief)
+	}
+	page = s.get(http.StatusOK, "/replays/lost")
+	if said := page.One("data-fidelity").Words(); !strings.Contains(said, "is not kept") || len(page.All("data-headline")) != 0 {
+		t.Errorf("without fidelity: %q, %d headlines", said, len(page.All("data-headline")))
+	}
+}

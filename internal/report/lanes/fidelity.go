@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"fmt"
+	"strings"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/report/page"
@@ -37,18 +38,8 @@ func fidelityOf(r *replay.Report) *fidelityView {
 	v := &fidelityView{Sign: result.Skip, Said: "How like the real users it is was not measured: the fidelity is unknown."}
 	if f := r.Fidelity; f != nil {
 		v.Sign = signOf(f.Overall >= f.Floor)
-		v.Said = fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is %.2f, and %.3g is needed for a verdict.",
-			text.Plural(f.Sessions, "session"), f.Overall, f.Floor)
-		for _, part := range []struct {
-			name, meaning string
-			value         float64
-		}{
-			{"Overall", "the least of the four", f.Overall},
-			{"Kinds", "messages are of the same kinds", f.Kinds},
-			{"Fields", "the logged data is given", f.Fields},
-			{"Length", "conversations are as long", f.Length},
-			{"End", "they end where the log ends", f.End},
-		} {
+		v.Said = fidelitySentence(f)
+		for _, part := range fidelityParts(f) {
 			v.Rows = append(v.Rows, fidelityRow{
 				part.name, part.meaning, fmt.Sprintf("%.2f", part.value), part.name == "Overall", page.BarOf(part.value, [2]float64{0, min(max(part.value, 0), 1)}),
 			})
@@ -64,6 +55,38 @@ func fidelityOf(r *replay.Report) *fidelityView {
 		})
 	}
 	return v
+}
+
+func fidelitySentence(f *replay.Fidelity) string {
+	return fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is %.2f, and %.3g is needed for a verdict.",
+		text.Plural(f.Sessions, "session"), f.Overall, f.Floor)
+}
+
+type fidelityPart struct {
+	name, meaning string
+	value         float64
+}
+
+func fidelityParts(f *replay.Fidelity) []fidelityPart {
+	return []fidelityPart{
+		{"Overall", "the least of the four", f.Overall},
+		{"Kinds", "messages are of the same kinds", f.Kinds},
+		{"Fields", "the logged data is given", f.Fields},
+		{"Length", "conversations are as long", f.Length},
+		{"End", "they end where the log ends", f.End},
+	}
+}
+
+// FidelityWords says how like the real users a simulated one is; nil is not known.
+func FidelityWords(f *replay.Fidelity) string {
+	if f == nil {
+		return "How like the real users the simulated one is, its fidelity, is not kept with this replay."
+	}
+	var parts []string
+	for _, part := range fidelityParts(f)[1:] {
+		parts = append(parts, fmt.Sprintf("%s: %.2f", part.meaning, part.value))
+	}
+	return fidelitySentence(f) + " It is the least of four: " + strings.Join(parts, ", ") + "."
 }
 
 // ofAll writes a count with its share.

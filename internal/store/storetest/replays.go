@@ -52,7 +52,8 @@ func sampleReplay(id string) replay.Run {
 		Status: replay.Done, Error: "none really", CompletionMatch: new(0.875), TurnCountRatio: new(1.0 / 3), StateProgression: new(0.0),
 		AvgLatencyMS: new(123.456), CompletionSeconds: new(1e-9), DataAccuracy: new(1.0), SupportCoverage: new(0.1), Sessions: 23_845, PairsDropped: 3,
 		Better: new(true), NonInferior: new(false), Verdict: "better", Outcome: "passed", Intervals: json.RawMessage(`{"completion_match":{"low":0.8,"high":null}}`),
-		Settings: json.RawMessage(`{"seed":42}`), Rules: json.RawMessage(`{"require":"better"}`), Started: eventTime, Seen: eventTime.Add(time.Minute), Ended: eventTime.Add(time.Hour),
+		Settings: json.RawMessage(`{"seed":42}`), Rules: json.RawMessage(`{"require":"better"}`), Fidelity: json.RawMessage(`{"overall":0.75}`),
+		Started: eventTime, Seen: eventTime.Add(time.Minute), Ended: eventTime.Add(time.Hour),
 	}
 }
 
