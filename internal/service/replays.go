@@ -24,9 +24,6 @@ import (
 	"rehearse/internal/worker"
 )
 
-// replayFile is the report of a replay run, as it is kept with the run.
-const replayFile = "report.json"
-
 // replayID is the evaluation_run_id of a run.
 func replayID(run string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("rehearse run "+run)).String()
@@ -160,7 +157,7 @@ func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, re
 	if err := lanes.JSON(&written, report); err != nil {
 		return nil, err
 	}
-	if err := s.Store.PutRunFile(ctx, id, fence, replayFile, written.Bytes()); err != nil {
+	if err := s.Store.PutRunFile(ctx, id, fence, store.ReplayFile, written.Bytes()); err != nil {
 		return nil, err
 	}
 	ended := s.cutShort(ctx, id, result.ExitPassed, result.ReasonPassed, "")
@@ -172,7 +169,7 @@ func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, re
 
 // replayReports writes the reports of a replay run into the folder with its records. A run that came to no report has none.
 func (s *Service) replayReports(ctx context.Context, id, dir string) error {
-	data, err := s.Store.RunFile(ctx, id, replayFile)
+	data, err := s.Store.RunFile(ctx, id, store.ReplayFile)
 	if err != nil || data == nil {
 		return err
 	}

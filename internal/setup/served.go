@@ -53,7 +53,7 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 			return nil, err
 		}
 		if served.Sites != nil {
-			served.Sites.events = served.History.Events
+			served.Sites.history = served.History
 			if o.LogTurns {
 				served.journal = served.Sites.keepJournal(served.History)
 			}

@@ -34,10 +34,10 @@ type Sessions struct {
 	Where string
 	// locks keep turns apart from what is done here, where the store has locks for all processes.
 	locks sitebot.Locks
-	// events are the logged events of the same file, and cache what is known of visitors; each is nil where it is elsewhere.
-	events *store.Events
-	cache  enrich.Cache
-	close  func() error
+	// history is what the same store has besides, and cache what is known of visitors; each is nil where it is elsewhere.
+	history *History
+	cache   enrich.Cache
+	close   func() error
 }
 
 // Close closes the store.
@@ -69,7 +69,7 @@ func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sessions{keptSessions: opened.Checkpoints(0), Where: path, events: opened.Events(), close: opened.Close}, nil
+	return &Sessions{keptSessions: opened.Checkpoints(0), Where: path, history: historyOfFile(opened), close: opened.Close}, nil
 }
 
 func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) {
@@ -79,7 +79,7 @@ func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) 
 	}
 	kept := database.Sessions(0)
 	return &Sessions{
-		keptSessions: kept, Where: kept.String(), locks: kept, events: database.Events(),
+		keptSessions: kept, Where: kept.String(), locks: kept, history: historyOfPostgres(database),
 		close: func() error { return errors.Join(kept.Close(), database.Close()) },
 	}, nil
 }

@@ -70,9 +70,9 @@ type Sites struct {
 	chains    []*enrich.Chain
 	// thumbs bring feedback to Langfuse; nil without it.
 	thumbs *thumbs
-	// caches remember visitors' companies, by site; events is the store of logged events, nil without one.
-	caches map[string]*enrich.Cached
-	events *store.Events
+	// caches remember visitors' companies, by site; history is the store of logged events, nil without one.
+	caches  map[string]*enrich.Cached
+	history *History
 }
 
 // siteParts are the open parts of one site.

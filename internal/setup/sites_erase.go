@@ -19,8 +19,8 @@ import (
 // eraseLimit bounds how long other systems may take to forget a session.
 const eraseLimit = 10 * time.Second
 
-// eraseElsewhere forgets what is kept of a session beside its state: what is known of the visitor's company, logged events, and traces in
-// Langfuse, which is only asked where it has a key.
+// eraseElsewhere forgets what is kept of a session beside its state: what is known of the visitor's company, what the store of logged
+// events has, and traces in Langfuse, which is only asked where it has a key.
 func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, eraseLimit)
 	defer cancel()
@@ -28,8 +28,8 @@ func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error 
 	if cache := s.caches[site]; cache != nil {
 		faults = append(faults, cache.Forget(ctx, site, session))
 	}
-	if s.events != nil {
-		faults = append(faults, s.events.EraseSession(ctx, site, session))
+	if s.history != nil {
+		faults = append(faults, s.history.eraseSession(ctx, site, session, s.Now()))
 	}
 	return errors.Join(append(faults, s.eraseTraces(ctx, session))...)
 }
@@ -46,15 +46,15 @@ func (s *Setup) eraseTraces(ctx context.Context, session string) error {
 	return client.EraseSession(ctx, session)
 }
 
-// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. events is the
+// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. history is the
 // store of logged events, nil where it is that of the sessions. It reports whether there was such a session.
-func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, events *History, siteName, session string) (there bool, err error) {
+func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, history *History, siteName, session string) (there bool, err error) {
 	bot, err := sessionBot(siteName, sitebot.Config{
 		Checkpoints: kept, Locks: kept.locks,
 		Elsewhere: func(ctx context.Context, name, session string) error {
-			sites := &Sites{Setup: s, events: kept.events, caches: map[string]*enrich.Cached{}}
-			if events != nil {
-				sites.events = events.Events
+			sites := &Sites{Setup: s, history: kept.history, caches: map[string]*enrich.Cached{}}
+			if history != nil {
+				sites.history = history
 			}
 			if kept.cache != nil {
 				if sites.caches[name], err = enrich.NewCached(kept.cache, "unused"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"rehearse/internal/annotation"
 	"rehearse/internal/config"
@@ -109,6 +110,8 @@ type History struct {
 	Variants *store.Variants
 	Runs     *store.ReplayRuns
 	Datasets *store.Datasets
+	// fleet keeps the runs of servers.
+	fleet *store.Fleet
 	// Annotations are what people said of runs.
 	Annotations *store.Annotations
 	// RunFolders returns the folders of the newest runs in the index.
@@ -123,7 +126,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Annotations(), noFolders, p.Close}, nil
+		return historyOfPostgres(p), nil
 	}
 	path, _ := SQLitePath(address)
 	if path == "" {
@@ -133,6 +136,14 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
+	return historyOfFile(s), nil
+}
+
+func historyOfPostgres(p *store.Postgres) *History {
+	return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Fleet(), p.Annotations(), noFolders, p.Close}
+}
+
+func historyOfFile(s *store.Store) *History {
 	folders := func(ctx context.Context) (dirs []string, err error) {
 		entries, err := s.Runs(ctx, maxRunFolders)
 		for _, e := range entries {
@@ -140,7 +151,7 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		}
 		return dirs, err
 	}
-	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Annotations(), folders, s.Close}, nil
+	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Fleet(), s.Annotations(), folders, s.Close}
 }
 
 // maxRunFolders is how many of the newest runs of an index are shown.
@@ -157,6 +168,14 @@ func FindHistory(ctx context.Context, address string) (*History, error) {
 		}
 	}
 	return OpenHistory(ctx, address)
+}
+
+// eraseSession takes a session of a chatbot out of the store: its events, and its words wherever they were replayed or made items of.
+func (h *History) eraseSession(ctx context.Context, site, session string, now time.Time) error {
+	return errors.Join(
+		h.Events.EraseSession(ctx, site, session), h.Runs.EraseSession(ctx, site, session), h.fleet.EraseSession(ctx, site, session),
+		h.Datasets.EraseSession(ctx, site, session, now),
+	)
 }
 
 // Close closes the store.

@@ -38,6 +38,8 @@ type datasetTable interface {
 	// change calls do within a transaction and records the time of the change. Only one call at a time changes a dataset.
 	// It reports whether the dataset exists. It does not call do for a missing dataset, unless the options create it.
 	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
+	// erase deletes the items that say they were made of a session, of this site or of one that is not named. It returns how many there were.
+	erase(ctx context.Context, site, session string, now time.Time) (int64, error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
 	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
 	// place names the database in errors.
@@ -174,6 +176,13 @@ func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change dat
 		return change, nil
 	}
 	return change, tx.put(ctx, different)
+}
+
+// EraseSession deletes the items that were made of a session of a chatbot, in all datasets, so that nothing of them is left in the file of a
+// store. They tell it by the source in their metadata. There may be none.
+func (d *Datasets) EraseSession(ctx context.Context, site, session string, now time.Time) error {
+	_, err := d.table.erase(ctx, plainText(site), plainText(session), now)
+	return err
 }
 
 // Update puts the item that change returns. change gets the item that has the ID already, or nil. No other caller changes the dataset in

@@ -57,6 +57,14 @@ func (t postgresDatasets) change(ctx context.Context, name string, o dataset.Put
 	return known && err == nil, t.db.explain(ctx, "write items to", err)
 }
 
+func (t postgresDatasets) erase(ctx context.Context, site, session string, now time.Time) (int64, error) {
+	done, err := t.db.pool.Exec(ctx, `WITH erased AS (
+			DELETE FROM exp.dataset_items
+				WHERE metadata #>> '{source,session}' = $1 AND coalesce(metadata #>> '{source,site}', $2) = $2 RETURNING dataset
+		) UPDATE exp.datasets SET updated_at = $3 WHERE name IN (SELECT dataset FROM erased)`, session, site, now)
+	return done.RowsAffected(), t.db.explain(ctx, "erase items from", err)
+}
+
 // postgresDatasetChanges are the statements of a transaction.
 type postgresDatasetChanges struct {
 	table postgresDatasets

@@ -116,6 +116,25 @@ func (c sqliteDatasetChanges) purge(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
+func (t sqliteDatasets) erase(ctx context.Context, site, session string, now time.Time) (erased int64, err error) {
+	const ofSession = `json_extract(metadata, '$.source.session') = ?1 AND coalesce(json_extract(metadata, '$.source.site'), ?2) = ?2`
+	err = t.store.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE datasets SET updated_at = ?3
+			WHERE name IN (SELECT dataset FROM dataset_items WHERE `+ofSession+`)`, session, site, now.UnixMicro()); err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, `DELETE FROM dataset_items WHERE `+ofSession, session, site)
+		if err == nil {
+			erased, err = done.RowsAffected()
+		}
+		return err
+	})
+	if err == nil && erased > 0 {
+		err = t.store.truncateLog(ctx)
+	}
+	return erased, t.store.explain(ctx, "erase items from", err)
+}
+
 // itemColumns are in the order in which scan reads them.
 const itemColumns = `position, id, coalesce(input, ''), coalesce(expected_output, ''), coalesce(metadata, '')`
 

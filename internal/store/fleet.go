@@ -62,6 +62,8 @@ type fleetDB interface {
 	// contains is the condition that a column's text has the text of an argument in it.
 	contains(column, arg string) string
 	explain(ctx context.Context, op string, err error) error
+	// forgotten waits until nothing of what was replaced is left in the files.
+	forgotten(ctx context.Context) error
 	// place names the database in errors.
 	place() string
 }

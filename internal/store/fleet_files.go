@@ -7,6 +7,9 @@ import (
 	"rehearse/internal/result"
 )
 
+// ReplayFile is the file of a run that replays sessions which has its report, a replay.Report.
+const ReplayFile = "report.json"
+
 // PutRunFile keeps a file of a run that has not ended, if the fence holds. It replaces one of the same name. It is deleted with the run.
 func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name string, data []byte) error {
 	packed := f.packers.pack(data)

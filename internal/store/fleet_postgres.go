@@ -20,6 +20,9 @@ func (d postgresFleet) explain(ctx context.Context, op string, err error) error 
 	return d.db.explainColumns(ctx, op, err, "the tables exp.fleet_* are not those that this program made: name another database")
 }
 
+// forgotten has nothing to do: a server writes over what was deleted in its own time.
+func (d postgresFleet) forgotten(context.Context) error { return nil }
+
 func (d postgresFleet) contains(column, arg string) string {
 	return "strpos(" + column + ", " + arg + ") > 0"
 }

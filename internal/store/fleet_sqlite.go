@@ -20,6 +20,8 @@ func (d sqliteFleet) explain(ctx context.Context, op string, err error) error {
 	return d.store.explain(ctx, op, err)
 }
 
+func (d sqliteFleet) forgotten(ctx context.Context) error { return d.store.truncateLog(ctx) }
+
 func (d sqliteFleet) contains(column, arg string) string {
 	return hasText + "(" + column + ", " + arg + ")"
 }

@@ -30,6 +30,12 @@ type replayRunTable interface {
 	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports whether the run exists;
 	// for a missing run it writes nothing.
 	putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error)
+	// runsOf returns the ids of the runs of a flow that have a session.
+	runsOf(ctx context.Context, flow, session string) ([]string, error)
+	// changeOutcome replaces the row of a session of a run. It reports whether there is one.
+	changeOutcome(ctx context.Context, run, session string, change func(*outcomeRow) error) (there bool, err error)
+	// forgotten waits until nothing of what was replaced is left in the files.
+	forgotten(ctx context.Context) error
 	// page hands the sessions of a run after one, in the byte order of their ids, until take returns false.
 	page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error
 	// place names the database in errors.
@@ -108,6 +114,27 @@ func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[repla
 			})
 		}}.each(ctx)(yield)
 	}
+}
+
+// EraseSession takes the words of a session of a flow out of all runs. What was counted of it stays. There may be none.
+func (r *ReplayRuns) EraseSession(ctx context.Context, flow, session string) error {
+	flow, session = plainText(flow), plainText(session)
+	runs, err := r.table.runsOf(ctx, flow, session)
+	if err != nil {
+		return err
+	}
+	erased := false
+	for _, run := range runs { // one at a time, as each may be large
+		there, err := r.table.changeOutcome(ctx, run, session, (*outcomeRow).eraseWords)
+		if err != nil {
+			return err
+		}
+		erased = erased || there
+	}
+	if erased {
+		err = r.table.forgotten(ctx)
+	}
+	return err
 }
 
 func outcomeSize(o replay.Outcome) int {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -162,3 +163,38 @@ func (t postgresReplayRuns) page(ctx context.Context, run, after string, limit i
 	})
 	return t.explain(ctx, "read replayed sessions from", err)
 }
+
+func (t postgresReplayRuns) runsOf(ctx context.Context, flow, session string) ([]string, error) {
+	rows, _ := t.db.pool.Query(ctx, `SELECT s.evaluation_run_id FROM exp.conversation_replay_results AS r
+		JOIN exp.conversation_replay_sessions AS s ON s.session_id = $1
+			AND s.evaluation_run_id IN (r.evaluation_run_id::text, upper(r.evaluation_run_id::text)) -- as a UUID, which has no case
+		WHERE r.flow_id::text = $2`, session, flow) // CollectRows returns its error
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return ids, t.explain(ctx, "look for a replayed session in", err)
+}
+
+func (t postgresReplayRuns) changeOutcome(ctx context.Context, run, session string, change func(*outcomeRow) error) (there bool, err error) {
+	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
+		r := outcomeRow{session: session}
+		err := tx.QueryRow(ctx, `SELECT coalesce(dropped, ''), coalesce(metrics::text, ''), coalesce(detail::text, '')
+			FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1 AND session_id = $2 FOR UPDATE`, run, session).
+			Scan(&r.dropped, &r.metrics, &r.detail)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = change(&r)
+		}
+		if err != nil {
+			return err
+		}
+		there = true
+		_, err = tx.Exec(ctx, `UPDATE exp.conversation_replay_sessions SET dropped = nullif($3, ''), metrics = $4::jsonb, detail = $5::jsonb
+			WHERE evaluation_run_id = $1 AND session_id = $2`, run, session, r.dropped, orNull(r.metrics), orNull(r.detail))
+		return err
+	})
+	return there && err == nil, t.explain(ctx, "change a replayed session in", err)
+}
+
+// forgotten has nothing to do: a server writes over what was deleted in its own time.
+func (t postgresReplayRuns) forgotten(context.Context) error { return nil }

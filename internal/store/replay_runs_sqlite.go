@@ -157,5 +157,43 @@ func (t sqliteReplayRuns) page(ctx context.Context, run, after string, limit int
 	return t.store.explain(ctx, "read replayed sessions from", err)
 }
 
+func (t sqliteReplayRuns) runsOf(ctx context.Context, flow, session string) (ids []string, err error) {
+	err = t.store.each(ctx, `SELECT s.evaluation_run_id FROM conversation_replay_results AS r
+		JOIN conversation_replay_sessions AS s ON s.evaluation_run_id = r.evaluation_run_id AND s.session_id = ? WHERE r.flow_id = ?`,
+		[]any{session, flow}, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, t.store.explain(ctx, "look for a replayed session in", err)
+}
+
+func (t sqliteReplayRuns) changeOutcome(ctx context.Context, run, session string, change func(*outcomeRow) error) (there bool, err error) {
+	err = t.store.write(ctx, func(tx *sql.Tx) error {
+		r := outcomeRow{session: session}
+		err := tx.QueryRowContext(ctx, `SELECT dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
+			WHERE evaluation_run_id = ? AND session_id = ?`, run, session).Scan(&r.dropped, &r.metrics, &r.detail)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = change(&r)
+		}
+		if err != nil {
+			return err
+		}
+		there = true
+		_, err = tx.ExecContext(ctx, `UPDATE conversation_replay_sessions SET dropped = ?, metrics = ?, detail = ?
+			WHERE evaluation_run_id = ? AND session_id = ?`, r.dropped, orNull(r.metrics), orNull(r.detail), run, session)
+		return err
+	})
+	return there && err == nil, t.store.explain(ctx, "change a replayed session in", err)
+}
+
+func (t sqliteReplayRuns) forgotten(ctx context.Context) error {
+	return t.store.explain(ctx, "erase a replayed session from", t.store.truncateLog(ctx))
+}
+
 // errEnough ends reading before the last row.
 var errEnough = errors.New("enough was read")

@@ -32,6 +32,7 @@ func RunDatasets(t *testing.T, open func(t *testing.T) *store.Datasets) {
 		{"what cannot be kept is an error that names it", itemsRefused},
 		{"one item is settled with what is there", itemSettled},
 		{"a purge leaves the dataset and other datasets", itemsPurged},
+		{"items of a session that is erased are gone", itemsErased},
 		{"many items come in pages", itemsInPages},
 		{"many put at once", itemsAtOnce},
 		{"a cancelled context ends a call", datasetsCancelled},

@@ -27,6 +27,7 @@ var resultTests = []fleetTest{
 	{"all or none", resultsAllOrNone},
 	{"large results come in pages", resultsLarge},
 	{"durations of earlier runs", resultDurations},
+	{"of a session that is erased the words are gone and the verdict stays", resultErased},
 }
 
 func resultKept(t *testing.T, f Fleets) {

@@ -36,6 +36,7 @@ func RunReplays(t *testing.T, open func(t *testing.T) *store.ReplayRuns) {
 		{"many sessions in constant memory", outcomesMany},
 		{"many put the same sessions at once", outcomesAtOnce},
 		{"reading may end early, be nested, and be mixed with writing", outcomesNested},
+		{"of a session that is erased the words are gone and the figures stay", outcomesErased},
 		{"a state of a watch replaces the one that it goes on from", watchesKept},
 		{"of many that take a look one keeps it", watchesAtOnce},
 		{"the sessions of a run are told", watchesSessions},
