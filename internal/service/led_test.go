@@ -99,3 +99,25 @@ func TestBudgetOfLostWorkers(t *testing.T) {
 		t.Errorf("the run says %q, %v", said, err)
 	}
 }
+
+// A server that was suspended and wakes up may receive what is another's for a moment. Whoever has the lease goes on with the run.
+func TestDisplaced(t *testing.T) {
+	h := newHouse(t)
+	address, asked, open := gated(t)
+	s, _ := h.lead("one")
+	h.work("w1", 4)
+	run, _, err := s.Submit(t.Context(), shop(4, address), "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the conversations are held", func() bool { return asked.Load() == 4 })
+	late, err := h.conn.Lead(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	open()
+	if run = h.ended(run.ID); run.Status != store.RunCompleted || len(h.results(run.ID)) != 4 || asked.Load() != 4 {
+		t.Errorf("%+v, %v, asked %d times", run, run.Error, asked.Load())
+	}
+}
