@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"rehearse/internal/llm"
@@ -94,6 +95,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		}
 	}
 	e.warnOfUnknown(records.Totals())
+	e.warnOfLost(records.Lost())
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
 		e.abort(h, err)
 	}
@@ -116,6 +118,15 @@ func (e *Evaluation) warnOfUnknown(t result.Totals) {
 		return
 	}
 	e.warn("the " + unknown + " of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
+}
+
+// warnOfLost tells that more than the budget may have been spent, where workers were lost.
+func (e *Evaluation) warnOfLost(attempts int) {
+	if attempts == 0 || e.planned.budget.USD == 0 && e.planned.budget.Tokens == 0 {
+		return
+	}
+	e.warn("more than the budget may have been spent: what lost workers had used before their conversations were held again is not known (attempts that were lost: " +
+		strconv.Itoa(attempts) + ")")
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.

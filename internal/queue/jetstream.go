@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func (q *JetStream) ensure(ctx context.Context) error {
 
 func (q *JetStream) ensureConsumer(ctx context.Context, class string) error {
 	c, err := q.conn.JetStream().Consumer(ctx, jobStream, consumerName(class))
-	known := DefaultAckWait
+	known := cmp.Or(q.AckWait(), DefaultAckWait) // of a queue that NATS has lost
 	switch {
 	case err == nil:
 		known = c.CachedInfo().Config.AckWait

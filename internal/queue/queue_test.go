@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -209,6 +210,27 @@ func TestMissing(t *testing.T) {
 	}
 	if d := queuetest.Pull(t, q); d.Job().Run != "other run" {
 		t.Errorf("got %v; want the job of the other run", d.Job())
+	}
+}
+
+// TestAckWaitOutlivesNATS: a worker that makes the queue of a NATS anew that lost its disk gives it the wait that a server has set.
+func TestAckWaitOutlivesNATS(t *testing.T) {
+	server := fleettest.StartEmbedded(t)
+	open(t, fleet.ConnConfig{Server: server}, queue.Options{AckWait: time.Second, Worker: "server"})
+	w := open(t, fleet.ConnConfig{Server: server}, queue.Options{Worker: "worker"})
+	js := fleettest.Connect(t, fleet.ConnConfig{Server: server}).JetStream()
+	if err := js.DeleteStream(t.Context(), "rehearse-jobs"); err != nil {
+		t.Fatal(err)
+	}
+	queuetest.Push(t, w, queuetest.Job("run", 0))
+	for _, class := range []string{"plain", "commands"} {
+		c, err := js.Consumer(t.Context(), "rehearse-jobs", fmt.Sprintf("%s-%d", class, orchestrator.JobSchema))
+		if err != nil || c.CachedInfo().Config.AckWait != time.Second {
+			t.Fatalf("jobs of the class %s: %+v, %v; want the wait of the server", class, c, err)
+		}
+	}
+	if w.AckWait() != time.Second {
+		t.Errorf("the worker waits for %s, want what the server set", w.AckWait())
 	}
 }
 

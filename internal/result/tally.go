@@ -73,6 +73,7 @@ func (y *Tally) Totals() Totals {
 type Tallies struct {
 	all  Tally
 	each map[string]*Tally
+	lost int
 }
 
 // Add counts one record.
@@ -85,7 +86,15 @@ func (y *Tallies) Add(t *Test) {
 	}
 	y.each[t.Target].Add(t)
 	y.all.Add(t)
+	for _, a := range t.Attempts {
+		if a.Code == WorkerLost {
+			y.lost++
+		}
+	}
 }
+
+// Lost returns how many attempts ended with their worker. Nobody knows what they have used.
+func (y *Tallies) Lost() int { return y.lost }
 
 // Totals returns what was counted over all targets.
 func (y *Tallies) Totals() Totals { return y.all.Totals() }

@@ -74,7 +74,7 @@ func (s *Service) renew(ctx context.Context, lease *store.Lease) {
 	}
 }
 
-// holdOn is hold, again and again while the store or NATS is away or a disk is full.
+// holdOn is hold, again and again while the store or NATS is away, a disk is full, or another server takes the returns that it does not lead any more.
 func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*result.Run, error) {
 	for told := ""; ; {
 		ended, err := s.hold(ctx, id, fence)
@@ -91,10 +91,11 @@ func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*re
 	}
 }
 
-// passes reports whether an error comes from a store that is away, or from a disk that is full. Other networks than that of the store are none of it.
+// passes reports whether an error comes from a store that is away, from a disk that is full, or from a server that was suspended and receives for a
+// moment what is not its own any more: the lease says who leads. Other networks than that of the store are none of it.
 func passes(err error) bool {
 	_, stored := errors.AsType[*store.Error](err)
-	return stored && store.Away(err) || fleet.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return stored && store.Away(err) || errors.Is(err, fleet.ErrDisplaced) || fleet.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // hold has the conversations of a run held that have no result yet.

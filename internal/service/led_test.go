@@ -5,10 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"rehearse/internal/runlog"
+	"rehearse/internal/runspec"
 	"rehearse/internal/service"
 	"rehearse/internal/store"
 )
@@ -67,5 +70,54 @@ func TestTakeOverReturned(t *testing.T) {
 	}
 	if n := asked.Load(); n != tests {
 		t.Errorf("the agent was asked %d times for %d conversations", n, tests)
+	}
+}
+
+// What a lost worker had spent is not known: a run with a budget says so.
+func TestBudgetOfLostWorkers(t *testing.T) {
+	h := newHouse(t)
+	address, asked, open := gated(t)
+	s, _ := h.lead("one")
+	stop := h.work("w1", 4)
+	spec := shop(2, address)
+	spec.Budget = &runspec.Budget{Tokens: new(1_000_000)}
+	run, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "both conversations are held", func() bool { return asked.Load() == 2 })
+	stop()
+	open()
+	h.work("w2", 4)
+	h.ended(run.ID)
+	dir, err := s.Files(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := runlog.ReadRun(dir)
+	if said := strings.Join(record.Warnings, "\n"); err != nil || !strings.Contains(said, "attempts that were lost: 2") {
+		t.Errorf("the run says %q, %v", said, err)
+	}
+}
+
+// A server that was suspended and wakes up may receive what is another's for a moment. Whoever has the lease goes on with the run.
+func TestDisplaced(t *testing.T) {
+	h := newHouse(t)
+	address, asked, open := gated(t)
+	s, _ := h.lead("one")
+	h.work("w1", 4)
+	run, _, err := s.Submit(t.Context(), shop(4, address), "", service.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the conversations are held", func() bool { return asked.Load() == 4 })
+	late, err := h.conn.Lead(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	open()
+	if run = h.ended(run.ID); run.Status != store.RunCompleted || len(h.results(run.ID)) != 4 || asked.Load() != 4 {
+		t.Errorf("%+v, %v, asked %d times", run, run.Error, asked.Load())
 	}
 }

@@ -100,7 +100,8 @@ const foreignPause = 5 * time.Second
 
 // tellForeign says that jobs of other versions of this program are in the queue, which are left alone, when the first of them are seen.
 func (w *Worker) tellForeign(ctx context.Context) {
-	for told := false; fleet.Pause(ctx, foreignPause) == nil; {
+	told := false
+	for looking := true; looking; looking = fleet.Pause(ctx, foreignPause) == nil {
 		n, err := w.Queue.Count(ctx)
 		if err != nil {
 			continue // the queue is away, which the pulling tells
