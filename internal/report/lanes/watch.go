@@ -58,23 +58,28 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 	case !r.Compared():
 		fmt.Fprintf(&b, "Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n", text.Plural(len(r.Looks), "look"))
 	default:
-		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Looks), "look"), withoutNew(r.Looks))
+		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Looks), "look"), butFor(r.Looks))
 	}
 	return b.String()
 }
 
-// withoutNew says how many looks had no new session, which may be a log that was not imported.
-func withoutNew(looks []replay.WatchLook) string {
-	n := 0
+// butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many sessions an agent failed: they are
+// in no metric but answered.
+func butFor(looks []replay.WatchLook) string {
+	empty, lost := 0, 0
 	for i := range looks {
-		if looks[i].New == 0 {
-			n++
+		if lost += looks[i].Lost; looks[i].New == 0 {
+			empty++
 		}
 	}
-	if n == 0 {
-		return ""
+	said := ""
+	if empty > 0 {
+		said += fmt.Sprintf(", %s of them without a new session", text.Count(empty))
 	}
-	return fmt.Sprintf(", %s of them without a new session", text.Count(n))
+	if lost > 0 {
+		said += fmt.Sprintf("; %s of %s lost, as an agent failed", text.Count(lost), text.Plural(looks[len(looks)-1].Sessions, "session"))
+	}
+	return said
 }
 
 // maxTrend is how many looks a trend shows at most: the latest.
