@@ -22,6 +22,8 @@ import (
 type watchFlags struct {
 	evaluation.WatchConfig
 	since, until, config, format string
+	// shown is true when the looks that there are are only shown.
+	shown bool
 }
 
 func newReplayWatch(env *Env) *cobra.Command {
@@ -36,9 +38,13 @@ The intervals are always-valid: over any number of looks, the watch gives a fals
 is the alarm, when its interval leaves out 0. An alarm stays. What was found is kept in the store under the name of the watch: the same command goes
 on, and nothing is replayed twice.
 
-Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with other settings; 3 it could not be run; 130 interrupted.`,
+With --show the looks that were taken until now, here or by a server (watches in rehearse.yaml), are shown, and none is taken; only --name is needed.
+
+Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with other settings; 3 it could not be run, or there was nothing to compare in
+all looks; 130 interrupted.`,
 		Example: `  rehearse replay watch --name nightly --candidate target:staging --baseline target:production --flow_id ride_book --since 2026-01-01 --every 24h
   rehearse replay watch --name january --candidate variant:new --baseline variant:old --flow_id ride_book --since 2026-01-01 --until 2026-01-31 --format json
+  rehearse replay watch --name nightly --show
   rehearse replay watch --name nightly … --alert https://hooks.example.com/rehearse     (REHEARSE_WEBHOOK_SECRET signs what it is sent)`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return outcome(f.run(c.Context(), env)) },
@@ -65,6 +71,7 @@ Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with 
 	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
+	flags.BoolVar(&f.shown, "show", false, "show the looks of a watch, and take none")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json at the end")
 	underscored(c)
 	return c
@@ -74,6 +81,9 @@ Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with 
 func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if err := textOrJSON(f.format); err != nil {
 		return err
+	}
+	if f.shown {
+		return f.look(ctx, env)
 	}
 	if err := f.period(); err != nil {
 		return err
@@ -102,10 +112,45 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if shown := f.show(env, &report); err == nil {
 		err = shown
 	}
-	if err == nil && report.Alarmed {
-		return &exitError{code: result.ExitFailed}
+	if err != nil {
+		return err
 	}
-	return err
+	return ended(&report)
+}
+
+// ended is how a watch ends: by an alarm, as one that could not have alarmed, or well.
+func ended(r *replay.WatchReport) error {
+	switch {
+	case r.Alarmed:
+		return &exitError{code: result.ExitFailed}
+	case len(r.Looks) > 0 && !r.Compared():
+		return &exitError{code: result.ExitNotRun}
+	}
+	return nil
+}
+
+// look shows what a watch has found until now.
+func (f *watchFlags) look(ctx context.Context, env *Env) error {
+	return withLoaded(ctx, env, f.Store, func(h *setup.History) error {
+		state, err := h.Runs.Watch(ctx, f.Watching.Name)
+		switch {
+		case err != nil:
+			return err
+		case state == nil:
+			return usage("there is no watch %q in the store: name it with --name, and its store with --store", f.Watching.Name)
+		}
+		report := state.Report(f.Watching.Name)
+		f.Watching.Metrics = state.Watched()
+		if f.format == "text" {
+			for i := range report.Looks {
+				fmt.Fprintln(env.Stdout, lanes.WatchLine(&report.Looks[i], f.Watching.Metrics))
+			}
+		}
+		if err := f.show(env, &report); err != nil {
+			return err
+		}
+		return ended(&report)
+	})
 }
 
 // period reads the days of the watch.

@@ -18,6 +18,7 @@ import (
 	"rehearse/internal/golden"
 	"rehearse/internal/llm"
 	"rehearse/internal/server"
+	"rehearse/internal/store/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -57,18 +58,30 @@ func TestMain(m *testing.M) {
 //	viewing FILE            waits until `rehearse view` has written its address there; sets $VIEW to its base and $PAGE to its path
 //
 // ROOT is the repository; HOME and the work folder are empty; no key is set.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "../../testdata/script", nil) }
+
+// TestScriptsOnPostgres runs the scripts that need a PostgreSQL server, with its address in POSTGRES.
+func TestScriptsOnPostgres(t *testing.T) {
+	address := servertest.NewPostgres(t).URL().String()
+	runScripts(t, "../../testdata/script/postgres", map[string]string{"POSTGRES": address})
+}
+
+// runScripts runs the scripts of a folder with more variables.
+func runScripts(t *testing.T, dir string, variables map[string]string) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "../../testdata/script",
+		Dir:                 dir,
 		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
+			for name, value := range variables {
+				e.Setenv(name, value)
+			}
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each call of the program ends with a second's sleep under -race
 			return nil
 		},

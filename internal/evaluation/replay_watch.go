@@ -43,6 +43,9 @@ type replayWatcher struct {
 	// replayed are the sessions of the first so many of the state's runs.
 	replayed map[string]bool
 	runs     int
+	// heard is true once whoever is here knows of the alarm; told is when the webhook was last tried.
+	heard bool
+	told  time.Time
 }
 
 // WatchReplays takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a look has found is kept in the
@@ -147,6 +150,9 @@ func (w *replayWatcher) wait(ctx context.Context, until time.Time) error {
 			timer.Stop()
 			return ctx.Err()
 		}
+		if w.Setup.Now().Sub(w.told) >= alertAgain {
+			w.tell(ctx)
+		}
 	}
 	return ctx.Err()
 }
@@ -236,10 +242,11 @@ func (w *replayWatcher) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// alertTries is how often a webhook is tried at each look, alertFor how long it may take to answer.
+// alertTries is how often a webhook is tried at a time, alertFor how long it may take to answer, and alertAgain the wait until it is tried again.
 const (
 	alertTries = 3
 	alertFor   = 10 * time.Second
+	alertAgain = 5 * time.Minute
 )
 
 // tell tells of the alarm, once: whoever is here now, and the webhook until it has answered.
@@ -254,12 +261,13 @@ func (w *replayWatcher) tell(ctx context.Context) {
 			break
 		}
 	}
-	if w.Alarmed != nil {
+	if w.Alarmed != nil && !w.heard {
 		w.Alarmed(alarm)
 	}
+	w.heard, w.told = true, w.Setup.Now()
 	if w.Alert != "" {
 		if err := w.post(ctx, alarm); err != nil {
-			w.trouble(fmt.Errorf("the alert cannot be told, and is tried again at the next look: %w", err))
+			w.trouble(fmt.Errorf("the alert cannot be told, and is tried again: %w", err))
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/config"
 	"rehearse/internal/replay"
+	"rehearse/internal/report/lanes"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
@@ -81,10 +82,18 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 func (all *Watches) hear(c *WatchConfig) {
 	log := all.log.With("watch", c.Watching.Name)
 	c.Took = func(look replay.WatchLook) {
-		log.Info("the watch has looked", "until", look.Until, "new", look.New, "sessions", look.Sessions)
+		level, said := slog.LevelInfo, "the watch has looked"
+		switch {
+		case look.New == 0:
+			level, said = slog.LevelWarn, "the watch has looked and found no new session: was the log imported?"
+		case look.Lost > 0:
+			level, said = slog.LevelWarn, "the watch has looked, and an agent failed in some sessions"
+		}
+		log.Log(context.Background(), level, said, "until", look.Until, "new", look.New, "lost", look.Lost, "sessions", look.Sessions,
+			"found", lanes.WatchLine(&look, c.Watching.Metrics))
 	}
 	c.Alarmed = func(look replay.WatchLook) {
-		log.Error("alarm: the candidate is worse", "until", look.Until, "metrics", look.Metrics)
+		log.Error("alarm: the candidate is worse", "until", look.Until, "found", lanes.WatchLine(&look, c.Watching.Metrics))
 	}
 	c.Trouble = func(err error) { log.Warn("the watch has trouble", "error", err) }
 }

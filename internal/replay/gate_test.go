@@ -180,7 +180,7 @@ func TestGate(t *testing.T) {
 		},
 		{
 			"the candidate says the same in every state", gateRun{n: 875, change: talks(fitting, constant)},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: in 100.0 % of the turns in which the log goes on to another state, the candidate repeats"},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log goes on to another state"},
 		},
 		{
 			"the candidate repeats the user", gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},

@@ -148,6 +148,30 @@ func (s *WatchState) Report(name string) WatchReport {
 	return r
 }
 
+// Compared reports whether there was a pair to compare in any metric. Without one nothing could have alarmed.
+func (r *WatchReport) Compared() bool {
+	if len(r.Looks) == 0 {
+		return false
+	}
+	for _, of := range r.Looks[len(r.Looks)-1].Metrics {
+		if of.N > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Watched returns the metrics of a watch that has been begun.
+func (s *WatchState) Watched() []string {
+	var of struct {
+		Metrics []string `json:"metrics"`
+	}
+	if err := json.Unmarshal(s.Settings, &of); err != nil {
+		return nil
+	}
+	return of.Metrics
+}
+
 // Begin prepares a state that is new.
 func (s *WatchState) Begin(w *Watching, settings json.RawMessage) {
 	criteria := make([]stats.Criterion, len(w.Metrics))

@@ -8,9 +8,11 @@ import "math"
 // least |x|(1−|x|), whatever the sample shows. So x belongs to the interval where the mean lies within t standard errors of that variance, raised by
 // the design effect. An interval that leaves out 0 still does, as that bound is 0 at 0; so no verdict of better or worse depends on it.
 //
-// Source: T. Tango (as for PairedRateInterval) for the variance under the hypothesis; J. N. K. Rao and A. J. Scott, A Simple Method for the Analysis of
-// Clustered Binary Data, Biometrics 48 (1992), for dividing the sample's size by the design effect; L. Kish, Survey Sampling (1965), for that effect
-// by the intraclass correlation, where the clusters' sizes differ.
+// Source: E. B. Wilson's score interval (as for Wilson) with t in place of z and the number of pairs divided by the design effect, as is usual for
+// proportions in clusters: SAS/STAT, The SURVEYFREQ Procedure, "modified Wilson (score)"; J. N. K. Rao and A. J. Scott, A Simple Method for the
+// Analysis of Clustered Binary Data, Biometrics 48 (1992), 577–585, divide counts likewise. Here x is a difference and |x|(1−|x|) its least variance, so
+// that no text promises the coverage: TestRareCoverage measures it. The design effect is the largest of 1, the one seen, and 1 + (Σs²/n − 1)·ICC for
+// clusters of s pairs, which is L. Kish's 1 + (s − 1)·ICC (Survey Sampling, 1965) with the size of the cluster in which the mean pair stands.
 func (c *comparison) widenPassFail(d *Difference) {
 	if !c.PassFail || c.pairs.notPassFail || d.N == d.Clusters || c.gain.unknown() || c.gain.alike() {
 		return

@@ -59,7 +59,7 @@ func whyOf(r *replay.Report) []string {
 	reasons := r.Gate.Reasons
 	why := make([]string, 0, len(reasons)+2)
 	for i := range reasons[:min(len(reasons), maxWhy)] {
-		why = append(why, reasonText(r, &reasons[i]))
+		why = append(why, reasonBeside(r, &reasons[i]))
 	}
 	if left := len(reasons) - maxWhy; left > 0 {
 		why = append(why, text.Plural(left, "more reason")+", below at the gate.")
@@ -89,6 +89,15 @@ func reasonText(r *replay.Report, reason *replay.Reason) string {
 	return text.Capital(said) + "."
 }
 
+// reasonBeside is a reason where the loss that could have gone unnoticed stands beside it: that is not said twice.
+func reasonBeside(r *replay.Report, reason *replay.Reason) string {
+	_, out, has := strings.Cut(reason.Text, "; ")
+	if m := unseenMetric(r); reason.Code != "power" || m == nil || m.Name != reason.Metric || !has || !strings.HasPrefix(reason.Text, "a loss of up to") {
+		return reasonText(r, reason)
+	}
+	return "The log is too small to tell: " + text.OneLine(out, maxReasonText) + "."
+}
+
 // otherModes says by which replays the question can be answered that this log leaves open.
 func otherModes(mode replay.Mode) string {
 	if mode == replay.Simulated {
@@ -100,13 +109,9 @@ func otherModes(mode replay.Mode) string {
 // unseenSentence says the loss that could have gone unnoticed: that of completion match, else of the first metric that decides. It is empty
 // when that one is worse, since then it was noticed.
 func unseenSentence(r *replay.Report) string {
-	m := metricOf(r, replay.CompletionMatch)
-	if _, has := unseenOf(r, m); !has {
-		i := slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool { _, has := unseenOf(r, &m); return has })
-		if i < 0 {
-			return ""
-		}
-		m = &r.Metrics[i]
+	m := unseenMetric(r)
+	if m == nil {
+		return ""
 	}
 	if m.Difference != nil && m.Difference.Verdict == string(worse) {
 		return ""
@@ -116,7 +121,7 @@ func unseenSentence(r *replay.Report) string {
 	loss := lossWords(unseen.Loss, m)
 	switch {
 	case loss != "" && m.Difference != nil && isHarmless(m.Difference):
-		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in so many sessions. In these the interval, %s, holds no loss beyond the margin.",
+		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in a run of this size. In this one, the interval of the difference, %s, holds no loss beyond the margin.",
 			loss, name, intervalOf(m.Difference, m.Unit))
 	case loss != "":
 		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed; %s.", loss, name, marginSentence(unseen.Margin, m))
@@ -124,6 +129,18 @@ func unseenSentence(r *replay.Report) string {
 		return "It is not known what loss of " + name + " could have gone unnoticed: no session differs in it."
 	}
 	return "No loss of " + name + " would have been noticed, however large."
+}
+
+// unseenMetric is the metric of which the top says what could have gone unnoticed; nil where none decides.
+func unseenMetric(r *replay.Report) *replay.MetricReport {
+	m := metricOf(r, replay.CompletionMatch)
+	if _, has := unseenOf(r, m); has {
+		return m
+	}
+	if i := slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool { _, has := unseenOf(r, &m); return has }); i >= 0 {
+		return &r.Metrics[i]
+	}
+	return nil
 }
 
 // isHarmless reports whether a loss beyond the margin is ruled out.

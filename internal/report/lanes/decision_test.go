@@ -25,7 +25,7 @@ func TestDecision(t *testing.T) {
 			r.Run.Verdict, r.Metrics[0].Difference.Verdict = "non_inferior", "non_inferior"
 		}, "## ✅ ", "Ship", []string{
 			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior", "too little to call the candidate better",
-			"A loss of up to 8.1 points of completion match could have gone unnoticed in so many sessions. In these the interval, [−15.0, −2.9], holds no loss beyond the margin.",
+			"A loss of up to 8.1 points of completion match could have gone unnoticed in a run of this size. In this one, the interval of the difference, [−15.0, −2.9], holds no loss beyond the margin.",
 			"2 of 120 pairs lost: 2 by the candidate.",
 		}},
 		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil, "## ❌ ", "Do not ship", []string{
@@ -156,5 +156,17 @@ func TestRulesThatWereNotAskedAreNotPassed(t *testing.T) {
 		if md := replayText(t, ".md", r); !strings.Contains(md, "| ➖ "+tc.rule) {
 			t.Errorf("%s is told as passed: %s", name, between(t, md, "| The gate", "<sub>"))
 		}
+	}
+}
+
+// A loss that could have gone unnoticed is said once at the top: beside it the reason says the ways out.
+func TestUnseenLossIsSaidOnce(t *testing.T) {
+	r := replayed(t)
+	r.Gate.Outcome, r.Metrics[0].Difference.Verdict = replay.CannotSay, "inconclusive"
+	r.Gate.Reasons = []replay.Reason{{Code: "power", Metric: replay.CompletionMatch, Text: "a loss of up to 8.1 points of completion match could have gone unnoticed, " +
+		"and more than 5.0 points matters; about 306 sessions would decide it, or take --margin completion_match=8.1pp"}}
+	top := plain(between(t, replayText(t, ".html", r), `<h1 id="decision">`, "May it be believed"))
+	if n := strings.Count(top, "8.1 points"); n != 1 || !strings.Contains(top, "The log is too small to tell: about 306 sessions would decide it, or take --margin completion_match=8.1pp.") {
+		t.Errorf("%d times: %s", n, top)
 	}
 }

@@ -13,6 +13,9 @@ import (
 // its always-valid interval.
 func WatchLine(look *replay.WatchLook, metrics []string) string {
 	parts := []string{fmt.Sprintf("%s  +%s of %s", look.Until, text.Count(look.New), text.Plural(look.Sessions, "session"))}
+	if look.New == 0 {
+		parts = append(parts, "nothing new")
+	}
 	if look.Lost > 0 {
 		parts = append(parts, text.Count(look.Lost)+" lost")
 	}
@@ -52,10 +55,31 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 		fmt.Fprintf(&b, "Alarm at the look of %s.\n", *r.AlarmedAt)
 	case len(r.Looks) == 0:
 		b.WriteString("No look yet.\n")
+	case !r.Compared():
+		fmt.Fprintf(&b, "Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n", text.Plural(len(r.Looks), "look"))
 	default:
-		fmt.Fprintf(&b, "No alarm in %s.\n", text.Plural(len(r.Looks), "look"))
+		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Looks), "look"), butFor(r.Looks))
 	}
 	return b.String()
+}
+
+// butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many sessions an agent failed: they are
+// in no metric but answered.
+func butFor(looks []replay.WatchLook) string {
+	empty, lost := 0, 0
+	for i := range looks {
+		if lost += looks[i].Lost; looks[i].New == 0 {
+			empty++
+		}
+	}
+	said := ""
+	if empty > 0 {
+		said += fmt.Sprintf(", %s of them without a new session", text.Count(empty))
+	}
+	if lost > 0 {
+		said += fmt.Sprintf("; %s of %s lost, as an agent failed", text.Count(lost), text.Plural(looks[len(looks)-1].Sessions, "session"))
+	}
+	return said
 }
 
 // maxTrend is how many looks a trend shows at most: the latest.
