@@ -5,6 +5,9 @@ import "context"
 // ReplayFile is the file of a run that replays sessions which has its report, a replay.Report.
 const ReplayFile = "report.json"
 
+const putRunFile = `INSERT INTO exp.fleet_files (run, name, data) VALUES ($1, $2, $3)
+	ON CONFLICT (run, name) DO UPDATE SET data = excluded.data`
+
 // PutRunFile keeps a file of a run that has not ended, if the fence holds. It replaces one of the same name. It is deleted with the run.
 func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name string, data []byte) error {
 	packed := f.packers.pack(data)
@@ -13,8 +16,7 @@ func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name str
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO exp.fleet_files (run, name, data) VALUES ($1, $2, $3)
-			ON CONFLICT (run, name) DO UPDATE SET data = excluded.data`, row.number, plainText(name), packed)
+		_, err = tx.exec(ctx, putRunFile, row.number, plainText(name), packed)
 		return err
 	})
 }
