@@ -90,18 +90,21 @@ func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], erro
 		return known, fmt.Errorf("checkpoint %s: its values: %w", last.ID, err)
 	}
 	next := recalled[S]{id: last.ID, records: len(chain), bytes: known.bytes, text: last.Values, state: state}
-	added := new(S)
+	var added *S // nil while nothing was
 	for _, c := range s.growing {
 		c.take(next.state, known.state)
 	}
 	flush := func() {
+		if added == nil {
+			return
+		}
 		for _, c := range s.growing {
 			c.extend(next.state, added)
 		}
-		added = new(S)
+		added = nil
 	}
 	for _, r := range chain[known.records:] {
-		if err := s.decodeAdded(r, added); err != nil {
+		if added, err = s.decodeAdded(r, added); err != nil {
 			return known, err
 		}
 		if bytes.HasPrefix(r.Appended, changedPrefix) {
@@ -116,19 +119,22 @@ func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], erro
 	return next, nil
 }
 
-// decodeAdded appends the list items of a record to added.
-func (s *schema[S]) decodeAdded(r Record, added *S) error {
+// decodeAdded returns added with the list items of a record behind it.
+func (s *schema[S]) decodeAdded(r Record, added *S) (*S, error) {
 	if len(r.Appended) == 0 {
-		return nil
+		return added, nil
 	}
 	items := new(S)
 	if err := json.Unmarshal(r.Appended, items); err != nil {
-		return fmt.Errorf("checkpoint %s: what it appends: %w", r.ID, err)
+		return nil, fmt.Errorf("checkpoint %s: what it appends: %w", r.ID, err)
+	}
+	if added == nil {
+		return items, nil
 	}
 	for _, c := range s.growing {
 		c.collect(added, items)
 	}
-	return nil
+	return added, nil
 }
 
 // object writes a JSON object.

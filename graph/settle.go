@@ -162,7 +162,7 @@ func (t *turn[S]) keepSettled() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, v := range t.visits {
-		if v.after == nil || v.node.index == 0 || v.replay != nil {
+		if !v.accepted || v.node.index == 0 || v.replay != nil {
 			continue
 		}
 		step, _, err := t.stepOf(v, v.writes)

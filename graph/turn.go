@@ -259,7 +259,7 @@ func (t *turn[S]) begin(n *Node[S]) error {
 		t.streamer = v
 	}
 	if len(from) == 1 {
-		v.view = from[0].after
+		v.view = t.stateAfter(from[0])
 	} else {
 		v.view = t.after(t.written(&v.past))
 	}

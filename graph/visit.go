@@ -34,8 +34,9 @@ type visit[S any] struct {
 	past   bits // the numbers of the visits that led here, directly or not
 	view   *S   // the state after them; states never change once they are made
 	writes Update[S]
-	after  *S // view with writes, once the visit has finished
+	after  *S // view with writes, once somebody has asked for it; see stateAfter
 
+	accepted bool // its writes count
 	finished bool // it cannot write any more
 	held     bool // it has finished, but what it wrote is still being saved
 	late     bool // it was cancelled because its time was over
@@ -372,8 +373,7 @@ func (t *turn[S]) accept(v *visit[S], u Update[S]) error {
 			return err
 		}
 	}
-	v.finished, v.writes = true, u
-	v.after = t.g.schema.applied(v.view, u)
+	v.finished, v.accepted, v.writes = true, true, u
 	next, err := t.next(v)
 	for _, to := range next {
 		if to != end {
@@ -407,7 +407,7 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 		return n.always, nil
 	}
 	var names []string
-	if err := t.g.schema.lend(v.after, func(s S) { names = n.choose(s) }); err != nil {
+	if err := t.g.schema.lend(t.stateAfter(v), func(s S) { names = n.choose(s) }); err != nil {
 		return nil, fmt.Errorf("its branch: %w", err)
 	}
 	if len(names) == 0 {
@@ -447,7 +447,7 @@ func (t *turn[S]) after(visits []*visit[S]) *S {
 	state, first := t.base, 0
 	for i, v := range slices.Backward(visits) {
 		if divides(visits, i) {
-			state, first = v.after, i+1
+			state, first = t.stateAfter(v), i+1
 			break
 		}
 	}
@@ -456,6 +456,15 @@ func (t *turn[S]) after(visits []*visit[S]) *S {
 		u = append(u, v.writes...)
 	}
 	return t.g.schema.applied(state, u)
+}
+
+// stateAfter returns the state after a visit whose writes count. It is made when it is first needed: where nodes that ran side by side lead to one,
+// nobody reads the states after each of them.
+func (t *turn[S]) stateAfter(v *visit[S]) *S {
+	if v.after == nil {
+		v.after = t.g.schema.applied(v.view, v.writes)
+	}
+	return v.after
 }
 
 // divides reports whether the visits before one have led to it, and it to those after.

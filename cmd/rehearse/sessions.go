@@ -27,7 +27,8 @@ func newSessionsDelete(env *Env) *cobra.Command {
 		Use:   "delete SESSION…",
 		Short: "Erase sessions with all that they have left",
 		Long: `Erase sessions: the conversation with all that was kept of it, leads (what was not sent yet is not sent any more), feedback, logged events, and what is
-known of the visitor's company. Langfuse is asked to delete the traces where it has a key. Prints how many there were; a session that there is not is no error.`,
+known of the visitor's company. Replays of the session in the same store lose its words and keep their figures, and items of datasets that were made of it are
+deleted. Langfuse is asked to delete the traces where it has a key. Prints how many there were; a session that there is not is no error.`,
 		Example: `  rehearse sessions delete 4f1c --store sqlite:chat.db
   rehearse sessions delete 4f1c 5a2d --site acme.example --redis redis://localhost:6379`,
 		Args: cobra.MinimumNArgs(1),
@@ -49,13 +50,9 @@ func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions
 		return err
 	}
 	defer env.closed(s)
-	var events *setup.History
 	if f.redis != "" { // logged events are in the server's store then
-		if events, err = setup.EventsBeside(ctx, s.RunsStore("", setup.StateDir)); err != nil {
+		if err := kept.Beside(ctx, s.RunsStore("", setup.StateDir)); err != nil {
 			return err
-		}
-		if events != nil {
-			defer func() { err = errors.Join(err, events.Close()) }()
 		}
 	}
 	deleted := 0
@@ -64,7 +61,7 @@ func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions
 		on, err := kept.SiteOf(ctx, siteName, id)
 		if err == nil && on != "" {
 			var there bool
-			if there, err = s.EraseSession(ctx, kept, events, on, id); err == nil && there {
+			if there, err = s.EraseSession(ctx, kept, on, id); err == nil && there {
 				deleted++
 			}
 		}

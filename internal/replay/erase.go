@@ -2,15 +2,13 @@ package replay
 
 import "encoding/json"
 
-// wasErased stands where an erased session had the reason of a failure, which may quote what was said.
-const wasErased = "the session was erased"
+// Erased stands where an erased session had words: what was said, and reasons of failures, which may quote it.
+const Erased = "the session was erased"
 
 // WithoutWords returns the outcome of a session that is erased: nobody's words are in it, nor values of the visitor's, nor who it was. What was
 // counted stays, with times and states, so that the figures of the run remain those of its sessions.
 func (o Outcome) WithoutWords() (Outcome, error) {
-	if o.Dropped != "" {
-		o.Dropped = wasErased
-	}
+	erase(&o.Dropped)
 	if o.Detail == nil {
 		return o, nil
 	}
@@ -29,18 +27,22 @@ func (o Outcome) WithoutWords() (Outcome, error) {
 // eraseWords leaves of one time that a session was replayed what was counted.
 func (p *Pair) eraseWords() {
 	p.UnitID = ""
-	if p.Dropped != "" {
-		p.Dropped = wasErased
-	}
+	erase(&p.Dropped)
 	for i := range p.Lanes {
 		lane := &p.Lanes[i]
 		lane.Data = nil
-		if lane.Error != "" {
-			lane.Error = wasErased
-		}
+		erase(&lane.Error)
 		for j := range lane.Turns {
-			lane.Turns[j].User, lane.Turns[j].Bot = "", ""
+			erase(&lane.Turns[j].User)
+			erase(&lane.Turns[j].Bot)
 		}
+	}
+}
+
+// erase replaces a text. One that is empty says something by being so: nothing failed, or nothing was answered.
+func erase(text *string) {
+	if *text != "" {
+		*text = Erased
 	}
 }
 

@@ -65,18 +65,42 @@ func (s *Service) Files(ctx context.Context, id string) (dir string, err error) 
 		return "", fmt.Errorf("the files of run %s: %w", run.ID, store.ErrRunUnfinished)
 	}
 	dir = s.endedDir(run.ID)
+	stamps, err := s.Store.Stamps(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := s.dropErased(run.ID, stamps); err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(filepath.Join(dir, runlog.RunFile)); err == nil {
 		return dir, nil
 	}
-	_, err, _ = s.making.Do(run.ID, func() (any, error) { return nil, s.makeFiles(ctx, run, dir) })
+	_, err, _ = s.making.Do(run.ID, func() (any, error) { return nil, s.makeFiles(ctx, run, dir, stamps[run.ID]) })
 	return dir, err
 }
 
 // making begins the names of folders with files that are made just now.
 const making = "making-"
 
-// makeFiles makes the files of a run from what is stored.
-func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err error) {
+// stampFile is the file beside those of a run with the stamp that it had when they were made.
+const stampFile = "erased"
+
+// dropErased removes what this server has on its disk of a run that has ended, where it has words that are erased: a session was erased since it was
+// made.
+func (s *Service) dropErased(id string, stamps map[string]string) error {
+	stamp, erased := stamps[id]
+	if !erased {
+		return nil
+	}
+	made, err := os.ReadFile(filepath.Join(s.endedDir(id), stampFile))
+	if err == nil && string(made) == stamp {
+		return os.RemoveAll(s.leadingDir(id))
+	}
+	return s.RemoveFiles(id)
+}
+
+// makeFiles makes the files of a run from what is stored. The stamp is one that the run had before.
+func (s *Service) makeFiles(ctx context.Context, run store.Run, dir, stamp string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("make the files of run %s: %w", run.ID, err)
@@ -111,6 +135,11 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir string) (err
 	}
 	if err != nil {
 		return err
+	}
+	if stamp != "" {
+		if err := os.WriteFile(filepath.Join(made, stampFile), []byte(stamp), 0o600); err != nil {
+			return err
+		}
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -25,8 +25,19 @@ func (r *Running) Folders(ctx context.Context) (dirs []string) {
 		r.log.WarnContext(ctx, "the runs of the store cannot be listed", "error", err)
 		return nil
 	}
+	stamps, err := r.Store.Stamps(ctx)
+	if err != nil {
+		r.log.WarnContext(ctx, "it is not known which runs have words that are erased", "error", err)
+		return nil
+	}
 	var missing []string
 	for _, run := range page.Items {
+		if run.Status.Ended() {
+			if err := r.dropErased(run.ID, stamps); err != nil {
+				r.log.WarnContext(ctx, "files with words that are erased cannot be removed", "run_id", run.ID, "error", err)
+				continue
+			}
+		}
 		switch dir := r.folderOf(run.ID); {
 		case dir != "":
 			dirs = append(dirs, dir)

@@ -17,7 +17,7 @@ import (
 	"rehearse/internal/worker"
 )
 
-// A worker leaves jobs of another version alone and says so (service.md 2), at once where they wait when it starts: it does nothing visible else.
+// A worker leaves jobs of another version alone and says so (service.md 2).
 func TestJobsOfAnotherVersion(t *testing.T) {
 	h := newHouse(t)
 	subject := fmt.Sprintf("rehearse.job.%d.plain.run.job", orchestrator.JobSchema+1)
@@ -29,15 +29,11 @@ func TestJobsOfAnotherVersion(t *testing.T) {
 		Conn: h.conn, Queue: h.queue, Name: "w1", Workers: 1, Version: "test", Log: slog.New(slog.NewTextHandler(&said, nil)),
 		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, "w1"), setup.Options{}),
 	})
-	began := time.Now()
 	h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
 	for end := time.Now().Add(fleettest.Patience); !strings.Contains(said.String(), "jobs of another version"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the worker says nothing of the job: %s", said.String())
 		}
-	}
-	if took := time.Since(began); took >= 5*time.Second { // the time between two looks
-		t.Errorf("the worker has said nothing for %s", took)
 	}
 	stream, err := h.conn.JetStream().Stream(t.Context(), "rehearse-jobs")
 	if err == nil {

@@ -61,8 +61,12 @@ func (s *Service) retain(ctx context.Context) {
 	}
 }
 
-// sweepFiles removes the files of runs that are in the store no more.
+// sweepFiles removes the files of runs that are in the store no more, and those with words that are erased.
 func (s *Service) sweepFiles(ctx context.Context) error {
+	stamps, err := s.Store.Stamps(ctx)
+	if err != nil {
+		return err
+	}
 	for _, of := range []func(string) string{s.leadingDir, s.endedDir} {
 		found, err := filepath.Glob(of("*"))
 		if err != nil {
@@ -72,12 +76,14 @@ func (s *Service) sweepFiles(ctx context.Context) error {
 			if strings.HasPrefix(filepath.Base(dir), making) {
 				continue
 			}
-			if _, err := s.Store.Run(ctx, filepath.Base(dir)); errors.Is(err, store.ErrUnknown) {
+			run, err := s.Store.Run(ctx, filepath.Base(dir))
+			switch {
+			case errors.Is(err, store.ErrUnknown):
 				err = os.RemoveAll(dir)
-				if err != nil {
-					return err
-				}
-			} else if err != nil {
+			case err == nil && run.Status.Ended():
+				err = s.dropErased(run.ID, stamps)
+			}
+			if err != nil {
 				return err
 			}
 		}

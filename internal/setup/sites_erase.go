@@ -46,16 +46,13 @@ func (s *Setup) eraseTraces(ctx context.Context, session string) error {
 	return client.EraseSession(ctx, session)
 }
 
-// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. history is the
-// store of logged events, nil where it is that of the sessions. It reports whether there was such a session.
-func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, history *History, siteName, session string) (there bool, err error) {
+// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. It reports whether
+// there was such a session.
+func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, siteName, session string) (there bool, err error) {
 	bot, err := sessionBot(siteName, sitebot.Config{
 		Checkpoints: kept, Locks: kept.locks,
 		Elsewhere: func(ctx context.Context, name, session string) error {
 			sites := &Sites{Setup: s, history: kept.history, caches: map[string]*enrich.Cached{}}
-			if history != nil {
-				sites.history = history
-			}
 			if kept.cache != nil {
 				if sites.caches[name], err = enrich.NewCached(kept.cache, "unused"); err != nil {
 					return err
@@ -79,17 +76,40 @@ func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, history *Histo
 	if err != nil {
 		return false, err
 	}
-	return len(records) > 0 || len(leads) > 0 || row != nil, bot.Erase(ctx, siteName, session)
+	logged, err := kept.loggedOn(ctx, session)
+	if err != nil {
+		return false, err
+	}
+	there = len(records) > 0 || len(leads) > 0 || row != nil || slices.Contains(logged, siteName)
+	return there, bot.Erase(ctx, siteName, session)
 }
 
-// EventsBeside opens the store of logged events of a server; nil for the file of one that is not there, as opening would make an empty one.
-func EventsBeside(ctx context.Context, address string) (*History, error) {
+// Beside opens the store of logged events of a server at an address, where it is another than that of the sessions. The file of one that is not
+// there is not opened, as that would make an empty one.
+func (s *Sessions) Beside(ctx context.Context, address string) error {
+	if s.history != nil {
+		return nil
+	}
 	if path, _ := SQLitePath(address); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
+			return nil
 		}
 	}
-	return OpenHistory(ctx, address)
+	history, err := OpenHistory(ctx, address)
+	if err != nil {
+		return err
+	}
+	sessions := s.close
+	s.history, s.close = history, func() error { return errors.Join(history.Close(), sessions()) }
+	return nil
+}
+
+// loggedOn returns the sites on which a session was logged.
+func (s *Sessions) loggedOn(ctx context.Context, session string) ([]string, error) {
+	if s.history == nil {
+		return nil, nil
+	}
+	return s.history.FlowsOf(ctx, session)
 }
 
 // SitesOf returns the sites that have something of a session, in order of name.
@@ -114,6 +134,11 @@ func (s *Sessions) SitesOf(ctx context.Context, session string) ([]string, error
 	}
 	if len(sites) == 0 { // nothing was answered
 		if sites, err = s.failedSites(ctx, session); err != nil {
+			return nil, err
+		}
+	}
+	if len(sites) == 0 { // it has expired, and its events have not
+		if sites, err = s.loggedOn(ctx, session); err != nil {
 			return nil, err
 		}
 	}

@@ -31,6 +31,8 @@ type eventTable interface {
 	sessionsAmong(ctx context.Context, sessions []string) ([]string, error)
 	// get returns the events with the ids, as far as they are there, in any order.
 	get(ctx context.Context, ids []string) ([]replay.Event, error)
+	// flowsOf returns the flows that have events of a session, in their order.
+	flowsOf(ctx context.Context, session string) ([]string, error)
 	// erase deletes the events of a session of a flow.
 	erase(ctx context.Context, flow, session string) error
 	// page hands the events of a query that come after a place, in the order of places, until take returns false.
@@ -184,6 +186,11 @@ var firstPlace = eventPlace{micros: latest}
 // placeAfter is the place after an event.
 func placeAfter(e storedEvent) eventPlace {
 	return eventPlace{session: e.SessionID, micros: e.Time.UnixMicro(), place: e.place, id: e.ID}
+}
+
+// FlowsOf returns the flows that have events of a session, in the order of their names.
+func (e *Events) FlowsOf(ctx context.Context, session string) ([]string, error) {
+	return e.table.flowsOf(ctx, plainText(session))
 }
 
 // EraseSession deletes the events of a session of a flow, so that nothing of them is left in the file of a store. There may be none.

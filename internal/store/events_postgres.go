@@ -153,6 +153,13 @@ const selectEvents = `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `
 		coalesce(context ->> 'flow_id', ''), "timestamp", coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
 	FROM exp.events AS e WHERE `
 
+func (t postgresEvents) flowsOf(ctx context.Context, session string) ([]string, error) {
+	rows, _ := t.db.pool.Query(ctx, `SELECT DISTINCT (context ->> 'flow_id') COLLATE "C" AS flow FROM exp.events
+		WHERE (context ->> 'session_id') COLLATE "C" = $1 AND context ->> 'flow_id' <> '' ORDER BY flow`, session) // CollectRows returns its error
+	flows, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return flows, t.db.explain(ctx, "look for a session in", err)
+}
+
 func (t postgresEvents) erase(ctx context.Context, flow, session string) error {
 	_, err := t.db.pool.Exec(ctx, `DELETE FROM exp.events
 		WHERE (context ->> 'session_id') COLLATE "C" = $1 AND coalesce(context ->> 'flow_id', '') = $2`, session, flow)

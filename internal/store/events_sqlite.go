@@ -42,6 +42,17 @@ func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (added []adde
 	return added, nil
 }
 
+func (t sqliteEvents) flowsOf(ctx context.Context, session string) (flows []string, err error) {
+	err = t.store.each(ctx, `SELECT DISTINCT flow_id FROM events WHERE session_id = ? AND flow_id <> '' ORDER BY flow_id`, []any{session},
+		func(rows *sql.Rows) error {
+			var flow string
+			err := rows.Scan(&flow)
+			flows = append(flows, flow)
+			return err
+		})
+	return flows, t.store.explain(ctx, "look for a session in", err)
+}
+
 func (t sqliteEvents) erase(ctx context.Context, flow, session string) error {
 	erased := int64(0)
 	err := t.store.write(ctx, func(tx *sql.Tx) error {

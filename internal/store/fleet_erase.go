@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 
@@ -52,17 +53,44 @@ func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, sess
 	if _, err := tx.exec(ctx, `UPDATE exp.fleet_texts SET text = '' WHERE place = $1`, place); err != nil {
 		return err
 	}
-	return f.eraseReported(ctx, tx, place>>32, session)
+	if err := f.eraseReported(ctx, tx, place>>32, session); err != nil {
+		return err
+	}
+	return putRunFile(ctx, tx, place>>32, erasedFile, f.packers.pack([]byte(rand.Text())))
+}
+
+// erasedFile is the file of a run that has its stamp.
+const erasedFile = "erased"
+
+// Stamps returns a stamp for each run by its id from which something was erased, another one each time. What was made of the run under another stamp,
+// or under none, has words that are erased.
+func (f *Fleet) Stamps(ctx context.Context) (map[string]string, error) {
+	stamps := map[string]string{}
+	err := f.read(ctx, "read a file of a run from", `SELECT r.id, f.data FROM exp.fleet_files f JOIN exp.fleet_runs r ON r.number = f.run
+		WHERE f.name = $1`, []any{erasedFile}, func(row fleetRow) error {
+		var id string
+		var packed []byte
+		if err := row.Scan(&id, &packed); err != nil {
+			return err
+		}
+		stamp, err := unpack(packed)
+		stamps[id] = string(stamp)
+		return err
+	})
+	return stamps, err
 }
 
 // eraseWords leaves of the result of a replayed session what was counted.
 func eraseWords(t *result.Test) {
 	t.Output = []chat.Message{}
 	for i := range t.Turns {
-		t.Turns[i].Input, t.Turns[i].Output = chat.Content{}, ""
+		t.Turns[i].Input = chat.Content{Text: replay.Erased}
+		if t.Turns[i].Output != "" {
+			t.Turns[i].Output = replay.Erased
+		}
 	}
 	for i := range t.Failures { // which may quote what was said
-		t.Failures[i].Message = "the session was erased"
+		t.Failures[i].Message = replay.Erased
 	}
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"rehearse/internal/result"
 )
@@ -33,16 +32,9 @@ const unheldFile = "unheld.json"
 
 // unheldTotals returns the totals of a run that has not begun; nil where they are not known.
 func unheldTotals(ctx context.Context, tx fleetTx, run int64) (totals *result.Totals, err error) {
-	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{run, unheldFile}, func(row fleetRow) error {
-		var packed []byte
-		if err := row.Scan(&packed); err != nil {
-			return err
-		}
-		data, err := unpack(packed)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(data, &totals)
+	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{run, unheldFile}, func(row fleetRow) (err error) {
+		totals, err = scanPacked[result.Totals](row)
+		return err
 	})
 	return totals, err
 }

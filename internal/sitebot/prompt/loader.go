@@ -27,7 +27,7 @@ func (s *Set) loader(ctx context.Context, of *site.Site) *loader {
 		text, _, err := s.prompt(ctx, name)
 		return strings.TrimSpace(text), err
 	}
-	return &loader{site: of, from: from, read: make([]reading, 0, 6)} // as many as most nodes need
+	return &loader{site: of, from: from}
 }
 
 // prompt asks the source of the set and then the built-in prompts.
@@ -84,8 +84,16 @@ func (l *loader) prepare(kept *cache[string, prepared], name string, load func(*
 	return t
 }
 
-func (l *loader) unchanged(read []reading) bool {
-	return !slices.ContainsFunc(read, func(r reading) bool { return !r.same(l.fetch(r.name)) })
+// unchanged reports whether the source says the same as before. What it says is noted only where it does not, as that is rare.
+func (l *loader) unchanged(before []reading) bool {
+	for i, r := range before {
+		text, err := l.from(r.name)
+		if now := (reading{r.name, text, err}); !r.same(now) {
+			l.read = append(slices.Clone(before[:i]), now)
+			return false
+		}
+	}
+	return true
 }
 
 func (l *loader) err() error {

@@ -186,8 +186,18 @@ func resultErased(t *testing.T, f Fleets) {
 	if err != nil || len(found.Items) != 2 {
 		t.Errorf("a search finds %d results, %v", len(found.Items), err)
 	}
+	stamps, err := f.Stamps(t.Context())
+	if err != nil || len(stamps) != 1 || stamps["r"] == "" {
+		t.Errorf("stamps %q, %v", stamps, err)
+	}
+	if err := f.EraseSession(t.Context(), "shop", "t"); err != nil {
+		t.Fatal(err)
+	}
+	if later, err := f.Stamps(t.Context()); err != nil || len(later) != 1 || later["r"] == stamps["r"] {
+		t.Errorf("stamps %q, before %q, %v", later, stamps, err)
+	}
 	data, err := f.RunFile(t.Context(), "r", store.ReplayFile)
-	if err != nil || strings.Count(string(data), secret) != strings.Count(string(report), secret)/2 {
-		t.Errorf("the report has %q %d times, before %d, %v", secret, strings.Count(string(data), secret), strings.Count(string(report), secret), err)
+	if err != nil || strings.Contains(string(data), secret) {
+		t.Errorf("the report has %q %d times, %v", secret, strings.Count(string(data), secret), err)
 	}
 }
