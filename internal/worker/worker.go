@@ -139,7 +139,8 @@ func (w *Worker) work(ctx, pulling context.Context) {
 func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	j := d.Job()
 	log := w.jobLog(j, d.Attempt())
-	ending := context.WithoutCancel(ctx)
+	ending, ended := lasting(ctx)
+	defer ended()
 	held, stop := w.cancels.Context(trace.Attempted(ctx, d.Attempt()), j.Run)
 	defer stop()
 	o := fleet.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(), Tries: d.Tries()}
@@ -175,6 +176,19 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	if err != nil && !errors.Is(err, queue.ErrLapsed) {
 		log.Warn("a job was held in vain and is delivered again", "error", err)
 	}
+}
+
+// lastWord is how long a worker that ends tries to tell NATS of what it has held. A job of which NATS hears nothing is delivered again.
+const lastWord = 5 * time.Second
+
+// lasting returns a context that outlives ctx by lastWord.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = fleet.Pause(longer, lastWord)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
