@@ -178,19 +178,6 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	}
 }
 
-// lastWord is how long a worker that ends tries to tell NATS of what it has held. A job of which NATS hears nothing is delivered again.
-const lastWord = 5 * time.Second
-
-// lasting returns a context that outlives ctx by lastWord.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		_ = fleet.Pause(longer, lastWord)
-		cancel()
-	})
-	return longer, func() { stop(); cancel() }
-}
-
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
 func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *fleet.Return) (held Held, err error) {
 	holder, done, err := w.openRun(ctx, j)
