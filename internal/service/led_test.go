@@ -1,18 +1,23 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"rehearse/internal/fleet"
+	"rehearse/internal/fleet/fleettest"
 	"rehearse/internal/runlog"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
+	"rehearse/internal/setup"
 	"rehearse/internal/store"
 )
 
@@ -119,5 +124,37 @@ func TestDisplaced(t *testing.T) {
 	open()
 	if run = h.ended(run.ID); run.Status != store.RunCompleted || len(h.results(run.ID)) != 4 || asked.Load() != 4 {
 		t.Errorf("%+v, %v, asked %d times", run, run.Error, asked.Load())
+	}
+}
+
+// A worker that ends while NATS is away does not wait for it: what it held is held again elsewhere.
+func TestWorkerEndsWithoutNATS(t *testing.T) {
+	p := fleettest.StartProcess(t)
+	h := houseOn(t, fleet.ConnConfig{URL: p.URL})
+	address, asked, open := gated(t)
+	s := service.New(service.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "one"), Owner: "one", Setup: setup.Options{Submitted: &setup.Submitted{AllowPrivate: true}},
+	})
+	over := h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
+	end := h.work("w1", 1)
+	if _, _, err := s.Submit(t.Context(), shop(1, address), "", service.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the conversation is held", func() bool { return asked.Load() == 1 })
+	p.Kill()
+	open()
+	for what, stop := range map[string]func(){"worker": end, "server": over} {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			stop()
+		}()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Errorf("the %s does not end", what)
+			p.Start() // so that it does
+			<-ended
+		}
 	}
 }

@@ -139,7 +139,8 @@ func (w *Worker) work(ctx, pulling context.Context) {
 func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	j := d.Job()
 	log := w.jobLog(j, d.Attempt())
-	ending := context.WithoutCancel(ctx)
+	ending, ended := lasting(ctx)
+	defer ended()
 	held, stop := w.cancels.Context(trace.Attempted(ctx, d.Attempt()), j.Run)
 	defer stop()
 	o := fleet.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(), Tries: d.Tries()}

@@ -1,0 +1,21 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"rehearse/internal/fleet"
+)
+
+// lastWord is how long a worker that ends tries to tell NATS of what it has held. A job of which NATS hears nothing is delivered again.
+const lastWord = 5 * time.Second
+
+// lasting returns a context that outlives ctx by lastWord.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = fleet.Pause(longer, lastWord)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
+}
