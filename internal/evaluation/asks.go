@@ -26,25 +26,45 @@ type asks struct {
 	unpriced []string
 }
 
-// ask finds out what the run can ask, without opening or asking anything. With a budget, everything needs a price.
-func (e *Evaluation) ask(ctx context.Context) error {
+// ask finds out what the run can ask, and warns of what two of its parts share.
+func (e *Evaluation) ask(ctx context.Context) (err error) {
+	if e.asked, err = e.askable(ctx); err != nil {
+		return err
+	}
+	for _, warning := range e.asked.shared() {
+		e.warn(warning)
+	}
+	return nil
+}
+
+// Priced refuses a run with a budget that can ask something without a price. It opens and asks nothing.
+func (e *Evaluation) Priced(ctx context.Context) error {
+	if e.planned.budget.USD == 0 {
+		return nil
+	}
+	_, err := e.askable(ctx)
+	return err
+}
+
+// askable returns what the run can ask, without opening or asking anything. With a budget, everything needs a price.
+func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
 	a := &asks{targets: map[string][]string{}, own: map[string]bool{}, prices: map[string]result.Price{}}
 	for _, s := range e.suites {
 		if err := e.askTargets(ctx, a, s.Name); err != nil {
-			return err
+			return nil, err
 		}
 		at := e.setups[s.Name]
 		if e.judges(s.Name) {
 			models, err := at.JudgeAsks(e.judging(s))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for _, m := range models {
 				a.judge = a.add(a.judge, "the judge", m)
 			}
 		}
 		if err := e.askUsers(a, s.Name); err != nil {
-			return err
+			return nil, err
 		}
 		if e.planned.embedded[s.Name] {
 			for _, m := range at.EmbedderAsks() {
@@ -52,14 +72,10 @@ func (e *Evaluation) ask(ctx context.Context) error {
 			}
 		}
 	}
-	e.asked = a
 	if e.planned.budget.USD > 0 && len(a.unpriced) > 0 {
-		return source.Invalid("a budget needs the price of everything that the run can ask:\n  %s", strings.Join(a.unpriced, "\n  "))
+		return nil, source.Invalid("a budget needs the price of everything that the run can ask:\n  %s", strings.Join(a.unpriced, "\n  "))
 	}
-	for _, warning := range a.shared() {
-		e.warn(warning)
-	}
-	return nil
+	return a, nil
 }
 
 // askTargets adds what the targets of a suite can ask.

@@ -202,6 +202,9 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec, look func(*evalua
 	if err := e.Within(ctx); err != nil {
 		return p, invalid(opened.Masked(err))
 	}
+	if err := e.Priced(ctx); err != nil {
+		return p, invalid(opened.Masked(err))
+	}
 	p.Planned = e.Planned()
 	look(e)
 	p.Fingerprint, err = e.Fingerprint()

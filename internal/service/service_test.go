@@ -403,6 +403,27 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A run with a budget of cost whose agent does not say what it costs is refused when it is submitted.
+func TestBudgetWithoutPrices(t *testing.T) {
+	h := newHouse(t)
+	address, asked := agent(t, 0)
+	s, _ := h.lead("one")
+	for usd, refused := range map[float64]bool{1: true, 0: false} {
+		spec := shop(2, address)
+		if usd > 0 {
+			spec.Budget = &runspec.Budget{CostUSD: &usd}
+		}
+		_, _, err := s.Submit(t.Context(), spec, "", service.Caller{})
+		invalid, ok := errors.AsType[*service.InvalidError](err)
+		if ok != refused || refused && !strings.Contains(invalid.Message, "a budget needs the price") {
+			t.Errorf("a budget of %g: %v", usd, err)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Error("the agent was asked")
+	}
+}
+
 // TestBudget: a run whose time is over ends by itself. What is queued and held by nobody is not begun any more.
 func TestBudget(t *testing.T) {
 	h := newHouse(t)
