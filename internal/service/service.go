@@ -367,6 +367,9 @@ func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
 	cancels, err := s.Conn.Cancels(leading)
 	if err != nil {
 		leave()
+		if ctx.Err() != nil { // it was ended while it waited for NATS
+			return nil
+		}
 		return err
 	}
 	defer cancels.Close()

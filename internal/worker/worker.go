@@ -69,10 +69,14 @@ func New(c Config) *Worker {
 
 // Run holds conversations until stop is closed, and then those under way to their end, or until ctx ends. What is cut off goes back to the queue.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
-	var err error
-	if w.cancels, err = w.Conn.Cancels(ctx); err != nil {
+	cancels, err := w.Conn.Cancels(ctx)
+	if err != nil {
+		if ctx.Err() != nil { // it was ended while it waited for NATS
+			return nil
+		}
 		return err
 	}
+	w.cancels = cancels
 	defer w.cancels.Close()
 	defer w.runs.close()
 	pulling, leave := context.WithCancel(ctx)
