@@ -200,9 +200,10 @@ func (b *tab) to(address string) {
 	b.do(chromedp.Navigate(address))
 }
 
-// press types keys that no field gets, and waits for a selector.
+// press types keys that no field gets, once the page has its script, and waits for a selector.
 func (b *tab) press(keys, selector string) {
 	b.t.Helper()
+	b.wait(`document.readyState == "complete"`)
 	b.do(chromedp.KeyEvent(keys), chromedp.WaitReady(chromedp.CSS(selector)))
 }
 
