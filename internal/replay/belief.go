@@ -35,7 +35,7 @@ func (t *Tally) belief(r *Report) string {
 	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownAsks(r)
 }
 
-// unknownAsks says of which agents nobody knows what they ask for, and how to say it. Support is lower for them.
+// unknownAsks names the agents that do not tell what they ask for, and says how they can. Fewer messages count as supported for them.
 func unknownAsks(r *Report) string {
 	var lanes []string
 	for _, lane := range []struct {

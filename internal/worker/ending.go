@@ -7,7 +7,7 @@ import (
 	"rehearse/internal/fleet"
 )
 
-// lastWord is how long a worker that ends tries to tell NATS of what it has held. A job of which NATS hears nothing is delivered again.
+// lastWord is how long a worker that ends tries to send what it has held. NATS delivers a job again that was not answered.
 const lastWord = 5 * time.Second
 
 // lasting returns a context that outlives ctx by lastWord.

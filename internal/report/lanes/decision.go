@@ -131,7 +131,7 @@ func unseenSentence(r *replay.Report) string {
 	return "No loss of " + name + " would have been noticed, however large."
 }
 
-// unseenMetric is the metric of which the top says what could have gone unnoticed; nil where none decides.
+// unseenMetric returns the metric whose unnoticed loss the top of the report names; nil where no metric has one.
 func unseenMetric(r *replay.Report) *replay.MetricReport {
 	m := metricOf(r, replay.CompletionMatch)
 	if _, has := unseenOf(r, m); has {
