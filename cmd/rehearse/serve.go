@@ -169,7 +169,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil || stopped {
 		return outcome(err)
 	}
-	unwatched, err := watched(ctx, env, s, store)
+	unwatched, err := f.watched(ctx, env, s, store, running)
 	if err != nil {
 		return outcome(err)
 	}
@@ -206,10 +206,13 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 }
 
 // watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
-func watched(ctx context.Context, env *Env, s *setup.Setup, store string) (unwatched func(), err error) {
+func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, store string, running *service.Running) (unwatched func(), err error) {
 	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
 	if err != nil {
 		return nil, err
+	}
+	if len(f.apiHosts) == 0 && !f.apiPrivate { // which workers elsewhere do not know
+		watches.Hold = running.HoldLook
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var kept sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
@@ -29,6 +30,8 @@ type ReplayConfig struct {
 	Sessions bool
 	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the run then.
 	Lead func(*replay.Evaluation)
+	// Look makes the run the look of a watch that somebody else keeps; nil for a run by days.
+	Look *runspec.Look
 	// Variants are the variants and prompts of whoever has no store.
 	Variants replay.Variants
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -94,6 +97,11 @@ func (r *Replay) open(ctx context.Context) error {
 	}
 	if err := r.identify(ctx); err != nil {
 		return err
+	}
+	if c.Look != nil {
+		if err := r.looks(ctx, c.Look); err != nil {
+			return err
+		}
 	}
 	r.ID, r.Dir = e.Head.Run.ID, c.Out
 	if r.Dir == "" {

@@ -42,7 +42,7 @@ func SubmittedReplay(s *setup.Setup, spec runspec.Spec) (ReplayConfig, error) {
 		}
 	}
 	c := ReplayConfig{
-		Setup: at, Flows: flows, Prompts: s.Files.OnDisk(prompts),
+		Setup: at, Look: r.Look, Flows: flows, Prompts: s.Files.OnDisk(prompts),
 		Spec: replay.Spec{
 			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID, AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,
 			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))), Gate: cmp.Or(r.Gate, replay.GatePaired),

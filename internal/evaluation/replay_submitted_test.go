@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
@@ -122,5 +123,37 @@ func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 	}
 	if refused := s.Refused(); refused == nil || !strings.Contains(refused.Error(), "OTHER_WORD") {
 		t.Errorf("refused: %v; opened: %v", refused, err)
+	}
+}
+
+// A look whose files give other agents than those of its watch is refused before anything is replayed: its figures would stand among those of the watch.
+func TestLookOfOtherAgentsIsRefused(t *testing.T) {
+	dir, store := teaFiles(t, map[string]string{
+		"rehearse.yaml":  "targets: {}\n",
+		"flows/tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
+	})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	s, err := setup.Open(setup.Options{Files: source.Within(root)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	spec := teaRun()
+	spec.Replay.Look = &runspec.Look{Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows"}
+	c, err := evaluation.SubmittedReplay(s, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Store = store
+	r, err := evaluation.OpenReplay(t.Context(), c)
+	if r != nil {
+		_ = r.Close()
+	}
+	if !source.IsInvalid(err) || !strings.Contains(err.Error(), "other agents") {
+		t.Errorf("the look is opened: %v", err)
 	}
 }

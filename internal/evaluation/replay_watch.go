@@ -1,19 +1,14 @@
 package evaluation
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/google/uuid"
-
-	"rehearse/internal/outbound"
 	"rehearse/internal/replay"
+	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
@@ -25,6 +20,10 @@ type WatchConfig struct {
 	Watching replay.Watching
 	// Alert is a webhook that is told of the alarm; empty tells none. Secret signs what it is sent.
 	Alert, Secret string
+	// Hold, if set, has a fleet replay the sessions of a look, by a run of that id, and returns when it has ended. What it leaves is replayed here when the
+	// look is taken; everything is where it returns an error. Limit is how many sessions it replays at once; 0 leaves it to the workers that there are.
+	Hold  func(ctx context.Context, id string, spec runspec.Spec) error
+	Limit int
 	// Began is told of the looks that there are already, Took of each look as it is taken, Alarmed of the first one with an alarm, Trouble of what is
 	// tried again. Nil is allowed.
 	Began   func([]replay.WatchLook)
@@ -40,9 +39,7 @@ type replayWatcher struct {
 	*WatchConfig
 	history *setup.History
 	state   *replay.WatchState
-	// replayed are the sessions of the first so many of the state's runs.
-	replayed map[string]bool
-	runs     int
+	earlier earlierLooks
 	// heard is true once whoever is here knows of the alarm; told is when the webhook was last tried.
 	heard bool
 	told  time.Time
@@ -65,7 +62,7 @@ func WatchReplays(ctx context.Context, c WatchConfig) (*replay.WatchState, error
 	if err != nil {
 		return nil, err
 	}
-	w := &replayWatcher{WatchConfig: &c, history: h, replayed: map[string]bool{}}
+	w := &replayWatcher{WatchConfig: &c, history: h}
 	err = errors.Join(w.watch(ctx), h.Close())
 	return w.state, err
 }
@@ -157,82 +154,6 @@ func (w *replayWatcher) wait(ctx context.Context, until time.Time) error {
 	return ctx.Err()
 }
 
-// elsewhereAgain is the wait before another try at a look that another process takes.
-const elsewhereAgain = time.Second
-
-// look takes the next look, unless another process takes it meanwhile.
-func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
-	before := len(w.state.Looks)
-	config := w.ReplayConfig
-	config.Spec.LastDay = end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
-	config.Spec.RunID = w.runID(before)
-	r, err := OpenReplay(ctx, config)
-	if errors.Is(err, errElsewhere) {
-		if err := w.pause(ctx, elsewhereAgain); err != nil {
-			return err
-		}
-		return w.reload(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	look, state, err := w.take(ctx, r, end)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return err
-	}
-	known, err := w.history.Runs.PutWatch(ctx, w.Watching.Name, state, before)
-	switch {
-	case err != nil:
-		return err
-	case !known: // another process was first, with the same sessions
-		return w.reload(ctx)
-	}
-	w.state = state
-	if w.Took != nil {
-		w.Took(look)
-	}
-	return nil
-}
-
-// take replays what is new, on a copy of the state.
-func (w *replayWatcher) take(ctx context.Context, r *Replay, end time.Time) (look replay.WatchLook, state *replay.WatchState, err error) {
-	for ; w.runs < len(w.state.Runs); w.runs++ {
-		if err := w.history.Runs.ReplayedSessions(ctx, w.state.Runs[w.runs], func(session string) { w.replayed[session] = true }); err != nil {
-			return look, nil, err
-		}
-	}
-	copied, err := json.Marshal(w.state)
-	if err == nil {
-		state = &replay.WatchState{}
-		err = json.Unmarshal(copied, state)
-	}
-	if err != nil {
-		return look, nil, fmt.Errorf("copy the state of watch %q: %w", w.Watching.Name, err)
-	}
-	look, err = w.Watching.TakeLook(ctx, r.evaluation, state, end, func(session string) bool { return w.replayed[session] })
-	if err != nil {
-		return look, nil, fmt.Errorf("watch %q, look of %s: %w (what was replayed is kept: the same command goes on)", w.Watching.Name, end.Format(time.RFC3339), err)
-	}
-	return look, state, nil
-}
-
-// reload takes over what another process has found.
-func (w *replayWatcher) reload(ctx context.Context) error {
-	state, err := w.history.Runs.Watch(ctx, w.Watching.Name)
-	if err == nil && state == nil {
-		err = source.Invalid("watch %q is gone from the store", w.Watching.Name)
-	}
-	if err == nil {
-		w.state = state
-	}
-	return err
-}
-
-// runID is the id of the run of a look: the same whenever this look of this watch is taken.
-func (w *replayWatcher) runID(look int) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "watch %q look %d %s", w.Watching.Name, look, w.state.Settings)).String()
-}
-
 func (w *replayWatcher) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -240,96 +161,4 @@ func (w *replayWatcher) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// alertTries is how often a webhook is tried at a time, alertFor how long it may take to answer, and alertAgain the wait until it is tried again.
-const (
-	alertTries = 3
-	alertFor   = 10 * time.Second
-	alertAgain = 5 * time.Minute
-)
-
-// tell tells of the alarm, once: whoever is here now, and the webhook until it has answered.
-func (w *replayWatcher) tell(ctx context.Context) {
-	if w.state.AlarmedAt == "" || w.state.Told {
-		return
-	}
-	var alarm replay.WatchLook
-	for _, look := range w.state.Looks {
-		if look.Alarm {
-			alarm = look
-			break
-		}
-	}
-	if w.Alarmed != nil && !w.heard {
-		w.Alarmed(alarm)
-	}
-	w.heard, w.told = true, w.Setup.Now()
-	if w.Alert != "" {
-		if err := w.post(ctx, alarm); err != nil {
-			w.trouble(fmt.Errorf("the alert cannot be told, and is tried again: %w", err))
-			return
-		}
-	}
-	told := *w.state
-	told.Told = true
-	if known, err := w.history.Runs.PutWatch(ctx, w.Watching.Name, &told, len(told.Looks)); err != nil || !known {
-		w.trouble(errors.Join(errors.New("that the alert was told is not kept"), err))
-		return
-	}
-	w.state = &told
-}
-
-func (w *replayWatcher) trouble(err error) {
-	if w.Trouble != nil {
-		w.Trouble(err)
-	}
-}
-
-// post sends the alarm to the webhook.
-func (w *replayWatcher) post(ctx context.Context, alarm replay.WatchLook) error {
-	body, err := json.Marshal(map[string]any{"event": "watch.alarm", "watch": w.Watching.Name, "flow_id": w.Spec.FlowID, "look": alarm})
-	if err != nil {
-		return err
-	}
-	client := outbound.Client(outbound.Transport())
-	defer client.CloseIdleConnections()
-	for try := range alertTries {
-		if try > 0 {
-			if pausing := w.pause(ctx, time.Second<<(try-1)); pausing != nil {
-				return pausing
-			}
-		}
-		if err = w.postOnce(ctx, client, body); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func (w *replayWatcher) postOnce(ctx context.Context, client *http.Client, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, alertFor)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Alert, bytes.NewReader(body))
-	if err != nil {
-		return errors.New("the address cannot be asked")
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "rehearse")
-	request.Header.Set("X-Rehearse-Delivery", w.runID(len(w.state.Looks)))
-	if w.Secret != "" {
-		request.Header.Set("X-Rehearse-Signature", outbound.Signature(w.Secret, w.Setup.Now(), body))
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok { // whose own text repeats the whole address
-			err = failed.Err
-		}
-		return fmt.Errorf("ask it: %w", err)
-	}
-	_ = answer.Body.Close() // what it says is not read
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered with status %d", answer.StatusCode)
-	}
-	return nil
 }

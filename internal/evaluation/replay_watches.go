@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/replay"
 	"rehearse/internal/report/lanes"
+	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
@@ -19,6 +20,8 @@ import (
 type Watches struct {
 	configs []WatchConfig
 	log     *slog.Logger
+	// Hold is that of each watch; set it before Keep.
+	Hold func(ctx context.Context, id string, spec runspec.Spec) error
 }
 
 // OpenWatches reads the watches of the configuration of s. They look at the log of a store, and keep what they find there. Secret signs what webhooks
@@ -47,7 +50,7 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &WatchConfig{Alert: w.Alert}
+	c := &WatchConfig{Alert: w.Alert, Limit: w.Workers}
 	c.Watching = replay.Watching{
 		Name: w.Name, Since: days.From, Until: days.To, Every: w.Every, Metrics: w.Metrics, Alpha: w.Alpha, Cluster: replay.Clustering(w.Cluster),
 	}
@@ -105,6 +108,7 @@ const watchAgain = time.Minute
 func (all *Watches) Keep(ctx context.Context) {
 	var each sync.WaitGroup
 	for _, c := range all.configs {
+		c.Hold = all.Hold
 		each.Go(func() { all.keep(ctx, c) })
 	}
 	each.Wait()

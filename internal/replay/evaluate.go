@@ -41,7 +41,7 @@ type Evaluation struct {
 	Progress func(done int)
 	Now      func() time.Time
 
-	// byEnd and known are as in Choice; a watch sets them.
+	// byEnd and known are as in Choice; LooksAt sets them.
 	byEnd bool
 	known func(session string) bool
 }

@@ -219,17 +219,14 @@ type Watches interface {
 	ReplayedSessions(ctx context.Context, runID string, f func(session string)) error
 }
 
-// TakeLook replays the sessions that ended before a time and were not replayed for an earlier look. Without any it plays none. The evaluation is
-// that of a run of this look alone; one that was broken off goes on.
-func (w *Watching) TakeLook(ctx context.Context, e *Evaluation, s *WatchState, end time.Time, replayed func(session string) bool) (WatchLook, error) {
-	e.From, e.To, e.MinTurns = w.Since, end, max(e.MinTurns, 0)
-	e.byEnd, e.known = true, replayed
+// TakeLook replays the sessions of a look that ends then (Evaluation.LooksAt), and adds what came of it to the state. Nil is the evaluation of a look
+// without a session. That of another look is one of a run of its own; a run that was broken off goes on.
+func (w *Watching) TakeLook(ctx context.Context, e *Evaluation, s *WatchState, end time.Time) (WatchLook, error) {
 	tally := &Tally{}
-	some, err := e.any(ctx)
-	if err == nil && some {
-		_, err = e.evaluate(ctx, tally)
+	if e == nil {
+		return s.Look(w, tally, end), nil
 	}
-	if err != nil && !errors.Is(err, ErrNothingReplayed) && !errors.Is(err, ErrNoSessions) {
+	if _, err := e.evaluate(ctx, tally); err != nil && !errors.Is(err, ErrNothingReplayed) && !errors.Is(err, ErrNoSessions) {
 		return WatchLook{}, err
 	}
 	if tally.Sessions() > 0 {
@@ -241,8 +238,14 @@ func (w *Watching) TakeLook(ctx context.Context, e *Evaluation, s *WatchState, e
 // Sessions counts the sessions that were added, lost ones included.
 func (t *Tally) Sessions() int { return len(t.sessions) + len(t.lost) }
 
-// any reports whether there is a session to replay.
-func (e *Evaluation) any(ctx context.Context) (bool, error) {
+// LooksAt makes the evaluation that of a look: of the sessions whose last event lies between since and until, which is excluded, but for those that an
+// earlier look has replayed.
+func (e *Evaluation) LooksAt(since, until time.Time, replayed func(session string) bool) {
+	e.From, e.To, e.byEnd, e.known = since, until, true, replayed
+}
+
+// Any reports whether there is a session to replay.
+func (e *Evaluation) Any(ctx context.Context) (bool, error) {
 	for _, err := range e.chosen(ctx, &LogToFigures{}, &Faults{}) {
 		return err == nil, err
 	}

@@ -69,6 +69,8 @@ type Replay struct {
 	Flows       string    `json:"flows,omitempty"`
 	Prompts     string    `json:"prompts,omitempty"`
 	TurnTimeout *Duration `json:"turn_timeout,omitempty"`
+	// Look is set by servers alone.
+	Look *Look `json:"look,omitempty"`
 }
 
 // checkKind refuses what has no meaning for the kind of the run, and what the kind lacks.

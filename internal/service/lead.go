@@ -221,7 +221,7 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, p pa
 		return spec, p, err
 	}
 	sum := sha256.Sum256(data)
-	p.Bundle, p.Submitted = hex.EncodeToString(sum[:]), *s.Setup.Submitted
+	p.Bundle, p.Submitted, p.Own = hex.EncodeToString(sum[:]), *s.Setup.Submitted, spec.IsLook()
 	s.offering(id, p.Bundle)
 	return spec, p, s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data))
 }

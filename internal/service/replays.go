@@ -24,8 +24,11 @@ import (
 	"rehearse/internal/worker"
 )
 
-// replayID is the evaluation_run_id of a run.
-func replayID(run string) string {
+// replayID is the evaluation_run_id of a run. That of a look is its watch's to give.
+func replayID(run string, spec *runspec.Spec) string {
+	if spec.IsLook() {
+		return run
+	}
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("rehearse run "+run)).String()
 }
 
@@ -68,7 +71,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 	if err != nil {
 		return nil, err
 	}
-	opened, err := worker.Unpack(ctx, s.Dir, spec, nil, s.Setup)
+	opened, err := worker.Unpack(ctx, s.Dir, spec, nil, s.rules(&spec))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 	defer over()
 	var r *evaluation.Replay
 	r, err = s.openReplay(ctx, opened, spec, func(c *evaluation.ReplayConfig) {
-		c.Spec.RunID, c.Out = replayID(run.ID), s.leadingDir(run.ID)
+		c.Spec.RunID, c.Out = replayID(run.ID, &spec), s.leadingDir(run.ID)
 		c.Lead = func(e *replay.Evaluation) {
 			l.target = e.Head.Run.VariantID
 			places := cmp.Or(spec.Limits.Workers, s.window(ctx)) // else the author bounds what is under way, wherever it is held

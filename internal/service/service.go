@@ -147,6 +147,9 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 	if suites && len(spec.Suites) == 0 || len(spec.Files) == 0 && spec.Kind != runspec.KindReplay { // which says itself what of a variant or target is missing
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
 	}
+	if spec.IsLook() {
+		return p, &InvalidError{Message: "replay: `look` is for the watches of the server's own configuration: leave it out"}
+	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
 		return p, err
 	}

@@ -141,9 +141,13 @@ func (s *shared) namesOf(c config.File) {
 	}
 }
 
-// NamesTarget refuses what a target of a test names and may not. A name that is no target is passed over: opening it says so.
+// NamesTarget refuses what a target of a test names and may not, and notes whether it starts a program. A name that is no target is passed over: opening
+// it says so.
 func (s *Setup) NamesTarget(name string) {
 	if s.Submitted == nil {
+		if s.TargetStartsProgram(name) {
+			s.NamesProgram()
+		}
 		return
 	}
 	s.opening.Lock()

@@ -181,11 +181,7 @@ func (s *shared) configured(path string) (*Setup, error) {
 	found := &Setup{shared: s}
 	if path != "" {
 		var err error
-		var passedOver []string
-		if s.Submitted != nil {
-			passedOver = notOfRuns()
-		}
-		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupNamed, passedOver...)
+		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupNamed, s.passedOver()...)
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
 		if err != nil {

@@ -48,9 +48,17 @@ type RefusedError struct {
 // Error returns the sentence.
 func (e *RefusedError) Error() string { return e.Message + " (" + e.Hint + ")" }
 
-// notOfRuns are the keys of a submitted configuration that are passed over: they are of the process that reads it.
-func notOfRuns() []string {
-	return []string{"store", "server", "queue", "watches", "env_file", "api_private"}
+// passedOver returns the keys of a configuration that do not count. In the files of a run they are those of the process that reads it. Only a server
+// lets its own runs reach private addresses.
+func (s *shared) passedOver() []string {
+	ofProcess := []string{"store", "server", "queue", "watches", "env_file"}
+	switch {
+	case s.Submitted != nil:
+		return append(ofProcess, "api_private")
+	case s.Files.Bounded():
+		return ofProcess
+	}
+	return nil
 }
 
 // refusals are what was found that a submitted run names and may not, whether it starts programs, and an error of a file outside of its own. They are safe for concurrent use.

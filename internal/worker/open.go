@@ -36,6 +36,8 @@ type Payload struct {
 	SessionAt   string                  `json:"session_at,omitempty"`
 	// Submitted are the rules of the server that leads the run. They hold for whoever holds its conversations.
 	Submitted setup.Submitted `json:"submitted"`
+	// Own is true of a run that the server itself has asked for, to which these rules do not apply.
+	Own bool `json:"own,omitempty"`
 }
 
 // Opened is a run whose files are in a folder of their own. Close it.
@@ -132,7 +134,9 @@ func FromNATS(conn *fleet.Conn, dir string, options setup.Options) func(context.
 			return nil, err
 		}
 		options, kind := options, cmp.Or(spec.Kind, runspec.KindSuite)
-		options.Submitted = &p.Submitted
+		if options.Submitted = &p.Submitted; p.Own {
+			options.Submitted = nil
+		}
 		if kind == runspec.KindReplay {
 			return openSessions(ctx, conn, dir, options, spec, p.Definitions)
 		}
