@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rehearse/internal/outbound"
@@ -28,9 +29,15 @@ type s3 struct {
 	keys   credentials
 	client *http.Client
 	now    func() time.Time
-	// retries is how often a request is sent again.
-	retries int
+	// retry is how a request is sent again.
+	retry retry.Policy
+	// down is true since a request has failed in the end. Until one succeeds again, none is sent twice: a run does not wait for a dead server at each
+	// of its artifacts.
+	down atomic.Bool
 }
+
+// patience is how often a request is sent again: over about twelve seconds, in which a server that is busy or restarts comes back.
+const patience = 6
 
 // openS3 reads BUCKET/PREFIX and the variables that say where the bucket is and who asks.
 func openS3(at string, getenv func(string) string, client *http.Client) (*s3, error) {
@@ -38,7 +45,7 @@ func openS3(at string, getenv func(string) string, client *http.Client) (*s3, er
 	if bucket == "" || strings.ContainsAny(at, "?#@") {
 		return nil, source.Invalid("--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables")
 	}
-	s := &s3{client: client, now: time.Now, retries: 3, keys: credentials{
+	s := &s3{client: client, now: time.Now, retry: retry.Policy{Retries: patience, Transient: transient}, keys: credentials{
 		id: getenv("AWS_ACCESS_KEY_ID"), secret: getenv("AWS_SECRET_ACCESS_KEY"), session: getenv("AWS_SESSION_TOKEN"),
 		region: cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 	}}
@@ -87,21 +94,31 @@ func (e *s3Error) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("S3 answered a %s with %d %s: %s", e.method, e.status, http.StatusText(e.status), e.said), ": ")
 }
 
-// transient reports whether a request may succeed when it is sent again. All of them may be.
+// transient reports whether a request may succeed when it is sent again. All requests may be sent again.
 func transient(err error) bool {
 	if refused, ok := errors.AsType[*s3Error](err); ok {
 		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= 500
 	}
-	return !errors.Is(err, ErrNone)
+	return !errors.Is(err, ErrNone) && !errors.Is(err, errTooLarge)
 }
+
+var errTooLarge = errors.New("S3 has more under the name of an artifact than one can have")
 
 func (s *s3) ask(ctx context.Context, method, sha256 string, data []byte) ([]byte, error) {
 	if !IsHash(sha256) {
 		return nil, fmt.Errorf("keep an artifact: %q is no hash", sha256)
 	}
-	body, _, err := retry.Do(ctx, retry.Policy{Retries: s.retries, Transient: transient}, func(ctx context.Context) ([]byte, error) {
-		return s.once(ctx, method, sha256, data)
-	})
+	policy := s.retry
+	if s.down.Load() {
+		policy.Retries = 0
+	}
+	body, _, err := retry.Do(ctx, policy, func(ctx context.Context) ([]byte, error) { return s.once(ctx, method, sha256, data) })
+	switch {
+	case err == nil || !transient(err):
+		s.down.Store(false)
+	case ctx.Err() == nil:
+		s.down.Store(true)
+	}
 	return body, err
 }
 
@@ -139,7 +156,7 @@ func (s *s3) once(ctx context.Context, method, name string, data []byte) ([]byte
 	case err != nil:
 		return nil, fmt.Errorf("read the answer of S3: %w", err)
 	case len(body) > MaxBytes:
-		return nil, errors.New("S3 has more under the name of an artifact than one can have")
+		return nil, errTooLarge
 	}
 	return body, nil
 }
