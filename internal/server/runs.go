@@ -9,18 +9,14 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"rehearse/internal/access"
 	"rehearse/internal/fleet"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
-	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
@@ -125,82 +121,12 @@ func (s *Runs) Beside(next http.Handler) http.Handler {
 	})
 }
 
-// The codes of problems with runs.
-const (
-	codeSpec       = "invalid_spec"
-	codeQuery      = "invalid_request"
-	codeCursor     = "invalid_cursor"
-	codeFinished   = "run_finished"
-	codeUnfinished = "run_unfinished"
-	codeMissing    = "missing_blobs"
-	codeHash       = "hash_mismatch"
-	codeQueueFull  = "queue_full"
-)
-
 func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := handle(w, r); err != nil && !givenUp(r, err) {
 			s.refuse(w, r, err)
 		}
 	}
-}
-
-// runsProblem is a problem with what is wrong in a spec, or which blobs are missing.
-type runsProblem struct {
-	*Problem
-	Errors  source.Problems `json:"errors,omitempty"`
-	Missing []string        `json:"missing,omitempty"`
-}
-
-// refuse answers with the problem of an error.
-func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	p := runsProblem{}
-	missing, lacks := errors.AsType[*store.MissingBlobsError](err)
-	invalid, faulty := errors.AsType[*service.InvalidError](err)
-	known, is := errors.AsType[*Problem](err)
-	refused, may := errors.AsType[*setup.RefusedError](err)
-	switch {
-	case is:
-		p.Problem = known
-	case faulty:
-		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same"), invalid.Problems
-	case may:
-		status := http.StatusUnprocessableEntity
-		if refused.Code == setup.RefusedCommands {
-			status = http.StatusForbidden
-		}
-		p.Problem = newProblem(status, refused.Code, refused.Message, refused.Hint)
-		if status == http.StatusForbidden && !caller(r).Commands {
-			p.Scope = access.Admin
-		}
-	case lacks:
-		p.Problem = newProblem(http.StatusConflict, codeMissing, "files are named by hashes that are not here", "send each with PUT /api/v1/blobs/SHA256 first")
-		p.Missing = missing.SHA256
-	case errors.Is(err, store.ErrUnknown):
-		p.Problem = newProblem(http.StatusNotFound, codeNotFound, "there is no such run or result", "GET "+runsPath+" lists the runs")
-	case errors.Is(err, store.ErrRunEnded):
-		p.Problem = newProblem(http.StatusConflict, codeFinished, "the run has ended", "")
-	case errors.Is(err, store.ErrRunUnfinished):
-		p.Problem = newProblem(http.StatusConflict, codeUnfinished, "the run has not ended", "cancel it first")
-	case errors.Is(err, store.ErrQueueFull):
-		p.Problem = newProblem(http.StatusTooManyRequests, codeQueueFull, "too many runs wait", "try again when some have ended").after(10 * time.Second)
-	case errors.Is(err, store.ErrCursor):
-		p.Problem = newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
-	case errors.Is(err, store.ErrHash):
-		p.Problem = newProblem(http.StatusUnprocessableEntity, codeHash, "the bytes do not have the hash in the path", "send the SHA-256 of the bytes, in lower case")
-	case errors.Is(err, store.ErrInvalid):
-		p.Problem = newProblem(http.StatusBadRequest, codeQuery, "the request names what cannot be", "")
-	case store.Away(err):
-		s.Log.ErrorContext(r.Context(), "the store of runs is away", "error", err)
-		p.Problem = unavailable()
-	default:
-		s.Log.ErrorContext(r.Context(), "a request failed", "at", r.Method+" "+r.URL.Path, "error", err)
-		p.Problem = problemOf(nil)
-	}
-	if p.retryAfter > 0 {
-		setRetryAfter(w.Header(), p.retryAfter)
-	}
-	writeBody(w, p.Status, "application/problem+json", p)
 }
 
 // readSpec reads the RunSpec of a body.
@@ -390,75 +316,4 @@ func (s *Runs) workers(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writePage(w, r, all, func(one fleet.Worker) string { return one.Name })
-}
-
-// query reads the parameters of a list.
-type query struct {
-	values url.Values
-	err    error
-}
-
-func (q *query) text(name string) string { return q.values.Get(name) }
-
-// oneOf reads a parameter that has one of some values; empty stands for all of them.
-func oneOf[T ~string](q *query, name string, known ...T) T {
-	value := T(q.text(name))
-	if value != "" && !slices.Contains(known, value) {
-		names := make([]string, len(known))
-		for i, one := range known {
-			names[i] = string(one)
-		}
-		q.refuse(name, "use "+strings.Join(names, ", "))
-	}
-	return value
-}
-
-func (q *query) refuse(name, hint string) {
-	if q.err == nil {
-		q.err = newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the parameter %s cannot be read", name), hint)
-	}
-}
-
-func (q *query) time(name string) (at time.Time) {
-	if written := q.text(name); written != "" {
-		var err error
-		if at, err = time.Parse(time.RFC3339Nano, written); err != nil {
-			q.refuse(name, "write a time as in 2026-01-31T12:00:00Z")
-		}
-	}
-	return at
-}
-
-func (q *query) number(name string) *int {
-	written := q.text(name)
-	if written == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(written)
-	if err != nil || n < 0 {
-		q.refuse(name, "write a whole number")
-	}
-	return &n
-}
-
-// maxPage is the most that a page has.
-const maxPage = 1000
-
-// page reads which page is asked for. It refuses parameters that are not among the known ones.
-func (q *query) page(known ...string) (store.PageOf, error) {
-	page := store.PageOf{Cursor: q.text("cursor")}
-	if n := q.number("limit"); n != nil {
-		if page.Limit = *n; page.Limit < 1 || page.Limit > maxPage {
-			q.refuse("limit", fmt.Sprintf("use 1 to %d", maxPage))
-		}
-	}
-	for name, values := range q.values {
-		if len(values) > 1 && name != "label" {
-			q.refuse(clip(name, 100), "give it once")
-		}
-		if name != "limit" && name != "cursor" && !strings.Contains(" "+strings.Join(known, " ")+" ", " "+name+" ") {
-			q.refuse(clip(name, 100), "known are "+strings.Join(known, ", "))
-		}
-	}
-	return page, q.err
 }
