@@ -178,15 +178,15 @@ func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 	name := cmp.Or(own, c.site)
 	var where, known []string
 	for _, place := range c.places {
-		opened, err := c.setup.SitesAt(place)
+		library, at, err := c.setup.ReadSites(place)
 		if err != nil {
 			return target.SiteConfig{}, err
 		}
-		where = append(where, opened.Place)
-		for _, one := range opened.Library.Sites() {
+		where = append(where, at)
+		for _, one := range library.Sites() {
 			known = append(known, one.Name)
 		}
-		if found, err := opened.Library.Find(name); err == nil && name != "" {
+		if found, err := library.Find(name); err == nil && name != "" {
 			place.Name = found.Name
 			return place, nil
 		}

@@ -71,9 +71,15 @@ func viewOf(given map[string]*float64, c config.File) classification.Options {
 // shownRows is how many classes and confusions a report shows.
 const shownRows = 20
 
-// Decide reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was classified. Else the run
+// Decide reads the records of a run in its folder and sets how the run ended, as Outcome does. reports writes what the run came to there.
+func (s *Submitted) Decide(run *result.Run, dir string) (reports func() error, err error) {
+	o, err := s.Outcome(run, dir)
+	return func() error { return s.Write(o) }, err
+}
+
+// Outcome reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was classified. Else the run
 // stays as it is, and there is no report.
-func (s *Submitted) Decide(run *result.Run, dir string) (*Outcome, error) {
+func (s *Submitted) Outcome(run *result.Run, dir string) (*Outcome, error) {
 	o := &Outcome{Dir: dir}
 	if run.Stopped() || run.Totals.Errors > 0 {
 		return o, nil
