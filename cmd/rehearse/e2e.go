@@ -29,11 +29,15 @@ Langfuse or a store (store:NAME). An item is {"id", "input": {"query"}, "expecte
 [{"role", "content", "message_index"?}], "query_message_index"?, "state"?}}: the response says in words what a good answer is, and a judge
 scores its correctness, completeness, flow and format. Assertions are those of suites, such as {"type": "state", "path", "equals"}.
 
+With --server, a server holds the run: the items are sent there with the sites and every file that these name, keys and other secrets are not. Output,
+reports and exit code are those of a local run. Ctrl-C cancels it.
+
 Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid items, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse e2e items.jsonl --sites examples/sites --judge openai:gpt-5
   rehearse e2e hexa.com-v1 --sites sites --sample-size 5 --verbose
   rehearse e2e items.jsonl --sites sites --item "Technical" --verbose
   rehearse e2e items.jsonl --sites sites --judge none        assertions only
+  rehearse e2e items.jsonl --sites sites --server https://rehearse.example
   rehearse e2e verify items.jsonl --sites sites              is the rebuilt state the natural one?
   rehearse e2e rebuild items.jsonl > rebuilt.jsonl           the states alone`,
 		Args: cobra.ArbitraryArgs,

@@ -56,7 +56,15 @@ func (c *Classifier) String() string {
 
 // decides returns everything that decides the classifier's answers.
 func (c *Classifier) decides() any {
-	return []any{c.name, c.asked, c.model, c.target, c.places, c.site, c.setup.Config().Models}
+	places := make([]target.SiteConfig, len(c.places))
+	for i, place := range c.places {
+		places[i] = place.Spelled()
+	}
+	inside := c.target
+	if inside != nil {
+		inside = new(target.Spelled(*inside))
+	}
+	return []any{c.name, c.asked, c.model, inside, places, c.site, c.setup.Config().Models}
 }
 
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.

@@ -284,6 +284,7 @@ func (s *Setup) Definition(name string) (any, error) {
 	if target.Complete(t) {
 		return t, nil
 	}
+	t = target.Spelled(t)
 	whole := []any{t, s.ModelDefinitions(), s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}
 	if c, ok := target.FlowOf(t); ok {
 		whole = append(whole, s.aroundFlow(c)...)
