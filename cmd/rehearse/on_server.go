@@ -217,7 +217,7 @@ func (f *runFlags) takeOut(ctx context.Context, env *Env, dir string) (release f
 	}
 	aside := ""
 	if err == nil {
-		aside, err = runlog.MoveAside(dir, report.Formats().Marks())
+		aside, err = runlog.MoveAside(dir, report.Owned())
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(usage("cannot write results: %w", err), lock.Release())

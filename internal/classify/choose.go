@@ -56,15 +56,18 @@ func (c *Classifier) String() string {
 
 // decides returns everything that decides the classifier's answers.
 func (c *Classifier) decides() any {
-	places := make([]target.SiteConfig, len(c.places))
-	for i, place := range c.places {
-		places[i] = place.Spelled()
+	var itself any
+	switch {
+	case c.model != nil:
+		itself = c.setup.ModelDefinition(*c.model)
+	case c.target != nil:
+		itself = c.setup.DefinitionOf(*c.target)
 	}
-	inside := c.target
-	if inside != nil {
-		inside = new(target.Spelled(*inside))
+	var places []target.SiteConfig
+	for _, place := range c.places {
+		places = append(places, place.Spelled())
 	}
-	return []any{c.name, c.asked, c.model, inside, places, c.site, c.setup.Config().Models}
+	return []any{c.name, c.asked, itself, places, c.site, c.setup.ModelDefinitions()}
 }
 
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.
