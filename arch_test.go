@@ -218,7 +218,10 @@ func goFiles(t *testing.T) (files []goFile) {
 func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }
 
 // withoutCommand are the files of cmd/rehearse that declare no command: the outside world, exit codes, what all commands share.
-var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go", "run_server.go", "replay_server.go", "completion.go"}
+var withoutCommand = []string{
+	"main.go", "env.go", "exit.go", "flags.go", "progress.go", "completion.go",
+	"on_server.go", "on_server_progress.go", "run_server.go", "e2e_server.go", "classify_server.go", "replay_server.go",
+}
 
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{

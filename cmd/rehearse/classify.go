@@ -46,6 +46,9 @@ classifier of them. e2e-api is the evaluation of answers on the dataset main-dat
 Items with one label pass by --macro-f1 and --min-class-f1, items with lists by --recall; any threshold that is given counts. Without, they are
 those of thresholds: in rehearse.yaml, or the defaults. Results on items from Langfuse are logged there as a dataset run (--log).
 
+With --server, a server holds the run: the items are sent there with every file that the target names, keys and other secrets are not. Output, reports
+and exit code are those of a local run. Ctrl-C cancels it.
+
 Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 3 a model could not be asked, 130 interrupted.`,
 		Example: `  rehearse classify intent-classifier --sites sites/ --model openai:gpt-5-mini
   rehearse classify skill-selector --items skills.jsonl --sites sites/ --site acme.example
@@ -54,6 +57,7 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
   rehearse classify items.jsonl.gz --predictions predictions.jsonl.gz --format json
   rehearse classify items.jsonl --predictions predictions.csv --macro-f1 0.9 --out report/
   rehearse classify items.jsonl --target lexical --examples train.jsonl
+  rehearse classify items.jsonl --target router --server https://rehearse.example
   rehearse classify items.jsonl --model openai:gpt-5-mini --write-predictions predictions.jsonl`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,6 +65,12 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 				return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.CommandPath())
 			}
 			f.said(c, args[0])
+			if err := f.checkServer(c.Flags()); err != nil {
+				return err
+			}
+			if f.run.server.url != "" {
+				return f.onServer(c.Context(), env)
+			}
 			o, err := f.classify(c.Context(), env, true)
 			if err == nil && !o.Report.Passed {
 				return &exitError{code: result.ExitFailed}
@@ -69,6 +79,8 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 		},
 	}
 	f.register(c.PersistentFlags())
+	f.run.server.register(c.Flags(), "base URL of a server that holds the run: a file of items with a --target, which are sent there")
+	c.Flags().BoolVar(&f.run.detach, "detach", false, "with --server: print the run's id and return")
 	c.AddCommand(newClassifyAll(env, f), newClassifyE2E(env, f))
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
+	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 )
 
@@ -28,11 +29,15 @@ Langfuse or a store (store:NAME). An item is {"id", "input": {"query"}, "expecte
 [{"role", "content", "message_index"?}], "query_message_index"?, "state"?}}: the response says in words what a good answer is, and a judge
 scores its correctness, completeness, flow and format. Assertions are those of suites, such as {"type": "state", "path", "equals"}.
 
+With --server, a server holds the run: the items are sent there with the sites and every file that these name, keys and other secrets are not. Output,
+reports and exit code are those of a local run. Ctrl-C cancels it.
+
 Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid items, 3 something could not be run or graded, 130 interrupted.`,
 		Example: `  rehearse e2e items.jsonl --sites examples/sites --judge openai:gpt-5
   rehearse e2e hexa.com-v1 --sites sites --sample-size 5 --verbose
   rehearse e2e items.jsonl --sites sites --item "Technical" --verbose
   rehearse e2e items.jsonl --sites sites --judge none        assertions only
+  rehearse e2e items.jsonl --sites sites --server https://rehearse.example
   rehearse e2e verify items.jsonl --sites sites              is the rebuilt state the natural one?
   rehearse e2e rebuild items.jsonl > rebuilt.jsonl           the states alone`,
 		Args: cobra.ArbitraryArgs,
@@ -42,6 +47,12 @@ Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid item
 			}
 			f.hasAccuracy = c.Flags().Changed("accuracy")
 			f.commandLine = append([]string{"e2e"}, args...)
+			if err := f.checkServer(c.Flags(), args[0]); err != nil {
+				return err
+			}
+			if f.server.url != "" {
+				return f.onServer(c.Context(), env, args[0])
+			}
 			return f.run(c.Context(), env, args[0])
 		},
 	}
@@ -49,12 +60,6 @@ Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid item
 	c.AddCommand(newE2ERebuild(env), newE2EVerify(env))
 	return c
 }
-
-// answerThreshold is the score from which an answer is good, when nothing else is said.
-const answerThreshold = 0.70
-
-// noJudge as the name of the judge leaves the grading to assertions.
-const noJudge = "none"
 
 // e2eFlags is what can be said on the command line of e2e.
 type e2eFlags struct {
@@ -74,6 +79,9 @@ type e2eFlags struct {
 	quiet        bool
 	ci           string
 	commandLine  []string
+	// server holds the run where one is named; detach does not wait for its end.
+	server serverFlags
+	detach bool
 }
 
 // sitesFlags say which chatbot is evaluated.
@@ -101,7 +109,7 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "trace", "yes", "log to Langfuse where it is configured: yes or no")
 	flags.StringVar(&f.agent, "agentic-system", "new", "the chatbot's generation; there is only new")
 	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, PROVIDER:MODEL, or none to grade by assertions only")
-	flags.Float64Var(&f.threshold, "threshold", answerThreshold, "score from which an answer is good")
+	flags.Float64Var(&f.threshold, "threshold", evaluation.DefaultAnswerThreshold, "score from which an answer is good")
 	flags.Float64Var(&f.accuracy, "accuracy", config.DefaultAnswerAccuracy, "least share of good answers; rehearse.yaml may say another")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "items at once (default 8)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
@@ -110,6 +118,8 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every item, with what its history does not tell for sure")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
 	registerCI(flags, &f.ci)
+	f.server.register(flags, "base URL of a server that holds the run; items and what they name are sent there")
+	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
 }
 
 func (f *e2eFlags) check() error {
@@ -133,9 +143,9 @@ func (f *e2eFlags) check() error {
 func (f *e2eFlags) asRun() *runFlags {
 	r := &runFlags{
 		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold, hasThreshold: true, sample: f.sample,
-		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, ci: f.ci, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine,
+		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, ci: f.ci, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine, server: f.server, detach: f.detach,
 	}
-	if f.judge == noJudge {
+	if f.judge == runspec.NoJudge {
 		r.judge = ""
 	}
 	return r
@@ -146,7 +156,7 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	read, s, err := f.read(ctx, env, name, f.judge != noJudge)
+	read, s, err := f.read(ctx, env, name, f.judge != runspec.NoJudge)
 	if err != nil {
 		return err
 	}
@@ -155,14 +165,13 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 		f.accuracy = read.Config.Least().AnswerAccuracy
 	}
 	if f.item != "" {
-		found := dataset.Matching(read.Tests, f.item)
-		if len(found) == 0 {
-			return usage("no item has %q in its query or id", f.item)
+		others, err := read.Only(f.item)
+		if err != nil {
+			return outcome(err)
 		}
-		if len(found) > 1 {
-			fmt.Fprintf(env.Stderr, "rehearse: %d items hold %q; the first, %s, is taken: name more of the query, or the id, for another\n", len(found), f.item, found[0].ID)
+		if others != "" {
+			fmt.Fprintln(env.Stderr, "rehearse: "+others)
 		}
-		read.Tests = found[:1]
 	}
 	mode := setup.LogAuto
 	if f.trace == "no" {
@@ -211,18 +220,23 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 	if err != nil {
 		return outcome(tooSoon(err))
 	}
-	answers, err := evaluation.ReadAnswers(held)
+	answers, err := evaluation.ReadAnswers(held.Dir)
 	if err != nil {
 		return outcome(err)
 	}
-	held.RequireShare(answers, f.accuracy)
+	answers.Decide(&held.Run, f.accuracy)
 	r, err := e.Conclude(held)
 	ended := kept(as.show(env, held, r), err)
-	answers.Text(env.Stdout, f.accuracy)
-	dataset.WriteWarnings(env.Stdout, read.Tests, f.verbose, !f.quiet)
+	f.tell(env, read, answers)
 	interruptibly(ctx, env, func(ctx context.Context) { err = log.Finish(ctx, held, answers) })
 	if ended == nil {
 		return outcome(err)
 	}
 	return ended
+}
+
+// tell prints how good the answers are, and what the histories do not tell for sure.
+func (f *e2eFlags) tell(env *Env, read *evaluation.Recorded, answers evaluation.Answers) {
+	answers.Text(env.Stdout, f.accuracy)
+	dataset.WriteWarnings(env.Stdout, read.Tests, f.verbose, !f.quiet)
 }

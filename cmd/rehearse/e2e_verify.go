@@ -51,7 +51,6 @@ Exit codes: 0 the same, 1 a field differs, 2 wrong usage or invalid items.`,
 }
 
 func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
-	f.model = noModel
 	read, s, err := f.read(ctx, env, name, true)
 	if err != nil {
 		return err
@@ -87,6 +86,3 @@ func (f *verifyFlags) run(ctx context.Context, env *Env, name string) error {
 	}
 	return outcome(err)
 }
-
-// noModel is a model that the sites may name without being asked: conversations are played from their record.
-const noModel = "lexical"

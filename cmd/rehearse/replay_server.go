@@ -24,12 +24,7 @@ import (
 // checkServer refuses flags that need the disk, or the process, of a local run.
 func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 	if f.server.url == "" {
-		for _, name := range []string{"detach", "token-env"} {
-			if flags.Changed(name) {
-				return usage("--%s is for runs on a server: name it with --server", name)
-			}
-		}
-		return nil
+		return withoutServer(flags)
 	}
 	for _, name := range []string{"store", "per-session", "evaluation-run-id"} {
 		if flags.Changed(name) {

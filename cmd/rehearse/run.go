@@ -106,7 +106,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		f.files = source.WithStdin(given)
 	}
 	if f.server.url != "" {
-		return f.onServer(c.Context(), env)
+		return f.heldThere(c.Context(), env)
 	}
 	if f.curl, err = env.curlLine("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
 		return err

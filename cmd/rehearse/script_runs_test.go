@@ -18,10 +18,12 @@ import (
 	"rehearse/internal/runspec/bundle"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/worker"
 )
 
-// startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good.
-func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
+// startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good. With an
+// argument it is a liar: the record of every run says that it has passed.
+func startRunServer(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs("server")
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		run := `{"id":"r1","status":%q,"suites":["shop"],"progress":{"conversations":2,"done":0,"running":0}}`
@@ -41,9 +43,9 @@ func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
 		case at == "GET /api/v1/runs/r1/events":
 			fmt.Fprintf(w, "id: 1\nevent: status\ndata: "+run+"\n\nid: 2\nevent: end\ndata: "+run+"\n\n", "running", "completed")
 		case at == "GET /api/v1/runs/r1/results":
-			serveAsR1(w, dir, "results.jsonl")
+			serveAsR1(w, dir, "results.jsonl", false)
 		case at == "GET /api/v1/runs/r1/run.json":
-			serveAsR1(w, dir, "run.json")
+			serveAsR1(w, dir, "run.json", len(args) > 0)
 		case at == "GET /api/v1/runs":
 			fmt.Fprintf(w, `{"items":[`+run+`],"next_cursor":null}`, "completed")
 		case at == "GET /api/v1/runs/r1", at == "POST /api/v1/runs/r1/cancel":
@@ -57,8 +59,8 @@ func startRunServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("RUNS", web.URL)
 }
 
-// serveAsR1 sends a file of the run that was held, under the id that the server has for it.
-func serveAsR1(w http.ResponseWriter, dir, name string) {
+// serveAsR1 sends a file of the run that was held, under the id that the server has for it; as a liar with the end of a run that has passed.
+func serveAsR1(w http.ResponseWriter, dir, name string, passed bool) {
 	run, err := os.ReadFile(filepath.Join(dir, "out", "run.json"))
 	data, also := os.ReadFile(filepath.Join(dir, "out", name))
 	id := regexp.MustCompile(`"run_id": *"([^"]*)"`).FindSubmatch(run)
@@ -66,7 +68,12 @@ func serveAsR1(w http.ResponseWriter, dir, name string) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	_, _ = w.Write(bytes.ReplaceAll(data, id[1], []byte("r1")))
+	data = bytes.ReplaceAll(data, id[1], []byte("r1"))
+	if passed {
+		data = regexp.MustCompile(`"exit_reason": *"[a-z]*"`).ReplaceAll(data, []byte(`"exit_reason": "passed"`))
+		data = regexp.MustCompile(`"exit_code": *[0-9]+`).ReplaceAll(data, []byte(`"exit_code": 0`))
+	}
+	_, _ = w.Write(data)
 }
 
 // heldByServer holds a run whose files are in a folder below dir.
@@ -92,12 +99,19 @@ func heldByServer(ctx context.Context, dir string, body []byte) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	e, err := evaluation.New(ctx, evaluation.Config{Setup: s, Spec: spec, Out: filepath.Join(dir, "out")})
+	concluding, c, err := worker.Planned(evaluation.Config{Setup: s, Spec: spec, Out: filepath.Join(dir, "out")})
+	if err != nil {
+		return err
+	}
+	e, err := evaluation.New(ctx, c)
 	if err != nil {
 		return err
 	}
 	held, err := e.Hold(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := concluding.Decide(&held.Run, held.Dir); err != nil {
 		return err
 	}
 	_, err = e.Conclude(held)

@@ -56,7 +56,18 @@ func (c *Classifier) String() string {
 
 // decides returns everything that decides the classifier's answers.
 func (c *Classifier) decides() any {
-	return []any{c.name, c.asked, c.model, c.target, c.places, c.site, c.setup.Config().Models}
+	var itself any
+	switch {
+	case c.model != nil:
+		itself = c.setup.ModelDefinition(*c.model)
+	case c.target != nil:
+		itself = c.setup.DefinitionOf(*c.target)
+	}
+	var places []target.SiteConfig
+	for _, place := range c.places {
+		places = append(places, place.Spelled())
+	}
+	return []any{c.name, c.asked, itself, places, c.site, c.setup.ModelDefinitions()}
 }
 
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.
@@ -178,15 +189,15 @@ func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 	name := cmp.Or(own, c.site)
 	var where, known []string
 	for _, place := range c.places {
-		opened, err := c.setup.SitesAt(place)
+		library, at, err := c.setup.ReadSites(place)
 		if err != nil {
 			return target.SiteConfig{}, err
 		}
-		where = append(where, opened.Place)
-		for _, one := range opened.Library.Sites() {
+		where = append(where, at)
+		for _, one := range library.Sites() {
 			known = append(known, one.Name)
 		}
-		if found, err := opened.Library.Find(name); err == nil && name != "" {
+		if found, err := library.Find(name); err == nil && name != "" {
 			place.Name = found.Name
 			return place, nil
 		}

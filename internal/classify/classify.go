@@ -124,7 +124,7 @@ func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *wa
 	switch {
 	case w.failed != nil:
 		end.Ended(result.ExitNotRun, "errors")
-		ended = fmt.Errorf("classify the item %q: %s", w.failed.TestID, why(w.failed))
+		ended = unclassified(w.failed)
 	case end.Code() == result.ExitInterrupted:
 		ended = ErrInterrupted
 	case end.Stopped():
@@ -141,6 +141,11 @@ func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *wa
 		err = errors.Join(err, o.Report.Write(held.Dir, c.Set, o.Predictions))
 	}
 	return o, errors.Join(ended, err)
+}
+
+// unclassified says that an item could not be classified, and why.
+func unclassified(t *result.Test) error {
+	return fmt.Errorf("classify the item %q: %s", t.TestID, why(t))
 }
 
 // why returns the reason why an item could not be classified.

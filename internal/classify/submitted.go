@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -71,13 +73,15 @@ func viewOf(given map[string]*float64, c config.File) classification.Options {
 // shownRows is how many classes and confusions a report shows.
 const shownRows = 20
 
-// Decide reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was classified. Else the run
+// Decide reads the records of a run in its folder and sets how the run ended, as Outcome does. reports writes what the run came to there.
+func (s *Submitted) Decide(run *result.Run, dir string) (reports func() error, err error) {
+	o, err := s.Outcome(run, dir)
+	return func() error { return s.Write(o) }, err
+}
+
+// Outcome reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was classified. Else the run
 // stays as it is, and there is no report.
-func (s *Submitted) Decide(run *result.Run, dir string) (*Outcome, error) {
-	o := &Outcome{Dir: dir}
-	if run.Stopped() || run.Totals.Errors > 0 {
-		return o, nil
-	}
+func (s *Submitted) Outcome(run *result.Run, dir string) (*Outcome, error) {
 	records := classification.NewRecords(s.config.Set, s.asked.labels)
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
@@ -85,7 +89,10 @@ func (s *Submitted) Decide(run *result.Run, dir string) (*Outcome, error) {
 		}
 		records.Add(t)
 	}
-	o.Records, o.Predictions = records, records.Predictions()
+	o := &Outcome{Dir: dir, Records: records, Predictions: records.Predictions()}
+	if run.Stopped() || run.Totals.Errors > 0 {
+		return o, nil
+	}
 	for i := range o.Predictions {
 		if o.Predictions[i].ID == "" {
 			return nil, fmt.Errorf("the item %s was held and has no prediction", s.config.Set.Items[i].ID)
@@ -105,4 +112,32 @@ func (s *Submitted) Write(o *Outcome) error {
 		return nil
 	}
 	return o.Report.Write(o.Dir, s.config.Set, o.Predictions)
+}
+
+// Title returns the classifier in words.
+func (s *Submitted) Title() string { return s.config.Title() }
+
+// Several reports whether items have any number of labels.
+func (s *Submitted) Several() bool { return s.config.Set.Several }
+
+// Show bounds how many classes and confusions a report shows; 0 shows all.
+func (s *Submitted) Show(rows int) { s.config.View.Rows = rows }
+
+// Unreported says why a run that has ended came to no report: it was interrupted or stopped, or an item could not be classified.
+func Unreported(run *result.Run, dir string) error {
+	switch {
+	case run.Code() == result.ExitInterrupted:
+		return ErrInterrupted
+	case run.Stopped():
+		return fmt.Errorf("the run ended before every item was classified: %s", cmp.Or(run.ExitMessage, run.ExitReason))
+	}
+	for t, err := range runlog.Read(dir) {
+		if err != nil {
+			return err
+		}
+		if t.Verdict == result.Error {
+			return unclassified(t)
+		}
+	}
+	return errors.New("the run has no report, and its records do not say why")
 }

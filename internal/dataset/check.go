@@ -13,7 +13,7 @@ const maxRemoteID = 255
 // LoadChecked reads the items of a file as LoadRecords does, and refuses what Langfuse would not take, and parts with a meaning that are of
 // another type than they should be. What it has no meaning for may be anything.
 func LoadChecked(file string) ([]Record, error) {
-	return load(file, func(c *collector, n source.Node) Record {
+	return load(source.Files{}, file, func(c *collector, n source.Node) Record {
 		r := c.record(n)
 		check(n)
 		return r

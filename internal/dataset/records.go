@@ -19,13 +19,16 @@ type Record struct {
 }
 
 // LoadRecords reads the items of a .jsonl, .json or .csv file, each also packed as .gz, without asking what their parts are.
-func LoadRecords(file string) ([]Record, error) {
-	return load(file, (*collector).record)
+func LoadRecords(file string) ([]Record, error) { return LoadRecordsFrom(source.Files{}, file) }
+
+// LoadRecordsFrom is LoadRecords for files that are read from elsewhere than the disk.
+func LoadRecordsFrom(files source.Files, file string) ([]Record, error) {
+	return load(files, file, (*collector).record)
 }
 
-func load(file string, read func(*collector, source.Node) Record) ([]Record, error) {
+func load(files source.Files, file string, read func(*collector, source.Node) Record) ([]Record, error) {
 	var all []Record
-	c := collector{file: file}
+	c := collector{files: files, file: file}
 	c.each(func(n source.Node) { all = append(all, read(&c, n)) })
 	if len(all) == 0 && len(c.problems) == 0 {
 		c.problems = source.Problems{{

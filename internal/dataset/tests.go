@@ -174,7 +174,7 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 	}
 	t.Metadata = map[string]any{"site_name": t.Site.Name}
 	if len(t.Rebuilt.Warnings) > 0 {
-		t.Metadata["warnings"] = t.Rebuilt.Warnings
+		t.Metadata[warningsKey] = t.Rebuilt.Warnings
 	}
 }
 

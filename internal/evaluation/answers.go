@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"rehearse/internal/dataset"
 	"rehearse/internal/grader"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -15,16 +16,19 @@ type Answers struct {
 	Good, Graded int
 	// Dimensions are the mean scores by grader.Dimensions, between 0 and 1; nil where no answer was scored.
 	Dimensions map[string]float64
+	// Unclear is what the histories of the answers' items do not tell for sure, as their records have it.
+	Unclear dataset.Unclear
 }
 
-// ReadAnswers reads the answers of a run from its records.
-func ReadAnswers(h *Held) (Answers, error) {
+// ReadAnswers reads the answers of a run from the records in its folder.
+func ReadAnswers(dir string) (Answers, error) {
 	var a Answers
 	sums, scored := map[string]float64{}, 0
-	for t, err := range runlog.Read(h.Dir) {
+	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return a, err
 		}
+		a.Unclear.Add(dataset.WarningsOf(t.Metadata))
 		if t.Verdict != result.Pass && t.Verdict != result.Fail {
 			continue
 		}
@@ -75,14 +79,25 @@ func (a Answers) Share() float64 {
 // Interval returns the 95 % Wilson interval of the share.
 func (a Answers) Interval() [2]float64 { return stats.Wilson(a.Good, a.Graded) }
 
-// RequireShare makes a run pass that has at least a share of good answers, and fail where it has less. A run that could not be graded or was
-// interrupted stays as it is.
-func (h *Held) RequireShare(a Answers, least float64) {
-	switch {
-	case h.Run.Stopped() || h.Run.Code() != result.ExitFailed && h.Run.Code() != result.ExitPassed:
-	case a.Share() < least:
-		h.Run.Ended(result.ExitFailed, "failed")
-	default:
-		h.Run.Ended(result.ExitPassed, "passed")
+// Decide makes a run pass that has at least a share of good answers, and fail where it has less, or none that was graded. A run that could not be
+// graded or was stopped stays as it is. What the histories do not tell for sure is kept with the run's warnings.
+func (a Answers) Decide(run *result.Run, least float64) {
+	if unclear := a.Warning(); unclear != "" {
+		run.Warnings = append(run.Warnings, unclear)
 	}
+	switch {
+	case run.Stopped() || run.Code() != result.ExitFailed && run.Code() != result.ExitPassed:
+	case a.Graded == 0 || a.Share() < least:
+		run.Ended(result.ExitFailed, result.ReasonFailed)
+	default:
+		run.Ended(result.ExitPassed, result.ReasonPassed)
+	}
+}
+
+// Warning says what the histories do not tell for sure, as it is kept with the run's warnings; empty when every history is clear.
+func (a Answers) Warning() string {
+	if a.Unclear.Items == 0 {
+		return ""
+	}
+	return a.Unclear.String() + "; metadata.warnings of each record says which"
 }

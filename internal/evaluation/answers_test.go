@@ -1,10 +1,12 @@
 package evaluation_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -22,7 +24,8 @@ func TestReadAnswers(t *testing.T) {
 	}
 	for _, one := range []*result.Test{
 		{TestID: "a", Verdict: result.Pass, Scores: scored(1, 0.5)}, {TestID: "b", Verdict: result.Fail, Scores: scored(0.5, 0.5)},
-		{TestID: "c", Verdict: result.Pass}, {TestID: "d", Verdict: result.Error},
+		{TestID: "c", Verdict: result.Pass, Metadata: map[string]any{"warnings": []string{"ambiguous_cut: x", "unknown_role: y"}}},
+		{TestID: "d", Verdict: result.Error, Metadata: map[string]any{"warnings": []string{"unknown_role: z"}}},
 	} {
 		if err := log.Append(one); err != nil {
 			t.Fatal(err)
@@ -31,30 +34,54 @@ func TestReadAnswers(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := evaluation.ReadAnswers(&evaluation.Held{Dir: dir})
+	got, err := evaluation.ReadAnswers(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(evaluation.Answers{Good: 2, Graded: 3, Dimensions: map[string]float64{"flow": 0.75, "format": 0.5}}, got); d != "" {
+	want := evaluation.Answers{
+		Good: 2, Graded: 3, Dimensions: map[string]float64{"flow": 0.75, "format": 0.5},
+		Unclear: dataset.Unclear{Items: 2, Codes: map[string]int{"ambiguous_cut": 1, "unknown_role": 2}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("answers (-want +got):\n%s", d)
+	}
+	if said := got.Warning(); !strings.HasPrefix(said, "2 items with a history that is not quite clear: ambiguous_cut 1, unknown_role 2;") {
+		t.Error(said)
 	}
 }
 
-// Enough good answers pass, too few fail, and a run that could not be graded stays as it is.
-func TestRequireShare(t *testing.T) {
-	for _, c := range []struct {
-		good, graded, code, want int
+// Enough good answers pass, too few fail, and a run that could not be graded or did not come to its end stays as it is.
+func TestDecide(t *testing.T) {
+	for what, c := range map[string]struct {
+		good, graded int
+		run          result.Run
+		least        float64
+		want         int
 	}{
-		{7, 10, result.ExitFailed, result.ExitPassed},
-		{6, 10, result.ExitFailed, result.ExitFailed},
-		{0, 0, result.ExitPassed, result.ExitFailed},
-		{10, 10, result.ExitNotRun, result.ExitNotRun},
-		{10, 10, result.ExitInterrupted, result.ExitInterrupted},
+		"enough":                        {7, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitPassed},
+		"too few":                       {6, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitFailed},
+		"all good, all asked":           {10, 10, ended(result.ExitPassed, result.ReasonPassed), 1, result.ExitPassed},
+		"none good, and none asked":     {0, 10, ended(result.ExitFailed, result.ReasonFailed), 0, result.ExitPassed},
+		"none graded":                   {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0.7, result.ExitFailed},
+		"none graded, and none asked":   {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0, result.ExitFailed},
+		"errors":                        {10, 10, ended(result.ExitNotRun, result.ReasonErrors), 0, result.ExitNotRun},
+		"interrupted":                   {10, 10, ended(result.ExitInterrupted, result.ReasonInterrupted), 0, result.ExitInterrupted},
+		"a spent budget":                {1, 1, ended(result.ExitFailed, result.ReasonBudget), 0, result.ExitFailed},
+		"not all held, whoever says so": {1, 1, unheld(ended(result.ExitFailed, result.ReasonFailed), 5), 0, result.ExitFailed},
 	} {
-		h := &evaluation.Held{Run: result.Run{ExitCode: &c.code}}
-		h.RequireShare(evaluation.Answers{Good: c.good, Graded: c.graded}, 0.7)
-		if h.Run.Code() != c.want {
-			t.Errorf("%d of %d good answers make %d of exit code %d, want %d", c.good, c.graded, h.Run.Code(), c.code, c.want)
+		evaluation.Answers{Good: c.good, Graded: c.graded}.Decide(&c.run, c.least)
+		if c.run.Code() != c.want {
+			t.Errorf("%s: %d of %d good answers end with %d, want %d", what, c.good, c.graded, c.run.Code(), c.want)
 		}
 	}
+}
+
+func ended(code int, reason string) (r result.Run) {
+	r.Ended(code, reason)
+	return r
+}
+
+func unheld(r result.Run, tests int) result.Run {
+	r.Totals.NotRun = tests
+	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rehearse/internal/report"
 	"rehearse/internal/result"
@@ -21,7 +22,8 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 		return nil, fmt.Errorf("run %s has taken the folder %s from run %s, whose reports are not written", now.ID, h.Dir, h.Run.ID)
 	}
 	e.compare(h)
-	h.Run.Warnings = e.warnings()
+	noted := h.Run.Warnings // by whoever decided how the run ended
+	h.Run.Warnings = slices.Concat(noted, e.warnings())
 	if err := e.mask(h); err != nil {
 		return h.made.Report(h.Run).At(e.ReportURL), err
 	}
@@ -32,7 +34,7 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 	r = h.made.Report(h.Run).At(e.ReportURL)
 	if lost := r.Write(h.Dir, formats); lost != nil {
 		e.lacks(h, lost)
-		h.Run.Warnings = e.warnings()
+		h.Run.Warnings = slices.Concat(noted, e.warnings())
 		if err := e.mask(h); err != nil {
 			return r, err
 		}
@@ -40,7 +42,7 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 		_ = r.Write(h.Dir, formats) // what can be written must not look better than the run; what cannot has been told
 	}
 	if !said {
-		if err = e.say(h); err != nil {
+		if err = e.say(h, noted); err != nil {
 			r = h.made.Report(h.Run).At(e.ReportURL)
 			_ = r.Write(h.Dir, formats) // as far as there is still room
 		}
@@ -50,13 +52,13 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 }
 
 // say writes how the run ended. When there is no room for that, the reports make some, and the run is aborted.
-func (e *Evaluation) say(h *Held) error {
+func (e *Evaluation) say(h *Held, noted []string) error {
 	err := e.writeRun(h)
 	if err == nil {
 		return nil
 	}
 	e.lacks(h, err)
 	h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
-	h.Run.Warnings = e.warnings()
+	h.Run.Warnings = slices.Concat(noted, e.warnings())
 	return errors.Join(err, runlog.RemoveMarked(h.Dir, report.Formats().Marks()), e.writeRun(h))
 }

@@ -229,9 +229,10 @@ func (e *Evaluation) execution(s *suite.Suite, of suite.Execution) suite.Executi
 	return e.spec.Over(of)
 }
 
-// local resolves the file that a suite names against the suite's folder.
+// local resolves the file that a suite names against the suite's folder. The name of a target that is made stands for no file.
 func (e *Evaluation) local(s *suite.Suite, name string) string {
-	if _, configured := e.setups[s.Name].Config().Models[name]; configured {
+	at := e.setups[s.Name]
+	if _, configured := at.Config().Models[name]; configured || at.Makes(name) {
 		return name
 	}
 	return target.Kinds().LocalName(name, s.File)

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"rehearse/internal/config"
@@ -12,7 +13,11 @@ import (
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 	"rehearse/internal/target"
+	"rehearse/internal/text"
 )
+
+// DefaultAnswerThreshold is the score from which an answer is good, when nothing else is said.
+const DefaultAnswerThreshold = 0.70
 
 // RecordedConfig says which chatbot continues recorded conversations. The zero value means the chatbots of the configuration.
 type RecordedConfig struct {
@@ -53,6 +58,23 @@ func ReadRecorded(s *setup.Setup, from dataset.Name, items []dataset.Record, c R
 	})
 	return r, err
 }
+
+// Only leaves only the first test whose query or id holds a part. Others says that more of them do; it is empty where none does.
+func (r *Recorded) Only(part string) (others string, err error) {
+	found := dataset.Matching(r.Tests, part)
+	if len(found) == 0 {
+		return "", source.Invalid("no item has %q in its query or id", part)
+	}
+	if len(found) > 1 {
+		others = fmt.Sprintf("%d items hold %q; the first, %s, is taken: name more of the query, or the id, for another",
+			len(found), part, text.OneLine(found[0].ID, shownID))
+	}
+	r.Tests = found[:1]
+	return others, nil
+}
+
+// shownID bounds an item's id in a sentence, in characters.
+const shownID = 200
 
 // Setup returns a setup that has the sites of the tests as targets.
 func (r *Recorded) Setup() *setup.Setup { return r.sites.Setup() }

@@ -67,7 +67,7 @@ func (e *Evaluation) foreign(dir string) error {
 
 // setAside moves the results of an earlier run out of a folder that is used again, so that they are not lost.
 func (e *Evaluation) setAside(dir string) error {
-	aside, err := runlog.MoveAside(dir, report.Formats().Marks())
+	aside, err := runlog.MoveAside(dir, report.Owned())
 	if err != nil || aside == "" {
 		return err
 	}

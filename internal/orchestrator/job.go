@@ -17,6 +17,7 @@ const (
 	KindSuite    = runspec.KindSuite
 	KindReplay   = runspec.KindReplay
 	KindClassify = runspec.KindClassify
+	KindE2E      = runspec.KindE2E
 )
 
 // Job is one conversation to hold, as data: it names nothing of the disk of whoever asked for it.

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"rehearse/internal/report/classification"
 	"rehearse/internal/runlog"
 )
 
@@ -66,6 +68,13 @@ func (t FormatTable) Marks() map[string][]string {
 	for _, f := range t {
 		marks[f.File] = f.marks
 	}
+	return marks
+}
+
+// Owned returns the marks of every file that a run may have beside its log: the reports of all formats, and the files of a classification.
+func Owned() map[string][]string {
+	marks := Formats().Marks()
+	maps.Copy(marks, classification.Marks())
 	return marks
 }
 

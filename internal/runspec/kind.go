@@ -1,21 +1,81 @@
 package runspec
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"rehearse/internal/source"
 )
 
-// The kinds of runs: tests of suites, logged sessions in their lanes, labelled items.
+// The kinds of runs: tests of suites, logged sessions in their lanes, labelled items, the next answers of recorded conversations.
 const (
 	KindSuite    = "suite"
 	KindReplay   = "replay"
 	KindClassify = "classify"
+	KindE2E      = "e2e"
 )
 
-// Kinds lists the kinds.
-var Kinds = []string{KindSuite, KindReplay, KindClassify}
+// kind says what runs of a kind ask for.
+type kind struct {
+	name string
+	// part shows the object of a spec, under the key of the kind's name, that only this kind has; asks reports whether a spec has it. A suite has none.
+	part string
+	asks func(*Spec) bool
+	// without are the keys that say nothing to this kind.
+	without []string
+	// check refuses what the part cannot mean; nil leaves that to whoever opens the run.
+	check func(*Spec) error
+}
+
+// kinds are all of them, in the order in which errors list them.
+var kinds = []kind{
+	{name: KindSuite, asks: func(*Spec) bool { return false }},
+	{
+		name: KindReplay, part: "{candidate, flow_id, start_date, end_date}", asks: func(s *Spec) bool { return s.Replay != nil },
+		// What conversations are held so often, spend and leave behind has no meaning for logged sessions.
+		without: append(ofSuites("judge", "user", "sample", "threshold", "judge_cache"), "model", "trials", "retries", "timeout", "budget", "artifacts"),
+	},
+	{
+		name: KindClassify, part: "{items, target}", asks: func(s *Spec) bool { return s.Classify != nil },
+		without: ofSuites("judge", "user", "sample", "threshold", "judge_cache"),
+		check:   func(s *Spec) error { return s.Classify.check() },
+	},
+	{
+		name: KindE2E, part: "{items}", asks: func(s *Spec) bool { return s.E2E != nil },
+		without: ofSuites("user", "trials"), // the share of good answers is over answers that are each given once
+		check:   func(s *Spec) error { return s.E2E.check() },
+	},
+}
+
+// ofSuites are the keys that have a meaning for suites alone, and more.
+func ofSuites(more ...string) []string {
+	return append([]string{"suites", "targets", "filter", "tags", "attribute_flakes", "baseline"}, more...)
+}
+
+// keys are those of a spec that some kind has no use for. said reports whether a spec says something by it.
+var keys = []struct {
+	name string
+	said func(*Spec) bool
+}{
+	{"suites", func(s *Spec) bool { return len(s.Suites) > 0 }},
+	{"targets", func(s *Spec) bool { return len(s.Targets) > 0 }},
+	{"judge", func(s *Spec) bool { return s.Judge != "" }},
+	{"user", func(s *Spec) bool { return s.User != "" }},
+	{"filter", func(s *Spec) bool { return len(s.Filter) > 0 }},
+	{"tags", func(s *Spec) bool { return len(s.Tags) > 0 }},
+	{"sample", func(s *Spec) bool { return s.Sample != 0 }},
+	{"threshold", func(s *Spec) bool { return s.Threshold != nil }},
+	{"judge_cache", func(s *Spec) bool { return s.JudgeCache != nil }},
+	{"attribute_flakes", func(s *Spec) bool { return s.AttributeFlakes }},
+	{"baseline", func(s *Spec) bool { return s.Baseline != "" }},
+	{"model", func(s *Spec) bool { return s.Model != "" }},
+	{"trials", func(s *Spec) bool { return s.Trials != 0 }},
+	{"retries", func(s *Spec) bool { return s.Retries != nil }},
+	{"timeout", func(s *Spec) bool { return s.Timeout != 0 }},
+	{"budget", func(s *Spec) bool { return s.Budget != nil }},
+	{"artifacts", func(s *Spec) bool { return s.Artifacts }},
+}
 
 // Classify is what a run of KindClassify asks for: labelled items, and what classifies them.
 type Classify struct {
@@ -73,61 +133,65 @@ type Replay struct {
 	Look *Look `json:"look,omitempty"`
 }
 
-// checkKind refuses what has no meaning for the kind of the run, and what the kind lacks.
-func (s *Spec) checkKind() error {
-	switch {
-	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
-		return source.Invalid("run spec: kind %q is unknown: use %s", s.Kind, strings.Join(Kinds, ", "))
-	case s.Kind == KindClassify && s.Classify == nil:
-		return source.Invalid("run spec: a run of the kind classify needs `classify`: {items, target}")
-	case s.Kind == KindReplay && s.Replay == nil:
-		return source.Invalid("run spec: a run of the kind replay needs `replay`: {candidate, flow_id, start_date, end_date}")
-	case s.Kind != KindClassify && s.Classify != nil:
-		return source.Invalid("run spec: `classify` is for runs of that kind: add \"kind\": \"classify\", or leave it out")
-	case s.Kind != KindReplay && s.Replay != nil:
-		return source.Invalid("run spec: `replay` is for runs of that kind: add \"kind\": \"replay\", or leave it out")
-	case s.Kind == "" || s.Kind == KindSuite:
-		return nil
-	}
-	if key := s.meaningless(); key != "" {
-		return source.Invalid("run spec: `%s` has no meaning for the kind %s: leave it out", key, s.Kind)
-	}
-	if s.Kind == KindReplay {
-		return nil // whoever opens it checks the rest, as for the flags
-	}
-	return s.Classify.check()
+// E2E is what a run of KindE2E asks for: recorded conversations whose next answer is graded. Its keys are the flags of rehearse e2e.
+type E2E struct {
+	// Items is a file of recorded conversations. Item takes only the first of them whose query or id holds it.
+	Items string `json:"items"`
+	Item  string `json:"item,omitempty"`
+	// Sites is a folder of sites, or the file of one; empty means those of the configuration's targets. Prompts is the folder of their prompts.
+	Sites   string `json:"sites,omitempty"`
+	Prompts string `json:"prompts,omitempty"`
+	// Site is the site of all items; empty means the one that each item names, or the only one.
+	Site string `json:"site,omitempty"`
+	// Accuracy is the least share of good answers; nil leaves it to the configuration.
+	Accuracy *float64 `json:"accuracy,omitempty"`
 }
 
-// meaningless returns the first key that says something which the kind of the run has no use for; empty when there is none.
-func (s *Spec) meaningless() string {
-	for _, key := range []struct {
-		name  string
-		given bool
-	}{
-		{"suites", len(s.Suites) > 0},
-		{"targets", len(s.Targets) > 0},
-		{"judge", s.Judge != ""},
-		{"user", s.User != ""},
-		{"filter", len(s.Filter) > 0},
-		{"tags", len(s.Tags) > 0},
-		{"sample", s.Sample != 0},
-		{"threshold", s.Threshold != nil},
-		{"judge_cache", s.JudgeCache != nil},
-		{"attribute_flakes", s.AttributeFlakes},
-		{"baseline", s.Baseline != ""},
-		// What conversations are held so often, spend and leave behind has a meaning for items, and none for logged sessions.
-		{"model", s.Kind == KindReplay && s.Model != ""},
-		{"trials", s.Kind == KindReplay && s.Trials != 0},
-		{"retries", s.Kind == KindReplay && s.Retries != nil},
-		{"timeout", s.Kind == KindReplay && s.Timeout != 0},
-		{"budget", s.Kind == KindReplay && s.Budget != nil},
-		{"artifacts", s.Kind == KindReplay && s.Artifacts},
-	} {
-		if key.given {
-			return key.name
+// NoJudge as the judge of a run of KindE2E leaves the grading to assertions.
+const NoJudge = "none"
+
+// checkKind refuses what has no meaning for the kind of the run, and what the kind lacks.
+func (s *Spec) checkKind() error {
+	name := cmp.Or(s.Kind, KindSuite)
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if at < 0 {
+		return source.Invalid("run spec: kind %q is unknown: use %s", s.Kind, strings.Join(kindNames(), ", "))
+	}
+	own := &kinds[at]
+	if own.part != "" && !own.asks(s) {
+		return source.Invalid("run spec: a run of the kind %s needs `%s`: %s", name, name, own.part)
+	}
+	for _, other := range kinds {
+		if other.name != name && other.asks(s) {
+			return source.Invalid("run spec: `%s` is for runs of that kind: add \"kind\": %q, or leave it out", other.name, other.name)
 		}
 	}
-	return ""
+	for _, key := range keys {
+		if slices.Contains(own.without, key.name) && key.said(s) {
+			return source.Invalid("run spec: `%s` has no meaning for the kind %s: leave it out", key.name, name)
+		}
+	}
+	if own.check == nil {
+		return nil
+	}
+	return own.check(s)
+}
+
+func kindNames() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func (e *E2E) check() error {
+	switch {
+	case e.Items == "":
+		return source.Invalid("run spec: e2e: items is missing: name a file of recorded conversations")
+	case e.Accuracy != nil && !(*e.Accuracy >= 0 && *e.Accuracy <= 1): // also what is no number
+		return source.Invalid("run spec: e2e: accuracy %g is out of range: use a share between 0 and 1", *e.Accuracy)
+	}
+	return nil
 }
 
 func (c *Classify) check() error {

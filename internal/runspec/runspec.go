@@ -27,7 +27,7 @@ const Schema = 1
 // configuration. Secrets are named, never held.
 type Spec struct {
 	Schema int `json:"schema"`
-	// Kind is one of Kinds; empty means KindSuite.
+	// Kind is KindSuite, KindReplay, KindClassify or KindE2E; empty means KindSuite.
 	Kind   string            `json:"kind,omitempty"`
 	Name   string            `json:"name,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
@@ -40,6 +40,8 @@ type Spec struct {
 	Classify *Classify `json:"classify,omitempty"`
 	// Replay is what a run of KindReplay asks for; nil for other kinds.
 	Replay *Replay `json:"replay,omitempty"`
+	// E2E is what a run of KindE2E asks for; nil for other kinds.
+	E2E *E2E `json:"e2e,omitempty"`
 	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and chatbots.
 	Targets []string `json:"targets,omitempty"`
 	Judge   string   `json:"judge,omitempty"`

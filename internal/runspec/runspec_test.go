@@ -3,6 +3,7 @@ package runspec_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func TestRefuses(t *testing.T) {
 		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "trials": 3}`:     "`trials` has no meaning for the kind replay",
 		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "baseline": "b"}`: "`baseline` has no meaning for the kind replay",
 
-		`{"schema": 1, "suites": ["a"], "kind": "clasify"}`:                                                                  `kind "clasify" is unknown: use suite, replay, classify`,
+		`{"schema": 1, "suites": ["a"], "kind": "clasify"}`:                                                                  `kind "clasify" is unknown: use suite, replay, classify, e2e`,
 		`{"schema": 1, "kind": "classify"}`:                                                                                  "needs `classify`",
 		`{"schema": 1, "suites": ["a"], "classify": {"items": "i.jsonl", "target": "t"}}`:                                    "`classify` is for runs of that kind",
 		`{"schema": 1, "kind": "classify", "classify": {"target": "t"}}`:                                                     "items is missing",
@@ -94,6 +95,28 @@ func TestRefuses(t *testing.T) {
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "suites": ["a"]}`:                "`suites` has no meaning for the kind classify",
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "filter": ["a"]}`:                "`filter` has no meaning for the kind classify",
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "sample": 3}`:                    "`sample` has no meaning for the kind classify",
+
+		`{"schema": 1, "kind": "e2e"}`:                                                                  "needs `e2e`: {items}",
+		`{"schema": 1, "kind": "e2e", "e2e": null}`:                                                     "needs `e2e`: {items}",
+		`{"schema": 1, "kind": "e2e", "e2e": {}}`:                                                       "items is missing",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": 1.01}}`:                   "accuracy 1.01 is out of range",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": -1}}`:                     "accuracy -1 is out of range",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": NaN}}`:                    "invalid character 'N'",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "dataset": "d"}}`:                     `unknown field "dataset"`,
+		`{"schema": 1, "suites": ["a"], "e2e": {"items": "i.jsonl"}}`:                                   "`e2e` is for runs of that kind",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i"}, "classify": {"items": "i"}}`:               "`classify` is for runs of that kind",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "suites": ["a"]}`:                    "`suites` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "targets": ["a"]}`:                   "`targets` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "user": "a"}`:                        "`user` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "trials": 3}`:                        "`trials` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "tags": ["a"]}`:                      "`tags` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "filter": ["a"]}`:                    "`filter` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "baseline": "r"}`:                    "`baseline` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "attribute_flakes": true}`:           "`attribute_flakes` has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "threshold": 7}`:                     "--threshold 7 is out of range",
+		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "e2e": {"items": "i.jsonl"}}`:      "`e2e` is for runs of that kind",
+		`{"schema": 1, "kind": "classify", "classify": {"items": "i", "target": "t"}, "judge": "none"}`: "`judge` has no meaning for the kind classify",
+
 		`null`: "schema 0 is unknown",
 		`{"schema": 1, "suites": ["a"], "name": "` + strings.Repeat("x", 1001) + `"}`:          "the name has 1001 bytes",
 		`{"schema": 1, "suites": ["a"], "labels": {"k": "` + strings.Repeat("x", 1001) + `"}}`: "a label has 1002 bytes",
@@ -103,6 +126,21 @@ func TestRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !source.IsInvalid(err) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// Runs of the kind e2e take everything of a run that has a meaning for single answers. A number that is none is refused, however it came.
+func TestE2E(t *testing.T) {
+	text := `{"schema": 1, "kind": "e2e", "judge": "none", "model": "lexical", "sample": 3, "threshold": 0, "retries": 0, "timeout": "9s", "judge_cache": false,
+		"budget": {"cost_usd": 1}, "artifacts": true, "limits": {"workers": 2}, "config": "rehearse.yaml", "env": ["A"], "labels": {"a": "b"},
+		"e2e": {"items": "i.jsonl", "item": "x", "sites": "sites", "prompts": "prompts", "site": "s.example", "accuracy": 0}}`
+	s, err := runspec.Read([]byte(text))
+	if err != nil || s.E2E.Accuracy == nil || *s.E2E.Accuracy != 0 || *s.Threshold != 0 {
+		t.Errorf("%+v: %v", s.E2E, err)
+	}
+	s.E2E.Accuracy = new(math.NaN())
+	if err := s.Check(); !source.IsInvalid(err) {
+		t.Errorf("no number as the accuracy: %v", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case is:
 		p.Problem = known
 	case faulty:
-		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same"), invalid.Problems
+		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same in suites"), invalid.Problems
 	case may:
 		status := http.StatusUnprocessableEntity
 		if refused.Code == setup.RefusedCommands {

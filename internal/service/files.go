@@ -162,11 +162,11 @@ func (s *Service) classified(ctx context.Context, id string, record result.Run, 
 	if err != nil {
 		return err
 	}
-	o, err := classified.Decide(&record, dir)
+	reports, err := classified.Decide(&record, dir)
 	if err != nil {
 		return err
 	}
-	return classified.Write(o)
+	return reports()
 }
 
 // record returns the run.json of a run. One that was cancelled while it waited has none: nobody has led it.

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/result"
@@ -153,7 +152,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 			return nil, fmt.Errorf("the baseline: %w", err)
 		}
 	}
-	classified, c, err := worker.Planned(evaluation.Config{
+	concluding, c, err := worker.Planned(evaluation.Config{
 		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l, Quarantines: s.Store.Annotations().Quarantines,
 		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store, Durations: l.durations},
 	})
@@ -168,20 +167,16 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	err = conclude(e, h, classified)
+	err = conclude(e, h, concluding)
 	if passes(h.Cause) {
 		err = errors.Join(h.Cause, err)
 	}
 	return &h.Run, err
 }
 
-// conclude writes the reports of a run. That of a classification decides how the run ended.
-func conclude(e *evaluation.Evaluation, h *evaluation.Held, classified *classify.Submitted) error {
-	if classified == nil {
-		_, err := e.Conclude(h)
-		return err
-	}
-	o, undecided := classified.Decide(&h.Run, h.Dir)
+// conclude has the kind of a run decide how it ended, and writes its reports.
+func conclude(e *evaluation.Evaluation, h *evaluation.Held, concluding worker.Concluding) error {
+	reports, undecided := concluding.Decide(&h.Run, h.Dir)
 	if undecided != nil {
 		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
 		h.Run.ExitMessage = undecided.Error()
@@ -189,7 +184,7 @@ func conclude(e *evaluation.Evaluation, h *evaluation.Held, classified *classify
 	if _, err := e.Conclude(h); err != nil || undecided != nil {
 		return err
 	}
-	return classified.Write(o)
+	return reports()
 }
 
 // spec returns the spec of a run as it was submitted.

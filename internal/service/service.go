@@ -143,9 +143,11 @@ func (e *InvalidError) Error() string { return e.Message }
 // Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError or a
 // *store.MissingBlobsError, that of one that names what it may not a *setup.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
-	suites := spec.Kind == "" || spec.Kind == runspec.KindSuite
-	if suites && len(spec.Suites) == 0 || len(spec.Files) == 0 && spec.Kind != runspec.KindReplay { // which says itself what of a variant or target is missing
+	switch suites := spec.Kind == "" || spec.Kind == runspec.KindSuite; {
+	case suites && (len(spec.Suites) == 0 || len(spec.Files) == 0):
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
+	case len(spec.Files) == 0 && spec.Kind != runspec.KindReplay: // which says itself what of a variant or target is missing
+		return p, &InvalidError{Message: "a run of the kind " + spec.Kind + " needs in `files` everything that it reads"}
 	}
 	if spec.IsLook() {
 		return p, &InvalidError{Message: "replay: `look` is for the watches of the server's own configuration: leave it out"}
@@ -272,7 +274,7 @@ func invalid(err error) error {
 		return nil
 	}
 	if problems, ok := errors.AsType[source.Problems](err); ok {
-		return &InvalidError{Message: "the suites cannot be run", Problems: problems}
+		return &InvalidError{Message: "what its files say cannot be run", Problems: problems}
 	}
 	if source.IsInvalid(err) || errors.Is(err, source.ErrOutside) {
 		return &InvalidError{Message: err.Error()}

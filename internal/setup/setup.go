@@ -216,6 +216,12 @@ func (s *Setup) Making(made map[string]Maker) *Setup {
 	return &Setup{shared: s.shared, config: s.config, made: made}
 }
 
+// Makes reports whether a target of a name is made (Making).
+func (s *Setup) Makes(name string) bool {
+	_, ok := s.made[name]
+	return ok
+}
+
 // Getenv returns a variable of the environment, empty when it is not set. A submitted run sees those that it may read.
 func (s *shared) Getenv(name string) string {
 	value, _ := s.lookupEnv(name)

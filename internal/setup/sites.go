@@ -95,13 +95,6 @@ func (s *Setup) Sites(ctx context.Context, o SitesOptions) (*Sites, error) {
 	return s.openedSites(ctx, o)
 }
 
-// SitesAt opens the chatbots that a target names.
-func (s *Setup) SitesAt(c target.SiteConfig) (*Sites, error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	return s.sitesAt(c, Call{})
-}
-
 // sitesAt opens a target's chatbots with a test's call settings. Targets of one place share the parts of their sites.
 func (s *Setup) sitesAt(c target.SiteConfig, call Call) (*Sites, error) {
 	return s.openedSites(context.Background(), s.siteOptions(c, call))

@@ -42,7 +42,7 @@ func (s *Setup) NamedSites(place target.SiteConfig, instead string) (*NamedSites
 	return n, nil
 }
 
-// Find returns the site of a name from the first place that has it. No name means the only site.
+// Find returns the site of a name from the first place that has it. No name means the only site. It opens nothing.
 func (n *NamedSites) Find(name string) (*site.Site, error) {
 	name = cmp.Or(n.instead, name)
 	if found := n.found[name]; found != nil {
@@ -50,16 +50,16 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 	}
 	var failure error
 	for _, place := range n.places {
-		opened, err := n.setup.SitesAt(place)
+		library, where, err := n.setup.ReadSites(place)
 		if err != nil {
 			return nil, err
 		}
-		chosen, err := opened.Choose(name)
+		chosen, err := chooseSite(library, where, name)
 		if err != nil {
 			failure = err
 			continue
 		}
-		found, err := opened.Library.Find(chosen)
+		found, err := library.Find(chosen)
 		if err != nil {
 			return nil, err
 		}

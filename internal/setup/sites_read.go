@@ -8,6 +8,7 @@ import (
 	"rehearse/internal/sitebot/site"
 	"rehearse/internal/sitebot/siteconfig"
 	"rehearse/internal/source"
+	"rehearse/internal/target"
 )
 
 // readSites are the sites of a place, which is named without secrets.
@@ -40,6 +41,19 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 	}
 	s.read[dir] = readSites{library, place}
 	return library, place, nil
+}
+
+// ReadSites reads the sites of a place, once, and opens nothing of them. place is where they are, without secrets. What they name and a submitted run
+// may not is noted.
+func (s *Setup) ReadSites(c target.SiteConfig) (library *site.Library, place string, err error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if library, place, err = s.siteLibrary(context.Background(), c.Dir); err == nil && s.Submitted != nil {
+		for _, one := range library.Sites() {
+			s.siteNames(one)
+		}
+	}
+	return library, place, err
 }
 
 // chooseSite returns the name of a site: the requested one, or the only one.

@@ -280,16 +280,25 @@ func (s *Setup) Definition(name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.DefinitionOf(t), nil
+}
+
+// DefinitionOf is Definition for a target that may have no name.
+func (s *Setup) DefinitionOf(t config.Target) any {
 	t.Model = defined(t.Model)
 	if target.Complete(t) {
-		return t, nil
+		return t
 	}
+	t = target.Spelled(t)
 	whole := []any{t, s.ModelDefinitions(), s.config.Embedder, s.Options.Model, s.Options.LocalPrompt}
 	if c, ok := target.FlowOf(t); ok {
 		whole = append(whole, s.aroundFlow(c)...)
 	}
-	return whole, nil
+	return whole
 }
+
+// ModelDefinition returns a model as far as it decides replies.
+func (s *Setup) ModelDefinition(m config.Model) config.Model { return defined(m) }
 
 // ModelDefinitions returns the models of the configuration as far as they decide replies.
 func (s *Setup) ModelDefinitions() map[string]config.Model {

@@ -2,6 +2,8 @@ package target
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"rehearse/internal/config"
 	"rehearse/internal/runner"
@@ -85,6 +87,25 @@ func SiteOf(t config.Target) (c SiteConfig, ok bool) {
 		return SiteConfig{}, false
 	}
 	return o.place(), true
+}
+
+// Spelled returns a target whose sites and prompts are named so that nobody takes a folder of here for a word.
+func Spelled(t config.Target) config.Target {
+	c, ok := SiteOf(t)
+	if !ok {
+		return t
+	}
+	return OnSite(t, c.Spelled())
+}
+
+// Spelled returns the same place, whose folders are named by paths, such as ./sites for sites.
+func (c SiteConfig) Spelled() SiteConfig {
+	for _, folder := range []*string{&c.Dir, &c.Prompts} {
+		if *folder != "" && filepath.IsLocal(*folder) && !strings.ContainsRune(*folder, '/') {
+			*folder = "./" + *folder
+		}
+	}
+	return c
 }
 
 // OnSite returns a target for which SiteOf is ok, on another site. It keeps its language.

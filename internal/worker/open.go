@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/classify"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
@@ -161,19 +160,6 @@ func hold(ctx context.Context, dir string, options setup.Options, c evaluation.C
 		return nil, o.Masked(errors.Join(err, o.Close()))
 	}
 	return h, nil
-}
-
-// Planned completes the configuration of the evaluation of a submitted run: one that classifies gets its items as tests. The classification is
-// nil for other kinds.
-func Planned(c evaluation.Config) (*classify.Submitted, evaluation.Config, error) {
-	if c.Spec.Kind != runspec.KindClassify {
-		return nil, c, nil
-	}
-	classified, completed, err := classify.Submit(c)
-	if refused := c.Setup.Refused(); refused != nil { // which may be why it cannot be planned
-		return nil, c, refused
-	}
-	return classified, completed, err
 }
 
 // withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is compared with is the leader's.

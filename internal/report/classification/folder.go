@@ -23,6 +23,17 @@ type row struct {
 // Page is the name of the page among the files that Write writes.
 const Page = "report.html"
 
+// The files that Write writes besides those that have the names of a run's reports.
+const (
+	dataFile = "classification.json"
+	rowsFile = "items.jsonl"
+)
+
+// Marks tell these files from files of somebody else: each of ours holds the text.
+func Marks() map[string][]string {
+	return map[string][]string{dataFile: {`"accuracy_interval":`}, rowsFile: {`"predicted":`}}
+}
+
 // Write writes the report in every form into a folder, each file whole or not at all, and a row for each item.
 func (r *Report) Write(dir string, set dataset.Set, predictions []dataset.Prediction) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -43,10 +54,10 @@ func (r *Report) Write(dir string, set dataset.Set, predictions []dataset.Predic
 		return nil
 	}
 	return errors.Join(
-		runlog.WriteFile(filepath.Join(dir, "classification.json"), r.JSON),
+		runlog.WriteFile(filepath.Join(dir, dataFile), r.JSON),
 		runlog.WriteFile(filepath.Join(dir, "report.md"), r.Markdown),
 		runlog.WriteFile(filepath.Join(dir, Page), r.HTML),
-		runlog.WriteFile(filepath.Join(dir, "items.jsonl"), rows),
+		runlog.WriteFile(filepath.Join(dir, rowsFile), rows),
 	)
 }
 

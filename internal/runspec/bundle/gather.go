@@ -174,19 +174,31 @@ func renamed(s runspec.Spec, to func(string) (string, error)) (runspec.Spec, err
 	short := func(name string) string { return renamedShort(name, rename) }
 	panel := func(names string) string { return strings.Join(all(strings.Split(names, ","), short), ",") }
 	s.Suites, s.Targets = all(s.Suites, rename), all(s.Targets, short)
-	if s.Config != "" {
-		s.Config = rename(s.Config)
+	places := func(names ...*string) {
+		for _, name := range names {
+			if *name != "" {
+				*name = rename(*name)
+			}
+		}
 	}
+	places(&s.Config)
 	s.Judge, s.User, s.Model = panel(s.Judge), short(s.User), short(s.Model)
 	if s.Replay != nil {
 		r := *s.Replay
-		for _, folder := range []*string{&r.Flows, &r.Prompts} {
-			if *folder != "" {
-				*folder = rename(*folder)
-			}
-		}
+		places(&r.Flows, &r.Prompts)
 		r.User = short(r.User)
 		s.Replay = &r
+	}
+	if s.Classify != nil {
+		c := *s.Classify
+		places(&c.Items)
+		c.Target = short(c.Target)
+		s.Classify = &c
+	}
+	if s.E2E != nil {
+		e := *s.E2E
+		places(&e.Items, &e.Sites, &e.Prompts)
+		s.E2E = &e
 	}
 	return s, errors.Join(faults...)
 }

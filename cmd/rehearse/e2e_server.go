@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"rehearse/internal/dataset"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/result"
+	"rehearse/internal/runspec"
+	"rehearse/internal/setup"
+)
+
+// checkServer refuses what needs the disk, the process or the Langfuse of a local run.
+func (f *e2eFlags) checkServer(flags *pflag.FlagSet, name string) error {
+	if f.server.url == "" {
+		return withoutServer(flags)
+	}
+	if err := localOnly(flags, "local-prompt", "trace"); err != nil {
+		return err
+	}
+	switch {
+	case !dataset.IsFile(name):
+		return usage("a server takes a file of items: write %s into one with `rehearse dataset pull`", name)
+	case (setup.SitesOptions{Dir: f.sites}).InDatabase():
+		return usage("--sites names a database, which is for local runs: a server takes a folder of sites, or the file of one")
+	}
+	return nil
+}
+
+// spec is the run as a server is asked for it, with the names that files have here.
+func (f *e2eFlags) spec(items string) runspec.Spec {
+	s := f.asRun().spec()
+	s.Kind, s.Judge = runspec.KindE2E, f.judge
+	s.E2E = &runspec.E2E{Items: items, Item: f.item, Sites: f.sites, Prompts: f.prompts, Site: f.site}
+	if f.hasAccuracy {
+		s.E2E.Accuracy = &f.accuracy
+	}
+	return s
+}
+
+// onServer has a server hold the run, and shows and writes what a local run would.
+func (f *e2eFlags) onServer(ctx context.Context, env *Env, items string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	var asked *evaluation.SubmittedAnswers
+	sent, err := gather(ctx, env, f.spec(items), func(c evaluation.Config) (_ evaluation.Config, err error) {
+		asked, c, err = evaluation.SubmitAnswers(c)
+		return c, err
+	})
+	if err != nil {
+		return outcome(err)
+	}
+	f.accuracy = asked.Least
+	as := f.asRun()
+	return as.onServer(ctx, env, sent, func(dir string, run *result.Run) error {
+		answers, err := evaluation.ReadAnswers(dir)
+		if err != nil {
+			return &exitError{result.ExitNotRun, err}
+		}
+		decided := *run
+		if answers.Decide(&decided, f.accuracy); decided.Code() != run.Code() {
+			return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s and its answers disagree on how it ended", run.ID)}
+		}
+		tellWarnings(env, run, answers.Warning())
+		ended := as.showFetched(env, dir, run)
+		f.tell(env, asked.Recorded, answers)
+		return ended
+	})
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"rehearse/internal/client"
+	"rehearse/internal/orchestrator"
+	"rehearse/internal/result"
+)
+
+// serverProgress shows how far a run on a server is.
+type serverProgress struct {
+	*progress
+	tests int
+	begun bool
+	now   orchestrator.Progress
+}
+
+// tell counts what has happened. Tests with trials have a result of trial 0 for all of them.
+func (p *serverProgress) tell(e client.Event) {
+	if !p.begun {
+		p.begun = true
+		p.Begin(result.Run{}, p.tests)
+	}
+	switch {
+	case e.Progress != nil:
+		p.now.InFlight = e.Progress.Running
+	case e.Result != nil && e.Result.Trial == 0:
+		t := &p.now.Totals
+		t.Tests++
+		switch e.Result.Verdict {
+		case result.Pass:
+			t.Passed++
+		case result.Fail:
+			t.Failed++
+		case result.Error:
+			t.Errors++
+		}
+	}
+	p.Observe(p.now)
+}
+
+func (p *serverProgress) end() {
+	if p.begun {
+		p.End()
+	}
+}
+
+// cancelling returns a context and a stop channel for a run on a server: the first signal closes stop, a second one cancels the context.
+func (e *Env) cancelling(ctx context.Context, note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
+	working, cancel := context.WithCancel(ctx)
+	stopping, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-working.Done():
+			return
+		case <-e.Signals:
+		}
+		note("cancelling the run on the server; press Ctrl-C again to leave it")
+		close(stopping)
+		select {
+		case <-working.Done():
+		case <-e.Signals:
+			cancel()
+		}
+	}()
+	return working, stopping, func() {
+		cancel()
+		<-watched
+	}
+}
+
+// cancelOn cancels a run on a server once stop is closed. The returned function ends the watch; a cancellation under way is waited for.
+func cancelOn(ctx context.Context, stop <-chan struct{}, server *client.Client, id string, note func(string)) (done func()) {
+	over, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-over:
+			select {
+			case <-stop: // both: the signal came first
+			default:
+				return
+			}
+		case <-stop:
+		}
+		if _, err := server.Cancel(ctx, id); err != nil && !strings.Contains(err.Error(), context.Canceled.Error()) {
+			note(err.Error())
+		}
+	}()
+	return func() {
+		close(over)
+		<-watched
+	}
+}
