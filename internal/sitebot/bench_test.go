@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"rehearse/graph"
 	"rehearse/internal/chat"
@@ -42,7 +44,7 @@ func BenchmarkAnswerPath(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rounds := 0
+	rounds, cpu := 0, processCPU(b)
 	for b.Loop() {
 		rounds++
 		bot, err := sitebot.New(sitebot.Config{
@@ -81,6 +83,7 @@ func BenchmarkAnswerPath(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(m.HeapInuse)/(1<<20), "MB")
 		b.ReportMetric(sessions*turns*float64(rounds)/b.Elapsed().Seconds(), "turns/s")
+		b.ReportMetric(float64((processCPU(b)-cpu).Microseconds())/float64(sessions*turns*rounds), "cpu-µs/turn")
 		runtime.KeepAlive(bot)
 	}
 }
@@ -112,15 +115,25 @@ func BenchmarkOutbox(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			n := 0
+			n, cpu := 0, processCPU(b)
 			for b.Loop() {
 				n++
 				if _, err := bot.Turn(b.Context(), sitebot.Request{Site: one.Name, Session: fmt.Sprint(n), Input: "book a demo for ada@x.com"}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64((processCPU(b)-cpu).Microseconds())/float64(n), "cpu-µs/turn")
 		})
 	}
+}
+
+// processCPU is the time that the process has spent computing, its own and in the system.
+func processCPU(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // booking is a model of visitors who book at once.
