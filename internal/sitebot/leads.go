@@ -32,6 +32,18 @@ func (b *Bot) saver() graph.Checkpointer {
 	return s
 }
 
+// Newest implements graph.Peeker.
+func (s saver) Newest(ctx context.Context, thread string) (string, error) {
+	if peeker, ok := s.Checkpointer.(graph.Peeker); ok {
+		return peeker.Newest(ctx, thread)
+	}
+	chain, err := s.Load(ctx, thread, "")
+	if err != nil || len(chain) == 0 {
+		return "", err
+	}
+	return chain[len(chain)-1].ID, nil
+}
+
 // Save implements graph.Checkpointer.
 func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	t := turnOf(ctx)

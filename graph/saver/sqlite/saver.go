@@ -37,7 +37,7 @@ type Saver struct {
 	savings savings
 	looked  int64 // the thread at which prune looked last; guarded by savings.turn
 
-	load, loadNewest, list                   statement
+	load, loadNewest, list, newest           statement
 	thread, insert, advance, look, dropSteps statement
 	steps                                    statement
 }
@@ -45,6 +45,7 @@ type Saver struct {
 var (
 	_ graph.Checkpointer = (*Saver)(nil)
 	_ graph.StepSaver    = (*Saver)(nil)
+	_ graph.Peeker       = (*Saver)(nil)
 	_ graph.Compactor    = (*Saver)(nil)
 )
 
@@ -64,7 +65,7 @@ func On(f File, ttl time.Duration) *Saver {
 	prepare := func(query string) statement { return statement{db: f.DB, query: query} }
 	return &Saver{
 		file: f, ttl: ttl, now: time.Now, close: func() error { return nil },
-		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery),
+		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery), newest: prepare(newestQuery),
 		thread: prepare(threadQuery), insert: prepare(insertQuery), advance: prepare(advanceQuery), look: prepare(lookQuery),
 		dropSteps: prepare(dropStepsQuery), steps: prepare(stepsQuery),
 	}

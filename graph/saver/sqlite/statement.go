@@ -24,6 +24,14 @@ func (s *statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
 	return s.prepared.QueryContext(ctx, args...)
 }
 
+// one reads one row, outside of transactions.
+func (s *statement) one(ctx context.Context, args []any, dest ...any) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.prepared.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
 // row reads one row within a transaction.
 func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
 	if err := s.prepare(ctx); err != nil {
