@@ -21,9 +21,9 @@ func (c *Saver) idleBefore() int64 {
 // Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
 // It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (c *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
-	query := &c.load
+	query := c.load
 	if id == "" {
-		query = &c.loadNewest
+		query = c.loadNewest
 	}
 	records, err := c.query(ctx, query, thread, c.idleBefore(), id)
 	if err != nil {
@@ -49,11 +49,11 @@ func (c *Saver) Newest(ctx context.Context, thread string) (id string, err error
 
 // List returns every record of the thread without Values and Appended, oldest first; none for an unknown thread.
 func (c *Saver) List(ctx context.Context, thread string) ([]graph.Record, error) {
-	records, err := c.query(ctx, &c.list, thread, c.idleBefore())
+	records, err := c.query(ctx, c.list, thread, c.idleBefore())
 	return records, c.file.Explain(fmt.Sprintf("list session %q of", thread), err)
 }
 
-func (c *Saver) query(ctx context.Context, query *statement, args ...any) (records []graph.Record, err error) {
+func (c *Saver) query(ctx context.Context, query *Statement, args ...any) (records []graph.Record, err error) {
 	rows, err := query.rows(ctx, args...)
 	if err != nil {
 		return nil, err
