@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,7 +94,12 @@ func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result
 	}
 	state := known.state
 	if a.look != nil {
-		if a.input, err = a.look(known.checkpoint(last)); err != nil {
+		at := known.checkpoint(last)
+		changed := g.schema.lend(state, func(s S) {
+			at.State = s
+			a.input, err = a.look(at)
+		})
+		if err = cmp.Or(changed, err); err != nil {
 			return result, err
 		}
 	}
