@@ -86,9 +86,9 @@ func drawLoose(rt *rapid.T) loose {
 func drawMixed(rt *rapid.T) mixed {
 	m := mixed{Text: texts.Draw(rt, "text"), Faith: drawInner(rt), Loose: drawLoose(rt), Hidden: "h"}
 	if rapid.Bool().Draw(rt, "filled") {
-		m.Texts = rapid.SliceOfN(texts, 0, 2).Draw(rt, "texts")
+		m.Texts = rapid.SliceOfN(texts, 0, 3).Draw(rt, "texts")
 		m.Values = rapid.MapOfN(texts, texts, 0, 2).Draw(rt, "values")
-		m.Turn = rapid.SliceOfN(rapid.Custom(drawInner), 0, 2).Draw(rt, "turn")
+		m.Turn = rapid.SliceOfN(rapid.Custom(drawInner), 0, 3).Draw(rt, "turn")
 	}
 	return m
 }
@@ -134,8 +134,7 @@ func TestFollow(t *testing.T) {
 			}
 			roomless(rt, read.state)
 			if known, err = s.decode(chain, known); err != nil || !reflect.DeepEqual(known.state, read.state) {
-				rt.Fatalf("read from what was known it is %+v, %v
-not %+v", known.state, err, read.state)
+				rt.Fatalf("read from what was known it is %+v, %v\nnot %+v", known.state, err, read.state)
 			}
 			roomless(rt, known.state)
 		}
