@@ -47,19 +47,23 @@ func (s saver) Newest(ctx context.Context, thread string) (string, error) {
 // Save implements graph.Checkpointer.
 func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	t := turnOf(ctx)
+	kept, isKeeper := s.Checkpointer.(register.Keeper)
+	tells := t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn
+	if !isKeeper && !tells {
+		return s.Checkpointer.Save(ctx, thread, r)
+	}
+	after, err := stateAfter(t, r)
+	if err != nil {
+		return fmt.Errorf("the entry and the leads of the turn: %w", err)
+	}
 	var rows []lead.Row
-	if t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn {
-		var err error
-		if rows, err = s.bot.rows(t, r); err != nil {
+	if tells {
+		if rows, err = s.bot.rows(t, after); err != nil {
 			return fmt.Errorf("the leads of the turn: %w", err)
 		}
 	}
-	if kept, ok := s.Checkpointer.(register.Keeper); ok {
-		entry, err := s.bot.entry(ctx, t, thread, r)
-		if err != nil {
-			return fmt.Errorf("the entry of the turn: %w", err)
-		}
-		return kept.SaveTurn(ctx, thread, r, rows, entry)
+	if isKeeper {
+		return kept.SaveTurn(ctx, thread, r, rows, s.bot.entry(ctx, t, thread, r, after))
 	}
 	if len(rows) == 0 {
 		return s.Checkpointer.Save(ctx, thread, r)
@@ -68,11 +72,7 @@ func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 }
 
 // rows returns what the receivers are to be told of a turn.
-func (b *Bot) rows(t *turn, r graph.Record) (rows []lead.Row, err error) {
-	after, err := stateAfter(t, r)
-	if err != nil {
-		return nil, err
-	}
+func (b *Bot) rows(t *turn, after *State) (rows []lead.Row, err error) {
 	now := b.Now().UTC()
 	for _, e := range t.events(t.before, after) {
 		e.At = now

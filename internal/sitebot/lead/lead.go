@@ -105,7 +105,7 @@ func (e Event) body(receiver, id string) ([]byte, error) {
 	if told.Changed == nil {
 		told.Changed = []string{}
 	}
-	return json.Marshal(told)
+	return json.Marshal(&told)
 }
 
 // filled returns a mapping that is written as {} where it is empty.
@@ -119,6 +119,7 @@ func filled(m map[string]string) map[string]string {
 // Rows returns what is to be written down of an event: a row for each receiver, due at once.
 func (e Event) Rows(receivers ...string) ([]Row, error) {
 	rows := make([]Row, 0, len(receivers))
+	due := e.At // a row keeps this and not the event
 	for _, receiver := range receivers {
 		id, err := e.ID(receiver)
 		if err != nil {
@@ -129,7 +130,7 @@ func (e Event) Rows(receivers ...string) ([]Row, error) {
 			return nil, fmt.Errorf("write a lead down: %w", err)
 		}
 		rows = append(rows, Row{
-			ID: id, Site: e.Site, Session: e.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: e.At, Since: e.At, Next: &e.At, Body: body,
+			ID: id, Site: e.Site, Session: e.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: e.At, Since: e.At, Next: &due, Body: body,
 		})
 	}
 	return rows, nil
