@@ -52,9 +52,7 @@ func copied(from *register.Kept, turns int) []register.Turn {
 // stateAfter returns the state of a record.
 func stateAfter(t *turn, r graph.Record) (*State, error) {
 	if t != nil && t.after != nil && r.Source == graph.SourceTurn {
-		after := *t.after
-		after.TurnNumber++ // finalize counts the turn, and has seen the state before
-		return &after, nil
+		return t.after, nil
 	}
 	s := new(State) // finalize ran in another process, or no turn was taken
 	return s, json.Unmarshal(r.Values, s)

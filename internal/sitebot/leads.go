@@ -76,11 +76,9 @@ func (b *Bot) rows(t *turn, after *State) (rows []lead.Row, err error) {
 	now := b.Now().UTC()
 	for _, e := range t.events(t.before, after) {
 		e.At = now
-		told, err := e.Rows(t.receivers...)
-		if err != nil {
+		if rows, err = e.AppendRows(rows, t.receivers...); err != nil {
 			return nil, err
 		}
-		rows = append(rows, told...)
 	}
 	return rows, nil
 }
@@ -92,7 +90,7 @@ func (t *turn) events(before, after *State) []lead.Event {
 		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Profile: t.shown(after.Visitor),
 	}
 	base.Corrections = len(after.Booking.Corrections)
-	var events []lead.Event
+	events := make([]lead.Event, 0, 2) // few turns tell more
 	tell := func(name string, changed []string) {
 		e := base
 		e.Name, e.Changed = name, changed

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"rehearse/internal/sitebot/enrich"
@@ -59,7 +60,7 @@ type Event struct {
 
 // ID identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
 // content in every process, and another for other content, as which counts what comes back after it was replaced.
-func (e Event) ID(receiver string) (string, error) {
+func (e *Event) ID(receiver string) (string, error) {
 	content := []any{receiver, e.Site, e.Session, e.Name, e.Email}
 	if e.Name != EmailCaptured {
 		content = append(content, e.Values)
@@ -92,7 +93,7 @@ type body struct {
 }
 
 // body returns what a receiver is told, without secrets.
-func (e Event) body(receiver, id string) ([]byte, error) {
+func (e *Event) body(receiver, id string) ([]byte, error) {
 	if receiver == PostHogName {
 		return json.Marshal(capture{
 			Event: "rw_" + e.Name, DistinctID: cmp.Or(e.Person, e.Session), Timestamp: e.At, UUID: uuid(id),
@@ -117,9 +118,12 @@ func filled(m map[string]string) map[string]string {
 }
 
 // Rows returns what is to be written down of an event: a row for each receiver, due at once.
-func (e Event) Rows(receivers ...string) ([]Row, error) {
-	rows := make([]Row, 0, len(receivers))
-	due := e.At // a row keeps this and not the event
+func (e *Event) Rows(receivers ...string) ([]Row, error) { return e.AppendRows(nil, receivers...) }
+
+// AppendRows is Rows, behind those of other events.
+func (e *Event) AppendRows(rows []Row, receivers ...string) ([]Row, error) {
+	rows = slices.Grow(rows, 2*len(receivers)) // most turns tell two events or none
+	due := e.At                                // a row keeps this and not the event
 	for _, receiver := range receivers {
 		id, err := e.ID(receiver)
 		if err != nil {
