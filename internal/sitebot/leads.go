@@ -74,7 +74,9 @@ func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 // rows returns what the receivers are to be told of a turn.
 func (b *Bot) rows(t *turn, after *State) (rows []lead.Row, err error) {
 	now := b.Now().UTC()
-	for _, e := range t.events(t.before, after) {
+	events := t.events(t.before, after)
+	rows = make([]lead.Row, 0, len(events)*len(t.receivers))
+	for _, e := range events {
 		e.At = now
 		if rows, err = e.AppendRows(rows, t.receivers...); err != nil {
 			return nil, err

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"rehearse/internal/sitebot/enrich"
@@ -61,7 +60,7 @@ type Event struct {
 // ID identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
 // content in every process, and another for other content, as which counts what comes back after it was replaced.
 func (e *Event) ID(receiver string) (string, error) {
-	content := []any{receiver, e.Site, e.Session, e.Name, e.Email}
+	content := append(make([]any, 0, 7), receiver, e.Site, e.Session, e.Name, e.Email)
 	if e.Name != EmailCaptured {
 		content = append(content, e.Values)
 	}
@@ -122,8 +121,7 @@ func (e *Event) Rows(receivers ...string) ([]Row, error) { return e.AppendRows(n
 
 // AppendRows is Rows, behind those of other events.
 func (e *Event) AppendRows(rows []Row, receivers ...string) ([]Row, error) {
-	rows = slices.Grow(rows, 2*len(receivers)) // most turns tell two events or none
-	due := e.At                                // a row keeps this and not the event
+	due := e.At // a row keeps this and not the event
 	for _, receiver := range receivers {
 		id, err := e.ID(receiver)
 		if err != nil {
