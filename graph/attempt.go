@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,8 +67,9 @@ func (q *question) interrupt() *InterruptError {
 // attempt is one at a turn.
 type attempt[S any] struct {
 	input  Update[S]
-	goesOn bool            // with the turn that is unfinished, whose input counts
-	answer json.RawMessage // to its oldest question
+	look   func(Checkpoint[S]) (Update[S], error) // makes the input, and shares the state at the end; nil when there is an input
+	goesOn bool                                   // with the turn that is unfinished, whose input counts
+	answer json.RawMessage                        // to its oldest question
 	sink   TokenSink
 	stream *stream
 }
@@ -86,9 +88,20 @@ func (g *Graph[S]) turn(ctx context.Context, thread string, a attempt[S]) (S, er
 }
 
 func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result S, err error) {
-	last, state, err := g.load(ctx, thread, "")
+	last, known, err := g.recalled(ctx, thread, "")
 	if err != nil {
 		return result, err
+	}
+	state := known.state
+	if a.look != nil {
+		at := known.checkpoint(last)
+		changed := g.schema.lend(state, func(s S) {
+			at.State = s
+			a.input, err = a.look(at)
+		})
+		if err = cmp.Or(changed, err); err != nil {
+			return result, err
+		}
 	}
 	u, err := g.begin(ctx, thread, &last, &state, &a)
 	if err != nil {
@@ -120,8 +133,13 @@ func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result
 		return result, errors.Join(err, g.keep(ctx, thread, last, base, writes))
 	}
 	next := Record{Parent: last.ID, Turn: last.Turn + 1, Source: SourceTurn}
-	saved, err := g.save(ctx, thread, next, after, writes)
-	return saved.State, err
+	if _, err := g.save(ctx, thread, next, after, writes); err != nil {
+		return result, err
+	}
+	if a.look == nil {
+		after = g.schema.copyOf(after)
+	}
+	return *after, nil
 }
 
 // begin finds out whether an attempt goes on with an unfinished turn, and returns that, or nil. A turn that is not gone on with is dropped.

@@ -89,7 +89,8 @@ func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], erro
 	if err != nil {
 		return known, fmt.Errorf("checkpoint %s: its values: %w", last.ID, err)
 	}
-	next := recalled[S]{id: last.ID, records: len(chain), bytes: known.bytes, text: last.Values, state: state}
+	next := recalled[S]{last: last, records: len(chain), bytes: known.bytes, state: state}
+	next.last.Appended = nil
 	var added *S // nil while nothing was
 	for _, c := range s.growing {
 		c.take(next.state, known.state)

@@ -39,6 +39,7 @@ func (b *Builder[S]) Compile(c Config) (*Graph[S], error) {
 	}
 	g := &Graph[S]{name: b.name, steps: b.steps, warn: b.warn, store: c.Checkpoints, durable: c.Durable, observer: c.Observer, log: c.Log, byName: map[string]int{End: end}}
 	g.saver, _ = c.Checkpoints.(StepSaver)
+	g.peeker, _ = c.Checkpoints.(Peeker)
 	if c.Durable && g.saver == nil {
 		b.problem("Config.Durable: %w", errNoSteps)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // maxDepth bounds how deep a value may be nested. A deeper one is taken to contain itself.
@@ -33,6 +34,7 @@ func detacher[T any]() (free func(*T), roomy bool, err error) {
 // planner makes one detach for each type, because types may contain themselves.
 type planner struct {
 	known map[reflect.Type]detach
+	texts bool // the memory of texts is copied too; see retainer
 	roomy bool // there are slices, or values that may have some
 	err   error
 }
@@ -54,6 +56,10 @@ func (p *planner) plan(t reflect.Type) detach {
 	case reflect.Interface:
 		p.roomy = true
 		return detachInterface
+	case reflect.String:
+		if p.texts {
+			return func(v reflect.Value, _ int) { v.SetString(strings.Clone(v.String())) }
+		}
 	}
 	return nil
 }
@@ -85,11 +91,15 @@ func (p *planner) planStruct(t reflect.Type) detach {
 
 // planReference looks a type up before it plans its elements, as those may lead back to it.
 func (p *planner) planReference(t reflect.Type) detach {
+	mapping, list := cloneStrings, cloneList
+	if p.texts {
+		mapping, list = cloneTextMap, cloneTexts
+	}
 	switch t {
 	case reflect.TypeFor[map[string]string]():
-		return func(v reflect.Value, _ int) { cloneStrings(v.Addr().Interface().(*map[string]string)) }
+		return func(v reflect.Value, _ int) { mapping(v.Addr().Interface().(*map[string]string)) }
 	case reflect.TypeFor[[]string]():
-		return func(v reflect.Value, _ int) { cloneList(v.Addr().Interface().(*[]string)) }
+		return func(v reflect.Value, _ int) { list(v.Addr().Interface().(*[]string)) }
 	}
 	if plan, known := p.known[t]; known {
 		return plan
@@ -104,7 +114,11 @@ func (p *planner) planReference(t reflect.Type) detach {
 	case reflect.Slice:
 		plan = deeper(detachSlice(element))
 	case reflect.Map:
-		plan = deeper(detachMap(element))
+		var key detach
+		if p.texts {
+			key = p.plan(t.Key())
+		}
+		plan = deeper(detachMap(key, element))
 	default:
 		plan = deeper(detachPointer(element))
 	}
@@ -153,16 +167,20 @@ func detachSlice(element detach) detach {
 	}
 }
 
-func detachMap(element detach) detach {
+func detachMap(key, element detach) detach {
 	return func(v reflect.Value, depth int) {
 		c := reflect.MakeMapWithSize(v.Type(), v.Len())
-		slot := reflect.New(v.Type().Elem()).Elem()
+		name, slot := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		for entries := v.MapRange(); entries.Next(); {
+			name.SetIterKey(entries)
 			slot.SetIterValue(entries)
+			if key != nil {
+				key(name, depth)
+			}
 			if element != nil {
 				element(slot, depth)
 			}
-			c.SetMapIndex(entries.Key(), slot)
+			c.SetMapIndex(name, slot)
 		}
 		v.Set(c)
 	}

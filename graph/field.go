@@ -23,10 +23,13 @@ type Write[S any] interface {
 // Column is a field of the state S together with the rule by which writes reach it: a Field or a List.
 type Column[S any] interface {
 	about() *traits
-	bind(s *S) any                       // a pointer to the field within s
-	detach(s *S)                         // replaces the field within s by a deep copy
-	clear(s *S)                          // empties the field within s
-	take(s, from *S)                     // shares the field within from
+	bind(s *S) any                  // a pointer to the field within s
+	detach(s *S)                    // replaces the field within s by a deep copy
+	clear(s *S)                     // empties the field within s
+	take(s, from *S)                // shares the field within from
+	decode(s *S, data []byte) error // reads the field, without room to spare
+	// retain is decode for data that is the field within from as it was stored.
+	retain(s, from *S, data []byte) error
 	parse(data []byte) (Write[S], error) // reads a write from outside
 
 	read(op string, data []byte) (Write[S], error) // reads a write that was stored
@@ -40,6 +43,8 @@ type growing[S any] interface {
 	whole(s *S) Write[S] // adds all that s has of it
 	collect(s, from *S)  // puts the items of from behind those of s, in place, whatever their keys
 	extend(s, by *S)     // adds the items of by to those of s
+	// retainAdded adds what an update adds, as it would be read from the stored one; false says that it has to be read.
+	retainAdded(s *S, u Update[S], stored []byte) bool
 }
 
 // traits is what fields and lists have in common.
@@ -124,6 +129,7 @@ type Field[S, T any] struct {
 	merge func(old, written T) T // nil when the last value wins
 	free  func(*T)               // makes a value share nothing; nil when assignment does
 	roomy bool                   // values may have slices with room to spare
+	form  func(*T)               // makes a value what it is once it was stored; nil when that takes storing it
 }
 
 // Last declares a field whose last value wins. Two nodes that run side by side may not both set it.
@@ -132,6 +138,7 @@ type Field[S, T any] struct {
 func Last[S, T any](at func(*S) *T) *Field[S, T] {
 	f := &Field[S, T]{at: at}
 	f.free, f.roomy, f.err = detacher[T]()
+	f.form = retainer[T]()
 	f.traits.identify(pointer(at))
 	f.single, f.flat = true, f.free == nil
 	return f
@@ -180,6 +187,21 @@ func (f *Field[S, T]) clear(s *S) {
 }
 
 func (f *Field[S, T]) take(s, from *S) { *f.at(s) = *f.at(from) }
+
+func (f *Field[S, T]) decode(s *S, data []byte) error {
+	err := json.Unmarshal(data, f.at(s))
+	f.detach(s)
+	return err
+}
+
+func (f *Field[S, T]) retain(s, from *S, data []byte) error {
+	if f.form == nil || !retainable(data) {
+		return f.decode(s, data)
+	}
+	f.take(s, from)
+	f.form(f.at(s))
+	return nil
+}
 
 func (f *Field[S, T]) parse(data []byte) (Write[S], error) {
 	var value T

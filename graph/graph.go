@@ -29,6 +29,7 @@ type Graph[S any] struct {
 	warn     func(node string, err error) Write[S]
 	store    Checkpointer
 	saver    StepSaver // the store, nil when it keeps no steps
+	peeker   Peeker    // the store, nil when it is none
 	durable  bool
 	observer Observer
 	log      *slog.Logger
@@ -47,6 +48,12 @@ type Graph[S any] struct {
 // settled are not run again. Any other input drops it.
 func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{input: input, sink: sink})
+}
+
+// RunFrom is Run with an input that depends on the state before the turn, which is read only once. An error of look ends it before anything has happened.
+// What look is given and what RunFrom returns are shared with the graph and with later turns: nobody may change what they refer to.
+func (g *Graph[S]) RunFrom(ctx context.Context, thread string, look func(Checkpoint[S]) (Update[S], error), sink TokenSink) (S, error) {
+	return g.turn(ctx, thread, attempt[S]{look: look, sink: sink})
 }
 
 // Tasks returns how many background tasks are running in all turns.

@@ -11,7 +11,8 @@ type List[S, E any] struct {
 	traits
 	at   func(*S) *[]E
 	key  func(E) string
-	free func(*E) // makes an item share nothing; nil when assignment does
+	free func(*E)   // makes an item share nothing; nil when assignment does
+	form func(*[]E) // makes items what they are once they were stored; nil when that takes storing them
 }
 
 // Append declares a list.
@@ -20,6 +21,7 @@ type List[S, E any] struct {
 func Append[S, E any](at func(*S) *[]E) *List[S, E] {
 	l := &List[S, E]{at: at}
 	l.free, _, l.err = detacher[E]()
+	l.form = retainer[[]E]()
 	l.traits.identify(pointer(at))
 	l.list = true
 	return l
@@ -105,7 +107,12 @@ func (l *List[S, E]) read(op string, data []byte) (Write[S], error) {
 }
 
 func (l *List[S, E]) gather(u Update[S]) (items any, any, plain bool) {
-	var all []E
+	all, plain := l.items(u)
+	return all, len(all) > 0 || !plain, plain
+}
+
+// items returns what an update adds; plain says that it does nothing else to the list.
+func (l *List[S, E]) items(u Update[S]) (all []E, plain bool) {
 	plain = true
 	for _, w := range u {
 		if w, ok := w.(*listWrite[S, E]); ok && w.list == l {
@@ -113,7 +120,7 @@ func (l *List[S, E]) gather(u Update[S]) (items any, any, plain bool) {
 			plain = plain && w.op == opAdd
 		}
 	}
-	return all, len(all) > 0 || !plain, plain
+	return all, plain
 }
 
 func (l *List[S, E]) whole(s *S) Write[S] { return l.Add(*l.at(s)...) }
@@ -123,6 +130,34 @@ func (l *List[S, E]) collect(s, from *S) { *l.at(s) = append(*l.at(s), *l.at(fro
 func (l *List[S, E]) extend(s, by *S) { *l.at(s) = l.added(*l.at(s), *l.at(by)) }
 
 func (l *List[S, E]) take(s, from *S) { *l.at(s) = *l.at(from) }
+
+func (l *List[S, E]) decode(s *S, data []byte) error {
+	err := json.Unmarshal(data, l.at(s))
+	l.detach(s)
+	return err
+}
+
+func (l *List[S, E]) retain(s, from *S, data []byte) error {
+	if l.form == nil || !retainable(data) {
+		return l.decode(s, data)
+	}
+	l.take(s, from)
+	l.form(l.at(s))
+	return nil
+}
+
+func (l *List[S, E]) retainAdded(s *S, u Update[S], stored []byte) bool {
+	items, _ := l.items(u)
+	if len(items) == 0 {
+		return true
+	}
+	if l.form == nil || !retainable(stored) {
+		return false
+	}
+	l.form(&items)
+	*l.at(s) = l.added(*l.at(s), items)
+	return true
+}
 
 // added returns a new list with the items. The old one is not touched: others still read it.
 func (l *List[S, E]) added(old, items []E) []E {

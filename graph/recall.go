@@ -14,22 +14,32 @@ type recall[S any] struct {
 	bytes   int
 }
 
-// recalled is what is known of a thread: its state after a chain of records that ends with id. It is shared and never changed.
+// recalled is what is known of a thread: its state after a chain of records. It is shared and never changed; slices in it have no room to spare, so that
+// nodes may append to them.
 type recalled[S any] struct {
-	id      string
-	records int
+	last    Record // of the chain, without what it appends
+	records int    // in the chain
 	bytes   int    // of the lists, as they are stored
-	text    []byte // the other fields, as they are stored
 	state   *S
 }
 
 // leadsTo reports whether a chain begins with the known records. Comparing one id is enough: each record names its parent.
 func (r *recalled[S]) leadsTo(chain []Record) bool {
-	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.id
+	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.last.ID
+}
+
+// size returns what the state takes where it is stored.
+func (r *recalled[S]) size() int { return r.bytes + len(r.last.Values) }
+
+// checkpoint returns what is known as the checkpoint of its last record; the state is shared.
+func (r *recalled[S]) checkpoint(last Record) Checkpoint[S] {
+	at := checkpoint(last, *r.state)
+	at.Bytes = r.size()
+	return at
 }
 
 // weight returns the bytes that a thread counts for, with the fields both decoded and as they are stored: at least a kilobyte, because there may be many small ones.
-func (r *recalled[S]) weight() int { return r.bytes + 2*len(r.text) + 1<<10 }
+func (r *recalled[S]) weight() int { return r.bytes + 2*len(r.last.Values) + 1<<10 }
 
 func (r *recall[S]) of(thread string) recalled[S] {
 	r.mu.Lock()

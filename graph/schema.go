@@ -73,14 +73,11 @@ func (s *schema[S]) copyOf(state *S) *S {
 	return &c
 }
 
-// opened returns a state as a turn begins with it. Its slices have no room to spare, so that nodes may append to what they share.
+// opened returns a state as a turn begins with it.
 func (s *schema[S]) opened(state S) *S {
 	for _, c := range s.columns {
-		switch a := c.about(); {
-		case a.perTurn:
+		if c.about().perTurn {
 			c.clear(&state)
-		case !a.flat && !a.grows(): // what grows was never decoded as a whole
-			c.detach(&state)
 		}
 	}
 	return &state

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -157,7 +158,10 @@ func (a *tasks) cancel(kind string) {
 
 // await waits for the task of a kind, on behalf of a node at a step.
 func (a *tasks) await(ctx context.Context, kind string, limit time.Duration, step int) (any, error) {
-	if t := a.started(kind); t != nil && t.isDone() { // the usual case needs no timer
+	switch t, err := a.look(kind, step); { // the usual cases need no timer
+	case err != nil:
+		return nil, err
+	case t != nil && t.isDone():
 		return t.result()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTaskLate)
@@ -182,31 +186,23 @@ func (a *tasks) await(ctx context.Context, kind string, limit time.Duration, ste
 	return t.result()
 }
 
-// started returns the task of a kind, nil when there is none yet.
-func (a *tasks) started(kind string) *task {
+// look returns the task of a kind; nil when there is none yet, with ErrNoTask when no node of an earlier step may still start it.
+func (a *tasks) look(kind string, step int) (*task, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.kinds[kind]
+	t := a.kinds[kind]
+	if t == nil && !a.rouse(kind) && a.lowest >= step {
+		return nil, ErrNoTask
+	}
+	return t, nil
 }
 
 // find returns the task of a kind, and waits for it as long as a node of an earlier step may still start it.
 func (a *tasks) find(ctx context.Context, kind string, step int) (*task, error) {
 	for {
-		a.mu.Lock()
-		t, missing := a.kinds[kind], a.lowest >= step
-		if t == nil && a.rouse(kind) {
-			missing = false
-		}
-		if t == nil && !missing && a.news == nil {
-			a.news = make(chan struct{})
-		}
-		news := a.news
-		a.mu.Unlock()
-		switch {
-		case t != nil:
-			return t, nil
-		case missing:
-			return nil, ErrNoTask
+		news := a.change()
+		if t, err := a.look(kind, step); t != nil || err != nil {
+			return t, err
 		}
 		select {
 		case <-news:
@@ -214,6 +210,16 @@ func (a *tasks) find(ctx context.Context, kind string, step int) (*task, error) 
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// change returns what is closed when a task was started or lowest has changed.
+func (a *tasks) change() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.news == nil {
+		a.news = make(chan struct{})
+	}
+	return a.news
 }
 
 // startedBy returns the kinds that a visit has started, by name.
@@ -294,6 +300,10 @@ func (a *tasks) stop() {
 	}
 	for _, t := range left {
 		t.cancel(ErrTaskCancelled)
+	}
+	maps.DeleteFunc(left, func(_ string, t *task) bool { return t.isDone() })
+	if len(left) == 0 {
+		return
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()

@@ -36,8 +36,8 @@ func (g *Graph[S]) At(ctx context.Context, thread, id string) (Checkpoint[S], er
 	if err != nil {
 		return Checkpoint[S]{}, err
 	}
-	at := checkpoint(r, *g.schema.copyOf(known.state))
-	at.Bytes = known.bytes + len(known.text)
+	at := known.checkpoint(r)
+	at.State = *g.schema.copyOf(known.state)
 	return at, nil
 }
 
@@ -58,7 +58,7 @@ func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoin
 	}
 	fork := Record{Parent: from.ID, Turn: from.Turn, Source: SourceFork}
 	if into == "" || into == thread {
-		return g.save(ctx, thread, fork, state, nil)
+		return g.saved(ctx, thread, fork, state, nil)
 	}
 	switch records, err := g.store.List(ctx, into); {
 	case err != nil:
@@ -67,7 +67,7 @@ func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoin
 		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: fork into another", into, ErrHasState)
 	}
 	fork.Parent = ""
-	return g.save(ctx, into, fork, state, g.schema.whole(state))
+	return g.saved(ctx, into, fork, state, g.schema.whole(state))
 }
 
 // ParseUpdate reads an update from a JSON object of fields: a value to set, or for a list the items to add. Unknown fields are errors.
@@ -104,12 +104,12 @@ func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], 
 	if err := try(ctx, g.log, "update", thread, func() error { state = g.schema.applied(state, u); return nil }); err != nil {
 		return Checkpoint[S]{}, err
 	}
-	return g.save(ctx, thread, r, state, u)
+	return g.saved(ctx, thread, r, state, u)
 }
 
 // Delete forgets a thread.
 func (g *Graph[S]) Delete(ctx context.Context, thread string) error {
-	g.recall.forget(thread)
+	defer g.recall.forget(thread)
 	return g.store.Delete(ctx, thread)
 }
 
@@ -125,14 +125,23 @@ func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, rec
 	if thread == "" {
 		return Record{}, none, errors.New("the thread has no name: give it one")
 	}
+	known := g.recall.of(thread)
+	if id == "" && known.records > 0 && g.peeker != nil {
+		switch newest, err := g.peeker.Newest(ctx, thread); {
+		case err != nil:
+			return Record{}, none, fmt.Errorf("loading thread %q: %w", thread, err)
+		case newest == known.last.ID:
+			return known.last, known, nil
+		}
+	}
 	chain, err := g.store.Load(ctx, thread, id)
 	if err != nil {
 		return Record{}, none, fmt.Errorf("loading thread %q: %w", thread, err)
 	}
 	if len(chain) == 0 {
+		g.recall.forget(thread)
 		return Record{}, recalled[S]{state: new(S)}, nil
 	}
-	known := g.recall.of(thread)
 	err = try(ctx, g.log, "load", thread, func() (err error) {
 		known, err = g.schema.decode(chain, known)
 		return err
@@ -146,18 +155,42 @@ func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, rec
 	return chain[len(chain)-1], known, nil
 }
 
+// saved stores a checkpoint of a state like save, and returns it.
+func (g *Graph[S]) saved(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Checkpoint[S], error) {
+	r, err := g.save(ctx, thread, r, state, writes)
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	return checkpoint(r, *g.schema.copyOf(state)), nil
+}
+
 // save stores a checkpoint of a state; the writes are those that have led to it.
-func (g *Graph[S]) save(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Checkpoint[S], error) {
-	r.At = time.Now()
-	r.ID = newID(r.Parent, r.At)
+func (g *Graph[S]) save(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Record, error) {
+	now := time.Now()
+	r.ID, r.At = newID(r.Parent, now), now.UTC().Truncate(time.Microsecond) // as every saver gives it back
 	err := try(ctx, g.log, "save", thread, func() error { return g.schema.encode(&r, state, writes) })
 	if err == nil {
 		err = g.store.Save(ctx, thread, r)
 	}
 	if err != nil {
-		return Checkpoint[S]{}, fmt.Errorf("saving thread %q: %w", thread, err)
+		return Record{}, fmt.Errorf("saving thread %q: %w", thread, err)
 	}
-	return checkpoint(r, *g.schema.copyOf(state)), nil
+	g.follow(ctx, thread, r, state, writes)
+	return r, nil
+}
+
+// follow recalls a record that was just saved, so that nobody has to read what this process has written.
+func (g *Graph[S]) follow(ctx context.Context, thread string, r Record, state *S, writes Update[S]) {
+	known := g.recall.of(thread)
+	if known.records == 0 || known.last.ID != r.Parent {
+		return
+	}
+	_ = try(ctx, g.log, "recall", thread, func() error {
+		if next, ok := g.schema.follow(known, r, state, writes); ok {
+			g.recall.remember(thread, next)
+		}
+		return nil
+	})
 }
 
 func checkpoint[S any](r Record, state S) Checkpoint[S] {

@@ -325,9 +325,12 @@ func (t *turn[S]) expire() {
 
 // stop waits for the visits that are not finished; their context is done. Those that do not return within the grace are closed.
 func (t *turn[S]) stop() {
+	defer t.timer.Stop()
+	if !t.stopping() {
+		return
+	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
-	defer t.timer.Stop()
 	for t.stopping() {
 		select {
 		case <-t.news:

@@ -8,20 +8,25 @@ import (
 // decodeValues reads the stored fields of a state. Most fields stay as they are from turn to turn: what stands as it stood in the known record is shared
 // with the known state and not decoded again. Anything unexpected leads to decoding all.
 func (s *schema[S]) decodeValues(data []byte, known recalled[S]) (*S, error) {
-	if state, ok := s.decodeChanged(data, known); ok {
+	if state, ok := s.changed(data, known, decoding[S]); ok {
 		return state, nil
 	}
 	state := new(S)
-	return state, json.Unmarshal(data, state)
+	err := json.Unmarshal(data, state)
+	for _, c := range s.deep {
+		c.detach(state) // so that slices have no room to spare
+	}
+	return state, err
 }
 
-// decodeChanged reports false when the fields are not those of the known record, in their order.
-func (s *schema[S]) decodeChanged(data []byte, known recalled[S]) (*S, bool) {
-	if len(known.text) == 0 {
+// changed returns the stored fields of a state, of which it reads those that do not stand as in the known record. It reports false when the fields are not
+// those of the known record, in their order.
+func (s *schema[S]) changed(data []byte, known recalled[S], read func(c Column[S], into *S, stored []byte) error) (*S, bool) {
+	if known.records == 0 {
 		return nil, false
 	}
 	state := new(S)
-	now, before := members{rest: data}, members{rest: known.text}
+	now, before := members{rest: data}, members{rest: known.last.Values}
 	for now.next() {
 		c, stored := s.byName[string(now.name)]
 		if !stored || c.about().grows() || !before.next() || !bytes.Equal(now.name, before.name) {
@@ -29,7 +34,7 @@ func (s *schema[S]) decodeChanged(data []byte, known recalled[S]) (*S, bool) {
 		}
 		if bytes.Equal(now.value, before.value) {
 			c.take(state, known.state)
-		} else if json.Unmarshal(now.value, c.bind(state)) != nil {
+		} else if read(c, state, now.value) != nil {
 			return nil, false
 		}
 	}
@@ -112,3 +117,5 @@ func valueEnd(text []byte) int {
 	}
 	return -1
 }
+
+func decoding[S any](c Column[S], into *S, stored []byte) error { return c.decode(into, stored) }

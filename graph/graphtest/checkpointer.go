@@ -354,6 +354,20 @@ func wantChain(t *testing.T, c graph.Checkpointer, thread, id string, want ...gr
 		}
 		same(t, loaded, r)
 	}
+	if p, ok := c.(graph.Peeker); ok && id == "" {
+		wantNewest(t, p, thread, want)
+	}
+}
+
+func wantNewest(t *testing.T, p graph.Peeker, thread string, chain []graph.Record) {
+	t.Helper()
+	want := ""
+	if n := len(chain); n > 0 {
+		want = chain[n-1].ID
+	}
+	if id, err := p.Newest(t.Context(), thread); err != nil || id != want {
+		t.Errorf("the newest record of %q is %q, %v; want %q", thread, id, err, want)
+	}
 }
 
 func same(t *testing.T, got, want graph.Record) {

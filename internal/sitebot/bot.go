@@ -117,7 +117,10 @@ type turn struct {
 	before, after *State
 	// restarted is true when the page believes in a session that there is no more.
 	restarted bool
-	watch     *stopwatch
+	// spam is how often the message was repeated, and block why it is not answered.
+	spam  int
+	block Block
+	watch *stopwatch
 	// retriever and enricher are nil where the site has none.
 	retriever Retriever
 	enricher  Enricher

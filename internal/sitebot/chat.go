@@ -81,37 +81,52 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 		return nil, err
 	}
 	defer leave()
-	at, err := b.graph.State(ctx, thread)
-	if err != nil {
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
-	}
-	watch := &stopwatch{now: b.Now, started: started, sink: sink}
-	t.before, t.watch, t.restarted = &at.State, watch, r.TurnNumber > 0 && at.ID == ""
-	spam := repeats(&at.State, r.Input)
-	if block := gate(&at.State, r.Input, spam); block != NotBlocked {
-		watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
-		return b.refuse(ctx, t, thread, &at.State, block, spam, watch)
-	}
-	if err := b.fits(ctx, t, &at); err != nil {
-		return nil, err
-	}
-	watch.tell(Event{Began: true, TurnNumber: at.State.TurnNumber})
-	input := update{
-		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(spam), lastInputColumn.Set(fingerprint(r.Input)),
-		skillsColumn.Set(carried(&at.State)), extractedColumn.Set(false), observedColumn.Set(false),
-	}
-	final, err := b.graph.Run(context.WithValue(ctx, turnKey{}, t), thread, input, func(_ context.Context, token string) error {
-		watch.token(token)
+	t.watch = &stopwatch{now: b.Now, started: started, sink: sink}
+	var refused error
+	final, err := b.graph.RunFrom(context.WithValue(ctx, turnKey{}, t), thread, func(at graph.Checkpoint[State]) (input update, err error) {
+		input, refused = b.begin(ctx, t, &at)
+		return input, refused
+	}, func(_ context.Context, token string) error {
+		t.watch.token(token)
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+	case t.before == nil:
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	case t.block != NotBlocked:
+		return b.refuse(ctx, t, thread)
+	case refused != nil:
+		return nil, refused
+	default:
 		b.abandon(ctx, thread)
 		return nil, turnError(ctx, err)
 	}
 	if len(t.receivers) > 0 {
 		b.Leads.Wake()
 	}
-	return outcome(t, &final, at.State.TurnNumber, watch), nil
+	return outcome(t, &final, t.before.TurnNumber), nil
+}
+
+// errBlocked ends a turn whose message is answered without the graph.
+var errBlocked = errors.New("the message is blocked")
+
+// begin looks at the state before a turn, and returns the input of the graph. The error is errBlocked, or says that there is no room for the message.
+func (b *Bot) begin(ctx context.Context, t *turn, at *graph.Checkpoint[State]) (update, error) {
+	r, s := t.request, &at.State
+	t.before, t.restarted, t.spam = s, r.TurnNumber > 0 && at.ID == "", repeats(s, r.Input)
+	if t.block = gate(s, r.Input, t.spam); t.block != NotBlocked {
+		t.watch.tell(Event{Began: true, TurnNumber: s.TurnNumber})
+		return nil, errBlocked
+	}
+	if err := b.fits(ctx, t, at); err != nil {
+		return nil, err
+	}
+	t.watch.tell(Event{Began: true, TurnNumber: s.TurnNumber})
+	return update{
+		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(t.spam), lastInputColumn.Set(fingerprint(r.Input)),
+		skillsColumn.Set(carried(s)), extractedColumn.Set(false), observedColumn.Set(false),
+	}, nil
 }
 
 // abandonLimit bounds dropping the records of a turn.
@@ -176,20 +191,20 @@ func (b *Bot) lock(ctx context.Context, key string) (unlock func(), err error) {
 }
 
 // refuse answers a blocked message without asking any model. Only that a message was repeated is counted; what was refused is kept nowhere.
-func (b *Bot) refuse(ctx context.Context, t *turn, thread string, s *State, block Block, spam int, w *stopwatch) (*Outcome, error) {
-	if block == BlockSpam {
-		counted := update{spamColumn.Set(spam)}
+func (b *Bot) refuse(ctx context.Context, t *turn, thread string) (*Outcome, error) {
+	if t.block == BlockSpam {
+		counted := update{spamColumn.Set(t.spam)}
 		if _, err := b.graph.UpdateState(ctx, thread, counted, graph.UpdateOptions{Merge: true}); err != nil {
 			return nil, &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 		}
 	}
 	at := b.moment()
 	b.note(ctx, t, register.Note{Blocked: &at})
-	text := t.Blocked(string(block), t.request.Language)
-	w.token(text)
+	text := t.Blocked(string(t.block), t.request.Language)
+	t.watch.token(text)
 	return &Outcome{Response: text, Metadata: Metadata{
-		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: t.shown(s.Visitor), TurnNumber: s.TurnNumber,
-		Restarted: t.restarted, Blocked: block, Warnings: []string{}, Latency: w.latency(),
+		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: t.shown(t.before.Visitor),
+		TurnNumber: t.before.TurnNumber, Restarted: t.restarted, Blocked: t.block, Warnings: []string{}, Latency: t.watch.latency(),
 	}}, nil
 }
 

@@ -20,12 +20,8 @@ const noteLimit = 2 * time.Second
 const TimedOut = "timeout"
 
 // entry returns what the register is told of a save: of an answered turn all about it, of any other state how far the session is with it.
-func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record) (register.Entry, error) {
+func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record, after *State) register.Entry {
 	answered := t != nil && r.Source == graph.SourceTurn
-	after, err := stateAfter(t, r)
-	if err != nil {
-		return register.Entry{}, err
-	}
 	e := register.Entry{At: b.moment(), Turns: after.TurnNumber, Converted: after.Booking.Converted, Email: b.hasAddress(thread, after), Route: string(after.NextRoute)}
 	e.Site, e.Session, _ = strings.Cut(thread, ":")
 	if from, ok := ctx.Value(forkKey{}).(*register.Kept); ok {
@@ -35,7 +31,7 @@ func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record)
 		e.Language, e.Person = t.LanguageFor(t.request.Language), t.request.PersonID
 		e.Turn = t.note(ctx, r, after, e.At)
 	}
-	return e, nil
+	return e
 }
 
 // forkKey is the key of what is kept of a session that is forked, in the context of the save.
@@ -56,9 +52,7 @@ func copied(from *register.Kept, turns int) []register.Turn {
 // stateAfter returns the state of a record.
 func stateAfter(t *turn, r graph.Record) (*State, error) {
 	if t != nil && t.after != nil && r.Source == graph.SourceTurn {
-		after := *t.after
-		after.TurnNumber++ // finalize counts the turn, and has seen the state before
-		return &after, nil
+		return t.after, nil
 	}
 	s := new(State) // finalize ran in another process, or no turn was taken
 	return s, json.Unmarshal(r.Values, s)

@@ -32,22 +32,38 @@ func (b *Bot) saver() graph.Checkpointer {
 	return s
 }
 
+// Newest implements graph.Peeker.
+func (s saver) Newest(ctx context.Context, thread string) (string, error) {
+	if peeker, ok := s.Checkpointer.(graph.Peeker); ok {
+		return peeker.Newest(ctx, thread)
+	}
+	chain, err := s.Load(ctx, thread, "")
+	if err != nil || len(chain) == 0 {
+		return "", err
+	}
+	return chain[len(chain)-1].ID, nil
+}
+
 // Save implements graph.Checkpointer.
 func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	t := turnOf(ctx)
+	kept, isKeeper := s.Checkpointer.(register.Keeper)
+	tells := t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn
+	if !isKeeper && !tells {
+		return s.Checkpointer.Save(ctx, thread, r)
+	}
+	after, err := stateAfter(t, r)
+	if err != nil {
+		return fmt.Errorf("the entry and the leads of the turn: %w", err)
+	}
 	var rows []lead.Row
-	if t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn {
-		var err error
-		if rows, err = s.bot.rows(t, r); err != nil {
+	if tells {
+		if rows, err = s.bot.rows(t, after); err != nil {
 			return fmt.Errorf("the leads of the turn: %w", err)
 		}
 	}
-	if kept, ok := s.Checkpointer.(register.Keeper); ok {
-		entry, err := s.bot.entry(ctx, t, thread, r)
-		if err != nil {
-			return fmt.Errorf("the entry of the turn: %w", err)
-		}
-		return kept.SaveTurn(ctx, thread, r, rows, entry)
+	if isKeeper {
+		return kept.SaveTurn(ctx, thread, r, rows, s.bot.entry(ctx, t, thread, r, after))
 	}
 	if len(rows) == 0 {
 		return s.Checkpointer.Save(ctx, thread, r)
@@ -56,19 +72,15 @@ func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 }
 
 // rows returns what the receivers are to be told of a turn.
-func (b *Bot) rows(t *turn, r graph.Record) (rows []lead.Row, err error) {
-	after, err := stateAfter(t, r)
-	if err != nil {
-		return nil, err
-	}
+func (b *Bot) rows(t *turn, after *State) (rows []lead.Row, err error) {
 	now := b.Now().UTC()
-	for _, e := range t.events(t.before, after) {
+	events := t.events(t.before, after)
+	rows = make([]lead.Row, 0, len(events)*len(t.receivers))
+	for _, e := range events {
 		e.At = now
-		told, err := e.Rows(t.receivers...)
-		if err != nil {
+		if rows, err = e.AppendRows(rows, t.receivers...); err != nil {
 			return nil, err
 		}
-		rows = append(rows, told...)
 	}
 	return rows, nil
 }
@@ -80,7 +92,7 @@ func (t *turn) events(before, after *State) []lead.Event {
 		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Profile: t.shown(after.Visitor),
 	}
 	base.Corrections = len(after.Booking.Corrections)
-	var events []lead.Event
+	events := make([]lead.Event, 0, 2) // few turns tell more
 	tell := func(name string, changed []string) {
 		e := base
 		e.Name, e.Changed = name, changed

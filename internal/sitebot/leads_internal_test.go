@@ -26,7 +26,11 @@ func TestRowsOfAResumedTurn(t *testing.T) {
 	var told [2][]lead.Row
 	for i, state := range []*State{&after, nil} {
 		turn := &turn{rules: rulesOf(one), request: Request{Session: "s"}, receivers: []string{lead.WebhookName}, before: &State{}, after: state}
-		if told[i], err = b.rows(turn, graph.Record{Values: values}); err != nil {
+		read, err := stateAfter(turn, graph.Record{Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told[i], err = b.rows(turn, read); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -122,6 +122,7 @@ func (b *Bot) finish(ctx context.Context, s State) (update, error) {
 		s.Dialog = observe(&s, s.Response)
 		u = append(u, dialogColumn.Set(s.Dialog))
 	}
+	s.TurnNumber++
 	turnOf(ctx).after = &s
 	return u, nil
 }

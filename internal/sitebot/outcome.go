@@ -9,11 +9,11 @@ import (
 )
 
 // outcome returns what the page is told of a turn that has ended with this state.
-func outcome(t *turn, s *State, turnNumber int, w *stopwatch) *Outcome {
+func outcome(t *turn, s *State, turnNumber int) *Outcome {
 	*s = published(*s)
 	m := Metadata{
 		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Button: t.cta(s), Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
-		Restarted: t.restarted, Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: w.latency(),
+		Restarted: t.restarted, Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: t.watch.latency(),
 	}
 	if s.Router != nil {
 		m.Action = s.Router.Action

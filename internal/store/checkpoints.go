@@ -17,6 +17,9 @@ type Checkpoints struct {
 	*sqlite.Saver
 	store *Store
 	ttl   time.Duration
+
+	// What every turn writes is prepared.
+	enter, putNote, addRow *sqlite.Statement
 }
 
 // Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted; it is removed from
@@ -26,7 +29,10 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 		DB: s.db, Path: s.path, Write: s.write,
 		Explain: func(op string, err error) error { return explain(op, s.path, err) },
 	}
-	return &Checkpoints{sqlite.On(file, ttl), s, ttl}
+	return &Checkpoints{
+		Saver: sqlite.On(file, ttl), store: s, ttl: ttl,
+		enter: sqlite.NewStatement(s.db, enterQuery), putNote: sqlite.NewStatement(s.db, putNoteQuery), addRow: sqlite.NewStatement(s.db, addRowQuery),
+	}
 }
 
 // SaveWith is Save, and adds rows to the outbox in the same transaction.
@@ -34,7 +40,7 @@ func (c *Checkpoints) SaveWith(ctx context.Context, thread string, r graph.Recor
 	if len(rows) == 0 {
 		return c.Save(ctx, thread, r)
 	}
-	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error { return addRows(ctx, tx, rows) })
+	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error { return c.addRows(ctx, tx, rows) })
 }
 
 // Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left in the files: what is deleted is overwritten

@@ -46,10 +46,10 @@ const (
 )
 
 // addRows writes the rows of a turn. One that is there already stays as it is.
-func addRows(ctx context.Context, tx *sql.Tx, rows []lead.Row) error {
+func (c *Checkpoints) addRows(ctx context.Context, tx *sql.Tx, rows []lead.Row) error {
 	for _, r := range rows {
 		at := r.Created.UnixMicro()
-		if _, err := tx.ExecContext(ctx, addRowQuery, r.ID, r.Site, r.Session, r.Event, r.Receiver, string(lead.Pending), at, at, at, []byte(r.Body)); err != nil {
+		if _, err := c.addRow.Exec(ctx, tx, r.ID, r.Site, r.Session, r.Event, r.Receiver, string(lead.Pending), at, at, at, []byte(r.Body)); err != nil {
 			return err
 		}
 	}

@@ -70,10 +70,10 @@ func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Recor
 		turns = []register.Turn{*e.Turn}
 	}
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
-		if err := addRows(ctx, tx, rows); err != nil {
+		if err := c.addRows(ctx, tx, rows); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, enterQuery, thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person,
+		if _, err := c.enter.Exec(ctx, tx, thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person,
 			e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro()); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Recor
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, putNoteQuery, thread, noteTurn, turns[i].Number, "", string(note)); err != nil {
+			if _, err := c.putNote.Exec(ctx, tx, thread, noteTurn, turns[i].Number, "", string(note)); err != nil {
 				return err
 			}
 		}

@@ -25,14 +25,26 @@ func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, er
 
 func (s *Saver) load(ctx context.Context, thread, id string) ([]graph.Record, error) {
 	if id == "" {
-		err := s.database.Pool.QueryRow(ctx, s.queries.newest, []byte(thread), s.idleBefore()).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && id == "" {
-			return nil, nil
-		} else if err != nil {
+		var err error
+		if id, err = s.newest(ctx, thread); err != nil || id == "" {
 			return nil, err
 		}
 	}
 	return s.records(ctx, s.queries.chain, []byte(thread), id, s.idleBefore())
+}
+
+// Newest returns the id of the newest record; "" for an unknown thread.
+func (s *Saver) Newest(ctx context.Context, thread string) (string, error) {
+	id, err := s.newest(ctx, thread)
+	return id, s.failed(ctx, fmt.Sprintf("read session %q from", thread), err)
+}
+
+func (s *Saver) newest(ctx context.Context, thread string) (id string, err error) {
+	err = s.database.Pool.QueryRow(ctx, s.queries.newest, []byte(thread), s.idleBefore()).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return id, err
 }
 
 // List returns every record of the thread without Values and Appended, oldest first; none for an unknown thread.

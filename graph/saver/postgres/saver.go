@@ -58,6 +58,7 @@ func On(d Database, ttl time.Duration) *Saver {
 var (
 	_ graph.Checkpointer = (*Saver)(nil)
 	_ graph.StepSaver    = (*Saver)(nil)
+	_ graph.Peeker       = (*Saver)(nil)
 	_ graph.Compactor    = (*Saver)(nil)
 )
 

@@ -145,14 +145,30 @@ for n = 1, tonumber(redis.call('HGET', key, 'count') or 0) do
 end
 return found`)
 
+// newestRecord returns the id of the newest record.
+var newestRecord = redis.NewScript(1, `
+local key, ttl = KEYS[1], tonumber(ARGV[1])
+if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
+return redis.call('HGET', key, 'newest') or ''`)
+
+// Newest returns the id of the newest record; "" for an unknown thread.
+func (s *Saver) Newest(ctx context.Context, thread string) (string, error) {
+	id, err := redis.String(s.server.Run(ctx, newestRecord, s.server.Key("session", thread), s.refresh()))
+	return id, s.server.Explain(ctx, fmt.Sprintf("read session %q from", thread), err)
+}
+
+// refresh is the time to live that reading gives a session; 0 leaves it as it is.
+func (s *Saver) refresh() int64 {
+	if s.onRead {
+		return s.ttl
+	}
+	return 0
+}
+
 // Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
 // It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
-	refresh := int64(0)
-	if s.onRead {
-		refresh = s.ttl
-	}
-	found, err := s.read(ctx, loadRecords, thread, id, refresh)
+	found, err := s.read(ctx, loadRecords, thread, id, s.refresh())
 	switch {
 	case err != nil:
 		return nil, err

@@ -27,6 +27,7 @@ type Saver struct {
 var (
 	_ graph.Checkpointer = (*Saver)(nil)
 	_ graph.StepSaver    = (*Saver)(nil)
+	_ graph.Peeker       = (*Saver)(nil)
 	_ graph.Compactor    = (*Saver)(nil)
 )
 

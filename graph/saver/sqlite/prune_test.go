@@ -51,6 +51,9 @@ func (c *clocked) want(thread string, turns int) {
 	if err != nil || len(loaded) != turns {
 		c.t.Errorf("%s: %d records, %v; want %d", thread, len(loaded), err, turns)
 	}
+	if newest, err := c.Newest(c.t.Context(), thread); err != nil || (newest == "") != (turns == 0) {
+		c.t.Errorf("%s: the newest record is %q, %v; want %d records", thread, newest, err, turns)
+	}
 	listed, err := c.List(c.t.Context(), thread)
 	if err != nil || len(listed) != turns {
 		c.t.Errorf("%s: %d records in the list, %v; want %d", thread, len(listed), err, turns)

@@ -21,9 +21,9 @@ func (c *Saver) idleBefore() int64 {
 // Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
 // It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (c *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
-	query := &c.load
+	query := c.load
 	if id == "" {
-		query = &c.loadNewest
+		query = c.loadNewest
 	}
 	records, err := c.query(ctx, query, thread, c.idleBefore(), id)
 	if err != nil {
@@ -38,13 +38,22 @@ func (c *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, er
 	return records, nil
 }
 
+// Newest returns the id of the newest record; "" for an unknown thread.
+func (c *Saver) Newest(ctx context.Context, thread string) (id string, err error) {
+	err = c.newest.one(ctx, []any{thread, c.idleBefore()}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, c.file.Explain(fmt.Sprintf("read session %q from", thread), err)
+}
+
 // List returns every record of the thread without Values and Appended, oldest first; none for an unknown thread.
 func (c *Saver) List(ctx context.Context, thread string) ([]graph.Record, error) {
-	records, err := c.query(ctx, &c.list, thread, c.idleBefore())
+	records, err := c.query(ctx, c.list, thread, c.idleBefore())
 	return records, c.file.Explain(fmt.Sprintf("list session %q of", thread), err)
 }
 
-func (c *Saver) query(ctx context.Context, query *statement, args ...any) (records []graph.Record, err error) {
+func (c *Saver) query(ctx context.Context, query *Statement, args ...any) (records []graph.Record, err error) {
 	rows, err := query.rows(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -78,6 +87,8 @@ const (
 	advanceQuery = `
 		INSERT INTO checkpoint_threads (name, last, newest, used) VALUES (?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET last = excluded.last, newest = excluded.newest, used = excluded.used`
+
+	newestQuery = `SELECT newest FROM checkpoint_threads WHERE name = ? AND used >= ?`
 
 	// goalNewest and goalNamed find the checkpoint to which a chain leads. goalNamed searches the thread for a checkpoint that is not the
 	// newest. That is rare, and an index would slow every Save down.

@@ -104,7 +104,7 @@ func (c *Saver) save(ctx context.Context, tx *sql.Tx, thread string, r graph.Rec
 	if err != nil {
 		return err
 	}
-	done, err := c.insert.exec(ctx, tx,
+	done, err := c.insert.Exec(ctx, tx,
 		previous, parent, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended), []byte(r.Values))
 	if err != nil {
 		return err
@@ -113,10 +113,10 @@ func (c *Saver) save(ctx context.Context, tx *sql.Tx, thread string, r graph.Rec
 	if err != nil {
 		return err
 	}
-	if _, err = c.advance.exec(ctx, tx, thread, id, r.ID, c.now().UnixMilli()); err != nil {
+	if _, err = c.advance.Exec(ctx, tx, thread, id, r.ID, c.now().UnixMilli()); err != nil {
 		return err
 	}
-	_, err = c.dropSteps.exec(ctx, tx, thread, r.Turn)
+	_, err = c.dropSteps.Exec(ctx, tx, thread, r.Turn)
 	return err
 }
 

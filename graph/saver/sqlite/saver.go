@@ -37,14 +37,15 @@ type Saver struct {
 	savings savings
 	looked  int64 // the thread at which prune looked last; guarded by savings.turn
 
-	load, loadNewest, list                   statement
-	thread, insert, advance, look, dropSteps statement
-	steps                                    statement
+	load, loadNewest, list, newest           *Statement
+	thread, insert, advance, look, dropSteps *Statement
+	steps                                    *Statement
 }
 
 var (
 	_ graph.Checkpointer = (*Saver)(nil)
 	_ graph.StepSaver    = (*Saver)(nil)
+	_ graph.Peeker       = (*Saver)(nil)
 	_ graph.Compactor    = (*Saver)(nil)
 )
 
@@ -61,10 +62,10 @@ type File struct {
 // On returns a saver on a file. A thread that was not written for the ttl counts as deleted; it is removed from the file when other threads begin.
 // A ttl of 0 keeps all. The saver ends with the file; closing it does nothing.
 func On(f File, ttl time.Duration) *Saver {
-	prepare := func(query string) statement { return statement{db: f.DB, query: query} }
+	prepare := func(query string) *Statement { return NewStatement(f.DB, query) }
 	return &Saver{
 		file: f, ttl: ttl, now: time.Now, close: func() error { return nil },
-		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery),
+		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery), newest: prepare(newestQuery),
 		thread: prepare(threadQuery), insert: prepare(insertQuery), advance: prepare(advanceQuery), look: prepare(lookQuery),
 		dropSteps: prepare(dropStepsQuery), steps: prepare(stepsQuery),
 	}

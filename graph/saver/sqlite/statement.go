@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// statement is a query that is prepared once for each connection, when it is first needed. It ends with the database.
-type statement struct {
+// Statement is a query that is prepared once for each connection, when it is first needed. It ends with the database. It is safe for concurrent use.
+type Statement struct {
 	db    *sql.DB
 	query string
 
@@ -16,16 +16,27 @@ type statement struct {
 	prepared *sql.Stmt
 }
 
+// NewStatement returns the statement of a query.
+func NewStatement(db *sql.DB, query string) *Statement { return &Statement{db: db, query: query} }
+
 // rows reads, outside of transactions.
-func (s *statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
+func (s *Statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
 	return s.prepared.QueryContext(ctx, args...)
 }
 
+// one reads one row, outside of transactions.
+func (s *Statement) one(ctx context.Context, args []any, dest ...any) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.prepared.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
 // row reads one row within a transaction.
-func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
+func (s *Statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any) (err error) {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
@@ -34,8 +45,8 @@ func (s *statement) row(ctx context.Context, tx *sql.Tx, args []any, dest ...any
 	return here.QueryRowContext(ctx, args...).Scan(dest...)
 }
 
-// exec writes.
-func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql.Result, err error) {
+// Exec writes within a transaction.
+func (s *Statement) Exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql.Result, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -45,7 +56,7 @@ func (s *statement) exec(ctx context.Context, tx *sql.Tx, args ...any) (done sql
 }
 
 // prepare prepares the statement at the first call.
-func (s *statement) prepare(ctx context.Context) (err error) {
+func (s *Statement) prepare(ctx context.Context) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.prepared == nil {

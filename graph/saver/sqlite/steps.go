@@ -90,13 +90,13 @@ func (c *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 		if err := forgetRecords(ctx, tx, thread); err != nil {
 			return err
 		}
-		done, err := c.insert.exec(ctx, tx, 0, 0, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended), []byte(r.Values))
+		done, err := c.insert.Exec(ctx, tx, 0, 0, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended), []byte(r.Values))
 		if err != nil {
 			return err
 		}
 		id, err := done.LastInsertId()
 		if err == nil {
-			_, err = c.advance.exec(ctx, tx, thread, id, r.ID, c.now().UnixMilli())
+			_, err = c.advance.Exec(ctx, tx, thread, id, r.ID, c.now().UnixMilli())
 		}
 		return err
 	})

@@ -353,7 +353,8 @@ func TestLost(t *testing.T) {
 		}
 		m := lead.NewMemory(graph.MemoryLimits{})
 		c := lead.NewCourier(lead.CourierConfig{Outbox: m, Receivers: map[lead.Address]lead.Receiver{{Receiver: lead.WebhookName, Site: "acme.example"}: w}})
-		rows, err := event("s1").Rows(lead.WebhookName)
+		e := event("s1")
+		rows, err := e.Rows(lead.WebhookName)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,8 +59,8 @@ type Event struct {
 
 // ID identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
 // content in every process, and another for other content, as which counts what comes back after it was replaced.
-func (e Event) ID(receiver string) (string, error) {
-	content := []any{receiver, e.Site, e.Session, e.Name, e.Email}
+func (e *Event) ID(receiver string) (string, error) {
+	content := append(make([]any, 0, 7), receiver, e.Site, e.Session, e.Name, e.Email)
 	if e.Name != EmailCaptured {
 		content = append(content, e.Values)
 	}
@@ -92,7 +92,7 @@ type body struct {
 }
 
 // body returns what a receiver is told, without secrets.
-func (e Event) body(receiver, id string) ([]byte, error) {
+func (e *Event) body(receiver, id string) ([]byte, error) {
 	if receiver == PostHogName {
 		return json.Marshal(capture{
 			Event: "rw_" + e.Name, DistinctID: cmp.Or(e.Person, e.Session), Timestamp: e.At, UUID: uuid(id),
@@ -105,7 +105,7 @@ func (e Event) body(receiver, id string) ([]byte, error) {
 	if told.Changed == nil {
 		told.Changed = []string{}
 	}
-	return json.Marshal(told)
+	return json.Marshal(&told)
 }
 
 // filled returns a mapping that is written as {} where it is empty.
@@ -117,8 +117,11 @@ func filled(m map[string]string) map[string]string {
 }
 
 // Rows returns what is to be written down of an event: a row for each receiver, due at once.
-func (e Event) Rows(receivers ...string) ([]Row, error) {
-	rows := make([]Row, 0, len(receivers))
+func (e *Event) Rows(receivers ...string) ([]Row, error) { return e.AppendRows(nil, receivers...) }
+
+// AppendRows is Rows, behind those of other events.
+func (e *Event) AppendRows(rows []Row, receivers ...string) ([]Row, error) {
+	due := e.At // a row keeps this and not the event
 	for _, receiver := range receivers {
 		id, err := e.ID(receiver)
 		if err != nil {
@@ -129,7 +132,7 @@ func (e Event) Rows(receivers ...string) ([]Row, error) {
 			return nil, fmt.Errorf("write a lead down: %w", err)
 		}
 		rows = append(rows, Row{
-			ID: id, Site: e.Site, Session: e.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: e.At, Since: e.At, Next: &e.At, Body: body,
+			ID: id, Site: e.Site, Session: e.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: e.At, Since: e.At, Next: &due, Body: body,
 		})
 	}
 	return rows, nil
