@@ -32,6 +32,9 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 			defer r.reading.mu.Unlock()
 			r.reading.index, r.reading.err, r.reading.done = index, err, nil
 			close(done)
+			if err == nil && index.lexicon != nil {
+				go func() { _ = r.learn(context.Background(), index.lexicon, index.records) }() // whoever asks for words is told
+			}
 		}()
 	}
 	r.reading.mu.Unlock()

@@ -20,6 +20,8 @@ type Index struct {
 
 	find    map[Test]*Entry
 	lexicon *lexicon
+	// records is how many records the log had, with those that a later one has replaced.
+	records int
 }
 
 // Test names a test of a run with its target.

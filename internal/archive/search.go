@@ -79,6 +79,9 @@ func (r *Run) hits(ctx context.Context, index *Index, words Words, roles []strin
 	if x == nil || len(words) == 0 {
 		return nil, false, nil
 	}
+	if err := r.learn(ctx, x, index.records); err != nil {
+		return nil, false, err
+	}
 	x.mu.RLock()
 	found, surely := x.with(words)
 	for _, row := range index.rows() {

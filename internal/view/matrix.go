@@ -72,7 +72,12 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests)
+	chosen := choose(r.Context(), page.Query, run.Run, index, book)
+	if chosen.err != nil {
+		p.anew(w, r)
+		return
+	}
+	rows := matrixRows(chosen.tests)
 	if page.Query.Get("show") == "different" {
 		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs(index, targets) })
 	}
