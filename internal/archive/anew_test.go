@@ -129,6 +129,9 @@ func TestWordsOfWhatGrows(t *testing.T) {
 	a := archive.New(nil)
 	a.Add(dir)
 	run := only(t, a)
+	if got := matching(t, run, "words"); len(got) != 0 {
+		t.Errorf("%v: words of a run without a log", got)
+	}
 	for n := range 8 {
 		var some []*result.Test
 		for i := range 100 {
@@ -167,7 +170,9 @@ func TestWordsOfALogWrittenAnew(t *testing.T) {
 			edit(t, dir, func(data []byte) []byte { return data[bytes.IndexByte(data, '\n')+1:] })
 		},
 		"the same file, with other records": func(t *testing.T, dir string) {
-			edit(t, dir, func(data []byte) []byte { return bytes.Replace(data, []byte(`"test_id":"gone"`), []byte(`"test_id":"othr"`), 1) })
+			edit(t, dir, func(data []byte) []byte {
+				return bytes.Replace(data, []byte(`"test_id":"gone"`), []byte(`"test_id":"othr"`), 1)
+			})
 		},
 		"no file": func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, runlog.LogFile)); err != nil {

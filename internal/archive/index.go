@@ -165,16 +165,22 @@ func mostTurns(rows []*Row) (most int) {
 	return most
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes.
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes. A record counts until the next.
 func (x *Index) Records(yield func(*result.Test, error) bool) {
+	t := &result.Test{}
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
-			for _, row := range append(e.Of[:len(e.Of):len(e.Of)], &e.Row) {
+			for i := range len(e.Of) + 1 {
+				row := &e.Row
+				if i < len(e.Of) {
+					row = e.Of[i]
+				}
 				if row.Verdict == "" {
 					continue
 				}
-				t := &result.Test{
+				*t = result.Test{
 					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials, Quarantined: row.Quarantined,
+					Failures: t.Failures[:0],
 				}
 				for _, code := range row.Codes {
 					t.Failures = append(t.Failures, result.Failure{Code: code})

@@ -145,12 +145,9 @@ func (m marked) next(from, to int) int {
 	return -1
 }
 
-// with returns the texts that may have the words of a question. They have them surely unless words must stand in a row.
-// x.mu is held for reading.
-func (x *lexicon) with(q Words) (found marked, surely bool) {
-	surely = true
+// with returns the texts that have the words of a question; those that must stand in a row may stand apart there. x.mu is held for reading.
+func (x *lexicon) with(q Words) (found marked) {
 	for _, t := range q {
-		surely = surely && len(t.Words) == 1
 		for i, word := range t.Words {
 			has := make(marked, (len(x.texts)+63)/64)
 			if t.Prefix && i == len(t.Words)-1 {
@@ -171,5 +168,5 @@ func (x *lexicon) with(q Words) (found marked, surely bool) {
 			}
 		}
 	}
-	return found, surely
+	return found
 }

@@ -288,13 +288,15 @@ func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, e
 	if err != nil {
 		return nil, err
 	}
+	stands := func(c result.Change, target string) bool {
+		of := archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}
+		return inA(of) || inB(of)
+	}
 	return func(c result.Change) bool {
-		hit := false
-		for _, target := range []string{c.Target, p.A.Target, p.B.Target} {
-			e := &archive.Entry{Row: archive.Row{Key: result.Key{Suite: c.Suite, TestID: c.TestID, Target: target}}}
-			hit = hit || inA(e) || inB(e)
+		if !chosen(c) {
+			return false
 		}
-		return hit && chosen(c)
+		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) || p.B.Target != "" && stands(c, p.B.Target)
 	}, nil
 }
 

@@ -156,17 +156,19 @@ func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *ar
 	fs.add(q, "tag", func(e *archive.Entry, value string) bool { return slices.Contains(e.Tags, value) })
 	fs.add(q, "grader", func(e *archive.Entry, value string) bool { return hasGrader(e, value) })
 	if words := q.Values["q"]; len(words) > 0 {
-		fits, err := matching(ctx, run, index, words)
+		stand, err := matching(ctx, run, index, words)
 		if err != nil {
 			return nil, err
 		}
-		fs = append(fs, filter[*archive.Entry]{"q", fits})
+		fs = append(fs, filter[*archive.Entry]{"q", func(e *archive.Entry) bool {
+			return stand(archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target})
+		}})
 	}
 	return fs, nil
 }
 
 // matching returns whether the words of one of several questions stand in a test.
-func matching(ctx context.Context, run *archive.Run, index *archive.Index, questions []string) (func(*archive.Entry) bool, error) {
+func matching(ctx context.Context, run *archive.Run, index *archive.Index, questions []string) (func(archive.Test) bool, error) {
 	var found []map[archive.Test]bool
 	for _, q := range questions {
 		tests, err := run.Matching(ctx, index, q)
@@ -175,8 +177,7 @@ func matching(ctx context.Context, run *archive.Run, index *archive.Index, quest
 		}
 		found = append(found, tests)
 	}
-	return func(e *archive.Entry) bool {
-		key := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+	return func(key archive.Test) bool {
 		return slices.ContainsFunc(found, func(tests map[archive.Test]bool) bool { return tests[key] })
 	}, nil
 }
