@@ -10,9 +10,9 @@ import (
 // than this one may write it, is read whole. It reads one record at a time into the same memory. Make it with newBrief.
 type brief struct {
 	cursor
-	// texts is true where what was said is read, too.
-	texts bool
-	test  result.Test
+	// texts is true where what was said is read, too; grades where nothing but the key and the scores is.
+	texts, grades bool
+	test          result.Test
 	// assertions, calls and failures are those of the items and turns of the record.
 	assertions []result.Assertion
 	calls      []chat.ToolCall
@@ -27,7 +27,7 @@ func (b *brief) read(line []byte) (*result.Test, error) {
 	b.assertions, b.calls, b.failures = b.assertions[:0], b.calls[:0], b.failures[:0]
 	t := &b.test
 	*t = result.Test{Scores: t.Scores[:0], Output: t.Output[:0], Turns: t.Turns[:0], Tags: nil}
-	if b.record(t); b.lost || b.at != len(line) || t.Schema > result.Schema {
+	if b.record(t); b.lost || b.at != len(line) && !b.grades || t.Schema > result.Schema {
 		return runlog.Decode(line)
 	}
 	return t, nil
@@ -54,6 +54,9 @@ func (b *brief) record(t *result.Test) {
 	b.pass("execution_status")
 	if b.key("scores") {
 		b.list(func() { t.Scores = append(t.Scores, b.score()) })
+	}
+	if b.grades {
+		return // what follows is of no use
 	}
 	if b.key("output") {
 		b.list(func() { t.Output = append(t.Output, b.message()) })
@@ -125,7 +128,11 @@ func (b *brief) score() (s result.Score) {
 
 func (b *brief) assertion() (a result.Assertion) {
 	b.must("{")
-	b.saidOf("text", &a.Text)
+	if b.grades {
+		b.wordOf("text", &a.Text)
+	} else {
+		b.saidOf("text", &a.Text)
+	}
 	if b.key("passed") {
 		a.Passed = b.truth()
 	}

@@ -141,7 +141,43 @@ func check(t *testing.T, line []byte) (brisk bool) {
 			}
 		}
 	}
+	whole, err := runlog.Decode(line)
+	if err != nil {
+		return brisk // who asks for grades has seen the row of the line
+	}
+	b := newBrief(false)
+	b.grades = true
+	got, err := b.read(line)
+	if err != nil {
+		t.Fatalf("%s\nhas no grades: %v", line, err)
+	}
+	if d := cmp.Diff(gradesOf(whole), gradesOf(got)); d != "" {
+		t.Fatalf("%s\nhas other grades than whole:\n%s", line, d)
+	}
 	return brisk
+}
+
+// grades are what the page Judge needs of a record.
+type grades struct {
+	Key result.Key
+	// Assertions are those of all items.
+	Assertions []grade
+}
+
+type grade struct {
+	Item, Text, Grader string
+	Passed             bool
+	Voters             int
+}
+
+func gradesOf(of *result.Test) grades {
+	all := grades{Key: of.Key()}
+	for _, s := range of.Scores {
+		for _, a := range s.Assertions {
+			all.Assertions = append(all.Assertions, grade{s.Name, a.Text, a.Grader, a.Passed, len(a.Voters)})
+		}
+	}
+	return all
 }
 
 // A record with every field that there is, and one with as few as may be, are read in brief. Who adds a field to records has to add it here: until then each

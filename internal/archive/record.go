@@ -1,9 +1,12 @@
 package archive
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -11,40 +14,56 @@ import (
 
 // Read returns the record of a row, whole. The caller owns it.
 func (r *Run) Read(row *Row) (*result.Test, error) {
-	return r.readBy(row, runlog.Decode)
-}
-
-// Grades returns the record of a row with its key and its scores alone, which takes a third of the time.
-func (r *Run) Grades(row *Row) (*result.Test, error) {
-	return r.readBy(row, func(line []byte) (*result.Test, error) {
-		var part struct {
-			result.Key
-			Scores []result.Score `json:"scores"`
-		}
-		if err := json.Unmarshal(line, &part); err != nil {
-			return nil, err
-		}
-		return &result.Test{Suite: part.Suite, TestID: part.TestID, Target: part.Target, Trial: part.Trial, Scores: part.Scores}, nil
-	})
-}
-
-// readBy reads the line of a row, and holds that it is still the row's.
-func (r *Run) readBy(row *Row, decode func([]byte) (*result.Test, error)) (*result.Test, error) {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	defer func() { _ = log.Close() }() // nothing was written
-	line := make([]byte, row.length)
+	return readAt(log, row, nil, runlog.Decode)
+}
+
+// readAt reads the line of a row, and holds that it is still the row's. It reads into buffer, where that has room.
+func readAt(log io.ReaderAt, row *Row, buffer []byte, decode func([]byte) (*result.Test, error)) (*result.Test, error) {
+	line := slices.Grow(buffer[:0], row.length)[:row.length]
 	if _, err := log.ReadAt(line, row.start); err != nil {
 		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
 	}
 	t, err := decode(line)
 	if err == nil && t.Key() != row.Key {
-		err = errors.New("the log has been written anew")
+		err = errAnew
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
 	}
 	return t, nil
+}
+
+// Grades calls each with the key and the scores of the record of every row, several at a time. A record counts until each returns.
+func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
+	log, err := runlog.OpenLog(r.Dir)
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	defer func() { _ = log.Close() }() // nothing was written
+	var work errgroup.Group
+	workers := runtime.GOMAXPROCS(0)
+	for worker := range workers {
+		work.Go(func() error {
+			b, longest := newBrief(false), 0
+			b.grades = true
+			for i := worker; i < len(rows); i += workers {
+				longest = max(longest, rows[i].length)
+			}
+			buffer := make([]byte, longest)
+			for i := worker; i < len(rows); i += workers {
+				t, err := readAt(log, rows[i], buffer, b.read)
+				if err != nil {
+					return err
+				}
+				each(i, t)
+			}
+			return nil
+		})
+	}
+	return work.Wait()
 }
