@@ -55,8 +55,11 @@ func (b *brief) record(t *result.Test) {
 	if b.key("scores") {
 		b.list(func() { t.Scores = append(t.Scores, b.score()) })
 	}
-	if b.grades {
-		return // what follows is of no use
+	if b.grades { // what follows is of no use
+		if !b.key("output") {
+			b.lose()
+		}
+		return
 	}
 	if b.key("output") {
 		b.list(func() { t.Output = append(t.Output, b.message()) })

@@ -151,6 +151,9 @@ func check(t *testing.T, line []byte) (brisk bool) {
 	if err != nil {
 		t.Fatalf("%s\nhas no grades: %v", line, err)
 	}
+	if got.Key() != whole.Key() { // then Run.Grades reads it whole
+		return brisk
+	}
 	if d := cmp.Diff(gradesOf(whole), gradesOf(got)); d != "" {
 		t.Fatalf("%s\nhas other grades than whole:\n%s", line, d)
 	}
