@@ -50,7 +50,9 @@ func TestGrades(t *testing.T) {
 			t.Errorf("%q, want %q", said[i], want)
 		}
 	}
-	edit(t, dir, func(data []byte) []byte { return bytes.Replace(data, []byte(`"test_id":"b"`), []byte(`"test_id":"z"`), 1) })
+	edit(t, dir, func(data []byte) []byte {
+		return bytes.Replace(data, []byte(`"test_id":"b"`), []byte(`"test_id":"z"`), 1)
+	})
 	if err := run.Grades(rows, func(int, *result.Test) {}); err == nil {
 		t.Error("the grades of a row are those of another record")
 	}
