@@ -199,3 +199,22 @@ func TestWordsOfALogWrittenAnew(t *testing.T) {
 		})
 	}
 }
+
+// Records that are longer than what is read together are read like others, one by one.
+func TestLongRecords(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}})
+	long := strings.Repeat("more of the same ", 300_000)
+	appendTo(t, dir, telling("a", long+"first"), telling("b", "short"), telling("c", long), telling("d", long+"last"))
+	a := archive.New(nil)
+	a.Add(dir)
+	run := only(t, a)
+	if got := said(indexOf(t, run)); got != "a=fail b=fail c=fail d=fail" {
+		t.Error(got)
+	}
+	for q, want := range map[string]string{"first": "a", "short": "b", "last same": "d"} {
+		if got := matching(t, run, q); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %v, want %s", q, got, want)
+		}
+	}
+}

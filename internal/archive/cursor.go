@@ -16,10 +16,11 @@ type cursor struct {
 	shared words
 }
 
-// maxShared bounds how many texts a cursor keeps, maxDepth how deep a value that is passed over may be nested.
+// maxShared bounds how many texts a cursor keeps, maxSharedBytes how long one is, maxDepth how deep a value that is passed over may be nested.
 const (
-	maxShared = 10_000
-	maxDepth  = 200
+	maxShared      = 10_000
+	maxSharedBytes = 500
+	maxDepth       = 200
 )
 
 func (c *cursor) lose() { c.lost = true }
@@ -175,7 +176,7 @@ func (c *cursor) word() string {
 		return kept
 	}
 	said := q.text()
-	if q.plain && len(c.shared) < maxShared {
+	if q.plain && len(q.raw) <= maxSharedBytes && len(c.shared) < maxShared {
 		c.shared[said] = said
 	}
 	return said

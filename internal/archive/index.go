@@ -109,25 +109,38 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 	for i, name := range x.Run.Targets {
 		targets[name] = i
 	}
-	tests, positions := map[Test]int{}, map[Test]uint{}
-	for _, e := range all {
-		if _, ok := suites[e.Suite]; !ok {
-			suites[e.Suite] = len(suites)
+	rank := func(ranks map[string]int, name string) int {
+		if _, ok := ranks[name]; !ok {
+			ranks[name] = len(ranks)
 		}
-		if _, ok := targets[e.Target]; !ok {
-			targets[e.Target] = len(targets)
-		}
-		if key := (Test{Suite: e.Suite, ID: e.TestID}); tests[key] == 0 {
-			tests[key] = len(tests) + 1
-			positions[key] = e.position()
-		}
+		return ranks[name]
 	}
-	slices.SortStableFunc(all, func(a, b *Entry) int {
-		testA, testB := Test{Suite: a.Suite, ID: a.TestID}, Test{Suite: b.Suite, ID: b.TestID}
-		return cmp.Or(
-			cmp.Compare(positions[testA], positions[testB]), cmp.Compare(suites[a.Suite], suites[b.Suite]), cmp.Compare(tests[testA], tests[testB]), cmp.Compare(targets[a.Target], targets[b.Target]),
-		)
+	// A test has the place of the record that was first of it, with whatever target.
+	type test struct {
+		position uint
+		nth      int
+	}
+	type placed struct {
+		test
+		suite, target int
+		e             *Entry
+	}
+	tests, places := make(map[Test]test, len(all)), make([]placed, len(all))
+	for i, e := range all {
+		key := Test{Suite: e.Suite, ID: e.TestID}
+		of, ok := tests[key]
+		if !ok {
+			of = test{e.position(), len(tests)}
+			tests[key] = of
+		}
+		places[i] = placed{of, rank(suites, e.Suite), rank(targets, e.Target), e}
+	}
+	slices.SortStableFunc(places, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.suite, b.suite), cmp.Compare(a.nth, b.nth), cmp.Compare(a.target, b.target))
 	})
+	for i, p := range places {
+		all[i] = p.e
+	}
 	for _, e := range all {
 		slices.SortFunc(e.Of, func(a, b *Row) int { return cmp.Compare(a.Trial, b.Trial) })
 		if e.Verdict == "" || named[testOf(e.Key)] { // a record of a test that the run names as not run is an older one

@@ -118,12 +118,13 @@ func lessons(log io.ReaderAt, rows []*Row) iter.Seq2[lesson, error] {
 		at := rows[0].start
 		from := bufio.NewReaderSize(io.NewSectionReader(log, at, 1<<62), 256<<10)
 		for len(rows) > 0 {
-			some := lesson{rows: rows[:min(batch, len(rows))]}
-			rows = rows[len(some.rows):]
-			length := 0
-			for _, row := range some.rows {
-				length += row.length
+			several, length := 0, 0
+			for several < min(batch, len(rows)) && length < batchBytes {
+				length += rows[several].length
+				several++
 			}
+			some := lesson{rows: rows[:several]}
+			rows = rows[several:]
 			some.bytes = make([]byte, length)
 			into := some.bytes
 			for _, row := range some.rows {

@@ -9,8 +9,11 @@ import (
 	"rehearse/internal/runlog"
 )
 
-// batch is how many lines are read together.
-const batch = 256
+// batch is how many lines are read together at most; fewer, where they have batchBytes before.
+const (
+	batch      = 256
+	batchBytes = 4 << 20
+)
 
 // lines are some lines of a log, one behind the other in bytes.
 type lines struct {
@@ -77,7 +80,7 @@ func batches(tail *runlog.Tail, log *os.File) iter.Seq2[lines, error] {
 			}
 			some.each = append(some.each, line{l.Start, len(l.Bytes), l.Err != nil})
 			some.bytes = append(some.bytes, l.Bytes...)
-			if len(some.each) < batch {
+			if len(some.each) < batch && len(some.bytes) < batchBytes {
 				continue
 			}
 			if !yield(some, nil) {
