@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,6 +216,46 @@ func TestLongRecords(t *testing.T) {
 	for q, want := range map[string]string{"first": "a", "short": "b", "last same": "d"} {
 		if got := matching(t, run, q); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %v, want %s", q, got, want)
+		}
+	}
+}
+
+// Of a log that is read in many pieces, by several at a time, every record has its own row and words, in the order of the log.
+func TestManyPieces(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}})
+	log, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const records = 3_000
+	name := func(n int) string { return fmt.Sprintf("test%05d", n) }
+	for n := range records {
+		x := telling(name(n), fmt.Sprintf("word%d and %s", n, strings.Repeat("pad ", n%50)))
+		x.Failures = []result.Failure{{Code: result.AssistantContent, Message: "because of " + name(n)}}
+		x.Tags, x.DurationMS = []string{"tag" + name(n)}, float64(n)
+		if err := log.Append(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := archive.New(nil)
+	a.Add(dir)
+	run := only(t, a)
+	index := indexOf(t, run)
+	if len(index.Tests) != records {
+		t.Fatalf("%d tests", len(index.Tests))
+	}
+	for n, e := range index.Tests {
+		if e.TestID != name(n) || e.Reason != "because of "+name(n) || e.Tags[0] != "tag"+name(n) || e.DurationMS != float64(n) {
+			t.Fatalf("test %d is %s of %v ms with the tags %v, as %q", n, e.TestID, e.DurationMS, e.Tags, e.Reason)
+		}
+	}
+	for n := 0; n < records; n += 97 {
+		if got := matching(t, run, fmt.Sprintf("word%d", n)); len(got) != 1 || got[0] != name(n) {
+			t.Fatalf("word%d stands in %v", n, got)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestGrades(t *testing.T) {
 	run := only(t, a)
 	var rows []*archive.Row
 	for _, e := range indexOf(t, run).Tests {
-		rows = append(rows, &e.Row)
+		rows = append(rows, e.Row)
 	}
 	said := make([]string, len(rows))
 	if err := run.Grades(rows, func(i int, x *result.Test) { said[i] = x.TestID + " " + x.Scores[0].Assertions[0].Text }); err != nil {

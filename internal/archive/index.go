@@ -31,12 +31,10 @@ func testOf(k result.Key) Test { return Test{k.Suite, k.TestID, k.Target} }
 
 // Entry is a test with its trials.
 type Entry struct {
-	// Row is the test's; of a pending test only its key is set.
-	Row
+	// Row is the test's; of a pending test only its key is set. Whoever shows another verdict copies it first.
+	*Row
 	// Of are the rows of its trials, by their numbers; none without trials.
 	Of []*Row
-	// own is the row of the test itself as the archive keeps it; nil for one that is pending.
-	own *Row
 	// Place is where the test stands in Tests, from 0; -1 for one that is pending.
 	Place int
 }
@@ -82,19 +80,19 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		records.Add(r.counted(turns))
 		e := x.find[key]
 		if e == nil {
-			e = &Entry{Row: Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
+			e = &Entry{Row: &Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
 			x.find[key] = e
 			all = append(all, e)
 		}
 		if r.Trial > 0 {
 			e.Of = append(e.Of, r)
 		} else {
-			e.Row, e.own = *r, r
+			e.Row = r
 		}
 	}
 	for _, k := range run.NotRun {
 		if key := testOf(k); x.find[key] == nil {
-			x.find[key] = &Entry{Row: Row{Key: k}, Place: -1}
+			x.find[key] = &Entry{Row: &Row{Key: k}, Place: -1}
 			all = append(all, x.find[key])
 		}
 	}
@@ -184,7 +182,7 @@ func (x *Index) Records(yield func(*result.Test, error) bool) {
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
 			for i := range len(e.Of) + 1 {
-				row := &e.Row
+				row := e.Row
 				if i < len(e.Of) {
 					row = e.Of[i]
 				}

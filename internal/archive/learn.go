@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 
 	"rehearse/internal/runlog"
 )
@@ -83,7 +84,8 @@ func (r *Run) readWords(x *lexicon) error {
 	rows := x.rows[len(x.first):]
 	x.mu.RUnlock()
 	var failed error
-	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows), pupil, func(some learned) {
+	buffers := newSpares()
+	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows, buffers), func() func(lesson) learned { return pupil(buffers) }, func(some learned) {
 		if failed = cmp.Or(failed, some.err); failed == nil {
 			x.take(some.gathered, some.known)
 		}
@@ -92,9 +94,10 @@ func (r *Run) readWords(x *lexicon) error {
 }
 
 // pupil returns who finds the words of one lesson after another.
-func pupil() func(lesson) learned {
+func pupil(buffers spares) func(lesson) learned {
 	b, words, known := newBrief(true), &gatherer{}, &[]*postings{}
 	return func(some lesson) learned {
+		defer buffers.put(some.bytes) // words are copies
 		words.begin()
 		at := 0
 		for _, row := range some.rows {
@@ -110,7 +113,7 @@ func pupil() func(lesson) learned {
 }
 
 // lessons reads the records of rows, which stand in the order of the log.
-func lessons(log io.ReaderAt, rows []*Row) iter.Seq2[lesson, error] {
+func lessons(log io.ReaderAt, rows []*Row, buffers spares) iter.Seq2[lesson, error] {
 	return func(yield func(lesson, error) bool) {
 		if len(rows) == 0 {
 			return
@@ -125,7 +128,7 @@ func lessons(log io.ReaderAt, rows []*Row) iter.Seq2[lesson, error] {
 			}
 			some := lesson{rows: rows[:several]}
 			rows = rows[several:]
-			some.bytes = make([]byte, length)
+			some.bytes = slices.Grow(buffers.take(), length)[:length]
 			into := some.bytes
 			for _, row := range some.rows {
 				if _, err := from.Discard(int(row.start - at)); err != nil {

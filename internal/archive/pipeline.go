@@ -2,9 +2,33 @@ package archive
 
 import (
 	"iter"
+	"runtime"
 
 	"golang.org/x/sync/errgroup"
 )
+
+// spares are buffers that are of no use any more, to be used again. Make them with newSpares.
+type spares chan []byte
+
+func newSpares() spares { return make(spares, 4*runtime.GOMAXPROCS(0)) }
+
+// take returns an empty buffer.
+func (s spares) take() []byte {
+	select {
+	case buffer := <-s:
+		return buffer[:0]
+	default:
+		return nil
+	}
+}
+
+// put gives a buffer back.
+func (s spares) put(buffer []byte) {
+	select {
+	case s <- buffer:
+	default: // there are enough
+	}
+}
 
 // inOrder has workers make something of each batch, and takes what they have made in the order of the batches. Each worker is begun once and makes one
 // batch after another. At most twice as many batches as workers wait.

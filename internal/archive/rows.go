@@ -39,11 +39,15 @@ type rowsOf struct {
 // read adds the rows of the lines from r.end on. r.mu is held.
 func (r *Run) read(log *os.File) error {
 	tail := &runlog.Tail{From: r.end}
+	buffers := newSpares()
 	begin := func() func(lines) rowsOf {
 		b := newBrief(false)
-		return func(some lines) rowsOf { return b.rows(some) }
+		return func(some lines) rowsOf {
+			defer buffers.put(some.bytes) // a row has copies
+			return b.rows(some)
+		}
 	}
-	err := inOrder(runtime.GOMAXPROCS(0), batches(tail, log), begin, func(some rowsOf) {
+	err := inOrder(runtime.GOMAXPROCS(0), batches(tail, log, buffers), begin, func(some rowsOf) {
 		r.bad += some.bad
 		for _, row := range some.rows {
 			r.add(row)
@@ -70,7 +74,7 @@ func (r *Run) add(row *Row) {
 }
 
 // batches cuts a log into batches of lines.
-func batches(tail *runlog.Tail, log *os.File) iter.Seq2[lines, error] {
+func batches(tail *runlog.Tail, log *os.File, buffers spares) iter.Seq2[lines, error] {
 	return func(yield func(lines, error) bool) {
 		var some lines
 		for l, err := range tail.Lines(log) {
@@ -86,7 +90,7 @@ func batches(tail *runlog.Tail, log *os.File) iter.Seq2[lines, error] {
 			if !yield(some, nil) {
 				return
 			}
-			some = lines{bytes: make([]byte, 0, len(some.bytes)), each: make([]line, 0, batch)}
+			some = lines{bytes: buffers.take(), each: make([]line, 0, batch)}
 		}
 		if len(some.each) > 0 {
 			yield(some, nil)

@@ -196,7 +196,7 @@ func (x *Index) rows() (rows []*Row) {
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
 			if e.Verdict != "" {
-				rows = append(rows, e.own)
+				rows = append(rows, e.Row)
 			}
 			rows = append(rows, e.Of...)
 		}

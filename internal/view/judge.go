@@ -146,7 +146,7 @@ func judgedRows(index *archive.Index) (judged []*archive.Row) {
 	for _, e := range index.Tests {
 		rows := e.Of
 		if len(rows) == 0 {
-			rows = []*archive.Row{&e.Row}
+			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
 			if slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {

@@ -119,7 +119,7 @@ func figuresOf(index *archive.Index, target string) []frame.Figure {
 		}
 		rows := e.Of
 		if e.Trials == nil {
-			rows = []*archive.Row{&e.Row}
+			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
 			latency, turns = latency+row.LatencyMS, turns+row.Turns

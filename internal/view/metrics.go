@@ -89,8 +89,8 @@ func (s side) reviewed(e *archive.Entry) *archive.Entry {
 	if verdict == e.Verdict {
 		return e
 	}
-	own := *e
-	own.Verdict = verdict
+	own, row := *e, *e.Row
+	own.Row, row.Verdict = &row, verdict
 	return &own
 }
 
@@ -129,7 +129,7 @@ func known(u chat.Usage) (float64, bool) { return float64(u.Total()), !u.Unknown
 // meanOver returns the mean of a number over the trials of a test, or the number of a test without trials. It is unknown where one is.
 func meanOver(e *archive.Entry, of func(*archive.Row) (float64, bool)) (float64, bool) {
 	if e.Trials == nil {
-		return of(&e.Row)
+		return of(e.Row)
 	}
 	sum := 0.0
 	for _, row := range e.Of {
