@@ -127,7 +127,7 @@ func TestGrows(t *testing.T) {
 	if indexOf(t, only(t, a)) != index {
 		t.Error("an index is made anew though nothing has changed")
 	}
-	got, err := only(t, a).Read(&index.Tests[0].Row)
+	got, err := only(t, a).Read(index.Tests[0].Row)
 	if err != nil || got.TestID != "a" || got.Score != 0.9 {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -147,7 +147,7 @@ func TestWrittenAnew(t *testing.T) {
 	if got := said(indexOf(t, only(t, a))); got != "a=pass" {
 		t.Errorf("%q", got)
 	}
-	if _, err := only(t, a).Read(&old.Tests[1].Row); err == nil {
+	if _, err := only(t, a).Read(old.Tests[1].Row); err == nil {
 		t.Error("a row of the old log was read in the new one")
 	}
 }

@@ -18,6 +18,9 @@ type reading struct {
 	err   error
 }
 
+// learnAfter is how long after an index its words are learned, unless somebody asks for them before: a browser paints the page meanwhile.
+const learnAfter = time.Second
+
 // Await returns the index of the run, or nil when it is not there after a while: reading goes on then, and read tells which share of the log has been read.
 func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, read float64, err error) {
 	r.reading.mu.Lock()
@@ -32,6 +35,9 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 			defer r.reading.mu.Unlock()
 			r.reading.index, r.reading.err, r.reading.done = index, err, nil
 			close(done)
+			if err == nil && index.lexicon != nil {
+				time.AfterFunc(learnAfter, func() { _ = r.learn(context.Background(), index.lexicon, index.records) }) // whoever asks for words is told
+			}
 		}()
 	}
 	r.reading.mu.Unlock()

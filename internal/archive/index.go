@@ -20,6 +20,8 @@ type Index struct {
 
 	find    map[Test]*Entry
 	lexicon *lexicon
+	// records is how many records the log had, with those that a later one has replaced.
+	records int
 }
 
 // Test names a test of a run with its target.
@@ -29,12 +31,10 @@ func testOf(k result.Key) Test { return Test{k.Suite, k.TestID, k.Target} }
 
 // Entry is a test with its trials.
 type Entry struct {
-	// Row is the test's; of a pending test only its key is set.
-	Row
+	// Row is the test's; of a pending test only its key is set. Whoever shows another verdict copies it first.
+	*Row
 	// Of are the rows of its trials, by their numbers; none without trials.
 	Of []*Row
-	// own is the row of the test itself as the archive keeps it; nil for one that is pending.
-	own *Row
 	// Place is where the test stands in Tests, from 0; -1 for one that is pending.
 	Place int
 }
@@ -80,19 +80,19 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		records.Add(r.counted(turns))
 		e := x.find[key]
 		if e == nil {
-			e = &Entry{Row: Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
+			e = &Entry{Row: &Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
 			x.find[key] = e
 			all = append(all, e)
 		}
 		if r.Trial > 0 {
 			e.Of = append(e.Of, r)
 		} else {
-			e.Row, e.own = *r, r
+			e.Row = r
 		}
 	}
 	for _, k := range run.NotRun {
 		if key := testOf(k); x.find[key] == nil {
-			x.find[key] = &Entry{Row: Row{Key: k}, Place: -1}
+			x.find[key] = &Entry{Row: &Row{Key: k}, Place: -1}
 			all = append(all, x.find[key])
 		}
 	}
@@ -107,25 +107,38 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 	for i, name := range x.Run.Targets {
 		targets[name] = i
 	}
-	tests, positions := map[Test]int{}, map[Test]uint{}
-	for _, e := range all {
-		if _, ok := suites[e.Suite]; !ok {
-			suites[e.Suite] = len(suites)
+	rank := func(ranks map[string]int, name string) int {
+		if _, ok := ranks[name]; !ok {
+			ranks[name] = len(ranks)
 		}
-		if _, ok := targets[e.Target]; !ok {
-			targets[e.Target] = len(targets)
-		}
-		if key := (Test{Suite: e.Suite, ID: e.TestID}); tests[key] == 0 {
-			tests[key] = len(tests) + 1
-			positions[key] = e.position()
-		}
+		return ranks[name]
 	}
-	slices.SortStableFunc(all, func(a, b *Entry) int {
-		testA, testB := Test{Suite: a.Suite, ID: a.TestID}, Test{Suite: b.Suite, ID: b.TestID}
-		return cmp.Or(
-			cmp.Compare(positions[testA], positions[testB]), cmp.Compare(suites[a.Suite], suites[b.Suite]), cmp.Compare(tests[testA], tests[testB]), cmp.Compare(targets[a.Target], targets[b.Target]),
-		)
+	// A test has the place of the record that was first of it, with whatever target.
+	type test struct {
+		position uint
+		nth      int
+	}
+	type placed struct {
+		test
+		suite, target int
+		e             *Entry
+	}
+	tests, places := make(map[Test]test, len(all)), make([]placed, len(all))
+	for i, e := range all {
+		key := Test{Suite: e.Suite, ID: e.TestID}
+		of, ok := tests[key]
+		if !ok {
+			of = test{e.position(), len(tests)}
+			tests[key] = of
+		}
+		places[i] = placed{of, rank(suites, e.Suite), rank(targets, e.Target), e}
+	}
+	slices.SortStableFunc(places, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.suite, b.suite), cmp.Compare(a.nth, b.nth), cmp.Compare(a.target, b.target))
 	})
+	for i, p := range places {
+		all[i] = p.e
+	}
 	for _, e := range all {
 		slices.SortFunc(e.Of, func(a, b *Row) int { return cmp.Compare(a.Trial, b.Trial) })
 		if e.Verdict == "" || named[testOf(e.Key)] { // a record of a test that the run names as not run is an older one
@@ -163,16 +176,22 @@ func mostTurns(rows []*Row) (most int) {
 	return most
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes.
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes. A record counts until the next.
 func (x *Index) Records(yield func(*result.Test, error) bool) {
+	t := &result.Test{}
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
-			for _, row := range append(e.Of[:len(e.Of):len(e.Of)], &e.Row) {
+			for i := range len(e.Of) + 1 {
+				row := e.Row
+				if i < len(e.Of) {
+					row = e.Of[i]
+				}
 				if row.Verdict == "" {
 					continue
 				}
-				t := &result.Test{
+				*t = result.Test{
 					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials, Quarantined: row.Quarantined,
+					Failures: t.Failures[:0],
 				}
 				for _, code := range row.Codes {
 					t.Failures = append(t.Failures, result.Failure{Code: code})

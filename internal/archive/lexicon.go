@@ -3,20 +3,28 @@ package archive
 import (
 	"encoding/binary"
 	"math/bits"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// lexicon knows in which texts of a run each word stands. It is made while the log is read, of the same records, and grows with it.
+// lexicon knows in which texts of a run each word stands. It learns the words of a record some time after its row was read, and grows with the log.
 // It is safe for concurrent use.
 type lexicon struct {
+	// log is the file that the records stand in.
+	log os.FileInfo
+
 	mu    sync.RWMutex
 	words map[string]*postings
-	// rows are the records in the order of the log, also those that a later one has replaced; first is the number of the first text of each.
+	// rows are the records in the order of the log, also those that a later one has replaced; first is the number of the first text of each
+	// whose words are known.
 	rows  []*Row
 	first []uint32
 	texts []saying
+	// learning is closed when the words that are being learned are known, or failed says why they are not; nil while none are.
+	learning chan struct{}
+	failed   error
 }
 
 // saying is who said a text, and in which turn: the turn times 8, and the place in sayers.
@@ -53,121 +61,63 @@ func (p *postings) read(do func(text uint32)) {
 	}
 }
 
-// gathered are the words of some records, with the numbers of their texts within these. Workers gather; the lexicon takes what they have gathered.
-type gathered struct {
-	words map[string][]uint32
-	texts []saying
-	// of is how many texts each record has.
-	of []int
-	// folded keeps what words with letters beyond ASCII become.
-	folded map[string][]string
-	lower  []byte
-}
-
-func newGathered() *gathered {
-	return &gathered{words: map[string][]uint32{}, folded: map[string][]string{}}
-}
-
-// add gathers the words of one record.
-func (g *gathered) add(passages []Passage) {
-	for _, p := range passages {
-		number := uint32(len(g.texts))
-		g.texts = append(g.texts, sayingOf(p))
-		g.split(p.Text, number)
-	}
-	g.of = append(g.of, len(passages))
-}
-
-// split gathers the words of a text. It finds those of the function split.
-func (g *gathered) split(text string, number uint32) {
-	g.lower = g.lower[:0]
-	from, plain := 0, true
-	for at := 0; at <= len(text); at++ {
-		if at < len(text) && text[at] >= 0x80 {
-			plain = false
-			continue
-		}
-		if at < len(text) && asciiWord[text[at]] != 0 {
-			continue
-		}
-		switch { // a word, or several of another script, ends
-		case from == at:
-		case plain:
-			g.lower = g.lower[:0]
-			for i := from; i < at; i++ {
-				g.lower = append(g.lower, asciiWord[text[i]])
-			}
-			list, known := g.words[string(g.lower)]
-			if !known || list[len(list)-1] != number {
-				g.words[string(g.lower)] = append(list, number)
-			}
-		default:
-			g.splitOther(text[from:at], number)
-		}
-		from, plain = at+1, true
-	}
-}
-
-// maxFolded bounds how many words a batch remembers the folding of.
-const maxFolded = 10_000
-
-// splitOther gathers the words of a piece of text that has letters beyond ASCII.
-func (g *gathered) splitOther(piece string, number uint32) {
-	words, ok := g.folded[piece]
-	if !ok {
-		words = split(piece)
-		if len(g.folded) < maxFolded {
-			g.folded[strings.Clone(piece)] = words
-		}
-	}
-	for _, word := range words {
-		if list := g.words[word]; len(list) == 0 || list[len(list)-1] != number {
-			g.words[strings.Clone(word)] = append(list, number)
-		}
-	}
-}
-
-// asciiWord has the small letter of each ASCII letter and each digit itself; 0 for what stands between words.
-var asciiWord = func() (table [0x80]byte) {
-	for c := byte('0'); c <= '9'; c++ {
-		table[c] = c
-	}
-	for c := byte('a'); c <= 'z'; c++ {
-		table[c], table[c-'a'+'A'] = c, c
-	}
-	return table
-}()
-
-// take adds what was gathered of records, whose rows are given in the same order.
-func (x *lexicon) take(g *gathered, rows []*Row) {
+// expect adds the rows of records whose words are to be learned, in the order of the log.
+func (x *lexicon) expect(rows []*Row) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	before := uint32(len(x.texts))
-	x.texts = append(x.texts, g.texts...)
-	next := before
-	for i, row := range rows {
+	for _, row := range rows {
 		row.number = len(x.rows)
-		x.rows, x.first = append(x.rows, row), append(x.first, next)
-		next += uint32(g.of[i])
+		x.rows = append(x.rows, row)
 	}
+}
+
+// expected returns how many records the lexicon has the rows of; nil has none.
+func (x *lexicon) expected() int {
+	if x == nil {
+		return 0
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.rows)
+}
+
+// take adds what was gathered of the next records. Known are the postings of the words that the gatherer has met; take keeps them up to date.
+func (x *lexicon) take(g *gathered, known *[]*postings) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.words == nil {
 		x.words = map[string]*postings{}
 	}
-	for word, list := range g.words {
+	if g.anew {
+		*known = nil
+	}
+	for _, word := range g.met {
 		p := x.words[word]
 		if p == nil {
 			p = &postings{}
-			x.words[strings.Clone(word)] = p
+			x.words[word] = p
 		}
-		for _, text := range list {
-			p.add(before + text)
-		}
+		*known = append(*known, p)
 	}
+	from := 0
+	for i, to := range g.ends {
+		text := uint32(len(x.texts) + i)
+		for _, word := range g.words[from:to] {
+			(*known)[word].add(text)
+		}
+		from = to
+	}
+	next := uint32(len(x.texts))
+	for _, texts := range g.of {
+		x.first = append(x.first, next)
+		next += uint32(texts)
+	}
+	x.texts = append(x.texts, g.texts...)
 }
 
-// textsOf returns the numbers of the first text of a row and of the one behind its last; of a row that the lexicon does not know both are 0.
+// textsOf returns the numbers of the first text of a row and of the one behind its last; of a row whose words are not known both are 0.
 func (x *lexicon) textsOf(row *Row) (from, to int) {
-	if row.number >= len(x.rows) || x.rows[row.number] != row {
+	if row.number >= len(x.first) || x.rows[row.number] != row {
 		return 0, 0
 	}
 	if row.number+1 < len(x.first) {
@@ -195,12 +145,9 @@ func (m marked) next(from, to int) int {
 	return -1
 }
 
-// with returns the texts that may have the words of a question. They have them surely unless words must stand in a row.
-// x.mu is held for reading.
-func (x *lexicon) with(q Words) (found marked, surely bool) {
-	surely = true
+// with returns the texts that have the words of a question; those that must stand in a row may stand apart there. x.mu is held for reading.
+func (x *lexicon) with(q Words) (found marked) {
 	for _, t := range q {
-		surely = surely && len(t.Words) == 1
 		for i, word := range t.Words {
 			has := make(marked, (len(x.texts)+63)/64)
 			if t.Prefix && i == len(t.Words)-1 {
@@ -221,5 +168,5 @@ func (x *lexicon) with(q Words) (found marked, surely bool) {
 			}
 		}
 	}
-	return found, surely
+	return found
 }

@@ -1,17 +1,15 @@
 package archive
 
 import (
-	"encoding/json"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -38,6 +36,7 @@ type Run struct {
 	at      stamp
 	log     os.FileInfo
 	end     int64
+	edges   [sha256.Size]byte // of the log up to end
 	rows    []*Row
 	places  map[result.Key]int
 	shared  words
@@ -61,12 +60,8 @@ type state struct {
 
 func stampOf(info os.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-const (
-	// lookEvery is how often it is seen whether a running run is still held: its end is seen at once, its death within that time.
-	lookEvery = 3 * time.Second
-	// batch is how many records are decoded together.
-	batch = 256
-)
+// lookEvery is how often it is seen whether a running run is still held: its end is seen at once, its death within that time.
+const lookEvery = 3 * time.Second
 
 // Record returns the record of the run as it stands: a run that has not ended and that nobody holds has the reason result.ReasonDied.
 func (r *Run) Record() (result.Run, error) {
@@ -99,8 +94,11 @@ func (r *Run) Index() (*Index, error) {
 		return nil, err
 	}
 	log, err := runlog.OpenLog(r.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r.built(record, now, false), nil // it has not held anything yet
+	if errors.Is(err, fs.ErrNotExist) { // it has not held anything yet, or its log is gone
+		if r.log != nil {
+			r.forget(nil)
+		}
+		return r.built(record, now), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
@@ -110,167 +108,66 @@ func (r *Run) Index() (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
-	if r.log == nil || !os.SameFile(r.log, info) || info.Size() < r.end {
-		r.rows, r.places, r.shared, r.end, r.bad, r.at = nil, map[result.Key]int{}, words{}, 0, 0, stamp{}
-		r.lexicon = &lexicon{}
+	if !r.grown(log, info) {
+		r.forget(info)
 	}
-	changed := stampOf(info) != r.at
 	r.reading.size.Store(info.Size())
-	if changed {
-		if err := r.read(log); err != nil {
+	if stampOf(info) != r.at {
+		err := r.read(log)
+		if err == nil {
+			r.edges, err = edgesOf(log, r.end)
+		}
+		if err != nil {
 			r.log = nil // the next call reads all of it again
 			return nil, err
 		}
+		r.index = nil
 	}
 	r.log, r.at = info, stampOf(info)
-	return r.built(record, now, changed), nil
+	return r.built(record, now), nil
+}
+
+// forget makes the next reading of the log one from the beginning. r.mu is held.
+func (r *Run) forget(log os.FileInfo) {
+	r.log, r.rows, r.places, r.shared, r.end, r.bad, r.at = log, nil, map[result.Key]int{}, words{}, 0, 0, stamp{}
+	r.index, r.lexicon = nil, &lexicon{log: log}
+}
+
+// grown reports whether a log is the one that was read, with nothing but what was appended since. Who appends makes it larger: one that has
+// changed and is as large as before has been written anew. r.mu is held.
+func (r *Run) grown(log *os.File, info os.FileInfo) bool {
+	if r.log == nil || !os.SameFile(r.log, info) || info.Size() < r.end {
+		return false
+	}
+	if stampOf(info) == r.at {
+		return true
+	}
+	if info.Size() <= r.at.size {
+		return false
+	}
+	edges, err := edgesOf(log, r.end)
+	return err == nil && edges == r.edges
+}
+
+// edge is how many bytes at the beginning and at the end of what was read tell a log that has grown from one that was written anew in its place.
+const edge = 16 << 10
+
+// edgesOf returns a hash of the edges of a log up to where it was read.
+func edgesOf(log io.ReaderAt, end int64) (sum [sha256.Size]byte, err error) {
+	hash := sha256.New()
+	for _, from := range []int64{0, max(0, end-edge)} {
+		if _, err := io.Copy(hash, io.NewSectionReader(log, from, min(edge, end-from))); err != nil {
+			return sum, fmt.Errorf("read results: %w", err)
+		}
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
 // built returns the index of the rows. r.mu is held.
-func (r *Run) built(record result.Run, now state, changed bool) *Index {
-	if r.index == nil || changed || now != r.indexed {
+func (r *Run) built(record result.Run, now state) *Index {
+	if r.index == nil || now != r.indexed {
 		r.index, r.indexed = build(record, r.rows, r.bad), now
-		r.index.lexicon = r.lexicon
+		r.index.lexicon, r.index.records = r.lexicon, r.lexicon.expected()
 	}
 	return r.index
-}
-
-// decoded is what some lines of a log hold.
-type decoded chan contents
-
-// contents are the rows of lines, in their order, and the words of their records.
-type contents struct {
-	rows  []*Row
-	bad   int
-	words *gathered
-	// end is where the last line ends.
-	end int64
-}
-
-// read adds the rows of the lines from r.end on. r.mu is held.
-func (r *Run) read(log *os.File) error {
-	tail := &runlog.Tail{From: r.end}
-	waiting := make(chan decoded, 2*runtime.GOMAXPROCS(0))
-	var work errgroup.Group
-	work.Go(func() error {
-		defer close(waiting)
-		return decode(tail, log, waiting)
-	})
-	for done := range waiting {
-		some := <-done
-		r.bad += some.bad
-		for _, row := range some.rows {
-			r.add(row)
-		}
-		r.lexicon.take(some.words, some.rows)
-		r.reading.read.Store(some.end)
-	}
-	if err := work.Wait(); err != nil {
-		return fmt.Errorf("read results: %w", err)
-	}
-	r.end = tail.End
-	return nil
-}
-
-// add takes a row, which replaces an earlier one of the same key.
-func (r *Run) add(row *Row) {
-	r.shared.intern(row)
-	if at, ok := r.places[row.Key]; ok {
-		r.rows[at] = row
-		return
-	}
-	r.places[row.Key] = len(r.rows)
-	r.rows = append(r.rows, row)
-}
-
-// line is a copy of a line of a log.
-type line struct {
-	start int64
-	bytes []byte
-	bad   bool
-}
-
-// decode cuts a log into batches of lines and has each made into rows, several at a time. Batches come out in their order.
-func decode(tail *runlog.Tail, log *os.File, waiting chan<- decoded) error {
-	var batched []line
-	flush := func() {
-		if len(batched) == 0 {
-			return
-		}
-		lines, done := batched, make(decoded, 1)
-		batched = nil
-		waiting <- done
-		go func() { done <- rowsOf(lines) }()
-	}
-	for l, err := range tail.Lines(log) {
-		if err != nil {
-			return err
-		}
-		batched = append(batched, line{l.Start, append([]byte(nil), l.Bytes...), l.Err != nil})
-		if len(batched) == batch {
-			flush()
-		}
-	}
-	flush()
-	return nil
-}
-
-// rowsOf makes rows of lines.
-func rowsOf(lines []line) contents {
-	c := contents{words: newGathered()}
-	for _, l := range lines {
-		c.end = l.start + int64(len(l.bytes))
-		var t *result.Test
-		if !l.bad {
-			t, _ = runlog.Decode(l.bytes) // what is no record is counted
-		}
-		if t == nil || t.TestID == "" {
-			c.bad++
-			continue
-		}
-		row := rowOf(t, l.start, len(l.bytes))
-		c.rows = append(c.rows, &row)
-		c.words.add(Passages(t))
-	}
-	return c
-}
-
-// Read returns the record of a row, whole. The caller owns it.
-func (r *Run) Read(row *Row) (*result.Test, error) {
-	return r.readBy(row, runlog.Decode)
-}
-
-// Grades returns the record of a row with its key and its scores alone, which takes a third of the time.
-func (r *Run) Grades(row *Row) (*result.Test, error) {
-	return r.readBy(row, func(line []byte) (*result.Test, error) {
-		var part struct {
-			result.Key
-			Scores []result.Score `json:"scores"`
-		}
-		if err := json.Unmarshal(line, &part); err != nil {
-			return nil, err
-		}
-		return &result.Test{Suite: part.Suite, TestID: part.TestID, Target: part.Target, Trial: part.Trial, Scores: part.Scores}, nil
-	})
-}
-
-// readBy reads the line of a row, and holds that it is still the row's.
-func (r *Run) readBy(row *Row, decode func([]byte) (*result.Test, error)) (*result.Test, error) {
-	log, err := runlog.OpenLog(r.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	defer func() { _ = log.Close() }() // nothing was written
-	line := make([]byte, row.length)
-	if _, err := log.ReadAt(line, row.start); err != nil {
-		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
-	}
-	t, err := decode(line)
-	if err == nil && t.Key() != row.Key {
-		err = errors.New("the log has been written anew")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
-	}
-	return t, nil
 }

@@ -49,38 +49,68 @@ func (r *Run) Matching(ctx context.Context, index *Index, q string) (map[Test]bo
 	if found, ok := s.found[q]; ok {
 		return found, nil
 	}
-	found := map[Test]bool{}
-	words := ParseWords(q)
-	hits, _, err := r.hits(ctx, index, words, nil, -1, func(*Row) bool { return true })
+	found, err := r.matching(ctx, index, ParseWords(q))
 	if err != nil {
 		return nil, err
-	}
-	for _, h := range hits {
-		found[testOf(h.Key)] = true
-	}
-	if len(words) == 0 {
-		for _, row := range index.rows() {
-			found[testOf(row.Key)] = true
-		}
 	}
 	s.found[q] = found
 	return found, nil
 }
 
-// Hits returns the texts of tests in which the words of a question stand, in the order of the run, at most so many; more is true where there may be
-// others. Roles are those that said it; none means all. Fits chooses the tests. Fill reads what the texts say.
-func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []string, most int, fits func(*Row) bool) (hits []Hit, more bool, err error) {
-	return r.hits(ctx, index, words, roles, most, fits)
+// matching is Matching for an answer that is not kept.
+func (r *Run) matching(ctx context.Context, index *Index, words Words) (map[Test]bool, error) {
+	rows, err := index.rows(), error(nil)
+	if len(words) > 0 {
+		if rows, err = r.rowsWith(ctx, index, words); err != nil {
+			return nil, err
+		}
+	}
+	found := make(map[Test]bool, len(rows))
+	for _, row := range rows {
+		found[testOf(row.Key)] = true
+	}
+	return found, nil
 }
 
-// hits is Hits; a negative number bounds nothing, and then one text of each record will do.
-func (r *Run) hits(ctx context.Context, index *Index, words Words, roles []string, most int, fits func(*Row) bool) (hits []Hit, more bool, err error) {
+// rowsWith returns the rows in which the words of a question stand, each in one text.
+func (r *Run) rowsWith(ctx context.Context, index *Index, words Words) (rows []*Row, err error) {
+	if words.inARow() {
+		hits, _, err := r.Hits(ctx, index, words, nil, -1, func(*Row) bool { return true })
+		for _, h := range hits {
+			rows = append(rows, h.Row)
+		}
+		return rows, err
+	}
+	x := index.lexicon
+	if x == nil {
+		return nil, nil
+	}
+	if err := r.learn(ctx, x, index.records); err != nil {
+		return nil, err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	found := x.with(words)
+	for _, row := range index.rows() {
+		if from, to := x.textsOf(row); found.next(from, to) >= 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// Hits returns the texts of tests in which the words of a question stand, in the order of the run, at most so many; more is true where there may be
+// others. A negative number bounds nothing. Roles are those that said it; none means all. Fits chooses the tests. Fill reads what the texts say.
+func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []string, most int, fits func(*Row) bool) (hits []Hit, more bool, err error) {
 	x := index.lexicon
 	if x == nil || len(words) == 0 {
 		return nil, false, nil
 	}
+	if err := r.learn(ctx, x, index.records); err != nil {
+		return nil, false, err
+	}
 	x.mu.RLock()
-	found, surely := x.with(words)
+	found, surely := x.with(words), !words.inARow()
 	for _, row := range index.rows() {
 		from, to := x.textsOf(row)
 		at := found.next(from, to)
@@ -90,9 +120,6 @@ func (r *Run) hits(ctx context.Context, index *Index, words Words, roles []strin
 		for ; at >= 0; at = found.next(at+1, to) {
 			if said := x.texts[at]; len(roles) == 0 || slices.Contains(roles, said.role()) {
 				hits = append(hits, Hit{row, Passage{Turn: int(said >> 3), Role: said.role()}, at - from})
-				if most < 0 && surely {
-					break
-				}
 			}
 		}
 		if surely && most >= 0 && len(hits) > most {
@@ -169,7 +196,7 @@ func (x *Index) rows() (rows []*Row) {
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
 			if e.Verdict != "" {
-				rows = append(rows, e.own)
+				rows = append(rows, e.Row)
 			}
 			rows = append(rows, e.Of...)
 		}

@@ -23,6 +23,11 @@ type Term struct {
 	Prefix bool
 }
 
+// inARow reports whether words must stand in a row.
+func (w Words) inARow() bool {
+	return slices.ContainsFunc(w, func(t Term) bool { return len(t.Words) > 1 })
+}
+
 // maxTerms bounds a question.
 const maxTerms = 32
 

@@ -51,7 +51,7 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 			words := archive.ParseWords(q)
 			want, got := map[string]bool{}, map[string]bool{}
 			for _, e := range index.Tests {
-				record, err := run.Read(&e.Row)
+				record, err := run.Read(e.Row)
 				if err != nil {
 					t.Fatal(err)
 				}

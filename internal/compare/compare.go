@@ -4,7 +4,6 @@ package compare
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -46,35 +45,36 @@ func (o Options) Check(name string, targets int) error {
 
 // Runs compares two runs. Of a test with trials it compares the aggregates. It remembers some hundred bytes a test, whatever was said in it.
 func Runs(baseline, candidate Side, o Options) (*result.Comparison, error) {
-	was := map[key]*standing{}
-	before, err := read("baseline", baseline, o, func(key key, t test) { was[key] = &standing{test: t} })
+	var was standings
+	before, err := read("baseline", baseline, o, was.add)
 	if err != nil {
 		return nil, err
 	}
 	c, pairs, paired := &result.Comparison{}, stats.Pairs{}, 0
+	var kept scores
 	for _, list := range c.Lists() {
 		*list = []result.Change{}
 	}
 	now, err := read("candidate", candidate, o, func(key key, t test) {
-		of := was[key]
+		of := was.find(key)
 		if of == nil {
-			c.New = append(c.New, change(key, test{}, t))
+			c.New = append(c.New, kept.change(key, test{}, t))
 			return
 		}
 		of.seen = true
 		list := listOf(c, of.test, t)
-		*list = append(*list, change(key, of.test, t))
+		*list = append(*list, kept.change(key, of.test, t))
 		if of.verdict.Graded() && t.verdict.Graded() {
+			pairs.AddNumbered(paired, of.score, t.score) // every test is a cluster of its own
 			paired++
-			pairs.Add(strconv.Itoa(paired), of.score, t.score) // every test is a cluster of its own
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for key, of := range was {
-		if !of.seen {
-			c.Gone = append(c.Gone, change(key, of.test, test{}))
+	for i := range was.all {
+		if of := &was.all[i]; !of.seen {
+			c.Gone = append(c.Gone, kept.change(of.key, of.test, test{}))
 		}
 	}
 	c.Baseline, c.Candidate = result.ComparedOf(before.run), result.ComparedOf(now.run)
@@ -87,8 +87,48 @@ func Runs(baseline, candidate Side, o Options) (*result.Comparison, error) {
 
 // standing is a test of the baseline. It is seen once the candidate has it too.
 type standing struct {
+	key key
 	test
 	seen bool
+}
+
+// standings are the tests of the baseline in their order.
+type standings struct {
+	all []standing
+	// next is where the candidate's next test stands if its order is the baseline's, as that of one suite mostly is. Places are made once it is not.
+	next   int
+	places map[key]int
+}
+
+func (s *standings) add(key key, t test) { s.all = append(s.all, standing{key: key, test: t}) }
+
+// find returns a test of the baseline, nil if there is none.
+func (s *standings) find(of key) *standing {
+	at, ok := s.next, s.next < len(s.all) && s.all[s.next].key == of
+	if !ok {
+		if s.places == nil {
+			s.places = make(map[key]int, len(s.all))
+			for i := range s.all {
+				s.places[s.all[i].key] = i
+			}
+		}
+		if at, ok = s.places[of]; !ok {
+			return nil
+		}
+	}
+	s.next = at + 1
+	return &s.all[at]
+}
+
+// scores keeps scores that changes point to, many in one piece of memory.
+type scores []float64
+
+func (s *scores) keep(score float64) *float64 {
+	if len(*s) == cap(*s) {
+		*s = make(scores, 0, 1024)
+	}
+	*s = append(*s, score)
+	return &(*s)[len(*s)-1]
 }
 
 // listOf returns the list of a test that both runs have.
@@ -110,15 +150,15 @@ func listOf(c *result.Comparison, before, now test) *[]result.Change {
 }
 
 // change is a test as a list shows it; the zero test stands for none.
-func change(key key, before, now test) result.Change {
+func (s *scores) change(key key, before, now test) result.Change {
 	x := result.Change{
 		Suite: key.suite, TestID: key.id, Target: cmp.Or(now.target, before.target), Was: before.verdict, Now: now.verdict, Codes: now.codes,
 	}
 	if before.verdict.Graded() {
-		x.WasScore = new(before.score)
+		x.WasScore = s.keep(before.score)
 	}
 	if now.verdict.Graded() {
-		x.NowScore = new(now.score)
+		x.NowScore = s.keep(now.score)
 	}
 	return x
 }

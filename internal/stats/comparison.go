@@ -26,15 +26,33 @@ func CompareAll(metrics []Metric) []Difference {
 		}
 	}
 	sorted := slices.Sorted(maps.Keys(names)) // in an order that does not depend on the order of Add; neither do sums and resamples
+	places, numbered := placesOf(metrics)
 	comparisons, differences := make([]*comparison, len(metrics)), make([]Difference, len(metrics))
 	for i, m := range metrics {
-		comparisons[i] = newComparison(m, sorted)
+		comparisons[i] = newComparison(m, places, numbered, sorted)
 	}
 	resample(comparisons)
 	for i, c := range comparisons {
 		differences[i] = c.difference()
 	}
 	return differences
+}
+
+// placesOf returns the places, from 0, of the numbered clusters that have pairs in some metric, by their numbers, and how many these are.
+func placesOf(metrics []Metric) (places []int, numbered int) {
+	for _, m := range metrics {
+		places = append(places, make([]int, max(0, len(m.Pairs.numbered)-len(places)))...)
+		for number := range m.Pairs.numbered {
+			if m.Pairs.numbered[number].difference.n > 0 {
+				places[number] = 1
+			}
+		}
+	}
+	for number, known := range places {
+		places[number] = numbered
+		numbered += known
+	}
+	return places, numbered
 }
 
 // comparison is the work on one metric.
@@ -50,33 +68,54 @@ type comparison struct {
 	baseline        float64
 }
 
-func newComparison(m Metric, names []string) *comparison {
+// newComparison begins the work on a metric. Numbered clusters come by their places, then those with names.
+func newComparison(m Metric, places []int, numbered int, names []string) *comparison {
 	c := &comparison{Criterion: m.Criterion, pairs: m.Pairs, sign: 1}
 	c.Margin = Margin{max(c.Margin.Absolute, 0), max(c.Margin.Relative, 0)}
 	c.Resamples = max(cmp.Or(c.Resamples, Resamples), minResamples)
 	if c.LowerIsBetter {
 		c.sign = -1
 	}
-	c.gains, c.kept = make([]clusterSum, len(names)), make([]clusterSum, len(names))
-	for i, name := range names {
-		of := m.Pairs.of[name]
-		if of == nil {
-			continue
-		}
-		c.spreads = append(c.spreads, of.difference)
-		sum := of.difference.sum()
-		c.gains[i] = clusterSum{sum.n, c.sign * sum.sum}
-		c.kept[i] = clusterSum{sum.n, c.sign*sum.sum + c.Margin.Relative*of.baseline}
-		c.baseline += of.baseline / float64(m.Pairs.n)
+	c.spreads, c.gains = make([]spread, 0, m.Pairs.known), make([]clusterSum, numbered+len(names))
+	if c.kept = c.gains; c.Margin.Relative != 0 {
+		c.kept = make([]clusterSum, len(c.gains))
 	}
-	c.gain, c.tolerated = c.estimate(c.gains), c.estimate(c.kept)
+	for number := range m.Pairs.numbered {
+		c.take(places[number], &m.Pairs.numbered[number])
+	}
+	for i, name := range names {
+		if of := m.Pairs.of[name]; of != nil {
+			c.take(numbered+i, of)
+		}
+	}
+	c.gain = c.estimate(c.gains)
+	if c.tolerated = c.gain; c.Margin.Relative != 0 {
+		c.tolerated = c.estimate(c.kept)
+	}
 	return c
+}
+
+// take adds what a cluster contributes.
+func (c *comparison) take(i int, of *pairCluster) {
+	if of.difference.n == 0 {
+		return
+	}
+	c.spreads = append(c.spreads, of.difference)
+	sum := of.difference.sum()
+	c.gains[i] = clusterSum{sum.n, c.sign * sum.sum}
+	if c.Margin.Relative != 0 {
+		c.kept[i] = clusterSum{sum.n, c.sign*sum.sum + c.Margin.Relative*of.baseline}
+	}
+	c.baseline += of.baseline / float64(c.pairs.n)
 }
 
 // estimate is the sampling distribution of a mean by Student's t. Fewer than six clusters of several pairs say nothing.
 func (c *comparison) estimate(sums []clusterSum) estimate {
-	e := clusteredMean(slices.DeleteFunc(slices.Clone(sums), func(s clusterSum) bool { return s.n == 0 }))
-	if c.pairs.n > len(c.pairs.of) && len(c.pairs.of) < minAlike {
+	if c.pairs.known < len(sums) {
+		sums = slices.DeleteFunc(slices.Clone(sums), func(s clusterSum) bool { return s.n == 0 })
+	}
+	e := clusteredMean(sums)
+	if c.pairs.n > c.pairs.known && c.pairs.known < minAlike {
 		e.se = math.Inf(1)
 	}
 	return e
@@ -117,7 +156,7 @@ func resample(comparisons []*comparison) {
 func (c *comparison) difference() Difference {
 	p := c.pairs
 	d := Difference{
-		N: p.n, Clusters: len(p.of), Changed: p.changed, Dropped: p.dropped, Varies: p.changed > 0,
+		N: p.n, Clusters: p.known, Changed: p.changed, Dropped: p.dropped, Varies: p.changed > 0,
 		Baseline: c.baseline, DesignEffect: 1, power: cmp.Or(c.Power, Power),
 	}
 	switch {

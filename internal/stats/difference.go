@@ -75,7 +75,7 @@ func (d *Difference) sampled(gain estimate) {
 }
 
 // countable reports whether the pairs pass or fail and are independent of each other: one pair a cluster.
-func (p *Pairs) countable() bool { return !p.notPassFail && p.n == len(p.of) }
+func (p *Pairs) countable() bool { return !p.notPassFail && p.n == p.known }
 
 // exact sets what follows from countable pairs.
 func (p *Pairs) exact(d *Difference, sign float64) {

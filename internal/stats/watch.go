@@ -98,8 +98,14 @@ func (w *Watch) Look(pairs *Pairs, comesBack func(cluster string) bool) Look {
 func (w *Watch) add(pairs *Pairs, comesBack func(cluster string) bool) {
 	w.Pairs, w.Dropped = w.Pairs+pairs.n, w.Dropped+pairs.dropped
 	w.OnlyCandidate, w.OnlyBaseline = w.OnlyCandidate+pairs.onlyCandidate, w.OnlyBaseline+pairs.onlyBaseline
-	if pairs.notPassFail || pairs.n > len(pairs.of) {
+	if pairs.notPassFail || pairs.n > pairs.known {
 		w.Clustered = true
+	}
+	for i := range pairs.numbered { // they have no name to come back by
+		if of := pairs.numbered[i].difference; of.n > 0 {
+			w.Entries.add(of.mean)
+			w.Alone.add(of.mean)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(pairs.of)) { // in an order that does not depend on the order of Add
 		x := pairs.of[name].difference.mean

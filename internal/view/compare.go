@@ -108,7 +108,10 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 	page.Verdict = found.Verdict
 	page.remarks(found, made.prints)
 	page.Metrics = made.metrics
-	page.lists(r.Context(), found)
+	if err := page.lists(r.Context(), found); err != nil {
+		p.anew(w, r)
+		return
+	}
 	p.frame.Show(w, http.StatusOK, "compare", page)
 }
 
@@ -226,9 +229,12 @@ func (s side) compared() compare.Side {
 }
 
 // lists fills in the lists that fit the filters.
-func (p *comparePage) lists(ctx context.Context, found *result.Comparison) {
+func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error {
 	chosen := p.Query.Values["change"]
-	matching := p.matching(ctx)
+	matching, err := p.matching(ctx)
+	if err != nil {
+		return err
+	}
 	for _, s := range sections {
 		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
 			continue
@@ -262,26 +268,36 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) {
 			}
 		}
 	}
+	return nil
 }
 
 // matching returns whether a test fits the filters suite, target and q.
-func (p *comparePage) matching(ctx context.Context) func(result.Change) bool {
+func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, error) {
 	q := p.Query.Values
 	chosen := func(c result.Change) bool {
 		return (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
 	}
 	if len(q["q"]) == 0 {
-		return chosen
+		return chosen, nil
 	}
-	inA, inB := matching(ctx, p.A.Run, p.A.Index, q["q"]), matching(ctx, p.B.Run, p.B.Index, q["q"])
+	inA, err := matching(ctx, p.A.Run, p.A.Index, q["q"])
+	if err != nil {
+		return nil, err
+	}
+	inB, err := matching(ctx, p.B.Run, p.B.Index, q["q"])
+	if err != nil {
+		return nil, err
+	}
+	stands := func(c result.Change, target string) bool {
+		of := archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}
+		return inA(of) || inB(of)
+	}
 	return func(c result.Change) bool {
-		hit := false
-		for _, target := range []string{c.Target, p.A.Target, p.B.Target} {
-			e := &archive.Entry{Row: archive.Row{Key: result.Key{Suite: c.Suite, TestID: c.TestID, Target: target}}}
-			hit = hit || inA(e) || inB(e)
+		if !chosen(c) {
+			return false
 		}
-		return hit && chosen(c)
-	}
+		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) || p.B.Target != "" && stands(c, p.B.Target)
+	}, nil
 }
 
 func (p *comparePage) row(list string, c result.Change) changeRow {

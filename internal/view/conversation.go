@@ -122,7 +122,7 @@ func itemsOf(shown []shownTalk) (items []string) {
 // the test's own.
 func shownRows(e *archive.Entry, trials []string) ([]*archive.Row, bool) {
 	if len(e.Of) == 0 {
-		return []*archive.Row{&e.Row}, e.Verdict != "" && (len(trials) == 0 || slices.Equal(trials, []string{"0"}))
+		return []*archive.Row{e.Row}, e.Verdict != "" && (len(trials) == 0 || slices.Equal(trials, []string{"0"}))
 	}
 	var rows []*archive.Row
 	for _, trial := range trials[:min(len(trials), maxSide)] {

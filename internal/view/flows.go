@@ -244,7 +244,7 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 		page.Elsewhere = false
 		rows := e.Of
 		if len(rows) == 0 {
-			rows = []*archive.Row{&e.Row}
+			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
 			if !row.Placed {

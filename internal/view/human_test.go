@@ -324,3 +324,47 @@ func TestJudge(t *testing.T) {
 		t.Errorf("a made up assertion: %d", status)
 	}
 }
+
+// A comparison after review is kept as long as people decide the same, and no longer.
+func TestCompareFollowsReviews(t *testing.T) {
+	s, _ := withStore(t)
+	reviewedRun(s)
+	s.put(result.Run{ID: "two", Suites: []string{"shop"}, Targets: []string{"x"}, StartedAt: now}, failed(talked("a"), result.AssistantContent, "no"), talked("b"), talked("c"))
+	b := s.browser()
+	say := func(run, test, verdict string) {
+		t.Helper()
+		if status, _ := b.send("/runs/"+run+"/tests/"+test+"?suite=shop&target=x", "override", map[string]string{"verdict": verdict, "comment": "so it is", "author": "Ada"}); status != http.StatusSeeOther {
+			t.Fatalf("status %d", status)
+		}
+	}
+	check := func(reviewed, machine string) {
+		t.Helper()
+		for query, want := range map[string]string{"": machine, "&reviewed=1": reviewed} {
+			for range 2 {
+				page := s.get(http.StatusOK, "/compare?a=one&b=two"+query)
+				var got []string
+				for _, section := range page.All("data-section") {
+					if n := section.Attr["data-count"]; n != "0" {
+						got = append(got, section.Attr["data-section"]+n)
+					}
+				}
+				rate := page.One("data-metric=pass_rate").Attr
+				if got := strings.Join(got, " ") + " " + rate["data-b"]; got != want {
+					t.Errorf("%q: %s, want %s", query, got, want)
+				}
+			}
+		}
+	}
+	machine := "fixed1 still_failing1 unchanged1 0.6666666666666666"
+	check(machine, machine)
+	say("one", "a", "pass")
+	check("regressed1 fixed1 unchanged1 0.6666666666666666", machine)
+	say("two", "a", "pass")
+	check("fixed1 unchanged2 1", machine)
+	say("two", "b", "fail")
+	check("regressed1 fixed1 unchanged1 0.6666666666666666", machine)
+	say("two", "b", "none")
+	say("two", "a", "none")
+	say("one", "a", "none")
+	check(machine, machine)
+}

@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
@@ -121,26 +118,17 @@ func (c *judgedRuns) of(run *archive.Found) (judgedRun, error) {
 	return read, nil
 }
 
-// judgedIn reads the judged assertions of a run, several records at a time.
+// judgedIn reads the judged assertions of a run.
 func judgedIn(run *archive.Found, index *archive.Index) (of judgedRun, err error) {
 	const together = 1024
 	rows := judgedRows(index)
 	for from := 0; from < len(rows); from += together {
 		some := rows[from:min(len(rows), from+together)]
 		found := make([][]judgement, len(some))
-		var work errgroup.Group
-		workers := runtime.GOMAXPROCS(0)
-		for worker := range workers {
-			work.Go(func() (err error) {
-				for i := worker; i < len(some) && err == nil; i += workers {
-					found[i], err = judgementsOf(run, some[i])
-				}
-				return err
-			})
-		}
-		if err := work.Wait(); err != nil {
+		if err := run.Grades(some, func(i int, t *result.Test) { found[i] = judgementsOf(t, some[i], run.Record.Judge) }); err != nil {
 			return of, err
 		}
+		of.all = slices.Grow(of.all, min(maxJudgements, len(rows)*len(found[0])))
 		for _, list := range found {
 			of.all = append(of.all, list...)
 			if len(of.all) > maxJudgements {
@@ -158,7 +146,7 @@ func judgedRows(index *archive.Index) (judged []*archive.Row) {
 	for _, e := range index.Tests {
 		rows := e.Of
 		if len(rows) == 0 {
-			rows = []*archive.Row{&e.Row}
+			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
 			if slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
@@ -169,30 +157,33 @@ func judgedRows(index *archive.Index) (judged []*archive.Row) {
 	return judged
 }
 
-// judgementsOf reads the judged assertions of a record.
-func judgementsOf(run *archive.Found, row *archive.Row) (all []judgement, err error) {
-	names := judgedNames()
-	t, err := run.Grades(row)
-	if err != nil {
-		return nil, err
+// judgementsOf returns the judged assertions of a record, which a judge decided that is a model of this name.
+func judgementsOf(t *result.Test, row *archive.Row, model string) (all []judgement) {
+	names, assertions := judgedNames(), 0
+	for i := range t.Scores {
+		assertions += len(t.Scores[i].Assertions)
 	}
-	for _, s := range t.Scores {
-		for _, a := range s.Assertions {
+	all = make([]judgement, 0, assertions)
+	for i := range t.Scores {
+		s := &t.Scores[i]
+		for j := range s.Assertions {
+			a := &s.Assertions[j]
 			if !names[a.Grader] && len(a.Voters) == 0 {
 				continue
 			}
-			j := judgement{Key: t.Key(), Item: s.Name, Assertion: a.Text, Grader: a.Grader, Judged: "fail", Model: run.Record.Judge, row: row}
+			j := judgement{Key: row.Key, Item: s.Name, Assertion: a.Text, Grader: a.Grader, Judged: "fail", Model: model, row: row}
 			if a.Passed {
 				j.Judged = "pass"
 			}
 			all = append(all, j)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// judgements returns the run that a request is about, and the judgements of it that fit; ok is false where it has answered.
-func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePage) (all, fitting []judgement, ok bool) {
+// judgements finds the run that a request is about, and returns the judgements of it that are labelled, and those that fit; ok is false where it has
+// answered.
+func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePage) (labelled, fitting []judgement, ok bool) {
 	q := page.Query
 	run := p.Runs.Find(q.Get("run"))
 	if q.Get("run") == "" {
@@ -218,34 +209,33 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+" judged assertions of this run are shown.")
 	}
 	page.run = run
-	all = slices.Clone(read.all)
-	for i := range all {
-		j := &all[i]
-		j.Label = book.Label(j.Key, j.Item, j.Assertion)
+	fitting = make([]judgement, 0, len(read.all))
+	for _, j := range read.all {
 		if !slices.Contains(page.Graders, j.Grader) {
 			page.Graders = append(page.Graders, j.Grader)
 		}
-		labelled := "no"
-		if j.Label != nil {
-			labelled = "yes"
+		has := "no"
+		if j.Label = book.Label(j.Key, j.Item, j.Assertion); j.Label != nil {
+			has = "yes"
+			labelled = append(labelled, j)
 		}
 		fits := func(name, value string) bool {
 			return len(q.Values[name]) == 0 || slices.Contains(q.Values[name], value)
 		}
-		if fits("grader", j.Grader) && fits("labelled", labelled) && (len(q.Values["author"]) == 0 || j.Label != nil && fits("author", j.Label.Author)) {
-			fitting = append(fitting, *j)
+		if fits("grader", j.Grader) && fits("labelled", has) && (len(q.Values["author"]) == 0 || j.Label != nil && fits("author", j.Label.Author)) {
+			fitting = append(fitting, j)
 		}
 	}
-	if len(all) == 0 {
+	if len(read.all) == 0 {
 		page.List.Empty = "This run has no judged assertions."
 	}
-	return all, fitting, true
+	return labelled, fitting, true
 }
 
 // judge answers with the judged assertions of a run.
 func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 	page := judgePage{Page: p.frame.Base(r, "judge", "Judge"), Query: frame.QueryOf(r, "/judge", "run", "grader", "labelled", "author", "page", "per"), Author: p.frame.Author(r)}
-	all, fitting, ok := p.judgements(w, r, &page)
+	labelled, fitting, ok := p.judgements(w, r, &page)
 	if !ok {
 		return
 	}
@@ -257,7 +247,7 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 	for _, run := range runs[:min(len(runs), 20)] {
 		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: page.Query.With("run", run.Record.ID)})
 	}
-	page.agreements(all)
+	page.agreements(labelled)
 	empty := page.List.Empty
 	var first, last int
 	if page.List, first, last = page.Query.Page("judgements", len(fitting)); len(fitting) == 0 {
@@ -334,12 +324,12 @@ func unmarked(t *result.Test) *result.Test {
 }
 
 // agreements fills in how far people and the judge agree, over the labels pass and fail.
-func (p *judgePage) agreements(all []judgement) {
+func (p *judgePage) agreements(labelled []judgement) {
 	type kind struct{ grader, model string }
 	said, judged := map[kind][]string{}, map[kind][]string{}
 	var kinds []kind
-	for _, j := range all {
-		if j.Label == nil || j.Label.Label != "pass" && j.Label.Label != "fail" {
+	for _, j := range labelled {
+		if j.Label.Label != "pass" && j.Label.Label != "fail" {
 			continue
 		}
 		k := kind{j.Grader, j.Model}

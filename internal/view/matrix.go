@@ -72,7 +72,12 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	rows := matrixRows(choose(r.Context(), page.Query, run.Run, index, book).tests)
+	chosen := choose(r.Context(), page.Query, run.Run, index, book)
+	if chosen.err != nil {
+		p.anew(w, r)
+		return
+	}
+	rows := matrixRows(chosen.tests)
 	if page.Query.Get("show") == "different" {
 		rows = slices.DeleteFunc(rows, func(r matrixRow) bool { return !r.differs(index, targets) })
 	}
@@ -114,7 +119,7 @@ func figuresOf(index *archive.Index, target string) []frame.Figure {
 		}
 		rows := e.Of
 		if e.Trials == nil {
-			rows = []*archive.Row{&e.Row}
+			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
 			latency, turns = latency+row.LatencyMS, turns+row.Turns

@@ -1,11 +1,15 @@
 package view
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/chat"
 	"rehearse/internal/compare"
@@ -40,19 +44,37 @@ func pairsOf(a, b side, ignoreTarget bool) (pairs []pair) {
 		}
 		return archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
 	}
-	was := map[archive.Test]*archive.Entry{}
-	for _, e := range a.Index.Tests {
-		if a.Target == "" || e.Target == a.Target {
-			was[key(e)] = a.reviewed(e)
+	was, now := a.tests(), b.tests()
+	var places map[archive.Test]int // made once the order of the one run is not that of the other
+	next := 0
+	for _, e := range now {
+		of := key(e)
+		at, ok := next, next < len(was) && key(was[next]) == of
+		if !ok {
+			if places == nil {
+				places = make(map[archive.Test]int, len(was))
+				for i, e := range was {
+					places[key(e)] = i
+				}
+			}
+			if at, ok = places[of]; !ok {
+				continue
+			}
 		}
-	}
-	for _, e := range b.Index.Tests {
-		now := b.reviewed(e)
-		if before := was[key(e)]; before != nil && (b.Target == "" || e.Target == b.Target) && decides(before) && decides(now) {
-			pairs = append(pairs, pair{before, now})
+		next = at + 1
+		if before, e := a.reviewed(was[at]), b.reviewed(e); decides(before) && decides(e) {
+			pairs = append(pairs, pair{before, e})
 		}
 	}
 	return pairs
+}
+
+// tests returns the tests of the run, with a target those with this one.
+func (s side) tests() []*archive.Entry {
+	if s.Target == "" {
+		return s.Index.Tests
+	}
+	return slices.DeleteFunc(slices.Clone(s.Index.Tests), func(e *archive.Entry) bool { return e.Target != s.Target })
 }
 
 // decides reports whether a test was graded and is not in quarantine.
@@ -60,12 +82,15 @@ func decides(e *archive.Entry) bool { return e.Verdict.Graded() && e.Quarantined
 
 // reviewed returns a test with its verdict after review, where that is asked for.
 func (s side) reviewed(e *archive.Entry) *archive.Entry {
+	if s.book == nil {
+		return e
+	}
 	verdict := s.book.Verdict(e.Key, e.Verdict)
 	if verdict == e.Verdict {
 		return e
 	}
-	own := *e
-	own.Verdict = verdict
+	own, row := *e, *e.Row
+	own.Row, row.Verdict = &row, verdict
 	return &own
 }
 
@@ -104,7 +129,7 @@ func known(u chat.Usage) (float64, bool) { return float64(u.Total()), !u.Unknown
 // meanOver returns the mean of a number over the trials of a test, or the number of a test without trials. It is unknown where one is.
 func meanOver(e *archive.Entry, of func(*archive.Row) (float64, bool)) (float64, bool) {
 	if e.Trials == nil {
-		return of(&e.Row)
+		return of(e.Row)
 	}
 	sum := 0.0
 	for _, row := range e.Of {
@@ -119,20 +144,18 @@ func meanOver(e *archive.Entry, of func(*archive.Row) (float64, bool)) (float64,
 
 // latencyOf returns the mean latency of a turn.
 func latencyOf(e *archive.Entry) (float64, bool) {
-	rows := e.Of
 	if e.Trials == nil {
-		rows = []*archive.Row{&e.Row}
+		return e.LatencyMS / float64(max(e.Turns, 1)), e.Turns > 0
 	}
-	sum, turns := 0.0, 0
+	rows, sum, turns := e.Of, 0.0, 0
 	for _, row := range rows {
 		sum, turns = sum+row.LatencyMS, turns+row.Turns
 	}
 	return sum / float64(max(turns, 1)), turns > 0
 }
 
-// metricsOf compares two runs in every metric.
-func metricsOf(a, b side, ignoreTarget bool) []metric {
-	pairs := pairsOf(a, b, ignoreTarget)
+// metricsOf compares the tests of two runs in every metric.
+func metricsOf(pairs []pair) []metric {
 	compared := make([]stats.Metric, len(measured))
 	for i, m := range measured {
 		compared[i] = stats.Metric{Pairs: &stats.Pairs{}, Criterion: m.by}
@@ -140,7 +163,7 @@ func metricsOf(a, b side, ignoreTarget bool) []metric {
 			x, known := m.of(p.a)
 			y, too := m.of(p.b)
 			if known && too {
-				compared[i].Pairs.Add(strconv.Itoa(n), x, y)
+				compared[i].Pairs.AddNumbered(n, x, y)
 			}
 		}
 	}
@@ -196,6 +219,29 @@ type compared struct {
 	a, b             *archive.Index
 	aTarget, bTarget string
 	ignoreTarget     bool
+	// decidedA and decidedB are what people decided over the machine's verdicts.
+	decidedA, decidedB decisions
+}
+
+// decisions tells what people decided over the verdicts of a run from everything else that they may decide.
+type decisions [sha256.Size]byte
+
+// decidedBy returns the decisions of a book; none for nil, over which the machine's verdicts stand, as for a book in which nobody decided.
+func decidedBy(book *annotation.Book) (d decisions) {
+	if book == nil {
+		return d
+	}
+	var all [][]string
+	for _, a := range book.All {
+		if a.Kind == annotation.Override {
+			all = append(all, []string{a.Suite, a.TestID, a.Target, strconv.Itoa(a.Trial), a.Item, a.Verdict})
+		}
+	}
+	if all == nil {
+		return d
+	}
+	written, _ := json.Marshal(all) // texts can be written
+	return sha256.Sum256(written)
 }
 
 // comparison is what came of comparing two runs: metrics, lists, and how many tests something else than the agent decided anew.
@@ -210,10 +256,7 @@ type comparison struct {
 const maxComparisons = 8
 
 func (c *comparisons) of(a, b side, ignoreTarget bool) comparison {
-	if a.book != nil || b.book != nil { // which may change at any time
-		return compareSides(a, b, ignoreTarget)
-	}
-	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget}
+	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget, decidedBy(a.book), decidedBy(b.book)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if kept, ok := c.kept[key]; ok {
@@ -229,12 +272,13 @@ func (c *comparisons) of(a, b side, ignoreTarget bool) comparison {
 // compareSides compares two runs in everything that a page tells.
 func compareSides(a, b side, ignoreTarget bool) comparison {
 	lists, err := compare.Runs(a.compared(), b.compared(), compare.Options{IgnoreTarget: ignoreTarget}) // the lists of suites.md 8
-	return comparison{metricsOf(a, b, ignoreTarget), lists, prints(a, b, ignoreTarget), err}
+	pairs := pairsOf(a, b, ignoreTarget)
+	return comparison{metricsOf(pairs), lists, prints(pairs), err}
 }
 
 // prints counts the tests of both runs whose records something else decided.
-func prints(a, b side, ignoreTarget bool) (n int) {
-	for _, pair := range pairsOf(a, b, ignoreTarget) {
+func prints(pairs []pair) (n int) {
+	for _, pair := range pairs {
 		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
 			n++
 		}

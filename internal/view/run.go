@@ -118,6 +118,10 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	page.figures(index)
 	page.reviewed(index, book)
 	chosen := choose(r.Context(), page.Query, run.Run, index, book)
+	if chosen.err != nil {
+		p.anew(w, r)
+		return
+	}
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(chosen.tests))
 	page.rows(chosen, first, last, book)

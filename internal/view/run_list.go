@@ -28,11 +28,14 @@ type chosen struct {
 	filters filters[*archive.Entry]
 	grouped string
 	counts  map[string]int
+	// err is why words could not be looked for: then the list says nothing.
+	err error
 }
 
 // choose returns the tests that fit a query, in the order that it asks for.
 func choose(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index, book *annotation.Book) chosen {
-	c := chosen{filters: testFilters(ctx, q, run, index, book), grouped: q.Get("group")}
+	c := chosen{grouped: q.Get("group")}
+	c.filters, c.err = testFilters(ctx, q, run, index, book)
 	c.tests = index.Tests
 	if len(c.filters) > 0 {
 		c.tests = nil
@@ -135,8 +138,7 @@ func byNumber(tests []*archive.Entry, number func(*archive.Entry) (float64, bool
 }
 
 // testFilters are the filters of a run's tests.
-func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index, book *annotation.Book) filters[*archive.Entry] {
-	var fs filters[*archive.Entry]
+func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *archive.Index, book *annotation.Book) (fs filters[*archive.Entry], err error) {
 	equal := func(name string, of func(*archive.Entry) string) {
 		fs.add(q, name, func(e *archive.Entry, value string) bool { return of(e) == value })
 	}
@@ -154,23 +156,30 @@ func testFilters(ctx context.Context, q frame.Query, run *archive.Run, index *ar
 	fs.add(q, "tag", func(e *archive.Entry, value string) bool { return slices.Contains(e.Tags, value) })
 	fs.add(q, "grader", func(e *archive.Entry, value string) bool { return hasGrader(e, value) })
 	if words := q.Values["q"]; len(words) > 0 {
-		fs = append(fs, filter[*archive.Entry]{"q", matching(ctx, run, index, words)})
+		stand, err := matching(ctx, run, index, words)
+		if err != nil {
+			return nil, err
+		}
+		fs = append(fs, filter[*archive.Entry]{"q", func(e *archive.Entry) bool {
+			return stand(archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target})
+		}})
 	}
-	return fs
+	return fs, nil
 }
 
 // matching returns whether the words of one of several questions stand in a test.
-func matching(ctx context.Context, run *archive.Run, index *archive.Index, questions []string) func(*archive.Entry) bool {
+func matching(ctx context.Context, run *archive.Run, index *archive.Index, questions []string) (func(archive.Test) bool, error) {
 	var found []map[archive.Test]bool
 	for _, q := range questions {
-		if tests, err := run.Matching(ctx, index, q); err == nil { // else nobody waits for the page any more
-			found = append(found, tests)
+		tests, err := run.Matching(ctx, index, q)
+		if err != nil {
+			return nil, err
 		}
+		found = append(found, tests)
 	}
-	return func(e *archive.Entry) bool {
-		key := archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
+	return func(key archive.Test) bool {
 		return slices.ContainsFunc(found, func(tests map[archive.Test]bool) bool { return tests[key] })
-	}
+	}, nil
 }
 
 // hasGrader reports whether a grader decided something in a test or in one of its trials.

@@ -64,8 +64,12 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		found, more, err := hitsIn(r.Context(), run, index, questions, q.Values, maxHits-len(hits))
-		if err != nil {
+		if r.Context().Err() != nil {
 			return // nobody waits for the page any more
+		}
+		if err != nil {
+			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" could not be searched: its results are just being written anew.")
+			continue
 		}
 		hits = append(hits, found...)
 		if more {

@@ -179,6 +179,12 @@ func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *
 	return run, index
 }
 
+// anew answers that words of a run cannot be looked for, as its log has been written anew since the request came, or is gone. An empty list would say
+// that the words stand nowhere.
+func (p *Pages) anew(w http.ResponseWriter, r *http.Request) {
+	p.frame.Later(w, r, "The results of this run are just being written anew. The page comes when they are there.")
+}
+
 // newest are links to the newest runs.
 func (p *Pages) newest(n int) (links []frame.Link) {
 	runs, _ := p.Runs.Runs()
