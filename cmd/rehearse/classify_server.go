@@ -76,6 +76,7 @@ func (f *classifyFlags) onServer(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	asked.Show(f.Rows)
+	f.run.writes = report.Owned()
 	return f.run.onServer(ctx, env, sent, func(dir string, run *result.Run) error {
 		tellWarnings(env, run, "")
 		return f.showFetched(env, asked, dir, run)

@@ -71,6 +71,8 @@ type runFlags struct {
 	ci               string
 	// files are the disk, and the suite that was read from standard input.
 	files source.Files
+	// writes are the files that a run of another kind writes besides the reports (evaluation.Config.Writes).
+	writes map[string][]string
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {

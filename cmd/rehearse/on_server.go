@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -211,7 +212,9 @@ func (f *runFlags) takeOut(ctx context.Context, env *Env, dir string) (release f
 	if err != nil {
 		return nil, usage("cannot write results: %w", err)
 	}
-	foreign, err := runlog.Foreign(dir, report.Formats().Choose(f.formats).Marks())
+	writes := report.Formats().Choose(f.formats).Marks()
+	maps.Copy(writes, f.writes)
+	foreign, err := runlog.Foreign(dir, writes)
 	if err == nil && foreign != "" {
 		err = fmt.Errorf("%s is there and no run has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/report"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -84,7 +85,7 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Made:  made,
-		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out, Formats: []string{"junit"}, Resume: c.Resume,
+		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out, Formats: []string{"junit"}, Writes: report.Owned(), Resume: c.Resume,
 		Rerun: c.rerun(), Command: c.Command, Version: c.Version, Stop: w.stop, Sink: w,
 	})
 	if err != nil {

@@ -35,8 +35,10 @@ type Config struct {
 	Made any
 	// Out is the folder of the results; empty means a new one below setup.StateDir.
 	Out string
-	// Formats are the names of the reports to write (report.Formats).
+	// Formats are the names of the reports to write (report.Formats). Writes are other files that whoever holds the run writes into its folder, with the
+	// marks of runlog.Foreign: the run does not begin where somebody else's file has such a name.
 	Formats []string
+	Writes  map[string][]string
 	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
 	Resume bool
 	Rerun  string

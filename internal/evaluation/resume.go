@@ -54,7 +54,9 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
 
 // foreign refuses a folder with a file that the run would write and that no run has written.
 func (e *Evaluation) foreign(dir string) error {
-	foreign, err := runlog.Foreign(dir, report.Formats().Choose(e.Formats).Marks())
+	writes := report.Formats().Choose(e.Formats).Marks()
+	maps.Copy(writes, e.Writes)
+	foreign, err := runlog.Foreign(dir, writes)
 	if foreign != "" {
 		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
 			filepath.Join(dir, foreign))
