@@ -211,7 +211,7 @@ func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, stor
 	if err != nil {
 		return nil, err
 	}
-	if len(f.apiHosts) == 0 && !f.apiPrivate { // which workers elsewhere do not know
+	if len(f.apiHosts) == 0 && !f.apiPrivate && !f.localPrompt { // which workers elsewhere do not know
 		watches.Hold = running.HoldLook
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"rehearse/internal/orchestrator"
@@ -19,6 +20,9 @@ type Crew struct {
 	Payload func(ctx context.Context, s *replay.Session) ([]byte, error)
 	// Commands is true when replaying starts programs.
 	Commands bool
+	// Whole ends the run at a session that could not be held, where otherwise it is lost: whoever keeps a watch replays it then, since a worker without
+	// what the agents need is no fault of theirs.
+	Whole bool
 }
 
 // Of returns what starts the crew of an evaluation.
@@ -81,7 +85,10 @@ func (c *crew) held(s *replay.Session, here replay.Held, r orchestrator.Return) 
 	if r.Body != nil && why == "" {
 		h, why = c.sent(s, r)
 	}
-	if why != "" {
+	switch {
+	case why != "" && c.Whole:
+		r.Err = errors.Join(r.Err, fmt.Errorf("session %s: %s", s.ID, why))
+	case why != "":
 		var err error
 		if h, err = c.replayer.Lost(s, why); err != nil {
 			r.Err = errors.Join(r.Err, err)

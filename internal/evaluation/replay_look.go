@@ -47,10 +47,20 @@ func settingsSum(settings json.RawMessage) string {
 	return short(h)
 }
 
+// sameAgents refuses a look whose agents are other ones here, by other files or other variables of the environment, than where it is kept: its figures
+// would stand among those of the watch.
+func (r *Replay) sameAgents() error {
+	look := r.config.Look
+	if look == nil || settingsSum(r.evaluation.Head.Run.Settings) == look.Settings {
+		return nil
+	}
+	return source.Invalid("the look of watch %q: its files and variables give other agents here than at the server that keeps the watch", look.Watch)
+}
+
 // looks makes the run the look of a watch that another process keeps.
 func (r *Replay) looks(ctx context.Context, look *runspec.Look) error {
-	if settingsSum(r.evaluation.Head.Run.Settings) != look.Settings {
-		return source.Invalid("the look of watch %q: its files give other agents than those that the watch was begun with", look.Watch)
+	if err := r.sameAgents(); err != nil {
+		return err
 	}
 	state, err := r.history.Runs.Watch(ctx, look.Watch)
 	if err != nil {
@@ -138,8 +148,15 @@ func (w *replayWatcher) openHere(ctx context.Context, c ReplayConfig, end time.T
 	if r, err = OpenReplay(ctx, c); err != nil {
 		return nil, false, err
 	}
-	r.evaluation.LooksAt(w.Watching.Since, end, w.earlier.replayed)
-	if some, err = r.evaluation.Any(ctx); err != nil {
+	settings, err := w.settingsOf(r)
+	if err == nil { // a flow or a prompt may have been changed since the watch began
+		err = w.state.Same(w.Watching.Name, settings)
+	}
+	if err == nil {
+		r.evaluation.LooksAt(w.Watching.Since, end, w.earlier.replayed)
+		some, err = r.evaluation.Any(ctx)
+	}
+	if err != nil {
 		return nil, false, errors.Join(err, r.Close())
 	}
 	return r, some, nil

@@ -96,6 +96,9 @@ func NewSessions(ctx context.Context, c ReplayConfig) (*Sessions, error) {
 	if err := r.agents(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.sameAgents(); err != nil {
+		return nil, err
+	}
 	r.evaluation.Replayer.Now = c.Setup.Now
 	return &Sessions{c, r.evaluation}, nil
 }

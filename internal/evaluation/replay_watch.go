@@ -120,9 +120,14 @@ func (w *replayWatcher) settings(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings, err := w.settingsOf(r)
+	return settings, errors.Join(err, r.Close())
+}
+
+// settingsOf is settings for the run of any look.
+func (w *replayWatcher) settingsOf(r *Replay) (json.RawMessage, error) {
 	var of map[string]any
-	err = json.Unmarshal(r.evaluation.Head.Run.Settings, &of)
-	if err = errors.Join(err, r.Close()); err != nil {
+	if err := json.Unmarshal(r.evaluation.Head.Run.Settings, &of); err != nil {
 		return nil, err
 	}
 	for _, day := range []string{"from", "to", "sample_size"} {

@@ -18,23 +18,40 @@ import (
 // HoldLook has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns when the run has ended, however it
 // did. The names in spec are those of files on this disk. The run may have been submitted before, by this server or by another one.
 func (s *Service) HoldLook(ctx context.Context, id string, spec runspec.Spec) error {
-	run, err := s.Store.Run(ctx, id)
-	if errors.Is(err, store.ErrUnknown) {
-		run, err = s.submitLook(ctx, id, spec)
-	}
-	for err == nil && !run.Status.Ended() {
-		if err = fleet.Pause(ctx, lookPoll); err == nil {
-			run, err = s.Store.Run(ctx, id)
+	submitted := false
+	for began, told := s.Now(), false; ; {
+		run, err := s.Store.Run(ctx, id)
+		if errors.Is(err, store.ErrUnknown) && !submitted {
+			run, err = s.submitLook(ctx, id, spec)
+			submitted = err == nil
 		}
-		if store.Away(err) { // it comes back
-			err = nil
+		switch {
+		case store.Away(err): // it comes back
+		case err != nil:
+			return err
+		case run.Status.Ended():
+			return nil
+		case !told && run.Progress.Done == 0 && s.Now().Sub(began) > lookSlow:
+			told = true
+			s.tellWaiting(ctx, run)
+		}
+		if err := fleet.Pause(ctx, lookPoll); err != nil {
+			return err
 		}
 	}
-	return err
 }
 
-// lookPoll is the time between two looks at a run that is waited for.
-const lookPoll = 500 * time.Millisecond
+// lookPoll is the time between two looks at a run that is waited for, lookSlow how long none of its sessions may be held before the log says so.
+const (
+	lookPoll = 500 * time.Millisecond
+	lookSlow = time.Minute
+)
+
+// tellWaiting says that nothing of a look is held yet, and how many workers there are.
+func (s *Service) tellWaiting(ctx context.Context, run store.Run) {
+	workers, err := s.Conn.Workers(ctx)
+	s.Log.Warn("the look of a watch waits: none of its sessions is held yet", "watch", run.Name, "run_id", run.ID, "status", run.Status, "workers", len(workers), "error", err)
+}
 
 // submitLook keeps the run of a look, with every file that it reads.
 func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) (run store.Run, err error) {

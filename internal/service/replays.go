@@ -104,7 +104,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 			e.Workers, e.Keep, e.Known = max(places/8, 1), l.storeSessions, l.known
 			e.Crew = evaluation.Crew{
 				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Places: places, Room: room, Queue: l, Returns: l, Log: s.Log},
-				Commands:     opened.Setup.StartsPrograms(),
+				Commands:     opened.Setup.StartsPrograms(), Whole: spec.IsLook(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
 					return s.sessionPayload(ctx, run.ID, payload, r.Definitions(), session)
 				},

@@ -229,7 +229,7 @@ func (s *shared) Getenv(name string) string {
 }
 
 func (s *shared) lookupEnv(name string) (string, bool) {
-	if s.LookupEnv == nil || s.Submitted != nil && !s.Submitted.mayRead(name) {
+	if s.LookupEnv == nil || s.Submitted != nil && !s.Submitted.mayRead(name) || s.Files.Bounded() && ofProcess(name) {
 		return "", false
 	}
 	return s.LookupEnv(name)

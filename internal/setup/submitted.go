@@ -20,13 +20,18 @@ type Submitted struct {
 	AllowEnv []string `json:"allow_env,omitempty"`
 }
 
-// mayRead reports whether a run may name a variable. What admits people and workers is the process's alone, whatever the patterns say.
-func (s *Submitted) mayRead(name string) bool {
+// ofProcess reports whether a variable admits people and workers: it is the process's alone.
+func ofProcess(name string) bool {
 	switch name {
 	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET", "REHEARSE_SESSION_KEY":
-		return false
+		return true
 	}
-	return slices.ContainsFunc(s.AllowEnv, func(pattern string) bool {
+	return false
+}
+
+// mayRead reports whether a run may name a variable. What is of the process may not be named, whatever the patterns say.
+func (s *Submitted) mayRead(name string) bool {
+	return !ofProcess(name) && slices.ContainsFunc(s.AllowEnv, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
 		return ok && err == nil
 	})
