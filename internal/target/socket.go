@@ -41,8 +41,9 @@ func dial(ctx context.Context, url string, o *websocket.DialOptions, most int) (
 	open, hangUp := context.WithCancel(context.Background())
 	s := &socket{conn: conn, box: inbox.New(most), hangUp: hangUp, ended: make(chan struct{})}
 	go func() {
-		defer close(s.ended)
-		s.box.Fail(s.listen(open, most))
+		err := s.listen(open, most)
+		close(s.ended) // before anybody learns of it, and closes a connection to which nobody listens
+		s.box.Fail(err)
 	}()
 	return s, answer, nil
 }
