@@ -173,7 +173,7 @@ func TestFaithful(t *testing.T) {
 	}
 }
 
-// What is recalled holds no memory that it does not count: neither the visitor's message, of which it has a word, nor an answer.
+// A short text that was cut out of a long one does not keep the long one in memory.
 func TestRetainedTextsAreTheirOwn(t *testing.T) {
 	large := strings.Repeat("x", 1<<20)
 	word := large[:3]

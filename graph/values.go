@@ -19,8 +19,8 @@ func (s *schema[S]) decodeValues(data []byte, known recalled[S]) (*S, error) {
 	return state, err
 }
 
-// changed returns the stored fields of a state, of which it reads those that do not stand as in the known record. It reports false when the fields are not
-// those of the known record, in their order.
+// changed returns the state that stored fields give. It takes over the fields that are the same in the known record, and reads the others. It reports
+// false when the two records have other fields, or the same in another order.
 func (s *schema[S]) changed(data []byte, known recalled[S], read func(c Column[S], into *S, stored []byte) error) (*S, bool) {
 	if known.records == 0 {
 		return nil, false

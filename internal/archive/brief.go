@@ -84,7 +84,7 @@ func (b *brief) record(t *result.Test) {
 	b.must("}")
 }
 
-// seldom reads the fields at the end of a record, of which most records have few.
+// seldom reads the fields at the end of a record. Most records have few of them.
 func (b *brief) seldom(t *result.Test) {
 	b.whole("attempts", &t.Attempts)
 	b.whole("artifacts", &t.Artifacts)

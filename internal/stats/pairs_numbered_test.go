@@ -11,7 +11,7 @@ import (
 	"rehearse/internal/stats"
 )
 
-// Clusters that have numbers are compared as those that have names: in several metrics, of which each may lack some of them, and when looked at again.
+// A comparison is the same whether clusters have numbers or names. Some clusters are missing in some metrics.
 func TestNumberedClustersAreAsNamed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		criteria := []stats.Criterion{{PassFail: true, Range: 1, Seed: 1, Resamples: 200}, {LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}, Seed: 1, Resamples: 200}}
