@@ -97,20 +97,19 @@ func (s *Cancels) keepUp(ctx context.Context, back chan nats.Status) {
 
 // catchUp reads which runs were cancelled.
 func (s *Cancels) catchUp(ctx context.Context) error {
-	kv, err := s.conn.cancels(ctx)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	keys, err := kv.ListKeys(ctx)
+	if _, err := s.conn.cancels(ctx); err != nil { // it makes the bucket
+		return err
+	}
+	runs, err := s.conn.keys(ctx, cancelBucket)
 	if err != nil {
 		return err
 	}
-	for run := range keys.Keys() {
+	for _, run := range runs {
 		s.heard(run)
 	}
-	return ctx.Err()
+	return nil
 }
 
 func (s *Cancels) heard(run string) {

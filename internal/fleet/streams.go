@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -129,6 +130,16 @@ func (c *Conn) bucket(ctx context.Context, config jetstream.KeyValueConfig) (kv 
 		return err
 	})
 	return kv, err
+}
+
+// keys lists the keys of a bucket, also of deleted entries. There are none in a bucket that does not exist.
+func (c *Conn) keys(ctx context.Context, bucket string) ([]string, error) {
+	prefix := "$KV." + bucket + "."
+	keys, err := c.Subjects(ctx, "KV_"+bucket, prefix+">")
+	for i := range keys {
+		keys[i] = strings.TrimPrefix(keys[i], prefix)
+	}
+	return keys, err
 }
 
 func (c *Conn) triesKV(ctx context.Context) (jetstream.KeyValue, error) {

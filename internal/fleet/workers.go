@@ -81,34 +81,31 @@ func (c *Conn) Workers(ctx context.Context) ([]Worker, error) {
 	return found, nil
 }
 
-func (c *Conn) listWorkers(ctx context.Context) (found []Worker, err error) {
+// listWorkers asks for each worker by its key. A watcher that lists the bucket waits for ever when the last entry expires before it is delivered.
+func (c *Conn) listWorkers(ctx context.Context) ([]Worker, error) {
 	kv, err := c.workers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	all, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	keys, err := c.keys(ctx, workerBucket)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = all.Stop() }()
-	for len(found) < maxWorkers {
-		select {
-		case entry, open := <-all.Updates():
-			if !open {
-				return nil, errors.New("the connection was lost")
-			}
-			if entry == nil { // there are no more
-				return found, nil
-			}
-			var w Worker
-			if json.Unmarshal(entry.Value(), &w) == nil {
-				w.LastSeen = entry.Created().UTC()
-				found = append(found, w)
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	var found []Worker
+	for _, key := range keys[:min(len(keys), maxWorkers)] {
+		entry, err := kv.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) { // it has left or fallen silent
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var w Worker
+		if json.Unmarshal(entry.Value(), &w) == nil {
+			w.LastSeen = entry.Created().UTC()
+			found = append(found, w)
 		}
 	}
 	return found, nil
