@@ -16,7 +16,7 @@ import (
 // its left on its own floor.
 var floors = [][]string{
 	{"examples", "race", "golden", "stats", "source", "marker", "quarantine", "chat", "suite", "result", "runspec", "runspec/bundle"},
-	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
+	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "commandline", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "mcp/commands", "flow", "callout", "knowledge", "graph", "graph/graphtest", "graph/saver/sqlite", "graph/saver/redis", "graph/saver/postgres", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
 		"sitebot/site", "sitebot/value", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/lead/leadtest", "sitebot/register", "sitebot/register/registertest", "sitebot/limit", "sitebot/limit/limittest", "sitebot/retrieve", "sitebot", "sitebot/verify",
@@ -217,15 +217,14 @@ func goFiles(t *testing.T) (files []goFile) {
 // roomOf names a room by its folder below internal.
 func roomOf(dir string) string { return strings.TrimPrefix(dir, "internal/") }
 
-// withoutCommand are the files of cmd/rehearse that declare no command: the outside world, exit codes, what all commands share.
-var withoutCommand = []string{
-	"main.go", "env.go", "exit.go", "flags.go", "progress.go", "completion.go",
-	"on_server.go", "on_server_progress.go", "run_server.go", "e2e_server.go", "classify_server.go", "replay_server.go",
-}
+// withoutCommand are the files of the door that all commands share.
+var withoutCommand = []string{"main.go", "env.go", "exit.go", "flags.go", "progress.go", "completion.go", "on_server.go", "on_server_progress.go"}
 
 // behindTheDoor are the rooms that cmd/rehearse may import, with the reason unless they open, hold, tell or carry a run.
 var behindTheDoor = map[string]string{
 	"setup": "", "evaluation": "", "service": "", "report": "", "result": "", "runspec": "", "source": "",
+	"commandline":          "run, grade, classify: the command that a record keeps",
+	"shell":                "commands that are printed",
 	"cover":                "flow cover: what was reached",
 	"ci":                   "run, grade, classify, replay run: --ci",
 	"client":               "run --server, runs: a server's API",
@@ -275,7 +274,7 @@ var behindTheDoor = map[string]string{
 
 // TestDoors holds that cmd/rehearse is a door: each file declares a command, and what it does is in the rooms behind.
 func TestDoors(t *testing.T) {
-	imported := map[string]bool{}
+	imported, commands, others := map[string]bool{}, map[string]bool{}, []string{}
 	for _, file := range goFiles(t) {
 		if file.room != "cmd/rehearse" {
 			continue
@@ -286,8 +285,21 @@ func TestDoors(t *testing.T) {
 				t.Errorf("%s imports %s: call a function of a room that the door knows, or give a reason in behindTheDoor", file.path, room)
 			}
 		}
-		if name := filepath.Base(file.path); declaresCommand(file.syntax) == slices.Contains(withoutCommand, name) {
-			t.Errorf("%s: each file of the door declares a command, but for %s", file.path, strings.Join(withoutCommand, ", "))
+		if name := filepath.Base(file.path); declaresCommand(file.syntax) {
+			commands[name] = true
+		} else {
+			others = append(others, name)
+		}
+	}
+	for _, name := range others {
+		of, _, _ := strings.Cut(strings.TrimSuffix(name, ".go"), "_")
+		if !commands[of+".go"] && !slices.Contains(withoutCommand, name) {
+			t.Errorf("%s: each file of the door declares a command, or has a part of the one that it is named after, but for %s", name, strings.Join(withoutCommand, ", "))
+		}
+	}
+	for _, name := range withoutCommand {
+		if !slices.Contains(others, name) {
+			t.Errorf("withoutCommand names %s, which declares a command or is not there", name)
 		}
 	}
 	for room := range behindTheDoor {

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/marker"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
+	"rehearse/internal/shell"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/suite"
 	"rehearse/internal/talk"
@@ -154,7 +155,7 @@ func (f *chatFlags) saved(env *Env, s *setup.Setup, turns []talk.Turn) error {
 		File: f.save, Now: env.Now(), InputsOnly: f.inputsOnly, Options: s.Suites(), Mask: s.Secrets().Text,
 	})
 	if err == nil {
-		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id, shellQuote(f.save), id)
+		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id, shell.Quote(f.save), id)
 	}
 	return err
 }

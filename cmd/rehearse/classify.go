@@ -13,6 +13,7 @@ import (
 
 	"rehearse/internal/ci"
 	"rehearse/internal/classify"
+	"rehearse/internal/commandline"
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
 	"rehearse/internal/result"
@@ -124,8 +125,7 @@ func (f *classifyFlags) said(c *cobra.Command, name string) {
 	f.Name = name
 	c.Flags().Visit(func(flag *pflag.Flag) { f.Given = append(f.Given, flag.Name) })
 	f.run.noteChanged(c.Flags())
-	f.Command = commandLine(c.Flags(), []string{name})
-	f.Command[0] = "classify"
+	f.Command = commandline.Of("classify", c.Flags(), []string{name}, notKept...)
 	f.Version = version()
 }
 

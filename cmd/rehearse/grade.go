@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/commandline"
 	"rehearse/internal/compare"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
@@ -73,7 +74,7 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	if name == "latest" {
 		name = run.ID
 	}
-	f.commandLine = slices.Replace(commandLine(c.Flags(), slices.Concat([]string{name}, suites)), 0, 1, "grade")
+	f.commandLine = commandline.Of("grade", c.Flags(), slices.Concat([]string{name}, suites), notKept...)
 	f.noteChanged(c.Flags())
 	if f.regraded, f.suites = dir, suites; len(suites) == 0 {
 		f.suites = run.Suites
@@ -103,13 +104,13 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 		_, _, _ = setup.CurlLine(line, env.secrets) // a reply that lacks a credential is refused when it is graded
 	}
 	names := []string{"judge", "config", "threshold", "filter", "tag"}
-	if lost := maskedFlags(then, flags, names...); lost != "" {
+	if lost := commandline.Lost(then, flags, names...); lost != "" {
 		return usage("cannot grade run %s again: %s held a secret, which run.json does not keep: give it again beside the run", run.ID, lost)
 	}
 	var clash error
 	for _, name := range names {
 		if said := then.Lookup(name); said.Changed && !flags.Changed(name) {
-			clash = errors.Join(clash, setFlag(flags, said))
+			clash = errors.Join(clash, commandline.Set(flags, said))
 		}
 	}
 	return clash

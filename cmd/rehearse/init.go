@@ -12,6 +12,7 @@ import (
 
 	"rehearse/internal/probe"
 	"rehearse/internal/setup"
+	"rehearse/internal/shell"
 )
 
 //go:embed starter
@@ -112,7 +113,7 @@ func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
 	if f.format == "json" {
 		return found.JSON(env.Stdout, written)
 	}
-	return found.Tell(env.Stdout, written, "rehearse run "+shellQuote(filepath.Join(dir, "suite.yaml")))
+	return found.Tell(env.Stdout, written, "rehearse run "+shell.Quote(filepath.Join(dir, "suite.yaml")))
 }
 
 // starter writes the demonstration.
@@ -141,6 +142,6 @@ func (f *initFlags) starter(env *Env, dir string) error {
 	for _, path := range written {
 		fmt.Fprintln(env.Stdout, "wrote "+path)
 	}
-	_, err = fmt.Fprintf(env.Stdout, "\nNow run\n  rehearse run %s\n", shellQuote(filepath.Join(dir, "suite.yaml")))
+	_, err = fmt.Fprintf(env.Stdout, "\nNow run\n  rehearse run %s\n", shell.Quote(filepath.Join(dir, "suite.yaml")))
 	return err
 }

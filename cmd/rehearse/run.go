@@ -1,27 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"rehearse/internal/ci"
+	"rehearse/internal/commandline"
 	"rehearse/internal/compare"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
-	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
+	"rehearse/internal/shell"
 	"rehearse/internal/source"
 )
 
@@ -80,7 +76,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		}
 		f, args = restored, rest
 	} else {
-		f.commandLine = commandLine(c.Flags(), args)
+		f.commandLine = commandline.Of("run", c.Flags(), args, notKept...)
 		f.noteChanged(c.Flags())
 	}
 	if len(args) == 0 && begun() {
@@ -115,46 +111,6 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 		return f.watching(c.Context(), env)
 	}
 	return outcome(f.run(c.Context(), env))
-}
-
-// readSuite keeps the suite of standard input in a file of its own until the run has ended: tests are read when they are held.
-func (f *runFlags) readSuite(env *Env) (path string, err error) {
-	switch {
-	case f.server.url != "" || f.watch:
-		return "", usage("a suite on standard input is for local runs that are held once: write it into a file, or leave out --server and --watch")
-	case f.targetCurl == source.Stdin:
-		return "", usage("standard input holds the suite or the curl line, not both: write one into a file")
-	}
-	type input struct {
-		data []byte
-		err  error
-	}
-	read := make(chan input, 1)
-	go func() { // it ends with the program, where nobody writes
-		data, err := io.ReadAll(io.LimitReader(env.Stdin, source.MaxBytes+1))
-		read <- input{data, err}
-	}()
-	var data []byte
-	select {
-	case in := <-read:
-		data, err = in.data, in.err
-	case <-env.Signals:
-		return "", tooSoon(context.Canceled)
-	}
-	switch {
-	case err != nil:
-		return "", usage("cannot read the suite on standard input: %w", err)
-	case len(bytes.TrimSpace(data)) == 0:
-		return "", usage("standard input is empty: pipe a suite into it, or name a file")
-	}
-	kept, err := os.CreateTemp("", "rehearse-*.suite")
-	if err != nil {
-		return "", outcome(err)
-	}
-	if _, err := kept.Write(data); err != nil {
-		return "", outcome(errors.Join(err, kept.Close(), os.Remove(kept.Name())))
-	}
-	return kept.Name(), outcome(kept.Close())
 }
 
 // ownSuite is run where no suite is named, in a folder that init has begun.
@@ -268,134 +224,15 @@ func goOn(run result.Run, dir string) string {
 	if run.RegradedFrom != "" {
 		words := []string{"rehearse"}
 		for _, word := range run.Command {
-			words = append(words, shellQuote(word))
+			words = append(words, shell.Quote(word))
 		}
 		return strings.Join(words, " ")
 	}
-	return "rehearse run --resume " + shellQuote(dir)
+	return "rehearse run --resume " + shell.Quote(dir)
 }
 
 // fewTests is how many tests are listed on the terminal without being asked for.
 const fewTests = 20
-
-// commandLine returns what has to be typed to start the same run again.
-func commandLine(flags *pflag.FlagSet, args []string) []string {
-	line := []string{"run"}
-	flags.Visit(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "resume", "rerun", "watch", "dry-run", "out", "ci", "report-url":
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		if flag.Value.Type() == "stringSlice" {
-			values = quoted(values)
-		}
-		for _, value := range values {
-			line = append(line, "--"+flag.Name+"="+value)
-		}
-	})
-	return append(append(line, "--"), args...)
-}
-
-// quoted quotes the values of a list with commas that hold one, as pflag reads them.
-func quoted(values []string) []string {
-	all := make([]string, 0, len(values))
-	for _, value := range values {
-		if strings.ContainsAny(value, "\",\r\n") {
-			value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
-		}
-		all = append(all, value)
-	}
-	return all
-}
-
-// restore returns the flags and suites of the run to be resumed, with what was said now on top.
-func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags, []string, error) {
-	near := "."
-	if len(args) > 0 {
-		near = filepath.Dir(args[0])
-	}
-	dir, err := env.findRun(c.Context(), f.resume, f.config, near)
-	if err != nil {
-		return nil, nil, err
-	}
-	run, err := runlog.ReadRun(dir)
-	if err != nil {
-		return nil, nil, usage("cannot resume: %w", err)
-	}
-	if run.RegradedFrom != "" {
-		return nil, nil, usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`", run.ID, run.RegradedFrom, goOn(run, dir))
-	}
-	if len(run.Command) == 0 {
-		return nil, nil, usage("cannot resume %s: its run.json does not say what was run", dir)
-	}
-	then := &runFlags{}
-	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	then.register(flags)
-	if err := flags.Parse(run.Command[1:]); err != nil {
-		return nil, nil, usage("cannot resume %s: %w", dir, err)
-	}
-	var clash error
-	c.Flags().Visit(func(flag *pflag.Flag) {
-		if flag.Name == "resume" || flag.Name == "rerun" {
-			return
-		}
-		clash = errors.Join(clash, setFlag(flags, flag))
-	})
-	if clash != nil {
-		return nil, nil, usage("cannot resume %s: %w", dir, clash)
-	}
-	then.noteChanged(flags)
-	if len(args) == 0 {
-		args = flags.Args()
-		if slices.ContainsFunc(args, masked) {
-			return nil, nil, usage("cannot resume %s: the names of its suites held a secret, which run.json does not keep: give them again", dir)
-		}
-	}
-	if lost := maskedFlags(flags, c.Flags()); lost != "" {
-		return nil, nil, usage("cannot resume %s: %s held a secret, which run.json does not keep: give it again beside --resume", dir, lost)
-	}
-	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, commandLine(flags, args)
-	return then, args, nil
-}
-
-// mask matches what stands in run.json in place of a secret.
-var mask = regexp.MustCompile(`\[redacted [^\]]+\]`)
-
-func masked(text string) bool { return mask.MatchString(text) }
-
-// maskedFlags names the flags of the command of a run whose values run.json has without their secrets, and that were not given again: those of
-// some names, or all.
-func maskedFlags(then, given *pflag.FlagSet, only ...string) string {
-	var names []string
-	then.Visit(func(flag *pflag.Flag) {
-		if asked := only == nil || slices.Contains(only, flag.Name); asked && !given.Changed(flag.Name) && maskedFlag(flag) {
-			names = append(names, "--"+flag.Name)
-		}
-	})
-	return strings.Join(names, " and ")
-}
-
-// maskedFlag reports whether a flag has a value without its secret.
-func maskedFlag(flag *pflag.Flag) bool {
-	if list, ok := flag.Value.(pflag.SliceValue); ok {
-		return slices.ContainsFunc(list.GetSlice(), masked)
-	}
-	return masked(flag.Value.String())
-}
-
-// setFlag gives a flag the value that it has in another set, as if it had been said.
-func setFlag(flags *pflag.FlagSet, said *pflag.Flag) error {
-	if list, ok := said.Value.(pflag.SliceValue); ok {
-		to, _ := flags.Lookup(said.Name).Value.(pflag.SliceValue)
-		// Set notes that the flag was given, Replace drops what was given before.
-		return errors.Join(flags.Set(said.Name, said.Value.String()), to.Replace(list.GetSlice()))
-	}
-	return flags.Set(said.Name, said.Value.String())
-}
 
 // findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the configuration file or,
 // without one, of the configuration nearest to a folder.
@@ -409,16 +246,6 @@ func (e *Env) findRun(ctx context.Context, name, configFile, near string) (strin
 		return "", err
 	}
 	return evaluation.FindRun(ctx, s, name)
-}
-
-// shellQuote returns s as one word of a shell.
-func shellQuote(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./", r)
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // watching runs the suites again whenever a file in their folders changes, until the user stops it.

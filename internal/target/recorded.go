@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/redact"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/suite"
@@ -109,9 +110,6 @@ func (s *recordedSession) planned() (turns int) {
 	return turns
 }
 
-// mask is what stands in a record in place of a secret.
-var mask = regexp.MustCompile(`\[redacted [^\]]+\]`)
-
 // whole refuses a record with a reply that lacks a secret: whether a check passes may depend on it.
 func (s *recordedSession) whole() error {
 	if s.Mask == nil {
@@ -122,9 +120,9 @@ func (s *recordedSession) whole() error {
 		if err != nil {
 			return s.invalid(i+1, "the reply that run %s recorded cannot be read: %v", s.Run, err)
 		}
-		if found := mask.Find(said); found != nil {
+		if found := redact.FirstMask(string(said)); found != "" {
 			mend := "set it in the environment"
-			if bytes.HasPrefix(found, []byte("[redacted curl ")) {
+			if strings.HasPrefix(found, "[redacted curl ") {
 				mend = "put the curl line back where run.json names it"
 			}
 			return s.invalid(i+1, "run %s recorded the reply without a secret, %s, that is not known here: %s, or hold the test again", s.Run, found, mend)
