@@ -5,11 +5,8 @@ package setup
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +14,6 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
-	"rehearse/internal/metrics"
 	"rehearse/internal/outbound"
 	"rehearse/internal/redact"
 	"rehearse/internal/runner"
@@ -29,52 +25,6 @@ import (
 
 // StateDir is the default folder of runs and of the store.
 const StateDir = ".rehearse"
-
-// Options are the settings of Open. The zero value has no environment and no configuration.
-type Options struct {
-	// Environ is the environment in the form of os.Environ.
-	Environ []string
-	// Secrets keeps secrets out of what is written; nil makes one of the environment. It learns what configurations and suites name.
-	Secrets *redact.Redactor
-	// LookupEnv looks up a variable of the environment.
-	LookupEnv func(name string) (string, bool)
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// Log gets messages of chatbots and flows; nil discards them.
-	Log *slog.Logger
-	// Metrics have the times of turns of targets and of calls of judges; nil has none.
-	Metrics *metrics.Metrics
-	// Warn gets a sentence about each problem that stops nothing; nil discards it. The sentences contain no secrets.
-	Warn func(text string)
-	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
-	Files source.Files
-	// NoCommands refuses to start programs that configurations and suites name.
-	NoCommands bool
-	// Submitted are the rules for a run that somebody else has submitted; nil for one's own, which may name everything.
-	Submitted *Submitted
-	// Config is the configuration file for everything. If it is empty, each folder uses the nearest file above it (At).
-	Config string
-	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
-	Model string
-	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment (config.TargetURLEnv).
-	TargetURL string
-	// Curl is a pasted curl line as a target, under the name CurlTarget in every configuration; empty means none.
-	Curl string
-	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of them.
-	APIHosts   []string
-	APIPrivate bool
-	// LocalPrompt keeps chatbots from using Langfuse's prompts.
-	LocalPrompt bool
-	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
-	// them is set.
-	Record, Playback string
-	// Append continues an existing recording.
-	Append bool
-	// Limits holds what models may ask of each provider together; nil makes one of its own.
-	Limits *llm.Limits
-	// Dry asks nothing and writes nothing: no recording is made or mended, nothing is embedded, and no prompts are fetched.
-	Dry bool
-}
 
 // Setup opens what a configuration names, each thing once. It is safe for concurrent use. Close it.
 type Setup struct {
@@ -222,43 +172,6 @@ func (s *Setup) Makes(name string) bool {
 	return ok
 }
 
-// Getenv returns a variable of the environment, empty when it is not set. A submitted run sees those that it may read.
-func (s *shared) Getenv(name string) string {
-	value, _ := s.lookupEnv(name)
-	return value
-}
-
-func (s *shared) lookupEnv(name string) (string, bool) {
-	if s.LookupEnv == nil || s.Submitted != nil && !s.Submitted.mayRead(name) || s.Files.Bounded() && ofProcess(name) {
-		return "", false
-	}
-	return s.LookupEnv(name)
-}
-
-// ownEnv returns a variable that the program itself names, such as that of a provider's key.
-func (s *shared) ownEnv(name string) string {
-	if s.LookupEnv == nil {
-		return ""
-	}
-	value, _ := s.LookupEnv(name)
-	return value
-}
-
-// needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs none, because nothing is
-// asked.
-func (s *shared) needed(what string, unset []string) error {
-	if len(unset) == 0 || s.tape.playing != nil {
-		return nil
-	}
-	return fmt.Errorf("%s: the environment variable %s is not set: set it, or write ${{ %s:-FALLBACK }}", what, strings.Join(unset, " and "), unset[0])
-}
-
-// secret returns a variable that configuration names for a secret, empty when it is not set.
-func (s *shared) secret(variable string) string {
-	s.secrets.Named(variable)
-	return s.Getenv(variable)
-}
-
 // Suites returns the options to load suites with. What they name is learned as secret.
 func (s *shared) Suites() suite.Options {
 	o := Suites(s.secrets, s.lookupNamed)
@@ -277,40 +190,6 @@ func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 
 // Private returns what takes secrets, and what else is nobody's business, out of artifacts of this configuration's conversations.
 func (s *Setup) Private() *redact.Private { return s.secrets.Private(s.config.Redact...) }
-
-// warn reports a problem that stops nothing.
-func (s *shared) warn(text string) {
-	if s.Warn != nil {
-		s.Warn(s.secrets.Text(text))
-	}
-}
-
-// warnOnce reports a problem that targets found while they were asked, once, and keeps it for Warnings.
-func (s *shared) warnOnce(text string) {
-	text = s.secrets.Text(text)
-	s.telling.Lock()
-	known := slices.Contains(s.told, text) || len(s.told) >= maxTold
-	if !known {
-		s.told = append(s.told, text)
-	}
-	s.telling.Unlock()
-	if !known {
-		s.warn(text)
-	}
-}
-
-// Tell reports a problem that stops nothing, once, and keeps it for Warnings.
-func (s *Setup) Tell(text string) { s.warnOnce(text) }
-
-// maxTold bounds how many problems of targets are kept.
-const maxTold = 100
-
-// Warnings returns the problems that targets found while they were asked, each once.
-func (s *shared) Warnings() []string {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	return slices.Clone(s.told)
-}
 
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
 func (s *shared) Recorded() bool { return s.tape != nil && !s.tape.off() }

@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
-	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/enrich"
@@ -164,80 +161,6 @@ func (s *Sites) open(ctx context.Context) error {
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
 	})
 	return err
-}
-
-// sessionStore keeps sessions, and the leads that they leave.
-type sessionStore interface {
-	graph.Checkpointer
-	lead.Outbox
-	lead.Ledger
-}
-
-// keeper opens the store of sessions, and the locks that keep two turns of one session apart.
-func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error) {
-	s.lasting = s.options.Redis != "" || s.options.Store != ""
-	switch {
-	case s.options.Redis != "":
-		server, err := store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL})
-		if err != nil {
-			return nil, nil, err
-		}
-		s.Server, s.closing = server, append(s.closing, server.Close)
-		return server, server, nil
-	case IsPostgres(s.options.Store):
-		database, err := store.OpenPostgres(ctx, s.options.Store)
-		if err != nil {
-			return nil, nil, err
-		}
-		sessions := database.Sessions(s.options.TTL)
-		s.closing = append(s.closing, sessions.Close, database.Close)
-		return sessions, sessions, nil
-	case s.options.Store != "":
-		database, err := store.Open(ctx, s.options.Store)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.closing = append(s.closing, database.Close)
-		return database.Checkpoints(s.options.TTL), &store.Locks{}, nil
-	}
-	return register.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
-}
-
-// promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
-func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
-	dir := s.promptFolder(s.options)
-	set := &prompt.Set{}
-	from := []string{"built-in"}
-	if dir != "" {
-		set.Source = &prompt.Files{Dir: s.Files.OnDisk(dir)}
-		from = append(from, dir)
-	}
-	if !s.LocalPrompt && !s.Dry {
-		s.registry = openPrompts(s.Getenv, s.Now, s.outside, s.warn)
-	}
-	if s.registry != nil {
-		s.registry.Warm(ctx, s.Library.Sites())
-		from = append(from, s.registry.String())
-		if set.Source == nil {
-			set.Source = s.registry
-		} else {
-			set.Source = prompt.Fallback(s.registry, set.Source)
-		}
-	}
-	slices.Reverse(from)
-	s.Log.Info("prompts", "from", strings.Join(from, ", then "))
-	return set
-}
-
-// promptFolder returns the folder of the prompts of chatbots: the given one, or the one beside the sites; empty when there is none.
-func (s *shared) promptFolder(o SitesOptions) string {
-	if o.Prompts != "" || o.InDatabase() {
-		return o.Prompts
-	}
-	if beside := filepath.Join(folderOf(s.Files, o.Dir), "prompts"); isFolder(s.Files, beside) {
-		return beside
-	}
-	return ""
 }
 
 // partsOf opens the parts that a site names.
