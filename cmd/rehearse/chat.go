@@ -2,20 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/shell"
-	"rehearse/internal/sitebot"
 	"rehearse/internal/suite"
 	"rehearse/internal/talk"
 )
@@ -201,83 +195,3 @@ func (c *targetChat) say(ctx context.Context, message string) (over bool, err er
 
 // state shows what is known of the agent's state, from its last reply.
 func (c *targetChat) state(context.Context) error { return printJSON(c.env.Stderr, c.talk.State()) }
-
-// toSite talks to the chatbot of a website.
-func (f *chatFlags) toSite(ctx context.Context, env *Env, s *setup.Setup) (err error) {
-	if !f.sites.InDatabase() {
-		if s, err = s.At(setup.FolderOf(f.sites.Dir)); err != nil {
-			return outcome(err)
-		}
-	}
-	opened, err := s.Sites(ctx, f.sites)
-	if err != nil {
-		return outcome(err)
-	}
-	found, err := opened.Choose(f.site)
-	if err != nil {
-		return outcome(err)
-	}
-	t := &siteChat{env: env, bot: opened.Bot, site: found, language: f.language, verbose: f.verbose}
-	err = converse(ctx, env, talk.Terminal{Say: t.say, State: t.state, Reset: t.reset})
-	return f.end(env, s, err, t.turns, 0)
-}
-
-// siteChat is one visitor in a terminal.
-type siteChat struct {
-	env            *Env
-	bot            *sitebot.Bot
-	site, language string
-	session        string
-	verbose        bool
-	turns          []talk.Turn
-}
-
-func (c *siteChat) reset(context.Context) error {
-	c.session, c.turns = "terminal-"+rand.Text(), nil
-	return nil
-}
-
-// say has the chatbot answer one message; its conversation has no end of its own.
-func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) {
-	var said, shown string
-	o, err := c.bot.Turn(ctx, sitebot.Request{Site: c.site, Session: c.session, Input: text, Language: c.language}, func(e sitebot.Event) {
-		said += e.Token
-		visible := marker.Strip(said) // what is cut out never comes back, so what was shown stays
-		fmt.Fprint(c.env.Stdout, visible[len(shown):])
-		shown = visible
-	})
-	if err != nil {
-		return false, outcome(err)
-	}
-	fmt.Fprintln(c.env.Stdout)
-	c.turns = append(c.turns, talk.Turn{Message: text, Reply: chat.Reply{Text: marker.Strip(said)}})
-	c.tell(o.Metadata)
-	return false, nil
-}
-
-// tell shows what a page would show around the answer and, when asked, how it came about.
-func (c *siteChat) tell(m sitebot.Metadata) {
-	for _, suggestion := range append(m.Answers, m.FollowUps...) {
-		fmt.Fprintf(c.env.Stderr, "  [%s]\n", suggestion)
-	}
-	if c.verbose {
-		var skills []string
-		if m.Skills != nil {
-			for _, k := range m.Skills.Applied {
-				skills = append(skills, string(k))
-			}
-		}
-		fmt.Fprintf(c.env.Stderr, "  (%s → %s %s; skills: %s)\n", m.Intent, m.Route, m.Action, strings.Join(skills, ", "))
-	}
-	for _, w := range m.Warnings {
-		fmt.Fprintf(c.env.Stderr, "  (warning: %s)\n", w)
-	}
-}
-
-func (c *siteChat) state(ctx context.Context) error {
-	data, err := c.bot.State(ctx, c.site, c.session)
-	if err != nil {
-		return outcome(err)
-	}
-	return printJSON(c.env.Stderr, json.RawMessage(data))
-}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/text"
 )
 
@@ -189,17 +188,6 @@ func (r *Report) verdict() string {
 	return gate + "met"
 }
 
-func took(calls int, u chat.Usage, c chat.Cost) string {
-	tokens, cost := text.Count(u.Total())+" tokens", text.Dollars(c.USD)
-	if u.Unknown {
-		tokens = "tokens unknown"
-	}
-	if c.Unknown {
-		cost = "cost unknown"
-	}
-	return fmt.Sprintf("judge: %s, %s, %s", text.Plural(calls, "call"), tokens, cost)
-}
-
 // printer writes lines until one cannot be written.
 type printer struct {
 	w   io.Writer
@@ -255,35 +243,3 @@ func (c Case) said() string {
 	}
 	return c.Reasoning
 }
-
-const unknown = "unknown"
-
-func rate(x *float64) string {
-	if x == nil {
-		return unknown
-	}
-	return text.Percent(*x)
-}
-
-func rates(x *[2]float64) string {
-	if x == nil {
-		return ""
-	}
-	return text.PercentRange(*x)
-}
-
-func figure(x *float64) string {
-	if x == nil {
-		return unknown
-	}
-	return fmt.Sprintf("%.3f", *x)
-}
-
-func interval(x *[2]float64) string {
-	if x == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.3f to %.3f", x[0], x[1])
-}
-
-func part(s Share) string { return rate(s.Rate) + fmt.Sprintf(" (%d of %d)", s.Count, s.Of) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"rehearse/internal/access"
+	"rehearse/internal/evaluation"
+	"rehearse/internal/flow"
+	"rehearse/internal/server"
+	"rehearse/internal/service"
+	"rehearse/internal/setup"
+	"rehearse/internal/talk"
+	"rehearse/internal/view"
+	"rehearse/internal/view/frame"
+)
+
+// watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
+func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, store string, running *service.Running) (unwatched func(), err error) {
+	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
+	if err != nil {
+		return nil, err
+	}
+	if len(f.apiHosts) == 0 && !f.apiPrivate && !f.localPrompt { // which workers elsewhere do not know
+		watches.Hold = running.HoldLook
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var kept sync.WaitGroup
+	kept.Go(func() { watches.Keep(ctx) })
+	return func() { cancel(); kept.Wait() }, nil
+}
+
+// warnOfBudgets says which sites strangers may spend the money of without an end.
+func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
+	if !f.public || served.Sites == nil {
+		return
+	}
+	for _, name := range served.Sites.WithoutBudget() {
+		log.Warn("the site has no budget: everybody may use its models; add limits: {tokens_per_day: N} or {cost_per_day: N} to its file", "site", name)
+	}
+}
+
+// pages are those of `rehearse view`, over what is served.
+func (f *serveFlags) pages(
+	env *Env, s *setup.Setup, served *setup.Served, running *service.Running, opener *view.Opener, agents *server.Agents, desk *talk.Desk, log *slog.Logger, stopping <-chan struct{},
+) http.Handler {
+	var held view.Held
+	if served.Sites != nil {
+		held = served.Sites.Bot
+	}
+	return view.New(view.Config{
+		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
+		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Try: view.Trying{Partners: partners(env, f.config, f.folder()), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
+	})
+}
+
+// logged calls a function that closes something, and logs its error.
+func logged(log *slog.Logger, closing func() error) {
+	if err := closing(); err != nil {
+		log.Warn("closing", "error", err)
+	}
+}
+
+// agents makes a server of what was opened.
+func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Running, log *slog.Logger, tokens *access.Authenticator) (*server.Agents, error) {
+	proxies, err := server.Networks(f.proxies)
+	if err != nil {
+		return nil, err
+	}
+	c := server.AgentsConfig{
+		Version: version(),
+		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		SessionKey: []byte(env.Getenv("REHEARSE_SESSION_KEY")), MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
+	}
+	c = c.OfServed(served)
+	sessions := c.Healthy
+	c.Healthy = func() error {
+		if sessions != nil {
+			if err := sessions(); err != nil {
+				return err
+			}
+		}
+		return running.Healthy()
+	}
+	c.Runs = server.NewRuns(server.RunsConfig{
+		Leader: running, Scheduler: running, Store: running.Store, Crew: running.Conn, Artifacts: running.Artifacts, Log: log,
+	})
+	agents, err := server.NewAgents(c)
+	if err != nil {
+		return nil, usage("--origin: %w", err)
+	}
+	return agents, nil
+}
+
+// openLog returns the log on stderr. It has no secrets in it.
+func openLog(env *Env, format string) (*slog.Logger, error) {
+	log, ok := setup.Log(env.Stderr, format)
+	if !ok {
+		return nil, usage("--log %q: use text, json or off", format)
+	}
+	return log, nil
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"rehearse/internal/access"
+	"rehearse/internal/runspec"
+	"rehearse/internal/service"
+	"rehearse/internal/source"
+	"rehearse/internal/store"
+)
+
+// readSpec reads the RunSpec of a body.
+func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err error) {
+	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
+	if err != nil {
+		return spec, err
+	}
+	if !json.Valid(body) {
+		return spec, newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
+	}
+	return specOf(body)
+}
+
+// specOf reads a RunSpec. What is no RunSpec is a bad request; what is one and cannot be meant is an invalid spec.
+func specOf(body []byte) (runspec.Spec, error) {
+	spec, err := runspec.Read(body)
+	if err == nil {
+		return spec, nil
+	}
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return spec, newProblem(http.StatusBadRequest, codeQuery, "a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
+			at("/" + strings.ReplaceAll(typed.Field, ".", "/"))
+	}
+	if p := keyProblem(err, codeQuery); p != nil {
+		return spec, p
+	}
+	return spec, &service.InvalidError{Message: err.Error()}
+}
+
+// caller says what whoever sends a request may submit.
+func caller(r *http.Request) service.Caller {
+	return service.Caller{Commands: access.Of(r.Context()).Scopes.Open(access.Admin)}
+}
+
+func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
+	if s.stopping.Load() {
+		return stoppingProblem()
+	}
+	spec, err := readSpec(w, r)
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	run, created, err := s.Leader.Submit(r.Context(), spec, key, caller(r))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
+	writeBody(w, status, "application/json", run)
+	return nil
+}
+
+// idempotencyKey returns the key with which a run is submitted; empty for none.
+func idempotencyKey(r *http.Request) (string, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > store.MaxIdempotencyKey {
+		return "", newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the Idempotency-Key has %d bytes", len(key)),
+			fmt.Sprintf("use at most %d", store.MaxIdempotencyKey))
+	}
+	return key, nil
+}
+
+func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
+	spec, err := readSpec(w, r)
+	if err != nil {
+		return err
+	}
+	_, err = s.Leader.Check(r.Context(), spec, caller(r))
+	invalid, faulty := errors.AsType[*service.InvalidError](err)
+	if err != nil && !faulty {
+		return err
+	}
+	found := source.Problems{}
+	if faulty {
+		if found = invalid.Problems; len(found) == 0 {
+			found = source.Problems{{Message: invalid.Message}}
+		}
+	}
+	writeBody(w, http.StatusOK, "application/json", map[string]any{"valid": !faulty, "errors": found})
+	return nil
+}
