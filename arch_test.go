@@ -25,11 +25,11 @@ var floors = [][]string{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "journal", "replay/importer", "mine", "talk",
 	},
 	{
-		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "annotation", "archive", "cover", "compare", "store/servertest", "store", "store/storetest", "access",
+		"orchestrator", "fleet", "fleet/fleettest", "artifact", "queue", "queue/queuetest", "runlog", "fingerprint", "annotation", "archive", "cover", "compare", "store/servertest", "store", "store/storetest", "access",
 		"report/terminal", "report/page", "report/prose", "report/transcript", "report/lanes", "report/classification", "report", "report/reporttest", "ci",
 	},
 	{"setup"},
-	{"demo", "evaluation", "classify", "probe", "worker", "service", "client"},
+	{"demo", "evaluation", "replayrun", "classify", "probe", "worker", "service", "client"},
 	{"server", "server/servertest", "view/frame", "view", "view/viewtest"},
 	{"cmd/rehearse"},
 }
@@ -252,6 +252,7 @@ var behindTheDoor = map[string]string{
 	"orchestrator":         "progress: how far a run is",
 	"probe":                "init: an agent is asked, and files are written",
 	"replay":               "replay: variants, days and logs",
+	"replayrun":            "replay run, replay watch, serve: its watches",
 	"replay/importer":      "replay import: what became of the rows",
 	"report/lanes":         "replay run: its report",
 	"schedule":             "schedule add: the expression is checked before the files are sent",

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/ci"
-	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/report/lanes"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
@@ -21,7 +21,7 @@ import (
 
 // replayFlags is what can be said on the command line of replay run.
 type replayFlags struct {
-	evaluation.ReplayConfig
+	replayrun.Config
 	config, format string
 	ci             string
 	quiet, detach  bool
@@ -110,8 +110,8 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
 	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
 	flags.IntVar(&f.Spec.Repeats, "repeats", 1, "how often each conversation is replayed in each lane")
-	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
-	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
+	flags.IntVarP(&f.Spec.Workers, "workers", "w", replayrun.DefaultWorkers, "conversations at once")
+	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", replayrun.DefaultTurnTimeout, "longest wait for one answer")
 	flags.StringVar(&f.Spec.RunID, "evaluation-run-id", "", "id of the run; one that is known goes on where it ended")
 	flags.StringVarP(&f.Out, "out", "o", "", "folder for the reports (default .rehearse/replays/ID)")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text or json")
@@ -152,7 +152,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
 	progress := &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
 	f.Progress = progress.done
-	r, err := evaluation.OpenReplay(ctx, f.ReplayConfig)
+	r, err := replayrun.Open(ctx, f.Config)
 	if err != nil {
 		return err
 	}

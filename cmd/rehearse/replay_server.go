@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/client"
-	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/runspec/bundle"
@@ -77,7 +77,7 @@ func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagS
 			return nil, err
 		}
 		defer env.closed(opened)
-		return nil, evaluation.ReplayReads(ctx, opened, s)
+		return nil, replayrun.Reads(ctx, opened, s)
 	})
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage("cannot make the folder of the reports: %w", err)
 	}
-	if err := evaluation.WriteReplay(dir, report); err != nil {
+	if err := replayrun.Write(dir, report); err != nil {
 		return err
 	}
 	return f.show(env, report, dir)

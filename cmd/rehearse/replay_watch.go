@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/report/lanes"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
@@ -20,7 +20,7 @@ import (
 
 // watchFlags is what can be said on the command line of replay watch.
 type watchFlags struct {
-	evaluation.WatchConfig
+	replayrun.WatchConfig
 	since, until, config, format string
 	// shown is true when the looks that there are are only shown.
 	shown bool
@@ -69,8 +69,8 @@ all looks; 130 interrupted.`,
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
 	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
-	flags.IntVarP(&f.Spec.Workers, "workers", "w", evaluation.DefaultReplayWorkers, "conversations at once")
-	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", evaluation.DefaultReplayTurnTimeout, "longest wait for one answer")
+	flags.IntVarP(&f.Spec.Workers, "workers", "w", replayrun.DefaultWorkers, "conversations at once")
+	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", replayrun.DefaultTurnTimeout, "longest wait for one answer")
 	flags.BoolVar(&f.shown, "show", false, "show the looks of a watch, and take none")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json at the end")
 	underscored(c)
@@ -101,7 +101,7 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	f.hear(env)
 	working, release := stoppable(ctx, env)
 	defer release()
-	state, err := evaluation.WatchReplays(working, f.WatchConfig)
+	state, err := replayrun.Watch(working, f.WatchConfig)
 	if err != nil && errors.Is(context.Cause(working), errInterrupted) {
 		err = &exitError{result.ExitInterrupted, errors.New("interrupted; what was found is kept: the same command goes on")}
 	}

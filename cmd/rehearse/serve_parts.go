@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"rehearse/internal/access"
-	"rehearse/internal/evaluation"
 	"rehearse/internal/flow"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
@@ -19,7 +19,7 @@ import (
 
 // watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
 func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, store string, running *service.Running) (unwatched func(), err error) {
-	watches, err := evaluation.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
+	watches, err := replayrun.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,10 @@ package evaluation
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"hash"
 	"path/filepath"
 	"slices"
 
+	"rehearse/internal/fingerprint"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
@@ -23,13 +19,13 @@ const fingerprintVersion = 1
 // of target and judge. No path is part of it but those that the author wrote. It is used by one goroutine.
 type fingerprints struct {
 	e     *Evaluation
-	files *contents
+	files *fingerprint.Files
 	// parts has the hashes of targets and judges, which many tests share.
 	parts map[string]string
 }
 
 func newFingerprints(e *Evaluation) *fingerprints {
-	return &fingerprints{e: e, files: newContents(e.setup.Files), parts: map[string]string{}}
+	return &fingerprints{e: e, files: fingerprint.New(e.setup.Files), parts: map[string]string{}}
 }
 
 // settled is a test as far as it decides its record. Workers, budget and cache do not.
@@ -38,7 +34,7 @@ type settled struct {
 	Test       suite.Test
 	Turns      [][]assertion
 	Assertions []assertion
-	Files      []content
+	Files      []fingerprint.Content
 	Target     string
 	Judge      string
 	User       *settledUser `json:",omitempty"`
@@ -85,11 +81,11 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 }
 
 // plain returns assertions as plain values and adds the files that they name.
-func (f *fingerprints) plain(assertions []suite.Assertion, files *[]content) []assertion {
+func (f *fingerprints) plain(assertions []suite.Assertion, files *[]fingerprint.Content) []assertion {
 	var all []assertion
 	for _, a := range assertions {
 		params := a.Params.Any()
-		*files = append(*files, f.files.named(params, a.Dir)...)
+		*files = append(*files, f.files.Named(params, a.Dir)...)
 		all = append(all, assertion{Assertion: a, Params: params})
 	}
 	return all
@@ -110,8 +106,7 @@ func (f *fingerprints) judge(suiteName string) (string, error) {
 	})
 }
 
-// part returns the hash of a definition with the content of the files that it names. Of their names only the last
-// elements count: configurations hold them as absolute paths, or from the top of what was submitted.
+// part returns the hash of a definition with the content of the files that it names, once for each key.
 func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (any, error)) (string, error) {
 	if done, ok := f.parts[key]; ok {
 		return done, nil
@@ -122,33 +117,15 @@ func (f *fingerprints) part(key, suiteName string, define func(*setup.Setup) (an
 	if err != nil {
 		return "", err
 	}
-	data, err := json.Marshal(definition)
-	if err != nil {
-		return "", err
-	}
-	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		return "", err
-	}
-	dir := f.e.dir(at)
-	files := f.files.defined(plain, dir)
-	done, err := f.sum([]any{f.files.withoutPaths(plain, dir), files})
+	done, err := f.files.Definition(f.e.setup.Secrets(), definition, f.e.dir(at))
 	f.parts[key] = done
 	return done, err
 }
 
-// sum returns the hash of a value's JSON without secrets: another key is no other test.
+// sum returns the hash of a value's JSON without secrets.
 func (f *fingerprints) sum(value any) (string, error) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return "", fmt.Errorf("fingerprint: %w", err)
-	}
-	h := sha256.New()
-	h.Write(f.e.setup.Secrets().Bytes(data))
-	return short(h), nil
+	return fingerprint.Sum(f.e.setup.Secrets(), value)
 }
-
-func short(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
 // dir returns the folder in which the names of files in a configuration start.
 func (e *Evaluation) dir(at *setup.Setup) string {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/store"
@@ -21,7 +22,7 @@ var ErrNoRun = errors.New("there is no run")
 // configured store.
 // What is not there is an ErrNoRun.
 func FindRun(ctx context.Context, s *setup.Setup, name string) (string, error) {
-	if isRun(name) {
+	if runlog.IsRun(name) {
 		return name, nil
 	}
 	if path := s.StorePath(); !setup.IsPostgres(path) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"rehearse/internal/fingerprint"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
@@ -67,12 +68,12 @@ func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[or
 				yield(u, err)
 				return
 			}
-			fmt.Fprintln(h, key.Suite, key.TestID, k.prints.files.withoutPath(key.Target, ""), k.open[key].fingerprint)
+			fmt.Fprintln(h, key.Suite, key.TestID, k.prints.files.WithoutPath(key.Target, ""), k.open[key].fingerprint)
 			if !yield(u, nil) {
 				return
 			}
 		}
-		k.all = short(h)
+		k.all = fingerprint.Short(h)
 	}
 }
 

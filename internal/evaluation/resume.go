@@ -19,12 +19,6 @@ import (
 	"rehearse/internal/source"
 )
 
-// isRun reports whether a folder holds the results of a run.
-func isRun(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, runlog.RunFile))
-	return err == nil && !info.IsDir()
-}
-
 // takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
 func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
 	if err := os.MkdirAll(h.Dir, 0o755); err != nil {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"rehearse/internal/fingerprint"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
 	"rehearse/internal/suite"
@@ -77,7 +78,7 @@ type settledUser struct {
 }
 
 // user returns the user of a test as plain values, and adds the files that its assertions name; nil without one.
-func (f *fingerprints) user(t *suite.Test, files *[]content) (*settledUser, error) {
+func (f *fingerprints) user(t *suite.Test, files *[]fingerprint.Content) (*settledUser, error) {
 	if t.User == nil {
 		return nil, nil
 	}

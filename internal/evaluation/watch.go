@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/fingerprint"
+	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -83,7 +85,7 @@ func (w *Watch) sum() string {
 			switch {
 			case err != nil:
 				return nil //nolint:nilerr // a file that vanishes while we look is a change like any other
-			case d.IsDir() && path != folder && (strings.HasPrefix(d.Name(), ".") || isRun(path)):
+			case d.IsDir() && path != folder && (strings.HasPrefix(d.Name(), ".") || runlog.IsRun(path)):
 				return filepath.SkipDir
 			case !d.IsDir() && isInput(path) && !w.isOwn(path):
 				fmt.Fprintln(h, path, w.content(path, d))
@@ -91,7 +93,7 @@ func (w *Watch) sum() string {
 			return nil
 		})
 	}
-	return short(h)
+	return fingerprint.Short(h)
 }
 
 // isOwn reports whether the runs write the file themselves.
@@ -119,7 +121,7 @@ func (w *Watch) content(path string, d fs.DirEntry) string {
 	if err != nil {
 		return ""
 	}
-	w.seen[path] = watched{info.Size(), info.ModTime(), short(h)}
+	w.seen[path] = watched{info.Size(), info.ModTime(), fingerprint.Short(h)}
 	return w.seen[path].sum
 }
 

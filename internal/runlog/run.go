@@ -53,3 +53,9 @@ func ReadRun(dir string) (result.Run, error) {
 	}
 	return run, nil
 }
+
+// IsRun reports whether a folder holds the results of a run.
+func IsRun(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, RunFile))
+	return err == nil && !info.IsDir()
+}

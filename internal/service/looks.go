@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/runspec"
 	"rehearse/internal/runspec/bundle"
 	"rehearse/internal/setup"
@@ -64,10 +64,10 @@ func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) 
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, opened.Close()) }()
-		if err := evaluation.ReplayReads(ctx, opened, named); err != nil {
+		if err := replayrun.Reads(ctx, opened, named); err != nil {
 			return nil, err
 		}
-		_, err = evaluation.SubmittedReplay(opened, named)
+		_, err = replayrun.Submitted(opened, named)
 		programs = opened.StartsPrograms()
 		return nil, err
 	})

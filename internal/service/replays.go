@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/evaluation"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/report/lanes"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
@@ -33,13 +33,13 @@ func replayID(run string, spec *runspec.Spec) string {
 }
 
 // openReplay opens a replay run whose files are unpacked: with the log, the variants and the results of the server's store.
-func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec, change func(*evaluation.ReplayConfig)) (*evaluation.Replay, error) {
-	c, err := evaluation.SubmittedReplay(opened.Setup, spec)
-	var r *evaluation.Replay
+func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec, change func(*replayrun.Config)) (*replayrun.Run, error) {
+	c, err := replayrun.Submitted(opened.Setup, spec)
+	var r *replayrun.Run
 	if err == nil {
 		c.Store = s.History
 		change(&c)
-		r, err = evaluation.OpenReplay(ctx, c)
+		r, err = replayrun.Open(ctx, c)
 	}
 	if refused := opened.Setup.Refused(); refused != nil { // which may be why it cannot be opened
 		if r != nil {
@@ -47,7 +47,7 @@ func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec ru
 		}
 		return nil, errors.Join(refused, err)
 	}
-	if unknown, ok := errors.AsType[*evaluation.UnknownError](err); ok { // where the store is, is the server's own
+	if unknown, ok := errors.AsType[*replayrun.UnknownError](err); ok { // where the store is, is the server's own
 		err = source.Invalid("%s is not in the store of the server: add it with `rehearse replay variant add`", unknown.What)
 	}
 	return r, opened.Masked(err)
@@ -55,7 +55,7 @@ func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec ru
 
 // planReplay checks a replay run and returns what is known of it before its sessions are read.
 func (s *Service) planReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec) (p Checked, err error) {
-	r, err := s.openReplay(ctx, opened, spec, func(*evaluation.ReplayConfig) {})
+	r, err := s.openReplay(ctx, opened, spec, func(*replayrun.Config) {})
 	p.programs = opened.Setup.StartsPrograms()
 	if err != nil {
 		return p, invalid(err)
@@ -95,14 +95,14 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 	var over context.CancelFunc
 	l.passing, over = context.WithCancel(ctx)
 	defer over()
-	var r *evaluation.Replay
-	r, err = s.openReplay(ctx, opened, spec, func(c *evaluation.ReplayConfig) {
+	var r *replayrun.Run
+	r, err = s.openReplay(ctx, opened, spec, func(c *replayrun.Config) {
 		c.Spec.RunID, c.Out = replayID(run.ID, &spec), s.leadingDir(run.ID)
 		c.Lead = func(e *replay.Evaluation) {
 			l.target = e.Head.Run.VariantID
 			places := cmp.Or(spec.Limits.Workers, s.window(ctx)) // else the author bounds what is under way, wherever it is held
 			e.Workers, e.Keep, e.Known = max(places/8, 1), l.storeSessions, l.known
-			e.Crew = evaluation.Crew{
+			e.Crew = replayrun.Crew{
 				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Places: places, Room: room, Queue: l, Returns: l, Log: s.Log},
 				Commands:     opened.Setup.StartsPrograms(), Whole: spec.IsLook(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
@@ -129,7 +129,7 @@ const (
 )
 
 // sessionPayload returns what the job of a session carries.
-func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d evaluation.Definitions, session *replay.Session) ([]byte, error) {
+func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d replayrun.Definitions, session *replay.Session) ([]byte, error) {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return nil, fmt.Errorf("write session %s: %w", session.ID, err)
@@ -180,7 +180,7 @@ func (s *Service) replayReports(ctx context.Context, id, dir string) error {
 	if err := json.Unmarshal(data, report); err != nil {
 		return fmt.Errorf("read the report of the run: %w", err)
 	}
-	return evaluation.WriteReplay(dir, report)
+	return replayrun.Write(dir, report)
 }
 
 // sessionRecord is the result of a session as runs show it: it passes when the candidate ended it as the log did.

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/runspec/bundle"
@@ -30,9 +31,9 @@ type Payload struct {
 	Traceparent string `json:"traceparent,omitempty"`
 	// Definitions are the variants that a run of the kind replay names, Session the logged session of the job; both are empty for other kinds. A
 	// large session is with NATS, under its SHA-256 in SessionAt.
-	Definitions *evaluation.Definitions `json:"definitions,omitempty"`
-	Session     json.RawMessage         `json:"session,omitempty"`
-	SessionAt   string                  `json:"session_at,omitempty"`
+	Definitions *replayrun.Definitions `json:"definitions,omitempty"`
+	Session     json.RawMessage        `json:"session,omitempty"`
+	SessionAt   string                 `json:"session_at,omitempty"`
 	// Submitted are the rules of the server that leads the run. They hold for whoever holds its conversations.
 	Submitted setup.Submitted `json:"submitted"`
 	// Own is true of a run that the server itself has asked for, to which these rules do not apply.

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/trace"
@@ -19,13 +19,13 @@ import (
 // heldSessions is a run of which logged sessions are replayed here.
 type heldSessions struct {
 	opened   *Opened
-	sessions *evaluation.Sessions
+	sessions *replayrun.Sessions
 	conn     *fleet.Conn
 }
 
 // openSessions opens what the sessions of a run are replayed against: the variants that came with the job, and the files of the bundle.
 func openSessions(
-	ctx context.Context, conn *fleet.Conn, dir string, options setup.Options, spec runspec.Spec, definitions *evaluation.Definitions,
+	ctx context.Context, conn *fleet.Conn, dir string, options setup.Options, spec runspec.Spec, definitions *replayrun.Definitions,
 ) (h *heldSessions, err error) {
 	if definitions == nil {
 		return nil, errors.New("the job does not say what its session is replayed against")
@@ -35,10 +35,10 @@ func openSessions(
 		return nil, err
 	}
 	h = &heldSessions{opened: o, conn: conn}
-	c, err := evaluation.SubmittedReplay(o.Setup, withoutFiles(spec))
+	c, err := replayrun.Submitted(o.Setup, withoutFiles(spec))
 	if err == nil {
 		c.Variants = definitions
-		h.sessions, err = evaluation.NewSessions(ctx, c)
+		h.sessions, err = replayrun.NewSessions(ctx, c)
 	}
 	if refused := o.Setup.Refused(); refused != nil {
 		err = refused

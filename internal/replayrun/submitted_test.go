@@ -1,4 +1,4 @@
-package evaluation_test
+package replayrun_test
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -65,29 +65,29 @@ func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	settings := func(options setup.Options, change func(*evaluation.ReplayConfig)) replay.Run {
+	settings := func(options setup.Options, change func(*replayrun.Config)) replay.Run {
 		t.Helper()
 		s, err := setup.Open(options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		c, err := evaluation.SubmittedReplay(s, teaRun())
+		c, err := replayrun.Submitted(s, teaRun())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var run replay.Run
 		c.Store, c.Out, c.Lead = store, t.TempDir(), func(e *replay.Evaluation) { run = e.Head.Run }
 		change(&c)
-		r, err := evaluation.OpenReplay(t.Context(), c)
+		r, err := replayrun.Open(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = r.Close() })
 		return run
 	}
-	there := settings(setup.Options{Files: source.Within(root), Submitted: &setup.Submitted{}}, func(*evaluation.ReplayConfig) {})
-	here := settings(setup.Options{Config: filepath.Join(dir, "rehearse.yaml")}, func(c *evaluation.ReplayConfig) {
+	there := settings(setup.Options{Files: source.Within(root), Submitted: &setup.Submitted{}}, func(*replayrun.Config) {})
+	here := settings(setup.Options{Config: filepath.Join(dir, "rehearse.yaml")}, func(c *replayrun.Config) {
 		c.Flows, c.Prompts = filepath.Join(dir, "flows"), filepath.Join(dir, "prompts")
 	})
 	if !source.SameJSON(here.Settings, there.Settings) {
@@ -112,12 +112,12 @@ func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	c, err := evaluation.SubmittedReplay(s, teaRun())
+	c, err := replayrun.Submitted(s, teaRun())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Store, c.Out = store, t.TempDir()
-	r, err := evaluation.OpenReplay(t.Context(), c)
+	r, err := replayrun.Open(t.Context(), c)
 	if err == nil {
 		err = r.Close()
 	}
@@ -144,12 +144,12 @@ func TestLookOfOtherAgentsIsRefused(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	spec := teaRun()
 	spec.Replay.Look = &runspec.Look{Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows"}
-	c, err := evaluation.SubmittedReplay(s, spec)
+	c, err := replayrun.Submitted(s, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Store = store
-	r, err := evaluation.OpenReplay(t.Context(), c)
+	r, err := replayrun.Open(t.Context(), c)
 	if r != nil {
 		_ = r.Close()
 	}

@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"cmp"
@@ -15,25 +15,25 @@ import (
 
 // The defaults of a replay run.
 const (
-	DefaultReplayWorkers     = 8
-	DefaultReplayTurnTimeout = 2 * time.Minute
+	DefaultWorkers     = 8
+	DefaultTurnTimeout = 2 * time.Minute
 )
 
-// SubmittedReplay returns what a RunSpec of the kind replay asks for, with the configuration, the flows and the prompts of its files. What it names
+// Submitted returns what a RunSpec of the kind replay asks for, with the configuration, the flows and the prompts of its files. What it names
 // and may not is noted in the setup.
-func SubmittedReplay(s *setup.Setup, spec runspec.Spec) (ReplayConfig, error) {
+func Submitted(s *setup.Setup, spec runspec.Spec) (Config, error) {
 	r := spec.Replay
 	s.NamesVariables(spec.Env...)
 	s.NamesWritten(r.User)
 	flows, prompts := cmp.Or(r.Flows, "flows"), cmp.Or(r.Prompts, "prompts")
 	for key, folder := range map[string]string{"flows": flows, "prompts": prompts} {
 		if !filepath.IsLocal(folder) {
-			return ReplayConfig{}, source.Invalid("replay: %s: %q is no folder of the bundle: write it from the bundle's root, without `..`", key, folder)
+			return Config{}, source.Invalid("replay: %s: %q is no folder of the bundle: write it from the bundle's root, without `..`", key, folder)
 		}
 	}
 	at, err := s.At(".")
 	if err != nil {
-		return ReplayConfig{}, err
+		return Config{}, err
 	}
 	for _, reference := range []string{r.Candidate, r.Baseline, r.VariantID, r.BaselineID} {
 		if name, ok := replay.TargetNamed(reference); ok {
@@ -41,18 +41,18 @@ func SubmittedReplay(s *setup.Setup, spec runspec.Spec) (ReplayConfig, error) {
 			at.NamesTarget(name)
 		}
 	}
-	c := ReplayConfig{
+	c := Config{
 		Setup: at, Look: r.Look, Flows: flows, Prompts: s.Files.OnDisk(prompts),
 		Spec: replay.Spec{
 			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID, AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,
 			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))), Gate: cmp.Or(r.Gate, replay.GatePaired),
 			Side: replay.Side(cmp.Or(r.States, string(replay.After))),
-			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultReplayWorkers), TurnTimeout: DefaultReplayTurnTimeout,
+			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 		},
 	}
 	if r.Repeats != nil {
 		if c.Spec.Repeats = *r.Repeats; c.Spec.Repeats < 1 {
-			return ReplayConfig{}, source.Invalid("replay: repeats %d is out of range: use 1 or more", c.Spec.Repeats)
+			return Config{}, source.Invalid("replay: repeats %d is out of range: use 1 or more", c.Spec.Repeats)
 		}
 	}
 	if r.MinTurns != nil {
@@ -83,16 +83,16 @@ func submittedRules(r *runspec.Replay) (replay.Rules, error) {
 
 // Sessions replays single sessions of a run that another process leads. It is safe for concurrent use.
 type Sessions struct {
-	config     ReplayConfig
+	config     Config
 	evaluation *replay.Evaluation
 }
 
 // NewSessions opens what the sessions are replayed against, by the variants of the configuration: it needs no store.
-func NewSessions(ctx context.Context, c ReplayConfig) (*Sessions, error) {
+func NewSessions(ctx context.Context, c Config) (*Sessions, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
-	r := &Replay{config: c}
+	r := &Run{config: c}
 	if err := r.agents(ctx); err != nil {
 		return nil, err
 	}

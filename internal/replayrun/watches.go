@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	}
 	c.Spec = replay.Spec{
 		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since, Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After,
-		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultReplayWorkers), TurnTimeout: DefaultReplayTurnTimeout,
+		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 	}
 	if w.Mode == "" {
 		c.Spec.Mode = replay.Recorded
@@ -116,7 +116,7 @@ func (all *Watches) Keep(ctx context.Context) {
 
 func (all *Watches) keep(ctx context.Context, c WatchConfig) {
 	for {
-		_, err := WatchReplays(ctx, c)
+		_, err := Watch(ctx, c)
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// replayAll replays the sessions. Where they are wanted in a file, each is written as it is finished.
-func (r *Replay) replayAll(ctx context.Context) (*replay.Report, error) {
+// evaluate replays the sessions. Where they are wanted in a file, each is written as it is finished.
+func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 	if !r.config.Sessions {
 		return r.evaluation.Evaluate(ctx)
 	}
@@ -36,8 +36,8 @@ func (r *Replay) replayAll(ctx context.Context) (*replay.Report, error) {
 	return made, err
 }
 
-// WriteReplay writes the reports of a replay run into a folder, each whole or not at all.
-func WriteReplay(dir string, made *replay.Report) error {
+// Write writes the reports of a replay run into a folder, each whole or not at all.
+func Write(dir string, made *replay.Report) error {
 	for _, one := range []struct {
 		file   string
 		render func(io.Writer, *replay.Report) error

@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"rehearse/internal/fingerprint"
 	"rehearse/internal/replay"
 	"rehearse/internal/runspec"
 	"rehearse/internal/source"
@@ -44,12 +45,12 @@ func (e *earlierLooks) replayed(session string) bool { return e.sessions[session
 func settingsSum(settings json.RawMessage) string {
 	h := sha256.New()
 	h.Write(settings)
-	return short(h)
+	return fingerprint.Short(h)
 }
 
 // sameAgents refuses a look whose agents are other ones here, by other files or other variables of the environment, than where it is kept: its figures
 // would stand among those of the watch.
-func (r *Replay) sameAgents() error {
+func (r *Run) sameAgents() error {
 	look := r.config.Look
 	if look == nil || settingsSum(r.evaluation.Head.Run.Settings) == look.Settings {
 		return nil
@@ -58,7 +59,7 @@ func (r *Replay) sameAgents() error {
 }
 
 // looks makes the run the look of a watch that another process keeps.
-func (r *Replay) looks(ctx context.Context, look *runspec.Look) error {
+func (r *Run) looks(ctx context.Context, look *runspec.Look) error {
 	if err := r.sameAgents(); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 	if err := w.earlier.read(ctx, w.history.Runs, w.state.Runs); err != nil {
 		return err
 	}
-	config := w.ReplayConfig
+	config := w.Config
 	config.Spec.LastDay = end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
 	config.Spec.RunID = w.runID(before)
 	r, some, err := w.open(ctx, config, end)
@@ -127,7 +128,7 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 }
 
 // open opens the run of a look, whose sessions a fleet has replayed where one holds looks. some is false of a look without a session.
-func (w *replayWatcher) open(ctx context.Context, c ReplayConfig, end time.Time) (r *Replay, some bool, err error) {
+func (w *replayWatcher) open(ctx context.Context, c Config, end time.Time) (r *Run, some bool, err error) {
 	if r, some, err = w.openHere(ctx, c, end); err != nil || !some || w.Hold == nil {
 		return r, some, err
 	}
@@ -144,8 +145,8 @@ func (w *replayWatcher) open(ctx context.Context, c ReplayConfig, end time.Time)
 	return w.openHere(ctx, c, end)
 }
 
-func (w *replayWatcher) openHere(ctx context.Context, c ReplayConfig, end time.Time) (r *Replay, some bool, err error) {
-	if r, err = OpenReplay(ctx, c); err != nil {
+func (w *replayWatcher) openHere(ctx context.Context, c Config, end time.Time) (r *Run, some bool, err error) {
+	if r, err = Open(ctx, c); err != nil {
 		return nil, false, err
 	}
 	settings, err := w.settingsOf(r)
@@ -163,7 +164,7 @@ func (w *replayWatcher) openHere(ctx context.Context, c ReplayConfig, end time.T
 }
 
 // spec is the run of a look as a fleet is asked for it, with the names that files have on this disk.
-func (w *replayWatcher) spec(r *Replay, end time.Time) runspec.Spec {
+func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 	c := &r.config
 	return runspec.Spec{
 		Schema: runspec.Schema, Kind: runspec.KindReplay, Name: w.Watching.Name, Labels: map[string]string{"watch": w.Watching.Name},

@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"net"
@@ -29,7 +29,7 @@ func TestAlertIsToldAgain(t *testing.T) {
 		alarms, troubles := 0, 0
 		w := &replayWatcher{
 			WatchConfig: &WatchConfig{
-				ReplayConfig: ReplayConfig{Setup: s}, Alert: address,
+				Config: Config{Setup: s}, Alert: address,
 				Alarmed: func(replay.WatchLook) { alarms++ }, Trouble: func(error) { troubles++ },
 			},
 			state: &replay.WatchState{AlarmedAt: "2026-03-01", Looks: []replay.WatchLook{{Until: "2026-03-01", Alarm: true}}},

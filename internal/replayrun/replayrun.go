@@ -1,4 +1,6 @@
-package evaluation
+// Package replayrun holds replays of logged conversations: it opens the log and the agents, has the engine of package replay play them, keeps what
+// comes of it and writes the reports. A watch is a replay that looks again whenever the log has grown.
+package replayrun
 
 import (
 	"context"
@@ -16,8 +18,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// ReplayConfig says what is replayed, and where its results go.
-type ReplayConfig struct {
+// Config says what is replayed, and where its results go.
+type Config struct {
 	Setup *setup.Setup
 	Spec  replay.Spec
 	// Store is the address of the log, of the variants and of the results.
@@ -38,19 +40,19 @@ type ReplayConfig struct {
 	Progress func(done int)
 }
 
-// Replay is a replay run that is ready to be held. Close it.
-type Replay struct {
+// Run is a replay run that is ready to be held. Close it.
+type Run struct {
 	// ID is the run's, Dir the folder of its reports.
 	ID, Dir string
 
-	config     ReplayConfig
+	config     Config
 	history    *setup.History
 	noting     *Noting
 	evaluation *replay.Evaluation
 }
 
-// OpenReplay opens the log and both agents, and finds the run that goes on. Nothing is replayed yet.
-func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
+// Open opens the log and both agents, and finds the run that goes on. Nothing is replayed yet.
+func Open(ctx context.Context, c Config) (*Run, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{config: c, history: h, noting: NewNoting(h.Variants)}
+	r := &Run{config: c, history: h, noting: NewNoting(h.Variants)}
 	r.config.Variants = r.noting
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -67,10 +69,10 @@ func OpenReplay(ctx context.Context, c ReplayConfig) (*Replay, error) {
 }
 
 // Definitions returns the variants and the prompts that are replayed.
-func (r *Replay) Definitions() Definitions { return r.noting.Noted() }
+func (r *Run) Definitions() Definitions { return r.noting.Noted() }
 
 // Lanes returns the names of the agents that are replayed, the candidate first.
-func (r *Replay) Lanes() []string {
+func (r *Run) Lanes() []string {
 	run := &r.evaluation.Head.Run
 	if run.BaselineID == "" {
 		return []string{run.VariantID}
@@ -79,9 +81,9 @@ func (r *Replay) Lanes() []string {
 }
 
 // Close closes the store.
-func (r *Replay) Close() error { return r.history.Close() }
+func (r *Run) Close() error { return r.history.Close() }
 
-func (r *Replay) open(ctx context.Context) error {
+func (r *Run) open(ctx context.Context) error {
 	c := &r.config
 	if _, err := r.history.Runs.Sweep(ctx, c.Setup.Now()); err != nil {
 		return err
@@ -111,9 +113,9 @@ func (r *Replay) open(ctx context.Context) error {
 }
 
 // agents opens what is replayed, and the simulated user.
-func (r *Replay) agents(ctx context.Context) error {
+func (r *Run) agents(ctx context.Context) error {
 	c := &r.config
-	from := &replayAgents{&setup.Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
+	from := &opener{&setup.Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
 	candidate, err := from.open(ctx, c.Spec.VariantID)
 	if err != nil {
 		return err
@@ -143,7 +145,7 @@ const alive = 15 * time.Second
 var errElsewhere = errors.New("still goes on elsewhere")
 
 // identify gives the run its id, or finds the run that goes on.
-func (r *Replay) identify(ctx context.Context) error {
+func (r *Run) identify(ctx context.Context) error {
 	run := &r.evaluation.Head.Run
 	if run.ID == "" {
 		run.ID = uuid.NewString()
@@ -169,14 +171,14 @@ func (r *Replay) identify(ctx context.Context) error {
 
 // Hold replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
 // and, where the run can go on, how.
-func (r *Replay) Hold(ctx context.Context) (*replay.Report, error) {
+func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}
-	report, err := r.replayAll(ctx)
+	report, err := r.evaluate(ctx)
 	switch {
 	case err == nil:
-		return report, WriteReplay(r.Dir, report)
+		return report, Write(r.Dir, report)
 	case errors.Is(err, replay.ErrNoSessions):
 		place := r.config.Store
 		if r.config.Lead != nil { // its address is the server's own

@@ -1,4 +1,4 @@
-package evaluation_test
+package replayrun_test
 
 import (
 	"encoding/json"
@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
@@ -107,7 +107,7 @@ func TestStubOfFlow(t *testing.T) {
 			if err := os.WriteFile(path, []byte(targets), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			config := evaluation.ReplayConfig{
+			config := replayrun.Config{
 				Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"), Prompts: filepath.Join(root, "prompts"),
 				Spec: replay.Spec{
 					BaselineID: "ride_book_baseline", FlowID: "ride_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
@@ -168,10 +168,10 @@ func setupOf(t *testing.T, path string) *setup.Setup {
 }
 
 // held replays a candidate and returns the report.
-func held(t *testing.T, c evaluation.ReplayConfig, candidate string) *replay.Report {
+func held(t *testing.T, c replayrun.Config, candidate string) *replay.Report {
 	t.Helper()
 	c.Spec.Candidate, c.Out = candidate, t.TempDir()
-	r, err := evaluation.OpenReplay(t.Context(), c)
+	r, err := replayrun.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 
 // WatchConfig says what is watched, and who is told.
 type WatchConfig struct {
-	// ReplayConfig is that of each look. Its days and its id are the watch's to set.
-	ReplayConfig
+	// Config is that of each look. Its days and its id are the watch's to set.
+	Config
 	Watching replay.Watching
 	// Alert is a webhook that is told of the alarm; empty tells none. Secret signs what it is sent.
 	Alert, Secret string
@@ -45,9 +45,9 @@ type replayWatcher struct {
 	told  time.Time
 }
 
-// WatchReplays takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a look has found is kept in the
+// Watch takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a look has found is kept in the
 // store before the next begins, so the same call goes on where it ended. The state is returned with an error, too, as far as there is one.
-func WatchReplays(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
+func Watch(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
 	c.Spec.FirstDay, c.Spec.LastDay = c.Watching.Since.Format(time.DateOnly), c.Watching.Since.Format(time.DateOnly)
 	if err := errors.Join(c.Watching.Check(), c.Spec.Check()); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (w *replayWatcher) begin(ctx context.Context) error {
 
 // settings are what decides the figures of the watch: those of a run, and how it looks.
 func (w *replayWatcher) settings(ctx context.Context) (json.RawMessage, error) {
-	r, err := OpenReplay(ctx, w.ReplayConfig)
+	r, err := Open(ctx, w.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (w *replayWatcher) settings(ctx context.Context) (json.RawMessage, error) {
 }
 
 // settingsOf is settings for the run of any look.
-func (w *replayWatcher) settingsOf(r *Replay) (json.RawMessage, error) {
+func (w *replayWatcher) settingsOf(r *Run) (json.RawMessage, error) {
 	var of map[string]any
 	if err := json.Unmarshal(r.evaluation.Head.Run.Settings, &of); err != nil {
 		return nil, err

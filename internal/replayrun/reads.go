@@ -1,4 +1,4 @@
-package evaluation
+package replayrun
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"rehearse/internal/target"
 )
 
-// ReplayReads reads every file of here that a replay can read, through the files of its setup: the folders of flows and prompts whole, as only the
+// Reads reads every file of here that a replay can read, through the files of its setup: the folders of flows and prompts whole, as only the
 // store knows which of them the variants name, and what the configuration's models, flows, judge and the named targets are made of. It opens
 // nothing and asks nobody, so that it needs no key.
-func ReplayReads(ctx context.Context, s *setup.Setup, spec runspec.Spec) error {
+func Reads(ctx context.Context, s *setup.Setup, spec runspec.Spec) error {
 	r := spec.Replay
 	s.Files.Whole(r.Flows)
 	s.Files.Whole(r.Prompts)

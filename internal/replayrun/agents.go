@@ -1,25 +1,24 @@
-package evaluation
+package replayrun
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
+	"rehearse/internal/fingerprint"
 	"rehearse/internal/replay"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
 )
 
-// replayAgents opens what a replay run names.
-type replayAgents struct {
+// opener opens what a replay run names.
+type opener struct {
 	variants *setup.Variants
 	mode     replay.Mode
 }
 
 // open opens the variant, or the target, of an id.
-func (a *replayAgents) open(ctx context.Context, id string) (*replay.Opened, error) {
+func (a *opener) open(ctx context.Context, id string) (*replay.Opened, error) {
 	name, ok := replay.TargetNamed(id)
 	if !ok {
 		return a.variants.Open(ctx, id)
@@ -41,26 +40,11 @@ func (a *replayAgents) open(ctx context.Context, id string) (*replay.Opened, err
 	return o, nil
 }
 
-// definitionSum is a hash of a definition and of the files that it names. It holds no secret, nor any path but those that the author wrote.
+// definitionSum is the fingerprint of a definition of a configuration.
 func definitionSum(at *setup.Setup, definition any) (string, error) {
-	data, err := json.Marshal(definition)
-	if err != nil {
-		return "", err
-	}
-	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		return "", err
-	}
 	dir := "."
 	if path := at.Config().Path; path != "" {
 		dir = filepath.Dir(path)
 	}
-	c := newContents(at.Files)
-	files := c.defined(plain, dir)
-	if data, err = json.Marshal([]any{c.withoutPaths(plain, dir), files}); err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	h.Write(at.Secrets().Bytes(data))
-	return short(h), nil
+	return fingerprint.New(at.Files).Definition(at.Secrets(), definition, dir)
 }

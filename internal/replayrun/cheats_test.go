@@ -1,4 +1,4 @@
-package evaluation_test
+package replayrun_test
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/evaluation"
 	"rehearse/internal/replay"
 	"rehearse/internal/replay/importer"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/setup"
 )
 
@@ -87,14 +87,14 @@ func TestCheatsDoNotPass(t *testing.T) {
 	for name := range cheats {
 		for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
 			t.Run(name+" "+string(mode), func(t *testing.T) {
-				c := evaluation.ReplayConfig{
+				c := replayrun.Config{
 					Setup: at, Store: store, Flows: filepath.Join(root, "flows"), Prompts: filepath.Join(root, "prompts"), Out: t.TempDir(),
 					Spec: replay.Spec{
 						Candidate: "target:" + name, BaselineID: "hotel_book_baseline", FlowID: "hotel_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
 						MinTurns: 1, Mode: mode, Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
 					},
 				}
-				r, err := evaluation.OpenReplay(t.Context(), c)
+				r, err := replayrun.Open(t.Context(), c)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,15 +1,17 @@
-package evaluation
+package fingerprint
 
 import (
 	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
-	"rehearse/internal/setup"
+	"rehearse/internal/runlog"
 	"rehearse/internal/source"
 )
 
@@ -26,38 +28,39 @@ const (
 // filePrefixes stand before the names of files: of prompts, of models that are played, of flows and of sites.
 var filePrefixes = []string{"file://", "scripted:", "cassette:", "flow:", "site:"}
 
-// content is a file by the name under which it was found.
-type content struct{ Name, Sum string }
+// Content is a file by the name under which it was found, with the hash of its content.
+type Content struct{ Name, Sum string }
 
-// contents finds and hashes files that definitions name, each once.
-type contents struct {
+// Files finds and hashes the files that definitions name, each once. It is used by one goroutine. Use New.
+type Files struct {
 	from         source.Files
 	sums         map[string]string // by path
 	files, bytes int64
 }
 
-func newContents(from source.Files) *contents {
-	return &contents{from: from, sums: map[string]string{}}
+// New returns the files of a place.
+func New(from source.Files) *Files {
+	return &Files{from: from, sums: map[string]string{}}
 }
 
-// named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
-func (c *contents) named(value any, dir string) []content {
-	return c.namedIn(value, dir, c.from.Bounded()) // configurations of submitted runs hold names from the top of the files
+// Named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
+func (f *Files) Named(value any, dir string) []Content {
+	return f.namedIn(value, dir, f.from.Bounded()) // configurations of submitted runs hold names from the top of the files
 }
 
-// defined is named for the definition of a target or judge. Its names start in the folder of the configuration or, where flags have given them or
+// Defined is Named for the definition of a target or judge. Its names start in the folder of the configuration or, where flags have given them or
 // that folder, in the working folder.
-func (c *contents) defined(value any, dir string) []content { return c.namedIn(value, dir, true) }
+func (f *Files) Defined(value any, dir string) []Content { return f.namedIn(value, dir, true) }
 
-func (c *contents) namedIn(value any, dir string, top bool) []content {
-	var found []content
+func (f *Files) namedIn(value any, dir string, top bool) []Content {
+	var found []Content
 	seen := map[string]bool{}
 	for _, text := range texts(value, nil) {
 		whole, words := candidates(text)
 		for i, name := range append(whole, words...) {
-			at := c.at(name, dir, seen, 0)
-			if at == nil && top && (i < len(whole) || c.from.Bounded()) {
-				at = c.at(name, "", seen, 0)
+			at := f.at(name, dir, seen, 0)
+			if at == nil && top && (i < len(whole) || f.from.Bounded()) {
+				at = f.at(name, "", seen, 0)
 			}
 			found = append(found, at...)
 		}
@@ -75,7 +78,7 @@ func texts(value any, all []string) []string {
 			all = texts(item, all)
 		}
 	case map[string]any:
-		for _, key := range setup.Names(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			all = texts(value[key], all)
 		}
 	}
@@ -105,7 +108,7 @@ func candidates(text string) (whole, words []string) {
 }
 
 // at returns the content of the file or folder of that name, and of the files that it names itself; nothing when there is none.
-func (c *contents) at(name, dir string, seen map[string]bool, depth int) []content {
+func (f *Files) at(name, dir string, seen map[string]bool, depth int) []Content {
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, '/') {
 		return nil // a word, such as the name of a model
 	}
@@ -116,36 +119,36 @@ func (c *contents) at(name, dir string, seen map[string]bool, depth int) []conte
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if whole, err := filepath.Abs(path); err == nil && !c.from.Bounded() {
+	if whole, err := filepath.Abs(path); err == nil && !f.from.Bounded() {
 		path = whole // one file is one, however it is named
 	}
-	info, err := c.from.Stat(path)
+	info, err := f.from.Stat(path)
 	if err != nil || seen[path] || depth > maxNested {
 		return nil
 	}
 	if !info.IsDir() {
 		seen[path] = true
-		return append([]content{{filepath.Base(name), c.sum(path, info)}}, c.nested(path, info, seen, depth)...)
+		return append([]Content{{filepath.Base(name), f.sum(path, info)}}, f.nested(path, info, seen, depth)...)
 	}
-	var found []content
+	var found []Content
 	// What cannot be read is missed by whoever opens it.
-	_ = c.from.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+	_ = f.from.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return nil //nolint:nilerr // as above
-		case d.IsDir() && file != path && (strings.HasPrefix(d.Name(), ".") || isRun(file)):
+		case d.IsDir() && file != path && (strings.HasPrefix(d.Name(), ".") || runlog.IsRun(file)):
 			return filepath.SkipDir
 		case d.IsDir() || seen[file] || isOutput(file):
 			return nil
-		case c.files > maxContentFiles:
+		case f.files > maxContentFiles:
 			return filepath.SkipAll
 		}
 		info, err := d.Info()
 		relative, relErr := filepath.Rel(path, file)
 		if errors.Join(err, relErr) == nil && info.Mode().IsRegular() {
 			seen[file] = true
-			found = append(found, content{filepath.ToSlash(relative), c.sum(file, info)})
-			found = append(found, c.nested(file, info, seen, depth)...)
+			found = append(found, Content{filepath.ToSlash(relative), f.sum(file, info)})
+			found = append(found, f.nested(file, info, seen, depth)...)
 		}
 		return nil
 	})
@@ -162,7 +165,7 @@ func isOutput(path string) bool {
 var nestedName = regexp.MustCompile(`[\w./-]+\.(?:ya?ml|jsonl?|md|txt|csv|prompt)\b`)
 
 // nested returns the files that a file of YAML or JSON names.
-func (c *contents) nested(path string, info fs.FileInfo, seen map[string]bool, depth int) []content {
+func (f *Files) nested(path string, info fs.FileInfo, seen map[string]bool, depth int) []Content {
 	switch filepath.Ext(path) {
 	case ".yaml", ".yml", ".json":
 	default:
@@ -171,27 +174,27 @@ func (c *contents) nested(path string, info fs.FileInfo, seen map[string]bool, d
 	if info.Size() > maxScanned {
 		return nil
 	}
-	data, err := c.from.ReadFile(path)
+	data, err := f.from.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	var found []content
+	var found []Content
 	for _, name := range nestedName.FindAllString(string(data), 1_000) {
-		found = append(found, c.at(name, filepath.Dir(path), seen, depth+1)...)
+		found = append(found, f.at(name, filepath.Dir(path), seen, depth+1)...)
 	}
 	return found
 }
 
 // sum returns the hash of a file's content.
-func (c *contents) sum(path string, info fs.FileInfo) string {
-	if done, ok := c.sums[path]; ok {
+func (f *Files) sum(path string, info fs.FileInfo) string {
+	if done, ok := f.sums[path]; ok {
 		return done
 	}
 	h := sha256.New()
-	c.files++
-	c.bytes += info.Size()
-	file, err := c.from.Open(path)
-	if err == nil && info.Mode().IsRegular() && c.bytes <= maxContentBytes {
+	f.files++
+	f.bytes += info.Size()
+	file, err := f.from.Open(path)
+	if err == nil && info.Mode().IsRegular() && f.bytes <= maxContentBytes {
 		_, err = io.Copy(h, io.LimitReader(file, maxContentBytes))
 	} else {
 		_, _ = io.WriteString(h, info.ModTime().UTC().String()) // a hash takes everything
@@ -203,30 +206,30 @@ func (c *contents) sum(path string, info fs.FileInfo) string {
 	if err != nil {
 		return "unreadable"
 	}
-	c.sums[path] = short(h)
-	return c.sums[path]
+	f.sums[path] = Short(h)
+	return f.sums[path]
 }
 
 // withoutPaths returns a plain value in which the names of files have become their last elements. The configuration of a local run holds absolute
 // paths, that of a submitted one names from the top of its files.
-func (c *contents) withoutPaths(value any, dir string) any {
+func (f *Files) withoutPaths(value any, dir string) any {
 	switch value := value.(type) {
 	case string:
-		return c.withoutPath(value, dir)
+		return f.WithoutPath(value, dir)
 	case []any:
 		for i := range value {
-			value[i] = c.withoutPaths(value[i], dir)
+			value[i] = f.withoutPaths(value[i], dir)
 		}
 	case map[string]any:
 		for key := range value {
-			value[key] = c.withoutPaths(value[key], dir)
+			value[key] = f.withoutPaths(value[key], dir)
 		}
 	}
 	return value
 }
 
-// withoutPath returns a text whose path has become its last element where it names a file, alone or as that of a model.
-func (c *contents) withoutPath(text, dir string) string {
+// WithoutPath returns a text whose path has become its last element where it names a file, alone or as that of a model.
+func (f *Files) WithoutPath(text, dir string) string {
 	before, file := "", text
 	for _, prefix := range filePrefixes {
 		if after, ok := strings.CutPrefix(text, prefix); ok {
@@ -240,17 +243,17 @@ func (c *contents) withoutPath(text, dir string) string {
 	switch {
 	case strings.ContainsAny(file, "\n\x00"):
 		return text
-	case filepath.IsAbs(file), strings.Contains(file, "/") && c.isThere(file, dir):
+	case filepath.IsAbs(file), strings.Contains(file, "/") && f.isThere(file, dir):
 		return before + filepath.Base(file) + part
 	}
 	return text
 }
 
-// isThere reports whether there is a file of that name, which starts in dir, or as in defined.
-func (c *contents) isThere(file, dir string) bool {
-	_, err := c.from.Stat(filepath.Join(dir, file))
+// isThere reports whether there is a file of that name, which starts in dir, or as in Defined.
+func (f *Files) isThere(file, dir string) bool {
+	_, err := f.from.Stat(filepath.Join(dir, file))
 	if err != nil {
-		_, err = c.from.Stat(file)
+		_, err = f.from.Stat(file)
 	}
 	return err == nil
 }
