@@ -286,7 +286,7 @@ func TestApproval(t *testing.T) {
 		t.Errorf("answering nobody: %v", err)
 	}
 	run()
-	g, ran := build()
+	g, _ = build()
 	if _, err := g.Continue(t.Context(), "thread", nil); !errors.Is(err, graph.ErrWaiting) {
 		t.Errorf("continuing a turn that waits: %v", err)
 	}
@@ -300,7 +300,7 @@ func TestApproval(t *testing.T) {
 	if question := (*graph.InterruptError)(nil); !errors.As(err, &question) || string(question.Question) != `"who?"` {
 		t.Fatalf("the second question: %v", err)
 	}
-	g, ran = build()
+	g, ran := build()
 	s, err := g.Resume(t.Context(), "thread", "Ann", nil)
 	if want := []string{"hi", "draft", "true Ann", "beside", "send"}; err != nil || !slices.Equal(s.Log, want) {
 		t.Errorf("it gives %v, %v; want %v", s.Log, err, want)

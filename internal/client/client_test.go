@@ -165,7 +165,9 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%v: %v", err, f.seen)
 	}
 	c.Token = "rht_x"
-	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) { http.Redirect(w, &http.Request{}, "http://elsewhere.example/x", 307) }}
+	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) {
+		http.Redirect(w, &http.Request{}, "http://elsewhere.example/x", http.StatusTemporaryRedirect)
+	}}
 	if _, err := c.Show(t.Context(), "r1"); err == nil || !strings.Contains(err.Error(), "redirects to elsewhere.example") {
 		t.Error(err)
 	}

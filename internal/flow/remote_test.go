@@ -166,8 +166,7 @@ func TestRemoteTools(t *testing.T) {
 		"no city":             {"told", `{}`, "the field {city} of the address is not known"},
 		"not offered here":    {"ask", `{"city":"x"}`, `there is no tool "weather"; there are: process_node, get_full_history`},
 	} {
-		f := loadFlow(t, strings.Replace(parcels, "priority: 1}\n", "priority: 1}\n  - {from: ask, to: told, label: Other}\n", 1))
-		f = loadFlow(t, strings.Replace(strings.Replace(parcels, "condition: {type: always}, actions", "label: Go, actions", 1), "condition: {type: contains, value: weather}, ", "label: W, ", 1))
+		f := loadFlow(t, strings.Replace(strings.Replace(parcels, "condition: {type: always}, actions", "label: Go, actions", 1), "condition: {type: contains, value: weather}, ", "label: W, ", 1))
 		model := &actor{replies: []any{[]chat.ToolCall{move(tc.node, "-1"), call("weather", tc.args)}, "Blue."}}
 		s, err := flow.New(flow.Config{Model: model, Remote: &web{}}).Begin(f, flow.Seed{Node: tc.node})
 		if err != nil {

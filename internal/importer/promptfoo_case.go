@@ -110,9 +110,7 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	if c.target != "" {
 		t.execution = t.execution.with("target", c.target)
 	}
-	for _, said := range earlier(vars) {
-		t.input = append(t.input, said)
-	}
+	t.input = append(t.input, earlier(vars)...)
 	var asked *turn
 	if n := len(spoken); n > 0 && spoken[n-1].role == "user" && c.simulated == nil && c.turns == nil {
 		asked, spoken = &turn{text: spoken[n-1].text}, spoken[:n-1]

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	rehearsal "rehearse/internal/evaluation"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 	"rehearse/internal/source"
 )
 
@@ -37,7 +37,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				return nil
 			},
 		}
-		e.Crew = rehearsal.CrewHere(e, nil)
+		e.Crew = replayrun.CrewHere(e, nil)
 		if _, err := e.Evaluate(b.Context()); err != nil {
 			b.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	rehearsal "rehearse/internal/evaluation"
 	"rehearse/internal/replay"
+	"rehearse/internal/replayrun"
 )
 
 // kept keeps runs in the process. After failAfter outcomes it is gone.
@@ -115,7 +115,7 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
 		},
 	}
-	e.Crew = rehearsal.CrewHere(e, nil)
+	e.Crew = replayrun.CrewHere(e, nil)
 	return e
 }
 

@@ -3,11 +3,9 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -248,15 +246,4 @@ func nameOf(method, path string) string {
 		}
 	}
 	return name
-}
-
-// routes returns the routes of a document in the order of their paths.
-func (d *Document) routes(yield func(path, method string, r documentRoute) bool) {
-	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
-		for _, method := range slices.Sorted(maps.Keys(d.Paths[path])) {
-			if !yield(path, method, d.Paths[path][method]) {
-				return
-			}
-		}
-	}
 }

@@ -22,8 +22,8 @@ type answered struct {
 type form uint8
 
 const (
-	// messages are whatever an agent sends; those in which nothing is found are passed over.
-	messages form = iota
+	// The zero form is whatever an agent sends; what has nothing in it is passed over.
+	_ form = iota
 	// jsonLines are lines of JSON; without a stream, the first one is the answer.
 	jsonLines
 	// plainText is the reply itself.

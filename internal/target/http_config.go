@@ -206,11 +206,6 @@ func hostOf(address string) string {
 
 func (HTTPConfig) complete() bool { return true }
 
-// Holds reports whether a placeholder stands anywhere in what is sent.
-func (c HTTPConfig) holds(names ...string) bool {
-	return c.turn.holds(names...) || c.opening != nil && c.opening.holds(names...)
-}
-
 // placeholders returns all placeholders of what is sent.
 func (c HTTPConfig) placeholders() []string {
 	names := c.turn.names()

@@ -253,9 +253,8 @@ func writeJSON(w http.ResponseWriter, v any) {
 
 // stream writes server-sent events.
 type stream struct {
-	w     http.ResponseWriter
-	named bool
-	cut   bool
+	w   http.ResponseWriter
+	cut bool
 }
 
 func newStream(w http.ResponseWriter, a Answer) *stream {

@@ -92,9 +92,3 @@ func (p *postgrest) check(r *http.Request) {
 		p.t.Errorf("filter %q", filter)
 	}
 }
-
-func (p *postgrest) set(change func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change()
-}
