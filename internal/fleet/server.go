@@ -68,7 +68,8 @@ type Server struct {
 func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	options := server.Options{
 		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, MaxPayload: maxPayload,
-		JetStream: true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
+		NoSublistCache: true, // nearly every subject is one job's, and is never met again
+		JetStream:      true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
 	}
 	if c.Listen != "" {
 		if err := listenAt(&options, c); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,7 +129,7 @@ func subject(j orchestrator.Job) string {
 	if j.Commands {
 		class = commands
 	}
-	return fmt.Sprintf("rehearse.job.%d.%s.%s.%s", j.Schema, class, fleet.Token(j.Run), fleet.JobToken(j.Kind, j.Key))
+	return "rehearse.job." + strconv.Itoa(j.Schema) + "." + class + "." + fleet.Token(j.Run) + "." + fleet.JobToken(j.Kind, j.Key)
 }
 
 // Push adds a job and returns when NATS has it on disk. It waits for NATS for as long as ctx lasts.
