@@ -107,7 +107,7 @@ func (q *JetStream) ensureConsumer(ctx context.Context, class string) error {
 		return nil
 	}
 	_, err = q.conn.JetStream().CreateOrUpdateConsumer(ctx, jobStream, jetstream.ConsumerConfig{
-		Durable: consumerName(class), FilterSubject: fmt.Sprintf("rehearse.job.%d.%s.>", orchestrator.JobSchema, class),
+		Durable: consumerName(class), FilterSubject: subjects(class),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: wanted,
 		// Jobs are given up by who pulls them, with their history: NATS itself would only stop delivering them.
 		MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: maxRequests,
