@@ -63,7 +63,7 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.CommandPath())
+				return f.unnamed(c)
 			}
 			f.said(c, args[0])
 			if err := f.checkServer(c.Flags()); err != nil {
@@ -118,6 +118,11 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.Least.MinClassF1, "min-class-f1", config.DefaultMinClassF1, "least F1 of any class that occurs in the items")
 	flags.Float64Var(&f.Least.Recall, "recall", config.DefaultSkillRecall, "for lists of labels, such as skills: least share of the true labels that are found")
 	flags.Float64Var(&f.Least.Accuracy, "accuracy", 0, "least accuracy (default: none)")
+}
+
+// unnamed says that the command line has not one name.
+func (*classifyFlags) unnamed(c *cobra.Command) error {
+	return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.CommandPath())
 }
 
 // said notes what is on the command line. Flags that were given go before the configuration.

@@ -62,18 +62,23 @@ func (f *classifyFlags) spec() runspec.Spec {
 	return s
 }
 
-// onServer has a server hold the run, and shows and writes what a local run would.
-func (f *classifyFlags) onServer(ctx context.Context, env *Env) error {
+// gather returns the run with every file that it reads, and what it asks for.
+func (f *classifyFlags) gather(ctx context.Context, env *Env) (sent gathered, asked *classify.Submitted, err error) {
 	if err := f.check(); err != nil {
-		return err
+		return sent, nil, err
 	}
-	var asked *classify.Submitted
-	sent, err := gather(ctx, env, f.spec(), func(c evaluation.Config) (_ evaluation.Config, err error) {
+	sent, err = gather(ctx, env, f.spec(), func(c evaluation.Config) (_ evaluation.Config, err error) {
 		asked, c, err = classify.Submit(c)
 		return c, err
 	})
+	return sent, asked, outcome(err)
+}
+
+// onServer has a server hold the run, and shows and writes what a local run would.
+func (f *classifyFlags) onServer(ctx context.Context, env *Env) error {
+	sent, asked, err := f.gather(ctx, env)
 	if err != nil {
-		return outcome(err)
+		return err
 	}
 	asked.Show(f.Rows)
 	f.run.writes = report.Owned()

@@ -42,12 +42,7 @@ Exit codes: 0 enough answers were good, 1 too few, 2 wrong usage or invalid item
   rehearse e2e rebuild items.jsonl > rebuilt.jsonl           the states alone`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("name one dataset: a file of items, or a dataset in Langfuse (see `%s --help`)", c.CommandPath())
-			}
-			f.hasAccuracy = c.Flags().Changed("accuracy")
-			f.commandLine = append([]string{"e2e"}, args...)
-			if err := f.checkServer(c.Flags(), args[0]); err != nil {
+			if err := f.said(c, args); err != nil {
 				return err
 			}
 			if f.server.url != "" {
@@ -120,6 +115,16 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	registerCI(flags, &f.ci)
 	f.server.register(flags, "base URL of a server that holds the run; items and what they name are sent there")
 	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
+}
+
+// said notes what is on the command line, and refuses what a server cannot do where one is named.
+func (f *e2eFlags) said(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("name one dataset: a file of items, or a dataset in Langfuse (see `%s --help`)", c.CommandPath())
+	}
+	f.hasAccuracy = c.Flags().Changed("accuracy")
+	f.commandLine = append([]string{"e2e"}, args...)
+	return f.checkServer(c.Flags(), args[0])
 }
 
 func (f *e2eFlags) check() error {

@@ -41,18 +41,23 @@ func (f *e2eFlags) spec(items string) runspec.Spec {
 	return s
 }
 
-// onServer has a server hold the run, and shows and writes what a local run would.
-func (f *e2eFlags) onServer(ctx context.Context, env *Env, items string) error {
+// gather returns the run with every file that it reads, and what it asks for.
+func (f *e2eFlags) gather(ctx context.Context, env *Env, items string) (sent gathered, asked *evaluation.SubmittedAnswers, err error) {
 	if err := f.check(); err != nil {
-		return err
+		return sent, nil, err
 	}
-	var asked *evaluation.SubmittedAnswers
-	sent, err := gather(ctx, env, f.spec(items), func(c evaluation.Config) (_ evaluation.Config, err error) {
+	sent, err = gather(ctx, env, f.spec(items), func(c evaluation.Config) (_ evaluation.Config, err error) {
 		asked, c, err = evaluation.SubmitAnswers(c)
 		return c, err
 	})
+	return sent, asked, outcome(err)
+}
+
+// onServer has a server hold the run, and shows and writes what a local run would.
+func (f *e2eFlags) onServer(ctx context.Context, env *Env, items string) error {
+	sent, asked, err := f.gather(ctx, env, items)
 	if err != nil {
-		return outcome(err)
+		return err
 	}
 	f.accuracy = asked.Least
 	as := f.asRun()

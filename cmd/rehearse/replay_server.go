@@ -60,18 +60,18 @@ func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 	return spec
 }
 
-// onServer has a server hold the run, and shows and writes what a local run would.
-func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagSet) error {
+// gather returns the run with every file that it reads.
+func (f *replayFlags) gather(ctx context.Context, env *Env, flags *pflag.FlagSet) (spec runspec.Spec, err error) {
 	asked := f.Spec // which Check changes
 	if err := errors.Join(f.check(), asked.Check()); err != nil {
-		return err
+		return spec, err
 	}
 	here, err := env.here(setup.Options{Config: f.config})
 	if err != nil {
-		return err
+		return spec, err
 	}
 	defer env.closed(here)
-	spec, _, err := bundle.Gather(f.spec(flags, here.Config().Path), func(files source.Files, s runspec.Spec) ([]string, error) {
+	spec, _, err = bundle.Gather(f.spec(flags, here.Config().Path), func(files source.Files, s runspec.Spec) ([]string, error) {
 		opened, err := env.open(setup.Options{Files: files, Config: s.Config, Dry: true, Warn: func(string) {}}) // the server warns
 		if err != nil {
 			return nil, err
@@ -79,6 +79,12 @@ func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagS
 		defer env.closed(opened)
 		return nil, replayrun.Reads(ctx, opened, s)
 	})
+	return spec, err
+}
+
+// onServer has a server hold the run, and shows and writes what a local run would.
+func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagSet) error {
+	spec, err := f.gather(ctx, env, flags)
 	if err != nil {
 		return err
 	}

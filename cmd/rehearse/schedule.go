@@ -8,93 +8,30 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"rehearse/internal/client"
-	"rehearse/internal/schedule"
 )
 
 func newSchedule(env *Env) *cobra.Command {
 	f := &askingFlags{}
 	c := group(&cobra.Command{
 		Use:   "schedule",
-		Short: "Have a server run suites again and again",
-		Long: `Have a server run suites again and again: at the times of a cron expression in a time zone, or every so often.
+		Short: "Have a server hold a run again and again",
+		Long: `Have a server hold a run again and again: at the times of a cron expression in a time zone, or every so often. A run is one of suites, or of
+what run, e2e, classify and replay run hold with --server.
 
-The server keeps the suites with every file that they name, so a schedule runs what was there when it was added. Of several servers one begins
+The server keeps the run with every file that it names, so a schedule runs what was there when it was added. Of several servers one begins
 each run. While the last run of a schedule goes on, a time is skipped; what fell into a time without a server is missed, and not made up for.
 
 CRON has five fields (minute, hour, day of the month, month, day of the week), such as '0 3 * * 1-5', or is '@every D', such as '@every 12h'.`,
 		Example: `  rehearse schedule add nightly --cron '0 3 * * *' --timezone Europe/Berlin evals/ --server https://rehearse.example
+  rehearse schedule add answers --cron '@every 12h' --server https://rehearse.example -- e2e items.jsonl --sites sites
   rehearse schedule list --server https://rehearse.example
   rehearse schedule run nightly --server https://rehearse.example     now, once
   rehearse schedule rm nightly --server https://rehearse.example`,
 	}, newScheduleAdd(env, f), newScheduleList(env, f), newScheduleRemove(env, f), newScheduleRun(env, f))
 	f.server.register(c.PersistentFlags(), "base URL of the server")
 	c.PersistentFlags().StringVar(&f.format, "format", "text", "text or json")
-	return c
-}
-
-// notScheduled are the flags of run that say nothing about the run itself, or that no server can do.
-var notScheduled = []string{
-	"resume", "rerun", "watch", "record", "replay", "target-curl", "target-url", "local-prompt", "ignore-target", "dry-run", "fail-on", "out", "format",
-	"grace", "detach", "quiet", "verbose", "no-color", "server", "token-env",
-}
-
-func newScheduleAdd(env *Env, asking *askingFlags) *cobra.Command {
-	f := &runFlags{}
-	var cron, zone string
-	c := &cobra.Command{
-		Use:   "add NAME --cron CRON SUITE…",
-		Short: "Add a schedule",
-		Long: `Add a schedule. The suites are sent to the server with every file that they name; the flags of run say how they are run.
-
-A time that is left out when clocks are put forward is due at that moment, a time that comes twice at the first; a schedule of every hour goes on
-with the time that passes.`,
-		Example: `  rehearse schedule add nightly --cron '0 3 * * *' --timezone Europe/Berlin evals/ --server https://rehearse.example
-  rehearse schedule add smoke --cron '@every 15m' evals/ --tag smoke --target shop --server http://127.0.0.1:8090`,
-		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := schedule.Parse(cron, zone); err != nil {
-				return outcome(err)
-			}
-			server, err := asking.open(env)
-			if err != nil {
-				return err
-			}
-			defer server.Close()
-			f.suites = args[1:]
-			f.noteChanged(c.Flags())
-			if err := f.check(); err != nil {
-				return err
-			}
-			sent, err := f.gather(c.Context(), env)
-			if err != nil {
-				return outcome(err)
-			}
-			made, err := server.AddSchedule(c.Context(), args[0], cron, zone, sent.spec)
-			if err != nil {
-				return refused(err)
-			}
-			if asking.format == "json" {
-				return printJSON(env.Stdout, made.Body)
-			}
-			_, err = fmt.Fprintf(env.Stdout, "added %s, due next at %s\n", made.Name, made.NextAt.Local().Format(time.DateTime))
-			return outcome(err)
-		},
-	}
-	all := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f.register(all)
-	for _, name := range notScheduled {
-		all.Lookup(name).Hidden = true
-	}
-	all.VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden {
-			c.Flags().AddFlag(flag)
-		}
-	})
-	c.Flags().StringVar(&cron, "cron", "", "when: five fields such as '0 3 * * 1-5', or @every D with D of a second or more")
-	c.Flags().StringVar(&zone, "timezone", "", "time zone of the fields, such as Europe/Berlin (default UTC)")
 	return c
 }
 

@@ -3,7 +3,7 @@ package fleet
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"strconv"
 
 	"rehearse/internal/result"
 )
@@ -23,7 +23,12 @@ func Token(s string) string {
 
 // JobToken returns the word by which subjects name a job of a run.
 func JobToken(kind string, k result.Key) string {
-	return digest(fmt.Sprintf("%q %q %q %q %d", kind, k.Suite, k.TestID, k.Target, k.Trial))
+	name := make([]byte, 0, 256)
+	for _, part := range [...]string{kind, k.Suite, k.TestID, k.Target} {
+		name = append(strconv.AppendQuote(name, part), ' ')
+	}
+	sum := sha256.Sum256(strconv.AppendInt(name, int64(k.Trial), 10))
+	return hex.EncodeToString(sum[:16])
 }
 
 // digest is the first half of a SHA-256, in hexadecimal.

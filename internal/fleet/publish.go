@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -57,8 +59,31 @@ func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure 
 func (c *Conn) publishOnce(ctx context.Context, subject string, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmTime)
 	defer cancel()
-	_, err := c.js.Publish(ctx, subject, data, jetstream.WithRetryAttempts(0))
-	return err
+	m, err := c.nats.RequestWithContext(ctx, subject, data)
+	if err != nil {
+		return err
+	}
+	return confirmed(m.Data)
+}
+
+// confirmed reads what NATS answers to a message, and returns nil when a stream has stored it. Only what may be a refusal is decoded: two answers
+// come for every job.
+func confirmed(answer []byte) error {
+	if named, ok := bytes.CutPrefix(answer, []byte(`{"stream":"`)); ok && bytes.HasSuffix(named, []byte(`}`)) &&
+		!bytes.HasPrefix(named, []byte(`"`)) && !bytes.Contains(named, []byte(`"error"`)) {
+		return nil
+	}
+	var said struct {
+		Error  *jetstream.APIError `json:"error"`
+		Stream string              `json:"stream"`
+	}
+	switch err := json.Unmarshal(answer, &said); {
+	case err == nil && said.Error != nil:
+		return fmt.Errorf("nats: %w", said.Error)
+	case err != nil || said.Stream == "":
+		return jetstream.ErrInvalidJSAck
+	}
+	return nil
 }
 
 // unstored is true of the error of a message that no stream wanted.

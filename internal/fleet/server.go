@@ -58,6 +58,8 @@ type Server struct {
 	unwritten chan struct{}
 	stop      context.CancelFunc
 	mending   sync.WaitGroup
+	// neverListened is what NeverListened returns.
+	neverListened bool
 
 	mu   sync.Mutex
 	nats *server.Server // another one after each restart
@@ -68,7 +70,8 @@ type Server struct {
 func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	options := server.Options{
 		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, MaxPayload: maxPayload,
-		JetStream: true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
+		NoSublistCache: true, // nearly every subject is one job's, and is never met again
+		JetStream:      true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
 	}
 	if c.Listen != "" {
 		if err := listenAt(&options, c); err != nil {
@@ -79,10 +82,14 @@ func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	never, err := noteListener(c.Dir, c.Listen != "")
+	if err != nil {
+		return nil, fmt.Errorf("start the NATS server: %w", errors.Join(err, lock.Unlock()))
+	}
 	mending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{
 		options: options, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), token: options.Authorization, lock: lock,
-		unwritten: make(chan struct{}, 1), stop: stop,
+		unwritten: make(chan struct{}, 1), stop: stop, neverListened: never,
 	}
 	if err := s.start(ctx); err != nil {
 		s.Close()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,7 +107,7 @@ func (q *JetStream) ensureConsumer(ctx context.Context, class string) error {
 		return nil
 	}
 	_, err = q.conn.JetStream().CreateOrUpdateConsumer(ctx, jobStream, jetstream.ConsumerConfig{
-		Durable: consumerName(class), FilterSubject: fmt.Sprintf("rehearse.job.%d.%s.>", orchestrator.JobSchema, class),
+		Durable: consumerName(class), FilterSubject: subjects(class),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: wanted,
 		// Jobs are given up by who pulls them, with their history: NATS itself would only stop delivering them.
 		MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: maxRequests,
@@ -128,7 +129,7 @@ func subject(j orchestrator.Job) string {
 	if j.Commands {
 		class = commands
 	}
-	return fmt.Sprintf("rehearse.job.%d.%s.%s.%s", j.Schema, class, fleet.Token(j.Run), fleet.JobToken(j.Kind, j.Key))
+	return "rehearse.job." + strconv.Itoa(j.Schema) + "." + class + "." + fleet.Token(j.Run) + "." + fleet.JobToken(j.Kind, j.Key)
 }
 
 // Push adds a job and returns when NATS has it on disk. It waits for NATS for as long as ctx lasts.

@@ -270,6 +270,65 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
+// TestReclaim: after a crash what was held comes at once, as a second delivery; what waits, and what has ended, is left alone.
+func TestReclaim(t *testing.T) {
+	dir := t.TempDir()
+	server, err := fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := open(t, fleet.ConnConfig{Server: server}, queue.Options{AckWait: time.Hour, Commands: true, Worker: "dead"})
+	if n, err := q.Reclaim(t.Context()); n != 0 || err != nil {
+		t.Errorf("of an empty queue: %d, %v", n, err)
+	}
+	pulled := map[string]bool{}
+	for n := range 6 {
+		j := queuetest.Job("run", n)
+		j.Commands = n%2 == 1
+		queuetest.Push(t, q, j)
+	}
+	for n := range 4 {
+		d := queuetest.Pull(t, q)
+		if n == 1 {
+			if err := d.Ack(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		pulled[d.Job().Key.TestID] = true
+	}
+	for n, err := q.Count(t.Context()); n.Running != 3; n, err = q.Count(t.Context()) { // the acknowledgement is on its way
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Close()
+	if server, err = fleet.StartServer(t.Context(), fleet.ServerConfig{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	again := open(t, fleet.ConnConfig{Server: server}, queue.Options{Commands: true, Worker: "new"})
+	if n, err := again.Reclaim(t.Context()); n != 3 || err != nil {
+		t.Errorf("gave %d back, %v; want 3", n, err)
+	}
+	came := map[string]int{}
+	for range 5 {
+		d := queuetest.Pull(t, again).(*queue.Delivery)
+		came[d.Job().Key.TestID]++
+		want := 1
+		if pulled[d.Job().Key.TestID] {
+			want = 2
+		}
+		if d.Attempt() != want || len(d.Tries()) != want-1 || want == 2 && !d.Tries()[0].Lost {
+			t.Errorf("%s comes as delivery %d after %+v, want %d", d.Job().Key.TestID, d.Attempt(), d.Tries(), want)
+		}
+	}
+	if len(came) != 5 {
+		t.Errorf("came: %v", came)
+	}
+	queuetest.Empty(t, again)
+}
+
 // TestNothingIsLeftRunning after a queue is closed, also of pulls that were given up.
 func TestNothingIsLeftRunning(t *testing.T) {
 	conn := fleettest.Connect(t, fleet.ConnConfig{Server: fleettest.StartEmbedded(t)})

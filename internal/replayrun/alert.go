@@ -68,7 +68,7 @@ func (w *replayWatcher) post(ctx context.Context, alarm replay.WatchLook) error 
 	defer client.CloseIdleConnections()
 	for try := range alertTries {
 		if try > 0 {
-			if pausing := w.pause(ctx, time.Second<<(try-1)); pausing != nil {
+			if pausing := pause(ctx, time.Second<<(try-1)); pausing != nil {
 				return pausing
 			}
 		}

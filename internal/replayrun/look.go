@@ -83,8 +83,26 @@ func (r *Run) looks(ctx context.Context, look *runspec.Look) error {
 	return nil
 }
 
-// elsewhereAgain is the wait before another try at a look that another process takes.
+// elsewhereAgain is the time between two questions after a look that another process takes.
 const elsewhereAgain = time.Second
+
+// awaitElsewhere waits until no other process replays a run any more: it has ended there, or has been silent for too long. It asks for nothing but the
+// row of the run, which may go on for hours: to open the look means to open its agents, its files and the store.
+func awaitElsewhere(ctx context.Context, now func() time.Time, row func(context.Context) (replay.Run, error)) error {
+	for {
+		if err := pause(ctx, elsewhereAgain); err != nil {
+			return err
+		}
+		switch run, err := row(ctx); {
+		case errors.Is(err, replay.ErrUnknown): // it was deleted
+			return nil
+		case err != nil:
+			return err
+		case !goesOn(&run, now()):
+			return nil
+		}
+	}
+}
 
 // look takes the next look, unless another process takes it meanwhile.
 func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
@@ -97,7 +115,8 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 	config.Spec.RunID = w.runID(before)
 	r, some, err := w.open(ctx, config, end)
 	if errors.Is(err, errElsewhere) {
-		if err := w.pause(ctx, elsewhereAgain); err != nil {
+		err := awaitElsewhere(ctx, w.Setup.Now, func(ctx context.Context) (replay.Run, error) { return w.history.Runs.Run(ctx, config.Spec.RunID) })
+		if err != nil {
 			return err
 		}
 		return w.reload(ctx)

@@ -2,8 +2,11 @@ package replayrun
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"rehearse/internal/replay"
 )
@@ -40,4 +43,52 @@ func TestEarlierLooks(t *testing.T) {
 			t.Errorf("replayed(%s) is %t", session, !want)
 		}
 	}
+}
+
+// A look that another process takes is waited for until that process has ended it or is dead, and its run is asked for only once a second.
+func TestAwaitElsewhere(t *testing.T) {
+	broken := errors.New("the store is broken")
+	for name, c := range map[string]struct {
+		row func(since time.Duration, now time.Time) (replay.Run, error)
+		// waits is how long it takes, in seconds and questions.
+		waits int
+		want  error
+	}{
+		"it ends": {func(since time.Duration, now time.Time) (replay.Run, error) {
+			if since >= 3*time.Hour {
+				return replay.Run{Status: replay.Completed, Seen: now}, nil
+			}
+			return replay.Run{Status: replay.Running, Seen: now}, nil
+		}, 3 * 60 * 60, nil},
+		"it is killed": {func(since time.Duration, now time.Time) (replay.Run, error) {
+			return replay.Run{Status: replay.Running, Seen: now.Add(min(0, 30*time.Second-since))}, nil
+		}, 45, nil},
+		"it is deleted":    {func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, replay.ErrUnknown }, 1, nil},
+		"the store breaks": {func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, broken }, 1, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, asked := time.Now(), 0
+				err := awaitElsewhere(t.Context(), time.Now, func(context.Context) (replay.Run, error) {
+					asked++
+					return c.row(time.Since(began), time.Now())
+				})
+				if waited := time.Since(began); !errors.Is(err, c.want) || asked != c.waits || waited != time.Duration(c.waits)*time.Second {
+					t.Errorf("after %s and %d questions: %v; want %v after %d of either", waited, asked, err, c.want, c.waits)
+				}
+			})
+		})
+	}
+	t.Run("this one ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+			defer cancel()
+			err := awaitElsewhere(ctx, time.Now, func(context.Context) (replay.Run, error) {
+				return replay.Run{Status: replay.Running, Seen: time.Now()}, nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it says %v", err)
+			}
+		})
+	})
 }

@@ -144,6 +144,11 @@ const alive = 15 * time.Second
 // errElsewhere says that another process holds a run.
 var errElsewhere = errors.New("still goes on elsewhere")
 
+// goesOn reports whether another process is replaying a run.
+func goesOn(run *replay.Run, now time.Time) bool {
+	return run.Status == replay.Running && now.Sub(run.Seen) < alive
+}
+
 // identify gives the run its id, or finds the run that goes on.
 func (r *Run) identify(ctx context.Context) error {
 	run := &r.evaluation.Head.Run
@@ -160,7 +165,7 @@ func (r *Run) identify(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case r.config.Lead == nil && former.Status == replay.Running && r.config.Setup.Now().Sub(former.Seen) < alive:
+	case r.config.Lead == nil && goesOn(&former, r.config.Setup.Now()):
 		return source.Invalid("run %s %w: wait for it, or until it has been silent for %s", run.ID, errElsewhere, alive)
 	case !source.SameJSON(run.Settings, former.Settings):
 		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)

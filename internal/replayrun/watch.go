@@ -159,7 +159,7 @@ func (w *replayWatcher) wait(ctx context.Context, until time.Time) error {
 	return ctx.Err()
 }
 
-func (w *replayWatcher) pause(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

@@ -170,10 +170,23 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.last = append(r.last, func() error { jobs.Close(); return nil })
+	if c.Server != nil && c.Server.NeverListened() {
+		o.reclaim(ctx, jobs)
+	}
 	leased := fleet.NewLimits(conn, jobs.AckWait())
 	r.last = append(r.last, func() error { leased.Close(); return nil })
 	r.Conn, r.Queue, r.limits = conn, jobs, worker.Limits(leased)
 	return r, nil
+}
+
+// reclaim gives back the jobs of conversations that have died with an earlier server of the folder: nobody else can hold one.
+func (o *Options) reclaim(ctx context.Context, jobs *queue.JetStream) {
+	switch n, err := jobs.Reclaim(ctx); {
+	case err != nil:
+		o.Log.Warn("conversations that have died with this server before are held again when their time is over", "after", jobs.AckWait(), "error", err)
+	case n > 0:
+		o.Log.Info("conversations that have died with this server before are held again", "jobs", n)
+	}
 }
 
 // sweep removes the files of runs that a crash has left.
