@@ -29,7 +29,7 @@ var floors = [][]string{
 		"report/terminal", "report/page", "report/prose", "report/transcript", "report/lanes", "report/classification", "report", "report/reporttest", "ci",
 	},
 	{"setup"},
-	{"demo", "evaluation", "replayrun", "classify", "probe", "worker", "service", "client"},
+	{"demo", "evaluation", "replayrun", "classify", "probe", "worker", "service", "client", "remote"},
 	{"server", "server/servertest", "view/frame", "view", "view/viewtest"},
 	{"cmd/rehearse"},
 }
@@ -228,7 +228,7 @@ var behindTheDoor = map[string]string{
 	"cover":                "flow cover: what was reached",
 	"ci":                   "run, grade, classify, replay run: --ci",
 	"client":               "run --server, runs: a server's API",
-	"runspec/bundle":       "run --server: the files of the run",
+	"remote":               "run, e2e, classify, replay run: --server",
 	"access":               "mock, serve: the token of the environment; token",
 	"archive":              "view: the runs that are named",
 	"calibrate":            "judge calibrate: labels, asks and the report",

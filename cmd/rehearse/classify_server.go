@@ -13,6 +13,7 @@ import (
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/remote"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -63,11 +64,11 @@ func (f *classifyFlags) spec() runspec.Spec {
 }
 
 // gather returns the run with every file that it reads, and what it asks for.
-func (f *classifyFlags) gather(ctx context.Context, env *Env) (sent gathered, asked *classify.Submitted, err error) {
+func (f *classifyFlags) gather(ctx context.Context, env *Env) (sent remote.Gathered, asked *classify.Submitted, err error) {
 	if err := f.check(); err != nil {
 		return sent, nil, err
 	}
-	sent, err = gather(ctx, env, f.spec(), func(c evaluation.Config) (_ evaluation.Config, err error) {
+	sent, err = remote.Gather(ctx, env.open, f.spec(), func(c evaluation.Config) (_ evaluation.Config, err error) {
 		asked, c, err = classify.Submit(c)
 		return c, err
 	})

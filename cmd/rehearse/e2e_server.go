@@ -8,6 +8,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/remote"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
@@ -42,11 +43,11 @@ func (f *e2eFlags) spec(items string) runspec.Spec {
 }
 
 // gather returns the run with every file that it reads, and what it asks for.
-func (f *e2eFlags) gather(ctx context.Context, env *Env, items string) (sent gathered, asked *evaluation.SubmittedAnswers, err error) {
+func (f *e2eFlags) gather(ctx context.Context, env *Env, items string) (sent remote.Gathered, asked *evaluation.SubmittedAnswers, err error) {
 	if err := f.check(); err != nil {
 		return sent, nil, err
 	}
-	sent, err = gather(ctx, env, f.spec(items), func(c evaluation.Config) (_ evaluation.Config, err error) {
+	sent, err = remote.Gather(ctx, env.open, f.spec(items), func(c evaluation.Config) (_ evaluation.Config, err error) {
 		asked, c, err = evaluation.SubmitAnswers(c)
 		return c, err
 	})

@@ -4,22 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/client"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/report"
+	"rehearse/internal/remote"
 	"rehearse/internal/result"
-	"rehearse/internal/runlog"
 	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
 )
 
 // serverFlags name a server and who asks it.
@@ -70,163 +61,51 @@ func refused(err error) error {
 	return &exitError{result.ExitInvalid, err}
 }
 
-// gathered is a run with every file that it reads.
-type gathered struct {
-	spec runspec.Spec
-	// root is the folder in which its names begin, tests is how many tests it has.
-	root  string
-	tests int
-}
-
-// gather returns a run of the disk with every file that it reads. planned completes the configuration of its evaluation.
-func gather(ctx context.Context, env *Env, spec runspec.Spec, planned func(evaluation.Config) (evaluation.Config, error)) (g gathered, err error) {
-	g.spec, g.root, err = bundle.Gather(spec, func(files source.Files, s runspec.Spec) (suites []string, err error) {
-		opened, err := env.open(setup.Options{Files: files, Config: s.Config, Model: s.Model, Dry: true, Warn: func(string) {}}) // the server warns
-		if err != nil {
-			return nil, err
-		}
-		defer env.closed(opened)
-		c, err := planned(evaluation.Config{Setup: opened, Spec: s})
-		if err != nil {
-			return nil, err
-		}
-		if suites, g.tests, err = evaluation.Reads(ctx, c); c.Suites != nil { // made of what the spec names already
-			suites = nil
-		}
-		return suites, err
-	})
-	return g, err
-}
-
-// place returns the name that the working folder has for a file of the run.
-func (g gathered) place(file string) string {
-	whole := filepath.Join(g.root, file)
-	here, err := filepath.Abs(".")
-	if err != nil {
-		return whole
-	}
-	if near, err := filepath.Rel(here, whole); err == nil {
-		return near
-	}
-	return whole
-}
-
 // onServer has a server hold a run, writes what it came to into a folder, and has it shown.
-func (f *runFlags) onServer(ctx context.Context, env *Env, sent gathered, show func(dir string, run *result.Run) error) error {
+func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered, show func(dir string, run *result.Run) error) error {
 	progress := newProgress(env, f.quiet)
 	server, err := f.server.client(env, progress.note)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	working, stop, release := env.cancelling(ctx, progress.note)
+	shown := &serverProgress{progress: progress, tests: sent.Tests}
+	working, ended, release, err := env.follow(ctx, server, sent.Spec, f.detach, progress.note, nil, shown.tell)
 	defer release()
-	run, err := server.Submit(working, sent.spec)
-	if err != nil {
-		return refused(tooSoon(err))
-	}
-	cancelled := cancelOn(working, stop, server, run.ID, progress.note)
-	defer cancelled()
-	if f.detach {
-		_, err := fmt.Fprintln(env.Stdout, run.ID)
-		return err
-	}
-	shown := &serverProgress{progress: progress, tests: sent.tests}
-	ended, err := server.Follow(working, run.ID, shown.tell)
 	shown.end()
-	if err != nil {
-		return left(err, run.ID)
-	}
-	return f.fetched(working, env, server, ended, sent.place, show)
-}
-
-// left says that a run goes on without whoever followed it.
-func left(err error, id string) error {
-	if errors.Is(err, context.Canceled) {
-		return &exitError{result.ExitInterrupted, fmt.Errorf("run %s was left before its end: look with `rehearse runs show %s`", id, id)}
-	}
-	return refused(err)
-}
-
-// fetched writes the files of a run that has ended into a folder, and has them shown. place names its files as they are here.
-func (f *runFlags) fetched(
-	ctx context.Context, env *Env, server *client.Client, ended client.Run, place func(string) string, show func(dir string, run *result.Run) error,
-) (err error) {
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join(setup.StateDir, "runs", filepath.Base(filepath.Clean(ended.ID)))
-	}
-	release, err := f.takeOut(ctx, env, dir)
-	if err != nil {
+	if err != nil || ended.ID == "" {
 		return err
 	}
-	defer func() {
-		if closing := release(); err == nil && closing != nil {
-			err = outcome(closing)
-		}
-	}()
-	run, err := server.Fetch(ctx, ended.ID, dir, place)
-	if err != nil {
-		if ended.Error != nil {
-			err = fmt.Errorf("run %s failed: %s", ended.ID, *ended.Error)
-		}
-		return &exitError{result.ExitNotRun, err}
+	fetching := remote.Fetching{
+		Server: server, Dir: f.out, Place: sent.Place, Formats: f.formats, Writes: f.writes, Artifacts: f.artifacts, Note: env.warn(),
 	}
-	if f.artifacts {
-		missing, err := server.FetchArtifacts(ctx, ended.ID, dir)
-		if missing > 0 && err == nil {
-			err = fmt.Errorf("%d artifacts that the records name are not on the server", missing)
-		}
-		if err != nil {
-			fmt.Fprintln(env.Stderr, "rehearse: "+err.Error())
-		}
-	}
-	if err := credible(dir, ended.ID, run); err != nil {
-		return &exitError{result.ExitNotRun, err}
-	}
-	return show(dir, &run)
+	return outcome(fetching.Run(working, ended, show))
 }
 
-// credible refuses the record of a run that is not what was asked for, or that its results do not bear out.
-func credible(dir, id string, run result.Run) error {
+// follow has a server hold a run until it has ended, or is detached: then it has no id. Ctrl-C cancels it. release ends the watch for signals, which
+// goes on while files are fetched. submitted, if any, is called with the id of a run that is waited for.
+func (e *Env) follow(
+	ctx context.Context, server *client.Client, spec runspec.Spec, detach bool, note func(string), submitted func(id string), tell func(client.Event),
+) (working context.Context, ended client.Run, release func(), err error) {
+	working, stop, release := e.cancelling(ctx, note)
+	ended, err = remote.Hold(working, server, spec, remote.Holding{Stop: stop, Note: note, Tell: tell, Submitted: func(id string) (bool, error) {
+		if detach {
+			_, err := fmt.Fprintln(e.Stdout, id)
+			return false, err
+		}
+		if submitted != nil {
+			submitted(id)
+		}
+		return true, nil
+	}})
 	switch {
-	case run.ExitCode == nil:
-		return fmt.Errorf("the server's record of run %s does not say how it ended", id)
-	case run.ID != id:
-		return fmt.Errorf("the server's record of run %s is that of run %s", id, run.ID)
-	case run.Code() == result.ExitPassed && (run.Stopped() || run.Totals.Errors > 0):
-		return fmt.Errorf("the server's record of run %s says that it passed, and that not everything was held", id)
+	case err == nil:
+		return working, ended, release, nil
+	case ended.ID == "":
+		return working, ended, release, refused(tooSoon(err))
+	case errors.Is(err, context.Canceled):
+		err = fmt.Errorf("run %s was left before its end: look with `rehearse runs show %s`", ended.ID, ended.ID)
+		return working, ended, release, &exitError{result.ExitInterrupted, err}
 	}
-	if err := runlog.Agree(dir, run); err != nil {
-		return fmt.Errorf("the results of run %s: %w", id, err)
-	}
-	return nil
-}
-
-// takeOut makes the folder of the results. What an earlier run has left there is moved aside.
-func (f *runFlags) takeOut(ctx context.Context, env *Env, dir string) (release func() error, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, usage("cannot write results: %w", err)
-	}
-	lock, err := runlog.TakeLock(ctx, dir)
-	if err != nil {
-		return nil, usage("cannot write results: %w", err)
-	}
-	writes := report.Formats().Choose(f.formats).Marks()
-	maps.Copy(writes, f.writes)
-	foreign, err := runlog.Foreign(dir, writes)
-	if err == nil && foreign != "" {
-		err = fmt.Errorf("%s is there and no run has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
-	}
-	aside := ""
-	if err == nil {
-		aside, err = runlog.MoveAside(dir, report.Owned())
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(usage("cannot write results: %w", err), lock.Release())
-	}
-	if aside != "" {
-		fmt.Fprintln(env.Stderr, "rehearse: the earlier run in "+dir+" is moved to "+aside)
-	}
-	return lock.Release, nil
+	return working, ended, release, refused(err)
 }

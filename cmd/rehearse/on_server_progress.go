@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"rehearse/internal/client"
 	"rehearse/internal/orchestrator"
@@ -68,30 +67,6 @@ func (e *Env) cancelling(ctx context.Context, note func(string)) (working contex
 	}()
 	return working, stopping, func() {
 		cancel()
-		<-watched
-	}
-}
-
-// cancelOn cancels a run on a server once stop is closed. The returned function ends the watch; a cancellation under way is waited for.
-func cancelOn(ctx context.Context, stop <-chan struct{}, server *client.Client, id string, note func(string)) (done func()) {
-	over, watched := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-over:
-			select {
-			case <-stop: // both: the signal came first
-			default:
-				return
-			}
-		case <-stop:
-		}
-		if _, err := server.Cancel(ctx, id); err != nil && !strings.Contains(err.Error(), context.Canceled.Error()) {
-			note(err.Error())
-		}
-	}()
-	return func() {
-		close(over)
 		<-watched
 	}
 }

@@ -2,23 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/client"
-	"rehearse/internal/replay"
+	"rehearse/internal/remote"
 	"rehearse/internal/replayrun"
 	"rehearse/internal/result"
 	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
 	"rehearse/internal/setup"
-	"rehearse/internal/source"
 )
 
 // checkServer refuses flags that need the disk, or the process, of a local run.
@@ -71,15 +66,8 @@ func (f *replayFlags) gather(ctx context.Context, env *Env, flags *pflag.FlagSet
 		return spec, err
 	}
 	defer env.closed(here)
-	spec, _, err = bundle.Gather(f.spec(flags, here.Config().Path), func(files source.Files, s runspec.Spec) ([]string, error) {
-		opened, err := env.open(setup.Options{Files: files, Config: s.Config, Dry: true, Warn: func(string) {}}) // the server warns
-		if err != nil {
-			return nil, err
-		}
-		defer env.closed(opened)
-		return nil, replayrun.Reads(ctx, opened, s)
-	})
-	return spec, err
+	sent, err := remote.GatherReplay(ctx, env.open, f.spec(flags, here.Config().Path))
+	return sent.Spec, err
 }
 
 // onServer has a server hold the run, and shows and writes what a local run would.
@@ -88,60 +76,41 @@ func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagS
 	if err != nil {
 		return err
 	}
-	note := func(said string) { fmt.Fprintln(env.Stderr, "rehearse: "+said) }
+	note := env.warn()
 	server, err := f.server.client(env, note)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	working, stop, release := env.cancelling(ctx, note)
-	defer release()
-	run, err := server.Submit(working, spec)
-	if err != nil {
-		return refused(tooSoon(err))
-	}
-	defer cancelOn(working, stop, server, run.ID, note)()
-	if f.detach {
-		_, err := fmt.Fprintln(env.Stdout, run.ID)
-		return err
-	}
-	if !f.quiet {
-		note("run " + run.ID + " goes on at the server: look with `rehearse runs show " + run.ID + "`")
-	}
 	progress := &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
+	submitted := func(id string) {
+		if !f.quiet {
+			note("run " + id + " goes on at the server: look with `rehearse runs show " + id + "`")
+		}
+	}
 	replayed := 0
-	ended, err := server.Follow(working, run.ID, func(e client.Event) {
+	working, ended, release, err := env.follow(ctx, server, spec, f.detach, note, submitted, func(e client.Event) {
 		if e.Result != nil {
 			replayed++
 			progress.done(replayed)
 		}
 	})
+	defer release()
 	progress.end()
-	if err != nil {
-		return left(err, run.ID)
+	if err != nil || ended.ID == "" {
+		return err
 	}
 	return f.showFetched(working, env, server, ended)
 }
 
 // showFetched writes the reports of a replay that has ended, and prints what it came to. A run that came to no report ends as its record says.
 func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.Client, ended client.Run) error {
-	data, err := server.FetchFile(ctx, ended.ID, "report.json")
-	if said, ok := errors.AsType[*client.RefusedError](err); ok && said.Status == http.StatusNotFound {
-		return withoutReport(ended)
+	report, err := remote.FetchReplay(ctx, server, ended)
+	if none, ok := errors.AsType[*remote.NoReportError](err); ok {
+		return &exitError{none.Code, err}
 	}
 	if err != nil {
 		return &exitError{result.ExitNotRun, err}
-	}
-	report := &replay.Report{}
-	if err := json.Unmarshal(data, report); err != nil {
-		return &exitError{result.ExitNotRun, fmt.Errorf("read the report of run %s: %w", ended.ID, err)}
-	}
-	code := result.ExitPassed
-	if report.Gate != nil {
-		code = report.Gate.ExitCode
-	}
-	if ended.ExitCode == nil || *ended.ExitCode != code {
-		return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s and its report disagree on how it ended", ended.ID)}
 	}
 	dir := f.Out
 	if dir == "" {
@@ -154,16 +123,4 @@ func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.
 		return err
 	}
 	return f.show(env, report, dir)
-}
-
-// withoutReport is how a run ended that came to no report: never as one that has passed.
-func withoutReport(ended client.Run) error {
-	why := fmt.Errorf("run %s came to no report: it is %s", ended.ID, ended.Status)
-	if ended.Error != nil {
-		why = errors.New(*ended.Error)
-	}
-	if ended.ExitCode == nil || *ended.ExitCode == result.ExitPassed {
-		return &exitError{result.ExitNotRun, why}
-	}
-	return &exitError{*ended.ExitCode, why}
 }

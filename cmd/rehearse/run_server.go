@@ -11,6 +11,7 @@ import (
 	"rehearse/internal/compare"
 	"rehearse/internal/config"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/remote"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -51,8 +52,8 @@ func (f *runFlags) heldThere(ctx context.Context, env *Env) error {
 }
 
 // gather returns the run with every file that it reads.
-func (f *runFlags) gather(ctx context.Context, env *Env) (gathered, error) {
-	return gather(ctx, env, f.spec(), func(c evaluation.Config) (evaluation.Config, error) { return c, nil })
+func (f *runFlags) gather(ctx context.Context, env *Env) (remote.Gathered, error) {
+	return remote.Gather(ctx, env.open, f.spec(), nil)
 }
 
 // tellWarnings tells the warnings of a run that a server held, but for one that is told elsewhere.

@@ -104,7 +104,7 @@ func scheduledSpec(c *cobra.Command, env *Env, f *runFlags, server serverFlags, 
 		return runspec.Spec{}, err
 	}
 	sent, err := f.gather(c.Context(), env)
-	return sent.spec, err
+	return sent.Spec, err
 }
 
 // onlyBefore refuses flags of run before a command, which has its own after --.
@@ -178,7 +178,7 @@ func scheduledSuites(c *cobra.Command, server serverFlags) asks {
 			return runspec.Spec{}, err
 		}
 		sent, err := f.gather(ctx, env)
-		return sent.spec, err
+		return sent.Spec, err
 	}
 }
 
@@ -191,7 +191,7 @@ func scheduledAnswers(c *cobra.Command, server serverFlags) asks {
 			return runspec.Spec{}, err
 		}
 		sent, _, err := f.gather(ctx, env, args[0])
-		return sent.spec, err
+		return sent.Spec, err
 	}
 }
 
@@ -208,7 +208,7 @@ func scheduledClassification(c *cobra.Command, server serverFlags) asks {
 			return runspec.Spec{}, err
 		}
 		sent, _, err := f.gather(ctx, env)
-		return sent.spec, err
+		return sent.Spec, err
 	}
 }
 
