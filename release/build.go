@@ -27,7 +27,7 @@ func checkedOut(dir string) (source, error) {
 	changes, err := output(dir, nil, "git", "status", "--porcelain")
 	if err != nil {
 		log.Print("note: this is no git checkout: the program will not know its commit")
-		return here, nil
+		return here, nil //nolint:nilerr // it is told
 	}
 	if len(changes) > 0 {
 		log.Print("note: the checkout has changes: the program will say +dirty")
@@ -41,7 +41,7 @@ func checkedOut(dir string) (source, error) {
 	if err != nil {
 		return here, err
 	}
-	clean := source{dir: clone, remove: func() { os.RemoveAll(clone) }}
+	clean := source{dir: clone, remove: func() { _ = os.RemoveAll(clone) }}
 	if _, err := output(dir, nil, "git", "clone", "--quiet", "--shared", "--no-tags", "--config", "core.autocrlf=false", root, clone); err != nil {
 		clean.remove()
 		return here, err

@@ -36,7 +36,7 @@ func checkArchive(dist, repository, system, arch string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(into)
+	defer func() { _ = os.RemoveAll(into) }()
 	if err := unpack(data, into); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -18,7 +18,7 @@ func releaseTo(dir, dist, version string, chosen []target) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	shared, err := sharedFiles(dir, work, version)
 	if err != nil {
 		return err

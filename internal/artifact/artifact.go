@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// MaxBytes bounds one artifact, MaxRun those of one run.
+	// MaxBytes bounds one artifact.
 	MaxBytes = 1_000_000
-	MaxRun   = 1_000_000_000
+	// MaxRun bounds the artifacts of one run together, in bytes.
+	MaxRun = 1_000_000_000
 )
 
 var (

@@ -231,7 +231,7 @@ func (o *Returns) receive(ctx context.Context, m jetstream.Msg) (*Received, erro
 	r := &Received{conn: o.conn, message: m}
 	if err := json.Unmarshal(m.Data(), &r.Return); err != nil || returnSubject(r.Return) != m.Subject() {
 		r.Return = Return{Run: o.run, Fault: "what a worker sent cannot be read"}
-		return r, nil
+		return r, nil //nolint:nilerr // the fault says it
 	}
 	if r.Object == "" {
 		return r, nil
@@ -242,7 +242,7 @@ func (o *Returns) receive(ctx context.Context, m jetstream.Msg) (*Received, erro
 	}
 	if err != nil {
 		r.Fault = "the large result of a worker cannot be read"
-		return r, nil
+		return r, nil //nolint:nilerr // the fault says it
 	}
 	r.Record = record
 	return r, nil

@@ -18,7 +18,7 @@ func kindSchemas() map[string]object {
 
 // partSchemas are the schemas of what stands inside of parameters.
 func partSchemas() map[string]any {
-	number := func(low, high float64) object { return object{"type": "number", "minimum": low, "maximum": high} }
+	number := func(high float64) object { return object{"type": "number", "minimum": 0, "maximum": high} }
 	closed := func(required []string, keys object) object {
 		o := object{"type": "object", "additionalProperties": false, "properties": keys}
 		if required != nil {
@@ -31,7 +31,7 @@ func partSchemas() map[string]any {
 		"wanted_options": object{"type": "array", "minItems": 1, "items": object{"anyOf": []any{ref("text"), object{"type": "object", "minProperties": 1}}}},
 		"forbidden":      object{"anyOf": []any{object{"type": "string"}, object{"type": "array", "minItems": 1, "items": object{"anyOf": factOrKey}}}},
 		"accurate_field": closed([]string{"path"}, object{
-			"path": ref("text"), "match": object{"enum": []string{"exact", "numeric_tolerance", "date"}}, "expected": object{}, "weight": number(0, 1e6),
+			"path": ref("text"), "match": object{"enum": []string{"exact", "numeric_tolerance", "date"}}, "expected": object{}, "weight": number(1e6),
 			"required": ref("flag"), "tolerance": object{"type": "number", "minimum": 0}, "relative": ref("flag"), "formats": ref("texts"),
 		}),
 		"wanted_call": closed(nil, object{
@@ -41,20 +41,20 @@ func partSchemas() map[string]any {
 		"wanted_fact": closed(nil, object{"key": ref("text"), "value": ref("text")}),
 		"criterion": closed([]string{"outcome"}, object{
 			"id": ref("text"), "outcome": object{"$ref": "#/$defs/text", "description": "What the judge looks for."},
-			"operator": object{"enum": []string{"correctness", "contradiction"}}, "weight": number(0, 1e6), "min_score": number(0, 1),
-			"required": object{"oneOf": []any{ref("flag"), number(0, 1)}},
+			"operator": object{"enum": []string{"correctness", "contradiction"}}, "weight": number(1e6), "min_score": number(1),
+			"required": object{"oneOf": []any{ref("flag"), number(1)}},
 			"score_ranges": object{"description": "What scores from 0 to 10 mean.", "anyOf": []any{
 				object{"type": "object", "propertyNames": object{"pattern": `^[-+0-9._eE]+$`}, "additionalProperties": ref("text")}, object{"type": "array", "items": ref("score_range")},
 			}},
 		}),
 		"score_range": closed([]string{"outcome", "score_range"}, object{
-			"outcome": ref("text"), "score_range": object{"type": "array", "minItems": 2, "maxItems": 2, "items": number(0, 10)},
+			"outcome": ref("text"), "score_range": object{"type": "array", "minItems": 2, "maxItems": 2, "items": number(10)},
 		}),
-		"least_scores": object{"anyOf": []any{ref("texts"), object{"type": "object", "minProperties": 1, "additionalProperties": number(0, 1)}}},
+		"least_scores": object{"anyOf": []any{ref("texts"), object{"type": "object", "minProperties": 1, "additionalProperties": number(1)}}},
 		"minimums":     object{"type": "object", "minProperties": 1, "additionalProperties": object{"type": "integer", "minimum": 1}},
 		"aggregator": closed(nil, object{
-			"type": object{"enum": []string{"weighted_average", "weighted", "threshold", "all", "any"}}, "threshold": number(0, 1),
-			"weights": object{"type": "object", "additionalProperties": number(0, 1e6)},
+			"type": object{"enum": []string{"weighted_average", "weighted", "threshold", "all", "any"}}, "threshold": number(1),
+			"weights": object{"type": "object", "additionalProperties": number(1e6)},
 		}),
 	}
 }

@@ -116,7 +116,7 @@ func (s *Set) Outside(a suite.Assertion) Outside {
 	found := &Outside{}
 	own := *s
 	own.outside = found
-	own.build(a, 0)
+	_, _ = own.build(a, 0) // what is wrong with it is said when it is built to be graded
 	return *found
 }
 

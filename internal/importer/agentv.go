@@ -110,7 +110,7 @@ func (p *promptfoo) agentvTurns(t *test, c *testCase, vars source.Value) {
 }
 
 // agentvAssertion reads the assertions that AgentV and suites have in common, and judges with prompts of their own.
-func (p *promptfoo) agentvAssertion(c *testCase, e *entry, kind string) ([]any, float64) {
+func (p *promptfoo) agentvAssertion(e *entry, kind string) ([]any, float64) {
 	written := pairs{{"type", strings.ReplaceAll(kind, "-", "_")}}
 	if kind == "script" {
 		return p.script(e)

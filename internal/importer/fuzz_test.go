@@ -33,7 +33,7 @@ func FuzzImport(f *testing.F) {
 	names := importer.Names()
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content string, format uint8) {
-		folder, err := os.MkdirTemp(dir, "")
+		folder, err := os.MkdirTemp(dir, "") //nolint:usetesting // t.TempDir names it after the input
 		if err != nil {
 			t.Fatal(err)
 		}

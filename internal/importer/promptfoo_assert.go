@@ -48,7 +48,7 @@ func (p *promptfoo) assertion(c *testCase, vars source.Value, v source.Value) (f
 		}
 	}
 	if !ok && p.kind == "agentv" {
-		return p.agentvAssertion(c, e, kind)
+		return p.agentvAssertion(e, kind)
 	}
 	if !ok || has(v, "transform") || has(v, "contextTransform") {
 		why := "suites have no such assertion"

@@ -150,7 +150,7 @@ func (s *scheduler) observe() {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			runner.Panicked(s.Log, r)
+			_ = runner.Panicked(s.Log, r) // it is in the log
 			s.Observe = nil
 		}
 	}()

@@ -15,7 +15,7 @@ func (o Outcome) WithoutWords() (Outcome, error) {
 	pair, err := o.Pair()
 	if err != nil { // nobody can read it, but its words are there
 		o.Detail = nil
-		return o, nil
+		return o, nil //nolint:nilerr // there is nothing left to erase
 	}
 	for _, time := range pair.Times() {
 		time.eraseWords()

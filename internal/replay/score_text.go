@@ -11,27 +11,27 @@ import (
 )
 
 // Notes says in sentences which replays do not count, and what the log has wrong.
-func (s *Scored) Notes() []string {
+func (out *Scored) Notes() []string {
 	var notes []string
-	if s.Missing > 0 {
-		notes = append(notes, text.Plural(s.Missing, "replay")+" of conversations that are not in the store, or too short, or of another flow")
+	if out.Missing > 0 {
+		notes = append(notes, text.Plural(out.Missing, "replay")+" of conversations that are not in the store, or too short, or of another flow")
 	}
-	if s.Unpaired > 0 {
-		notes = append(notes, text.Plural(s.Unpaired, "replay")+" dropped, as another variant has not played the conversation")
+	if out.Unpaired > 0 {
+		notes = append(notes, text.Plural(out.Unpaired, "replay")+" dropped, as another variant has not played the conversation")
 	}
-	for _, kind := range slices.Sorted(maps.Keys(s.Faults.Counts)) {
-		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", s.Faults.Counts[kind], FaultText(kind), line(strings.Join(s.Faults.Examples[kind], ", "))))
+	for _, kind := range slices.Sorted(maps.Keys(out.Faults.Counts)) {
+		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", out.Faults.Counts[kind], FaultText(kind), line(strings.Join(out.Faults.Examples[kind], ", "))))
 	}
 	return notes
 }
 
 // Text writes a table for each flow: a row for each metric and a column for each variant, with the verdict of the gate.
-func (s *Scored) Text(w io.Writer) error {
+func (out *Scored) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	for _, name := range slices.Sorted(maps.Keys(s.Flows)) {
-		s.Flows[name].text(b, name)
+	for _, name := range slices.Sorted(maps.Keys(out.Flows)) {
+		out.Flows[name].text(b, name)
 	}
-	if len(s.Flows) == 0 {
+	if len(out.Flows) == 0 {
 		b.WriteString("no replay belongs to a conversation of the store\n")
 	}
 	_, err := io.WriteString(w, b.String())

@@ -27,7 +27,7 @@ type Watching struct {
 	Cluster Clustering
 }
 
-// The metrics and the alpha of a watch that names none.
+// DefaultAlpha is the alpha of a watch that names none.
 const DefaultAlpha = 0.05
 
 // DefaultWatched are the metrics of a watch that names none.

@@ -11,7 +11,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 )
 
-// Unlimited, as Policy.Retries, sets no bound to the number of retries.
+// Unlimited as Policy.Retries sets no bound to the number of retries.
 const Unlimited = -1
 
 // The waits of a Policy that names none.

@@ -90,7 +90,7 @@ func Foreign(dir string, marks map[string][]string) (string, error) {
 			Schema int    `json:"schema"`
 		}
 		if json.Unmarshal(data, &run) != nil || run.Schema == 0 {
-			return RunFile, nil
+			return RunFile, nil //nolint:nilerr // another program has written it
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return RunFile, err

@@ -174,7 +174,7 @@ func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error)
 	if p.models.Fast, err = s.modelFor(one, names[1]); err != nil {
 		return nil, err
 	}
-	if p.retriever, err = s.retrieverFor(ctx, one); err != nil {
+	if p.retriever, err = s.retrieverFor(one); err != nil {
 		return nil, err
 	}
 	if p.enricher, err = s.enricherFor(one); err != nil {
@@ -184,7 +184,7 @@ func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error)
 }
 
 // retrieverFor opens a site's knowledge. Sites with folders side by side share one index.
-func (s *Sites) retrieverFor(ctx context.Context, one *site.Site) (sitebot.Retriever, error) {
+func (s *Sites) retrieverFor(one *site.Site) (sitebot.Retriever, error) {
 	kb := one.KnowledgeBase
 	switch {
 	case kb.LightRAG != nil:

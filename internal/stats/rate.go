@@ -82,7 +82,7 @@ func TLower(scores []float64) float64 {
 }
 
 // tQuantile returns the quantile of Student's t at probability p. Degrees of freedom need not be whole.
-func tQuantile(p, df float64) float64 {
+func tQuantile(p, df float64) float64 { //nolint:unparam // as tables have it
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(p)
 }
 

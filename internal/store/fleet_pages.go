@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// DefaultLimit and MaxLimit are the number of items of a page, where the caller names none, and at most.
+	// DefaultLimit is the number of items of a page where the caller names none.
 	DefaultLimit = 100
-	MaxLimit     = 1_000
+	// MaxLimit is the number of items of a page at most.
+	MaxLimit = 1_000
 )
 
 // PageOf says which page of a list is wanted. The zero value is the first, of DefaultLimit items.

@@ -194,8 +194,8 @@ func (kinds Table) standing(n source.Node, at config.Place) (t config.Target, ok
 // faulty are the settings of a target whose short form cannot be read.
 type faulty struct{ err error }
 
-func (f faulty) open(config.Model, Parts) (runner.Target, error)         { return nil, f.err }
-func (f faulty) asks(context.Context, config.Model, Parts) (Asks, error) { return Asks{}, f.err }
+func (f faulty) open(config.Model, Parts) (runner.Target, error)         { return nil, f.err }    //nolint:unparam // a kind has these
+func (f faulty) asks(context.Context, config.Model, Parts) (Asks, error) { return Asks{}, f.err } //nolint:unparam // as above
 func (faulty) complete() bool                                            { return true }
 
 // resolved reads a short form, with its path resolved.

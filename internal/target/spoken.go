@@ -213,7 +213,7 @@ func (s *spokenSession) listen(ctx context.Context, started time.Time, r reading
 		events = append(events, e)
 		done, err := r.take(events[len(events)-1])
 		if done || err != nil {
-			return events, nil // whoever reads them finds the same error
+			return events, nil //nolint:nilerr // whoever reads them finds the same error
 		}
 	}
 }

@@ -60,7 +60,7 @@ func StartProcess(t testing.TB) *Process {
 // Start starts the server after Kill, with what it had on disk.
 func (p *Process) Start() {
 	p.t.Helper()
-	p.cmd = exec.Command(os.Args[0], "-test.run=^$")
+	p.cmd = exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // Kill ends it
 	p.cmd.Env = append(os.Environ(), child+"="+p.dir+" "+p.listen)
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
@@ -89,7 +89,7 @@ func (p *Process) Wipe() {
 }
 
 func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,10 +57,16 @@ type Answer struct {
 	Cut bool
 }
 
-// Usage is what every answer counts: input tokens with those of the cache, and output tokens with those of thoughts.
+// What every answer counts.
 const (
-	InputTokens, CachedTokens    = 120, 40
-	OutputTokens, ThoughtsTokens = 30, 10
+	// InputTokens are those of the request, with the cached ones.
+	InputTokens = 120
+	// CachedTokens are those of the request that the provider had.
+	CachedTokens = 40
+	// OutputTokens are those of the answer, with those of thoughts.
+	OutputTokens = 30
+	// ThoughtsTokens are those of thoughts.
+	ThoughtsTokens = 10
 )
 
 // Server is a model at all providers. It is safe for concurrent use.

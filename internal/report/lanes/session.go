@@ -140,13 +140,13 @@ func (c *cell) fill(p *replay.Pair, l *replay.Lane, t, logged *replay.LaneTurn) 
 		c.NoState = "no state"
 	}
 	if replayed {
-		c.Unsupported, c.Support = !t.Supported, supportWord(p, l, t)
+		c.Unsupported, c.Support = !t.Supported, supportWord(p, t)
 	}
 	c.Spent = spentInTurn(l, t)
 }
 
 // supportWord says of a replayed turn whether its message answers what was asked, in the words of the mode.
-func supportWord(p *replay.Pair, l *replay.Lane, t *replay.LaneTurn) string {
+func supportWord(p *replay.Pair, t *replay.LaneTurn) string {
 	switch {
 	case p.Mode == replay.Forced && t.Supported:
 		return "taken"

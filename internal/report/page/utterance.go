@@ -34,6 +34,7 @@ type part struct {
 // Empty reports whether nothing was said.
 func (u Utterance) Empty() bool { return len(u.Parts) == 0 }
 
+// UtteranceOf returns what somebody said as the page shows it: texts, and the images that the record itself has.
 func UtteranceOf(who string, c chat.Content) Utterance {
 	u := Utterance{Who: text.OneLine(who, 20)}
 	if c.Blocks == nil {

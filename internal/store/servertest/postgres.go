@@ -103,7 +103,7 @@ func (s *PostgresServer) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the server has one of its own
 	server := s.program(nil, s.command...)
 	server.Stdout, server.Stderr = log, log
 	if err := server.Start(); err != nil {
@@ -122,7 +122,7 @@ func (s *PostgresServer) start() error {
 // program is a program of the server in its folder.
 func (s *PostgresServer) program(as []string, args ...string) *exec.Cmd {
 	args = slices.Concat(as, args)
-	c := exec.Command(args[0], args[1:]...)
+	c := exec.Command(args[0], args[1:]...) //nolint:noctx // end ends it
 	c.Dir = s.dir
 	return c
 }

@@ -59,14 +59,15 @@ func (s *RedisServer) Start(t testing.TB) {
 func (s *RedisServer) start() error {
 	log := filepath.Join(s.dir, "log")
 	// By default, Redis answers before its file is written while the disk is slow: what it had promised is lost with it.
-	process := exec.Command(s.program, "--bind", "127.0.0.1", "--port", s.port, "--dir", s.dir,
+	process := exec.Command(s.program, //nolint:noctx // end ends it
+		"--bind", "127.0.0.1", "--port", s.port, "--dir", s.dir,
 		"--appendonly", "yes", "--appendfsync", "always", "--save", "", "--logfile", log)
 	if err := process.Start(); err != nil {
 		return err
 	}
 	s.process = process
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.port, MaxRetries: -1})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	return await("redis-server", log, func() error { return client.Ping(context.Background()).Err() })
 }
 

@@ -65,7 +65,7 @@ func submitted(t *testing.T, f Fleets, id string, change ...func(*store.NewRun))
 }
 
 // moved changes the status of a run.
-func moved(t *testing.T, f Fleets, id string, to store.RunStatus) store.Run {
+func moved(t *testing.T, f Fleets, id string, to store.RunStatus) {
 	t.Helper()
 	run, err := f.UpdateRun(t.Context(), id, store.Fence{}, func(r *store.Run) error {
 		r.Status = to
@@ -74,7 +74,6 @@ func moved(t *testing.T, f Fleets, id string, to store.RunStatus) store.Run {
 	if err != nil || run.Status != to {
 		t.Fatalf("%s to %s: %+v, %v", id, to, run, err)
 	}
-	return run
 }
 
 // begun creates a run that goes on.

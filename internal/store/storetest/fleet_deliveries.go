@@ -68,25 +68,25 @@ func deliveryTaken(t *testing.T, f Fleets) {
 	if err := f.Announce(t.Context(), "a", []store.Delivery{want}); err != nil {
 		t.Fatal(err)
 	}
-	take := func(hold time.Duration) (store.Delivery, bool) {
+	take := func() (store.Delivery, bool) {
 		t.Helper()
-		d, ok, err := f.Again().TakeDelivery(t.Context(), hold)
+		d, ok, err := f.Again().TakeDelivery(t.Context(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d, ok
 	}
-	d, ok := take(time.Hour)
+	d, ok := take()
 	if !ok || d.Tries != 1 || d.ID != "d" || d.URL != want.URL || !d.Own || d.Event != want.Event || string(d.Body) != string(want.Body) || d.Run != "a" {
 		t.Errorf("%+v, %v", d, ok)
 	}
-	if d, ok := take(time.Hour); ok {
+	if d, ok := take(); ok {
 		t.Errorf("taken twice: %+v", d)
 	}
 	if err := f.PutOffDelivery(t.Context(), d, -time.Second); err != nil {
 		t.Fatal(err)
 	}
-	second, ok := take(time.Hour)
+	second, ok := take()
 	if !ok || second.Tries != 2 {
 		t.Errorf("%+v, %v", second, ok)
 	}
@@ -94,7 +94,7 @@ func deliveryTaken(t *testing.T, f Fleets) {
 	if err := f.PutOffDelivery(t.Context(), d, -time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if d, ok := take(time.Hour); ok {
+	if d, ok := take(); ok {
 		t.Errorf("%+v", d)
 	}
 	if err := f.DropDelivery(t.Context(), "d"); err != nil {
@@ -103,7 +103,7 @@ func deliveryTaken(t *testing.T, f Fleets) {
 	if err := f.PutOffDelivery(t.Context(), second, -time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if d, ok := take(time.Hour); ok {
+	if d, ok := take(); ok {
 		t.Errorf("dropped, and taken: %+v", d)
 	}
 }
