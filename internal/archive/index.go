@@ -176,8 +176,9 @@ func mostTurns(rows []*Row) (most int) {
 	return most
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes. A record counts until the next.
-func (x *Index) Records(yield func(*result.Test, error) bool) {
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes, with the test that it is of. A record
+// counts until the next.
+func (x *Index) Records(yield func(*Entry, *result.Test) bool) {
 	t := &result.Test{}
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
@@ -196,7 +197,7 @@ func (x *Index) Records(yield func(*result.Test, error) bool) {
 				for _, code := range row.Codes {
 					t.Failures = append(t.Failures, result.Failure{Code: code})
 				}
-				if !yield(t, nil) {
+				if !yield(e, t) {
 					return
 				}
 			}

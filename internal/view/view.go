@@ -166,17 +166,24 @@ func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *
 		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
 		return nil, nil
 	}
-	index, read, err := run.Await(r.Context(), p.Patience)
-	if index == nil && err == nil {
-		p.frame.Later(w, r, "The results of this run are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
-		return nil, nil
-	}
-	if err != nil {
-		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
-		p.frame.Unavailable(w, r, "The run cannot be read: its folder is gone, or it may not be opened.")
+	index := p.indexOf(w, r, run)
+	if index == nil {
 		return nil, nil
 	}
 	return run, index
+}
+
+// indexOf returns the index of a run; nil if it has answered that it is not there yet, or that the run cannot be read.
+func (p *Pages) indexOf(w http.ResponseWriter, r *http.Request, run *archive.Found) *archive.Index {
+	index, read, err := run.Await(r.Context(), p.Patience)
+	switch {
+	case err != nil:
+		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
+		p.frame.Unavailable(w, r, "The run "+run.Record.ID+" cannot be read: its folder is gone, or it may not be opened.")
+	case index == nil:
+		p.frame.Later(w, r, "The results of run "+run.Record.ID+" are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
+	}
+	return index
 }
 
 // anew answers that words of a run cannot be looked for, as its log has been written anew since the request came, or is gone. An empty list would say
