@@ -56,12 +56,11 @@ func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
 			}
 			buffer := make([]byte, longest)
 			for i := worker; i < len(rows); i += workers {
-				t, err := readAt(log, rows[i], buffer, func(line []byte) (*result.Test, error) {
-					if t, err := b.read(line); err != nil || t.Key() == rows[i].Key {
-						return t, err
-					}
-					return runlog.Decode(line) // a part of the key stands behind the scores
-				})
+				decode := b.read
+				if !rows[i].inOrder { // it may have other scores behind those that are read
+					decode = runlog.Decode
+				}
+				t, err := readAt(log, rows[i], buffer, decode)
 				if err != nil {
 					return err
 				}

@@ -47,8 +47,10 @@ type Row struct {
 	// Reason is the first failure, or why the test was skipped, in a line; empty where nothing went wrong.
 	Reason string
 
-	start  int64
-	length int
+	// inOrder is true of a record whose fields stand in their order, each once, as this program writes them.
+	inOrder bool
+	start   int64
+	length  int
 	// number is the row's in the lexicon.
 	number int
 }
