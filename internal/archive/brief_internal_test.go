@@ -152,8 +152,8 @@ func check(t *testing.T, line []byte) (brisk bool) {
 	b := newBrief(false)
 	b.grades = true
 	got, err := b.read(line)
-	if err != nil || got != &b.test {
-		t.Fatalf("%s\nhas no grades in brief: %v", line, err)
+	if err != nil {
+		t.Fatalf("%s\nhas no grades: %v", line, err)
 	}
 	if d := cmp.Diff(gradesOf(whole), gradesOf(got)); d != "" {
 		t.Fatalf("%s\nhas other grades than whole:\n%s", line, d)
@@ -261,7 +261,7 @@ func oddLines(t testing.TB) (lines [][]byte) {
 	} {
 		lines = append(lines, []byte(bare+","+behind+"}"), []byte("{"+behind+","+plain[1:]), []byte(strings.Replace(plain, `"output":`, behind+`,"output":`, 1)), []byte(strings.Replace(whole, `"turns":`, behind+`,"turns":`, 1)))
 	}
-	for _, line := range []string{whole, plain} {
+	for _, line := range []string{whole, plain, `{}`, `null`, `[]`, ``} {
 		lines = append(lines, []byte(line), []byte("\ufeff"+line), []byte(line+"\x00"), []byte(line+"}"), []byte(line+" "), []byte(" "+line), []byte(line+line), []byte(strings.ReplaceAll(line, ",", ", ")), []byte(line[:len(line)/2]))
 		for _, change := range [][2]string{
 			{`"a"`, "\"\xff\""}, {`"a"`, "\"\xed\xa0\x80\""}, {`"a"`, `"\u0000"`}, {`"a"`, "\"\x00\""}, {`"a"`, `"\ud83d\ude00"`}, {`"a"`, `"\ude00\ud83d"`}, {`"a"`, "\"\x7f\u2028\""}, {`"a"`, `null`}, {`"a"`, `""`},

@@ -51,6 +51,8 @@ type Row struct {
 	inOrder bool
 	start   int64
 	length  int
+	// sum is that of the line's bytes.
+	sum uint64
 	// number is the row's in the lexicon.
 	number int
 }

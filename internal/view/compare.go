@@ -112,6 +112,9 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 		p.anew(w, r)
 		return
 	}
+	if !p.unchanged(w, r, page.A.Run, page.shown(page.A)) || !p.unchanged(w, r, page.B.Run, page.shown(page.B)) {
+		return
+	}
 	p.frame.ShowInParts(w, "compare", func(send func()) any {
 		page.send = send
 		return page
@@ -323,6 +326,26 @@ func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, e
 		}
 		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) || p.B.Target != "" && stands(c, p.B.Target)
 	}, nil
+}
+
+// shown returns the tests of a run that the lists show.
+func (p *comparePage) shown(of side) (tests []*archive.Entry) {
+	for _, s := range p.Sections {
+		for _, c := range s.Rows {
+			targets := []string{c.Target}
+			if of.Target != "" {
+				targets = []string{of.Target}
+			} else if p.IgnoreTarget {
+				targets = of.Index.Run.Targets // it has one
+			}
+			for _, target := range targets {
+				if e := of.Index.Find(archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}); e != nil {
+					tests = append(tests, e)
+				}
+			}
+		}
+	}
+	return tests
 }
 
 func (p *comparePage) row(list string, c result.Change) changeRow {

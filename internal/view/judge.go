@@ -77,8 +77,7 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 	page.Warnings = append(page.Warnings, warnings...)
 	read, err := p.judged.of(run, index)
 	if err != nil {
-		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
-		p.frame.Unavailable(w, r, "The run cannot be read.")
+		p.unread(w, r, run, err)
 		return nil, nil, false
 	}
 	if read.more {
@@ -143,8 +142,7 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 		if j.Row != of {
 			var err error
 			if record, err = page.run.Read(j.Row); err != nil {
-				p.Frame.Log.Error("a record cannot be read", "run", page.Run, "error", err)
-				p.frame.Unavailable(w, r, "The run cannot be read.")
+				p.unread(w, r, page.run, err)
 				return
 			}
 			of = j.Row
@@ -266,7 +264,7 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 	}
 	read, err := p.judged.of(f.run, index)
 	if err != nil {
-		p.frame.Unavailable(w, r, "The run cannot be read.")
+		p.unread(w, r, f.run, err)
 		return
 	}
 	all := read.all

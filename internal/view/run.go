@@ -124,6 +124,9 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	}
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(chosen.tests))
+	if !p.unchanged(w, r, run.Run, chosen.tests[first:last]) {
+		return
+	}
 	page.rows(chosen, first, last, book)
 	switch {
 	case len(index.Tests) == 0:
@@ -249,7 +252,7 @@ func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 		if group := of.group(e); of.grouped != "" && (i == first || of.group(of.tests[i-1]) != group) {
 			row.Group, row.GroupCount = cmp.Or(group, "none"), of.counts[group]
 		}
-		for _, t := range e.Of[:min(len(e.Of), 20)] {
+		for _, t := range e.Of[:min(len(e.Of), maxTrials)] {
 			row.Trials = append(row.Trials, trialLink{t.Trial, t.Verdict, addressOfTest(p.ID, key, []string{strconv.Itoa(t.Trial)}, from)})
 		}
 		p.Rows = append(p.Rows, row)

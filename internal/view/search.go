@@ -78,8 +78,10 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	}
 	var first, last int
 	page.List, first, last = q.Page("hits", len(hits))
-	if page.Rows, _ = filled(r.Context(), hits[first:last]); page.Rows == nil && first < last {
-		return // nobody waits for the page any more
+	var err error
+	if page.Rows, err = filled(r.Context(), hits[first:last]); err != nil {
+		p.anew(w, r)
+		return
 	}
 	switch {
 	case len(runs) == 0:

@@ -5,6 +5,7 @@ package view
 import (
 	"context"
 	"embed"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -191,6 +192,35 @@ func (p *Pages) indexOf(w http.ResponseWriter, r *http.Request, run *archive.Fou
 func (p *Pages) anew(w http.ResponseWriter, r *http.Request) {
 	p.frame.Later(w, r, "The results of this run are just being written anew. The page comes when they are there.")
 }
+
+// unread answers that the record of a conversation cannot be read: that it comes again where it is another one now.
+func (p *Pages) unread(w http.ResponseWriter, r *http.Request, run *archive.Found, err error) {
+	if errors.Is(err, archive.ErrAnew) {
+		p.anew(w, r)
+		return
+	}
+	p.Frame.Log.Error("a record cannot be read", "run", run.Record.ID, "error", err)
+	p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+}
+
+// unchanged reports whether the records of tests still say what a list is going to say of them; else it has answered that the page comes again.
+func (p *Pages) unchanged(w http.ResponseWriter, r *http.Request, run *archive.Run, listed []*archive.Entry) bool {
+	var rows []*archive.Row
+	for _, e := range listed {
+		if e.Verdict != "" {
+			rows = append(rows, e.Row)
+		}
+		rows = append(rows, e.Of[:min(len(e.Of), maxTrials)]...)
+	}
+	if run.Check(rows) != nil {
+		p.anew(w, r)
+		return false
+	}
+	return true
+}
+
+// maxTrials is how many trials of a test a list shows.
+const maxTrials = 20
 
 // newest are links to the newest runs.
 func (p *Pages) newest(n int) (links []frame.Link) {
