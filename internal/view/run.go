@@ -160,6 +160,13 @@ func warningsOf(index *archive.Index) (warnings []string) {
 	if n := index.Missing; n > 0 {
 		warnings = append(warnings, text.Plural(n, "record")+" that the run counts are missing from its results.")
 	}
+	if n := index.Foreign; n > 0 {
+		warnings = append(warnings, text.Plural(n, "record")+" of these results say that they are of another run.")
+	}
+	if has, counts := index.Counted, index.Run.Totals; has != nil {
+		warnings = append(warnings, fmt.Sprintf("The run counts other verdicts than its results have: %d passed, %d failed and %d errors, but in its results %d, %d and %d. The figures of the run are those that it counts.",
+			counts.Passed, counts.Failed, counts.Errors, has.Passed, has.Failed, has.Errors))
+	}
 	return warnings
 }
 
