@@ -80,6 +80,7 @@ fuzz: ## fuzz what reads files, requests and replies, a minute each
 	go test -run '^$$' -fuzz FuzzSeeding -fuzztime 1m ./internal/dataset
 	go test -run '^$$' -fuzz FuzzRead -fuzztime 1m ./internal/dataset/importer
 	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/flow
+	go test -run '^$$' -fuzz FuzzBrief -fuzztime 1m ./internal/archive
 	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
 	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
 	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/grader

@@ -63,15 +63,22 @@ func BookOf(lists ...[]Annotation) *Book {
 	return b
 }
 
+// in returns a copy of what a map has of a key, nil for nothing. It makes none where there is nothing, as for most tests of a run.
+func in[K comparable](all map[K]Annotation, key K) *Annotation {
+	found, ok := all[key]
+	if !ok {
+		return nil
+	}
+	a := found
+	return &a
+}
+
 // Override returns what somebody decided over the machine's verdict of a record, nil for nothing.
 func (b *Book) Override(key result.Key) *Annotation {
 	if b == nil {
 		return nil
 	}
-	if a, ok := b.overrides[place{key: key}]; ok {
-		return &a
-	}
-	return nil
+	return in(b.overrides, place{key: key})
 }
 
 // OfTest returns what somebody decided last over the verdict of a test, whichever of its trials was looked at; nil for nothing.
@@ -79,10 +86,7 @@ func (b *Book) OfTest(suite, test, target string) *Annotation {
 	if b == nil {
 		return nil
 	}
-	if a, ok := b.tests[result.Key{Suite: suite, TestID: test, Target: target}]; ok {
-		return &a
-	}
-	return nil
+	return in(b.tests, result.Key{Suite: suite, TestID: test, Target: target})
 }
 
 // Quarantine returns the quarantine that was set last for a test while looking at this run; nil for none.
@@ -90,10 +94,7 @@ func (b *Book) Quarantine(suite, test string) *Annotation {
 	if b == nil {
 		return nil
 	}
-	if a, ok := b.quarantined[result.Key{Suite: suite, TestID: test}]; ok {
-		return &a
-	}
-	return nil
+	return in(b.quarantined, result.Key{Suite: suite, TestID: test})
 }
 
 // Overrides returns the overrides of a record: of the whole first, then of its items.
@@ -115,10 +116,7 @@ func (b *Book) Label(key result.Key, item, assertion string) *Annotation {
 	if b == nil {
 		return nil
 	}
-	if a, ok := b.labels[place{key, item, assertion}]; ok {
-		return &a
-	}
-	return nil
+	return in(b.labels, place{key, item, assertion})
 }
 
 // Reviewed counts the tests that somebody decided over, each with its target once.

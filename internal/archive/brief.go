@@ -37,7 +37,7 @@ func (b *brief) read(line []byte) (*result.Test, error) {
 func (b *brief) record(t *result.Test) {
 	b.must("{")
 	b.intOf("schema", &t.Schema)
-	b.pass("run_id")
+	b.wordOf("run_id", &t.RunID)
 	b.wordOf("suite", &t.Suite)
 	b.textOf("test_id", &t.TestID)
 	b.intOf("trial", &t.Trial)

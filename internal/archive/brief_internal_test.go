@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/quarantine"
@@ -18,7 +19,7 @@ import (
 )
 
 // fill sets everything in v to something; n makes two values of a kind differ.
-func fill(t *testing.T, v reflect.Value, n *int) {
+func fill(t testing.TB, v reflect.Value, n *int) {
 	t.Helper()
 	*n++
 	switch v.Interface().(type) {
@@ -97,7 +98,7 @@ func logged(t testing.TB, of *result.Test) []byte {
 }
 
 // full is a record with everything in it.
-func full(t *testing.T) *result.Test {
+func full(t testing.TB) *result.Test {
 	of, n := &result.Test{}, 0
 	fill(t, reflect.ValueOf(of).Elem(), &n)
 	of.Schema = result.Schema
@@ -126,7 +127,7 @@ func knownOf(of *result.Test, err error, texts bool) known {
 	return k
 }
 
-// check holds that a line is read in brief as it is read whole. It reports whether it was read in brief at all.
+// check holds that a line is read in brief as it is read whole; that an empty list is none makes no difference to anybody. It reports whether it was read in brief at all.
 func check(t *testing.T, line []byte) (brisk bool) {
 	t.Helper()
 	for _, texts := range []bool{true, false} {
@@ -136,23 +137,23 @@ func check(t *testing.T, line []byte) (brisk bool) {
 			brisk = got == &b.test
 			one := knownOf(got, err, texts)
 			whole, err := runlog.Decode(line)
-			if d := cmp.Diff(knownOf(whole, err, texts), one, cmp.AllowUnexported(Row{})); d != "" {
+			if d := cmp.Diff(knownOf(whole, err, texts), one, cmp.AllowUnexported(Row{}), cmpopts.EquateEmpty()); d != "" {
 				t.Fatalf("%s\nis read otherwise than whole (texts %t):\n%s", line, texts, d)
 			}
 		}
 	}
+	if !brisk {
+		return false // then Run.Grades reads it whole
+	}
 	whole, err := runlog.Decode(line)
 	if err != nil {
-		return brisk // who asks for grades has seen the row of the line
+		t.Fatalf("%s\nis read in brief: %v", line, err)
 	}
 	b := newBrief(false)
 	b.grades = true
 	got, err := b.read(line)
 	if err != nil {
 		t.Fatalf("%s\nhas no grades: %v", line, err)
-	}
-	if got.Key() != whole.Key() { // then Run.Grades reads it whole
-		return brisk
 	}
 	if d := cmp.Diff(gradesOf(whole), gradesOf(got)); d != "" {
 		t.Fatalf("%s\nhas other grades than whole:\n%s", line, d)
@@ -234,5 +235,47 @@ func TestBriefIsAsWhole(t *testing.T) {
 	}
 	if brisk == 0 || brisk == rounds {
 		t.Errorf("%d of %d lines were read in brief", brisk, rounds)
+	}
+}
+
+// FuzzBrief holds that any line is read in brief as it is read whole.
+func FuzzBrief(f *testing.F) {
+	for _, line := range oddLines(f) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) { check(t, line) })
+}
+
+// oddLines are lines that programs other than this one may write, or that somebody has changed by hand.
+func oddLines(t testing.TB) (lines [][]byte) {
+	whole := string(logged(t, full(t)))
+	plain := string(logged(t, &result.Test{Schema: 1, Suite: "s", TestID: "a", Target: "t", Verdict: result.Fail, Score: 0.25, Scores: []result.Score{{
+		Name: "turn-1", Verdict: result.Fail, Score: 0.25, Assertions: []result.Assertion{{Text: "is kind", Grader: "rubrics"}},
+	}}, Output: []chat.Message{{Role: chat.User, Content: chat.Content{Text: "hi"}}}, Turns: make([]result.Turn, 1)}))
+	bare := plain[:len(plain)-1] // without its last brace
+	for _, behind := range []string{
+		`"verdict":"pass"`, `"Verdict":"pass"`, `"VERDICT":"pass"`, `"verd\u0069ct":"pass"`, `"score":1`, `"\u017fcore":1`, `"ſcore":1`, `"test_id":"b"`, `"trial":2`, `"turns":[]`, `"turns":null`,
+		`"scores":[]`, `"scores":[{"name":"turn-1","assertions":[{"text":"is kind","passed":true,"grader":"rubrics"}]}]`, `"Scores":[{"assertions":[{"passed":true}]}]`, `"failures":null`, `"output":null`,
+		`"metadata":{"a":1e400}`, `"metadata":{"a":123456789012345678901234567890}`, `"position":9223372036854775808`, `"position":1e2`, `"schema":2`, `"schema":-1`, `"more":"\ud800"`, `"more":` + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990),
+		`"more":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), `"quarantined":null`, `"quarantined":{}`, `"trials":{"count":1}`, `"tags":null`, `"tags":["a",null]`, `"":1`, `"started_at":null`, `"started_at":"2026-02-30T00:00:00Z"`,
+	} {
+		lines = append(lines, []byte(bare+","+behind+"}"), []byte("{"+behind+","+plain[1:]), []byte(strings.Replace(plain, `"output":`, behind+`,"output":`, 1)), []byte(strings.Replace(whole, `"turns":`, behind+`,"turns":`, 1)))
+	}
+	for _, line := range []string{whole, plain, `{}`, `null`, `[]`, ``} {
+		lines = append(lines, []byte(line), []byte("\ufeff"+line), []byte(line+"\x00"), []byte(line+"}"), []byte(line+" "), []byte(" "+line), []byte(line+line), []byte(strings.ReplaceAll(line, ",", ", ")), []byte(line[:len(line)/2]))
+		for _, change := range [][2]string{
+			{`"a"`, "\"\xff\""}, {`"a"`, "\"\xed\xa0\x80\""}, {`"a"`, `"\u0000"`}, {`"a"`, "\"\x00\""}, {`"a"`, `"\ud83d\ude00"`}, {`"a"`, `"\ude00\ud83d"`}, {`"a"`, "\"\x7f\u2028\""}, {`"a"`, `null`}, {`"a"`, `""`},
+			{`0.25`, `-0`}, {`0.25`, `0.25e0`}, {`0.25`, `2.5E-1`}, {`0.25`, `1e-400`}, {`0.25`, `1e400`}, {`0.25`, `00`}, {`0.25`, `.25`}, {`0.25`, `+1`}, {`0.25`, `null`}, {`0.25`, `"0.25"`}, {`"fail"`, `"FAIL"`}, {`[`, `[null,`}, {`{`, `{"a":1,`}, {`:`, `:[],"x":`}, {`"failures":`, `"tags":[],"failures":`},
+		} {
+			lines = append(lines, []byte(strings.Replace(line, change[0], change[1], 1)), []byte(strings.ReplaceAll(line, change[0], change[1])))
+		}
+	}
+	return lines
+}
+
+// Odd lines are read as whole ones are, too.
+func TestOddLines(t *testing.T) {
+	for _, line := range oddLines(t) {
+		check(t, line)
 	}
 }

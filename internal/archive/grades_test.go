@@ -28,6 +28,7 @@ func TestGrades(t *testing.T) {
 	for _, line := range []string{
 		`{"scores":[{"assertions":[{"grader":"rubrics","text":"Sorted"}],"name":"turn-1"}],"suite":"s","target":"t","test_id":"c","verdict":"fail"}`,
 		`{"schema":1,"run_id":"r","suite":"s","test_id":"d","scores":[{"name":"turn-1","assertions":[{"text":"Behind","grader":"rubrics"}]}],"output":[],"target":"t","verdict":"fail"}`,
+		`{"schema":1,"run_id":"r","suite":"s","test_id":"e","target":"t","verdict":"fail","scores":[{"name":"turn-1","assertions":[{"text":"First","grader":"rubrics"}]}],"output":[],"scores":[{"name":"turn-1","assertions":[{"text":"Last","grader":"rubrics"}]}]}`,
 	} {
 		if _, err := log.WriteString(line + "\n"); err != nil {
 			t.Fatal(err)
@@ -45,7 +46,7 @@ func TestGrades(t *testing.T) {
 	if err := run.Grades(rows, func(i int, x *result.Test) { said[i] = x.TestID + " " + x.Scores[0].Assertions[0].Text }); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"a Is polite", "b Is kind", "c Sorted", "d Behind"} {
+	for i, want := range []string{"a Is polite", "b Is kind", "c Sorted", "d Behind", "e Last"} {
 		if said[i] != want {
 			t.Errorf("%q, want %q", said[i], want)
 		}

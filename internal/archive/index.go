@@ -15,8 +15,11 @@ type Index struct {
 	Tests []*Entry
 	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those with trials still to be held.
 	Pending []*Entry
-	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks.
-	Unreadable, Missing int
+	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks, Foreign those that say that they are of
+	// another run.
+	Unreadable, Missing, Foreign int
+	// Counted is what the log has where that of an ended run has other verdicts than the run counts; nil where they agree, or records are missing.
+	Counted *result.Totals
 
 	find    map[Test]*Entry
 	lexicon *lexicon
@@ -76,6 +79,9 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		key := testOf(r.Key)
 		if left[key] {
 			continue
+		}
+		if r.RunID != "" && run.ID != "" && r.RunID != run.ID {
+			x.Foreign++
 		}
 		records.Add(r.counted(turns))
 		e := x.find[key]
@@ -165,7 +171,10 @@ func (x *Index) count(records *result.Tallies) {
 		x.Run.Count(records, x.Run.Planned())
 		return
 	}
-	x.Missing = max(0, x.Run.Totals.Tests-records.Totals().Tests)
+	has, counts := records.Totals(), x.Run.Totals
+	if x.Missing = max(0, counts.Tests-has.Tests); x.Missing == 0 && (has.Passed != counts.Passed || has.Failed != counts.Failed || has.Errors != counts.Errors) {
+		x.Counted = &has
+	}
 }
 
 // mostTurns returns how many turns the longest conversation had.
@@ -176,8 +185,9 @@ func mostTurns(rows []*Row) (most int) {
 	return most
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes. A record counts until the next.
-func (x *Index) Records(yield func(*result.Test, error) bool) {
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes, with the test that it is of. A record
+// counts until the next.
+func (x *Index) Records(yield func(*Entry, *result.Test) bool) {
 	t := &result.Test{}
 	for _, list := range [][]*Entry{x.Tests, x.Pending} {
 		for _, e := range list {
@@ -196,7 +206,7 @@ func (x *Index) Records(yield func(*result.Test, error) bool) {
 				for _, code := range row.Codes {
 					t.Failures = append(t.Failures, result.Failure{Code: code})
 				}
-				if !yield(t, nil) {
+				if !yield(e, t) {
 					return
 				}
 			}

@@ -2,9 +2,7 @@ package archive
 
 import (
 	"fmt"
-	"io"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -12,33 +10,22 @@ import (
 	"rehearse/internal/runlog"
 )
 
-// Read returns the record of a row, whole. The caller owns it.
+// Read returns the record of a row, whole, or ErrAnew if it is not any more what it was when the index was made. The caller owns it.
 func (r *Run) Read(row *Row) (*result.Test, error) {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	defer func() { _ = log.Close() }() // nothing was written
-	return readAt(log, row, nil, runlog.Decode)
-}
-
-// readAt reads the line of a row, and holds that it is still the row's. It reads into buffer, where that has room.
-func readAt(log io.ReaderAt, row *Row, buffer []byte, decode func([]byte) (*result.Test, error)) (*result.Test, error) {
-	line := slices.Grow(buffer[:0], row.length)[:row.length]
-	if _, err := log.ReadAt(line, row.start); err != nil {
-		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
-	}
-	t, err := decode(line)
-	if err == nil && t.Key() != row.Key {
-		err = errAnew
-	}
+	line, err := lineAt(log, row, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
+		return nil, r.doubt(err)
 	}
-	return t, nil
+	return runlog.Decode(line)
 }
 
-// Grades calls each with the key and the scores of the record of every row, several at a time. A record counts until each returns.
+// Grades calls each with the key and the scores of the record of every row, several at a time. A record counts until each returns. It returns ErrAnew if a
+// record is not any more what it was.
 func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {
@@ -56,14 +43,17 @@ func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
 			}
 			buffer := make([]byte, longest)
 			for i := worker; i < len(rows); i += workers {
-				t, err := readAt(log, rows[i], buffer, func(line []byte) (*result.Test, error) {
-					if t, err := b.read(line); err != nil || t.Key() == rows[i].Key {
-						return t, err
-					}
-					return runlog.Decode(line) // a part of the key stands behind the scores
-				})
+				decode := b.read
+				if !rows[i].inOrder { // it may have other scores behind those that are read
+					decode = runlog.Decode
+				}
+				line, err := lineAt(log, rows[i], buffer)
 				if err != nil {
-					return err
+					return r.doubt(err)
+				}
+				t, err := decode(line)
+				if err != nil {
+					return fmt.Errorf("read the record of test %s: %w", rows[i].TestID, err)
 				}
 				each(i, t)
 			}

@@ -17,6 +17,8 @@ import (
 // Row is what the index keeps of one record: all that lists, filters and figures need, and where the record stands in the log.
 type Row struct {
 	result.Key
+	// RunID is the run that the record says it is of; empty where it says none.
+	RunID      string
 	Verdict    result.Verdict
 	Score      float64
 	Threshold  float64
@@ -47,8 +49,12 @@ type Row struct {
 	// Reason is the first failure, or why the test was skipped, in a line; empty where nothing went wrong.
 	Reason string
 
-	start  int64
-	length int
+	// inOrder is true of a record whose fields stand in their order, each once, as this program writes them.
+	inOrder bool
+	start   int64
+	length  int
+	// sum is that of the line's bytes.
+	sum uint64
 	// number is the row's in the lexicon.
 	number int
 }
@@ -59,7 +65,7 @@ const maxReason = 240
 // rowOf returns the row of a record whose line begins at start.
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
-		Key: t.Key(), Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
+		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
 		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}
@@ -135,7 +141,7 @@ func (w words) of(s string) string {
 
 // intern makes a row use shared copies.
 func (w words) intern(r *Row) {
-	r.Suite, r.Target, r.Verdict = w.of(r.Suite), w.of(r.Target), result.Verdict(w.of(string(r.Verdict)))
+	r.Suite, r.Target, r.Verdict, r.RunID = w.of(r.Suite), w.of(r.Target), result.Verdict(w.of(string(r.Verdict))), w.of(r.RunID)
 	for _, list := range [][]string{r.Tags, r.Graders} {
 		for i := range list {
 			list[i] = w.of(list[i])

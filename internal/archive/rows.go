@@ -115,6 +115,7 @@ func (b *brief) rows(some lines) (made rowsOf) {
 			continue
 		}
 		row := rowOf(t, l.start, l.length)
+		row.inOrder, row.sum = t == &b.test, sumOf(text)
 		made.rows = append(made.rows, &row)
 	}
 	return made

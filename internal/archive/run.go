@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rehearse/internal/result"
@@ -23,6 +24,8 @@ type Run struct {
 	search search
 	// reading tells those who do not wait how far the log has been read.
 	reading reading
+	// doubted is true where a record was found to have changed: all of the log has to be read again.
+	doubted atomic.Bool
 
 	// looking guards what is known of run.json, so that runs can be listed while a log is read.
 	looking sync.Mutex
@@ -44,6 +47,11 @@ type Run struct {
 	lexicon *lexicon
 	index   *Index
 	indexed state
+	// unsure is true where the log has grown and what stood in it before has not been held against its rows since. Checking is closed when that is done, nil
+	// while nobody does; checkAgain is from when on it may be done once more.
+	unsure     bool
+	checking   chan struct{}
+	checkAgain time.Time
 }
 
 // stamp tells a file that has changed from one that has not.
@@ -89,6 +97,16 @@ func (r *Run) look() (result.Run, state, error) {
 func (r *Run) Index() (*Index, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	index, err := r.grow()
+	if errors.Is(err, ErrAnew) {
+		r.log = nil
+		return r.grow()
+	}
+	return index, err
+}
+
+// grow brings the index up to date. r.mu is held.
+func (r *Run) grow() (*Index, error) {
 	record, now, err := r.look()
 	if err != nil {
 		return nil, err
@@ -108,11 +126,12 @@ func (r *Run) Index() (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
-	if !r.grown(log, info) {
+	if r.doubted.Swap(false) || !r.grown(log, info) {
 		r.forget(info)
 	}
 	r.reading.size.Store(info.Size())
 	if stampOf(info) != r.at {
+		r.unsure = r.end > 0
 		err := r.read(log)
 		if err == nil {
 			r.edges, err = edgesOf(log, r.end)
@@ -124,13 +143,18 @@ func (r *Run) Index() (*Index, error) {
 		r.index = nil
 	}
 	r.log, r.at = info, stampOf(info)
+	if r.unsure {
+		if err := r.recheck(log); err != nil {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+	}
 	return r.built(record, now), nil
 }
 
 // forget makes the next reading of the log one from the beginning. r.mu is held.
 func (r *Run) forget(log os.FileInfo) {
 	r.log, r.rows, r.places, r.shared, r.end, r.bad, r.at = log, nil, map[result.Key]int{}, words{}, 0, 0, stamp{}
-	r.index, r.lexicon = nil, &lexicon{log: log}
+	r.index, r.lexicon, r.unsure = nil, &lexicon{log: log}, false
 }
 
 // grown reports whether a log is the one that was read, with nothing but what was appended since. Who appends makes it larger: one that has

@@ -159,7 +159,7 @@ func (r *Run) verified(ctx context.Context, hits []Hit, words Words, most int) (
 	return good, nil
 }
 
-// Fill reads the texts of hits of one run. Those of a log that has been written anew stay empty: the next index has its records.
+// Fill reads the texts of hits of one run. It returns ErrAnew if a record is not any more what it was.
 func (r *Run) Fill(ctx context.Context, hits []Hit) error {
 	var work errgroup.Group
 	workers := runtime.GOMAXPROCS(0)
@@ -175,10 +175,11 @@ func (r *Run) Fill(ctx context.Context, hits []Hit) error {
 				}
 				h := &mine[i]
 				if h.Row != of {
-					of, passages = h.Row, nil
-					if t, err := r.Read(h.Row); err == nil {
-						passages = Passages(t)
+					t, err := r.Read(h.Row)
+					if err != nil {
+						return err
 					}
+					of, passages = h.Row, Passages(t)
 				}
 				if h.nth < len(passages) {
 					h.Text = strings.Clone(passages[h.nth].Text)

@@ -23,6 +23,8 @@ type test struct {
 	verdict result.Verdict
 	score   float64
 	codes   []result.Code
+	// nth is the place of the record among those of its run, from 0.
+	nth int
 }
 
 // side is a run while it is read.
@@ -49,11 +51,12 @@ func read(name string, from Side, o Options, keep func(key, test)) (*side, error
 		leftOut[k] = true
 	}
 	var records result.Tallies
-	target := ""
+	target, nth := "", -1
 	for t, err := range from.Tests {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		nth++
 		whole := t.Key()
 		if whole.Trial = 0; leftOut[whole] {
 			continue
@@ -67,7 +70,7 @@ func read(name string, from Side, o Options, keep func(key, test)) (*side, error
 			records.Add(t)
 		}
 		if key := keyOf(t.Key(), o); s.counts(t, key) {
-			keep(key, test{target: t.Target, verdict: deciding(t), score: t.Score, codes: t.Codes()})
+			keep(key, test{target: t.Target, verdict: deciding(t), score: t.Score, codes: t.Codes(), nth: nth})
 		}
 	}
 	if s.run.Totals.Tests == 0 {

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -47,4 +48,11 @@ func (t *Tail) Lines(log io.ReaderAt) iter.Seq2[Line, error] {
 }
 
 // OpenLog opens the log in a folder for reading. A run that has none yet has an error that is fs.ErrNotExist.
-func OpenLog(dir string) (*os.File, error) { return os.Open(filepath.Join(dir, LogFile)) }
+func OpenLog(dir string) (*os.File, error) {
+	path := filepath.Join(dir, LogFile)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for somebody who writes to it
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	return os.Open(path)
+}

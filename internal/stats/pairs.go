@@ -17,6 +17,9 @@ type Pairs struct {
 	notPassFail                 bool
 }
 
+// NewPairs returns empty pairs with room for so many numbered clusters.
+func NewPairs(clusters int) *Pairs { return &Pairs{numbered: make([]pairCluster, 0, clusters)} }
+
 // pairCluster summarises a cluster: its differences, candidate minus baseline, and the sum of the baseline's scores.
 type pairCluster struct {
 	difference spread

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -35,34 +34,31 @@ func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
 	for i := range means {
 		means[i] = make([]float64, resamples)
 	}
-	chunks := (resamples + chunkSize - 1) / chunkSize
-	draw := func(first, step int) {
-		totals := make([][chunkSize]sums, len(table.blocks))
-		random := rand.NewPCG(seed, 0)
-		for chunk := first; chunk < chunks; chunk += step {
-			random.Seed(seed, uint64(chunk))
-			clear(totals)
-			table.add(random, totals)
-			for r := chunk * chunkSize; r < min((chunk+1)*chunkSize, resamples); r++ {
-				nothing := math.Inf(1 - 2*int(random.Uint64()&1))
-				for i, at := range table.at {
-					n, sum := totals[at.n.block][r%chunkSize][at.n.column], totals[at.sum.block][r%chunkSize][at.sum.column]
-					if means[i][r] = nothing; n > 0 {
-						means[i][r] = sum / n
-					}
-				}
+	chunks, workers := (resamples+chunkSize-1)/chunkSize, 1
+	if resamples*table.clusters > minParallelDraws {
+		workers = min(runtime.GOMAXPROCS(0), chunks)
+	}
+	several := min(maxChunks, (chunks+workers-1)/workers)
+	draw := func(worker int) {
+		all := table.chunks(several)
+		for first := worker * several; first < chunks; first += workers * several {
+			some := all[:min(several, chunks-first)]
+			for i := range some {
+				some[i].begin(seed, first+i)
+			}
+			table.add(some)
+			for i := range some {
+				from := (first + i) * chunkSize
+				table.means(&some[i], means, from, min(from+chunkSize, resamples))
 			}
 		}
 	}
-	if workers := min(runtime.GOMAXPROCS(0), chunks); workers > 1 && resamples*len(table.blocks[0]) > minParallelDraws {
-		var all sync.WaitGroup
-		for first := range workers {
-			all.Go(func() { draw(first, workers) })
-		}
-		all.Wait()
-	} else {
-		draw(0, 1)
+	var all sync.WaitGroup
+	for worker := range workers - 1 {
+		all.Go(func() { draw(1 + worker) })
 	}
+	draw(0)
+	all.Wait()
 	for i := range means {
 		slices.Sort(means[i])
 	}
@@ -70,83 +66,74 @@ func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
 }
 
 const (
-	// chunkSize is how many resamples come from one random stream, and are added up together. Their totals fit into a processor's first cache.
+	// chunkSize is how many resamples come from one random stream.
 	chunkSize = 500
+	// maxChunks is how many chunks are drawn at once: the sums of halves are made once for all of them.
+	maxChunks = 16
 	// groupSize is how many clusters are drawn by one random byte.
 	groupSize = 8
+	// together is how many groups are added to a total at once. Their tables fit into a processor's first cache.
+	together = 4
 	// minParallelDraws is the number of draws from which other processors are asked for help.
 	minParallelDraws = 5_000_000
+	// words is how many random words are drawn for a group: one has the bytes of eight resamples.
+	words = (chunkSize + 7) / 8
 )
 
-// sums are numbers that are added up together; they fit into registers.
-type sums [4]float64
-
-func (s *sums) add(t *sums) {
-	s[0], s[1], s[2], s[3] = s[0]+t[0], s[1]+t[1], s[2]+t[2], s[3]+t[3]
+// chunk are some resamples from one random stream.
+type chunk struct {
+	random rand.PCG
+	// totals are those of the clusters that each resample has drawn, block by block.
+	totals [][chunkSize]sums
+	// drawn says which clusters of each group that is being added each resample has drawn: a byte a resample.
+	drawn [together][words * 8]byte
+	// lately has in each byte how many clusters a resample has drawn since number counted them.
+	lately [words]uint64
+	number [words * 8]uint32
 }
 
-// sumTable has the numbers and sums of all columns by cluster, each distinct list of them once.
-type sumTable struct {
-	// blocks[b] has some lists by cluster. Their number of clusters is a multiple of groupSize; the last ones may be empty.
-	blocks [][]sums
-	// at[i] are the places of the number and the sum of column i.
-	at []struct{ n, sum place }
+// begin makes a chunk the nth.
+func (c *chunk) begin(seed uint64, nth int) {
+	c.random.Seed(seed, uint64(nth))
+	clear(c.totals)
+	clear(c.number[:])
 }
 
-type place struct{ block, column int }
-
-func newSumTable(columns [][]clusterSum) *sumTable {
-	t := &sumTable{at: make([]struct{ n, sum place }, len(columns))}
-	var kept [][]float64
-	keep := func(column []clusterSum, value func(c clusterSum) float64) place {
-		list := make([]float64, len(column))
-		for i, c := range column {
-			list[i] = value(c)
-		}
-		i := slices.IndexFunc(kept, func(k []float64) bool { return slices.Equal(k, list) })
-		if i < 0 {
-			i, kept = len(kept), append(kept, list)
-		}
-		return place{i / len(sums{}), i % len(sums{})}
+// draw draws from a group, from which on there are so many clusters.
+func (c *chunk) draw(group, clusters int, counted bool) {
+	if clusters <= 0 { // the group fills up
+		clear(c.drawn[group][:])
+		return
 	}
-	clusters := 0
-	for i, column := range columns {
-		clusters = (len(column) + groupSize - 1) / groupSize * groupSize
-		t.at[i].n = keep(column, func(c clusterSum) float64 { return c.n })
-		t.at[i].sum = keep(column, func(c clusterSum) float64 { return c.sum })
-	}
-	for i, list := range kept {
-		if i%len(sums{}) == 0 {
-			t.blocks = append(t.blocks, make([]sums, clusters))
-		}
-		for c, x := range list {
-			t.blocks[len(t.blocks)-1][c][i%len(sums{})] = x
+	const eachByte = 0x0101010101010101
+	mask := uint64(eachByte * (1<<min(clusters, groupSize) - 1))
+	for i := range c.lately {
+		bits := c.random.Uint64()
+		binary.LittleEndian.PutUint64(c.drawn[group][i*8:], bits)
+		if counted {
+			c.lately[i] += onesOfBytes(bits & mask)
 		}
 	}
-	return t
 }
 
-// add adds to each total of a chunk a random half of the clusters. The sums of all 256 halves of a group are looked up.
+// onesOfBytes returns how many bits of each byte are 1, in that byte.
 //
-// Source: V. L. Arlazarov, E. A. Dinic, M. A. Kronrod and I. A. Faradžev, On Economical Construction of the Transitive Closure of a Directed Graph,
-// Soviet Mathematics Doklady 11 (1970), the "method of the Four Russians".
-func (t *sumTable) add(random *rand.PCG, totals [][chunkSize]sums) {
-	var halves [1 << groupSize]sums
-	var drawn [(chunkSize + 7) / 8 * 8]byte
-	for first := 0; first < len(t.blocks[0]); first += groupSize {
-		for i := 0; i < len(drawn); i += 8 {
-			binary.LittleEndian.PutUint64(drawn[i:], random.Uint64())
-		}
-		for b, block := range t.blocks {
-			for k := range groupSize {
-				for i := range 1 << k {
-					halves[1<<k+i] = halves[i]
-					halves[1<<k+i].add(&block[first+k])
-				}
-			}
-			for r := range totals[b] {
-				totals[b][r].add(&halves[drawn[r]])
-			}
+// Source: D. E. Knuth, The Art of Computer Programming 4A (2011), 7.1.3, on sideways addition.
+func onesOfBytes(x uint64) uint64 {
+	x -= x >> 1 & 0x5555555555555555
+	x = x&0x3333333333333333 + x>>2&0x3333333333333333
+	return (x + x>>4) & 0x0f0f0f0f0f0f0f0f
+}
+
+// maxUncounted is how many groups can be drawn before a byte of lately has no room for another.
+const maxUncounted = 0xff / groupSize / together * together
+
+// count adds what was drawn lately to the numbers.
+func (c *chunk) count() {
+	for i, few := range c.lately {
+		for k := range 8 {
+			c.number[i*8+k] += uint32(few >> (8 * k) & 0xff)
 		}
 	}
+	clear(c.lately[:])
 }

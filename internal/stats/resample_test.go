@@ -68,6 +68,55 @@ func TestHalfMeansTogether(t *testing.T) {
 	}
 }
 
+// plainHalfMeans is halfMeans by its definition: of every 500 resamples a stream of their own has, for each eight clusters, a byte of each.
+func plainHalfMeans(column []clusterSum, resamples int, seed uint64) (means []float64) {
+	for from := 0; from < resamples; from += 500 {
+		random := rand.NewPCG(seed, uint64(from/500))
+		totals := make([]clusterSum, 504)
+		for first := 0; first < len(column); first += 8 {
+			for r := 0; r < len(totals); r += 8 {
+				for k, bits := 0, random.Uint64(); k < 8; k, bits = k+1, bits>>8 {
+					for i := range min(8, len(column)-first) {
+						if bits>>i&1 == 1 {
+							totals[r+k].n, totals[r+k].sum = totals[r+k].n+column[first+i].n, totals[r+k].sum+column[first+i].sum
+						}
+					}
+				}
+			}
+		}
+		for _, of := range totals[:min(500, resamples-from)] {
+			mean := math.Inf(1 - 2*int(random.Uint64()&1))
+			if of.n > 0 {
+				mean = of.sum / of.n
+			}
+			means = append(means, mean)
+		}
+	}
+	slices.Sort(means)
+	return means
+}
+
+// TestHalfMeansAreThoseOfTheirSeed: a seed stands for the same halves whatever makes drawing them faster. Sums of integers have no rounding, so the means
+// are the same to the bit; clusters are of one size, of two, and missing.
+func TestHalfMeansAreThoseOfTheirSeed(t *testing.T) {
+	for _, clusters := range []int{1, 8, 31, 33, 500, 2_047} {
+		columns := make([][]clusterSum, 3)
+		for m := range columns {
+			columns[m] = make([]clusterSum, clusters)
+			for c := range columns[m] {
+				columns[m][c] = clusterSum{n: float64([]int{3, 1 + c%2, c % 3 % 2}[m])}
+				columns[m][c].sum = columns[m][c].n * float64(c*c%19-7)
+			}
+		}
+		got := halfMeans(columns, 9_100, 7)
+		for m, column := range columns {
+			if want := plainHalfMeans(column, 9_100, 7); !slices.Equal(got[m], want) {
+				t.Errorf("%d clusters, metric %d: other halves", clusters, m)
+			}
+		}
+	}
+}
+
 // TestHalvesOfNothing: of one cluster every second half is empty; its mean is infinite, with either sign.
 func TestHalvesOfNothing(t *testing.T) {
 	means := halfMeans([][]clusterSum{{{1, 5}}}, 1_000, 42)[0]

@@ -24,15 +24,16 @@ type comparePage struct {
 	frame.Page
 	A, B         side
 	Query        frame.Query
-	Verdict      string
 	Remarks      []string
-	Metrics      []metric
 	Sections     []section
 	List         frame.List
 	Empty        string
 	Links        []frame.Link
 	Targets      []string
 	IgnoreTarget bool
+	made         *comparison
+	// send sends what stands above the figures.
+	send func()
 }
 
 // side is one of the two runs: with a target, its tests with this one alone.
@@ -105,14 +106,40 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 		p.frame.Show(w, http.StatusOK, "compare", page)
 		return
 	}
-	page.Verdict = found.Verdict
+	page.made = made
 	page.remarks(found, made.prints)
-	page.Metrics = made.metrics
 	if err := page.lists(r.Context(), found); err != nil {
 		p.anew(w, r)
 		return
 	}
-	p.frame.Show(w, http.StatusOK, "compare", page)
+	if !p.unchanged(w, r, page.A.Run, page.shown(page.A)) || !p.unchanged(w, r, page.B.Run, page.shown(page.B)) {
+		return
+	}
+	p.frame.ShowInParts(w, "compare", func(send func()) any {
+		page.send = send
+		return page
+	})
+}
+
+// Metrics are the figures of the comparison. While they are being computed, who asked for the page sees what stands above them.
+func (p comparePage) Metrics() []metric {
+	p.wait()
+	return p.made.metrics
+}
+
+// Verdict is that of the mean score. It waits like Metrics.
+func (p comparePage) Verdict() string {
+	p.wait()
+	return p.made.verdict
+}
+
+func (p comparePage) wait() {
+	select {
+	case <-p.made.figured:
+	default:
+		p.send()
+		<-p.made.figured
+	}
 }
 
 // sides finds the two runs. It reports whether the page goes on; else it has been answered.
@@ -149,14 +176,14 @@ func (p *Pages) sides(w http.ResponseWriter, r *http.Request, page *comparePage)
 		return true
 	}
 	page.IgnoreTarget = q.Get("ignore_target") == "1" || q.Get("a_target") != "" || q.Get("b_target") != ""
+	_, _, _ = later.Await(r.Context(), 0) // begins to read it, beside the other one
 	for _, s := range []struct {
 		into   *side
 		run    *archive.Found
 		target string
 	}{{&page.A, earlier, q.Get("a_target")}, {&page.B, later, q.Get("b_target")}} {
-		index, err := s.run.Index()
-		if err != nil {
-			p.frame.Unavailable(w, r, "The run "+s.run.Record.ID+" cannot be read.")
+		index := p.indexOf(w, r, s.run)
+		if index == nil {
 			return false
 		}
 		*s.into = side{
@@ -194,34 +221,29 @@ func (p *Pages) baseline(of *archive.Found) *archive.Found {
 	return nil
 }
 
-// records yields the records of the run, with the verdicts after review where they are asked for.
-func (s side) records(yield func(*result.Test, error) bool) {
-	for t, err := range s.Index.Records {
-		if err == nil && s.book != nil && t.Trial == 0 {
-			t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
-		}
-		if !yield(t, err) {
-			return
-		}
-	}
-}
-
-// compared returns the run as a comparison reads it.
-func (s side) compared() compare.Side {
-	if s.Target == "" {
-		return compare.Side{Run: s.Index.Run, Tests: s.records}
-	}
+// compared returns the run as a comparison reads it, with the verdicts after review where they are asked for. What the comparison has read of it, the
+// tests of its records, is in read.
+func (s side) compared(read *[]*archive.Entry) compare.Side {
 	run := s.Index.Run
-	run.Targets, run.ByTarget = []string{s.Target}, nil
-	if of, ok := s.Index.Run.ByTarget[s.Target]; ok {
-		run.Totals = of.Totals
+	if s.Target != "" {
+		run.Targets, run.ByTarget = []string{s.Target}, nil
+		if of, ok := s.Index.Run.ByTarget[s.Target]; ok {
+			run.Totals = of.Totals
+		}
+		other := func(k result.Key) bool { return k.Target != s.Target }
+		run.NotRun = slices.DeleteFunc(slices.Clone(run.NotRun), other)
+		run.LeftOut = slices.DeleteFunc(slices.Clone(run.LeftOut), other)
 	}
-	other := func(k result.Key) bool { return k.Target != s.Target }
-	run.NotRun = slices.DeleteFunc(slices.Clone(run.NotRun), other)
-	run.LeftOut = slices.DeleteFunc(slices.Clone(run.LeftOut), other)
 	return compare.Side{Run: run, Tests: func(yield func(*result.Test, error) bool) {
-		for t, err := range s.records {
-			if t.Target == s.Target && !yield(t, err) {
+		*read = make([]*archive.Entry, 0, len(s.Index.Tests))
+		for e, t := range s.Index.Records {
+			if s.Target != "" && t.Target != s.Target {
+				continue
+			}
+			if s.book != nil && t.Trial == 0 {
+				t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
+			}
+			if *read = append(*read, e); !yield(t, nil) {
 				return
 			}
 		}
@@ -239,10 +261,13 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error
 		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
 			continue
 		}
-		var fitting []result.Change
-		for _, c := range s.of(found) {
-			if matching(c) {
-				fitting = append(fitting, c)
+		fitting := s.of(found)
+		if matching != nil {
+			fitting = nil
+			for _, c := range s.of(found) {
+				if matching(c) {
+					fitting = append(fitting, c)
+				}
 			}
 		}
 		shown := section{Name: s.name, Label: s.label, Verdict: s.verdict, Count: len(fitting)}
@@ -271,9 +296,12 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error
 	return nil
 }
 
-// matching returns whether a test fits the filters suite, target and q.
+// matching returns whether a test fits the filters suite, target and q; nil where there is none, so that all do.
 func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, error) {
 	q := p.Query.Values
+	if len(q["suite"])+len(q["target"])+len(q["q"]) == 0 {
+		return nil, nil
+	}
 	chosen := func(c result.Change) bool {
 		return (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
 	}
@@ -298,6 +326,26 @@ func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, e
 		}
 		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) || p.B.Target != "" && stands(c, p.B.Target)
 	}, nil
+}
+
+// shown returns the tests of a run that the lists show.
+func (p *comparePage) shown(of side) (tests []*archive.Entry) {
+	for _, s := range p.Sections {
+		for _, c := range s.Rows {
+			targets := []string{c.Target}
+			if of.Target != "" {
+				targets = []string{of.Target}
+			} else if p.IgnoreTarget {
+				targets = of.Index.Run.Targets // it has one
+			}
+			for _, target := range targets {
+				if e := of.Index.Find(archive.Test{Suite: c.Suite, ID: c.TestID, Target: target}); e != nil {
+					tests = append(tests, e)
+				}
+			}
+		}
+	}
+	return tests
 }
 
 func (p *comparePage) row(list string, c result.Change) changeRow {

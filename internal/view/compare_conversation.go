@@ -96,8 +96,7 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 	}{{"a", base.A, &page.A}, {"b", base.B, &page.B}} {
 		entry := firstOf(s.of.Index, archive.Test{Suite: page.Suite, ID: id, Target: cmp.Or(s.of.Target, target)})
 		if err := s.into.read(s.name, s.of, entry); err != nil {
-			p.Frame.Log.Error("a record cannot be read", "run", s.of.ID, "error", err)
-			p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+			p.unread(w, r, s.of.Found, err)
 			return
 		}
 	}

@@ -77,8 +77,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	for i, row := range rows {
 		record, err := run.Read(row)
 		if err != nil {
-			p.Frame.Log.Error("a record cannot be read", "run", run.Record.ID, "error", err)
-			p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+			p.unread(w, r, run, err)
 			return
 		}
 		shown := talkOf(record, i, page.Raw)

@@ -49,7 +49,7 @@ func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values
 	}
 	t, err := run.Read(rows[0])
 	if err != nil {
-		p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+		p.unread(w, r, run, err)
 		return nil, nil, false
 	}
 	return t, run, true

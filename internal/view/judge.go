@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
-	"rehearse/internal/grader"
 	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
@@ -44,16 +42,6 @@ type agreementOf struct {
 	Figures       []frame.Figure
 }
 
-// judgement is an assertion that a judge decided.
-type judgement struct {
-	result.Key
-	Item, Assertion, Grader string
-	Judged                  string
-	Model                   string
-	Label                   *annotation.Annotation
-	row                     *archive.Row
-}
-
 // judgementRow is a judgement with the turn that it is about.
 type judgementRow struct {
 	judgement
@@ -63,122 +51,6 @@ type judgementRow struct {
 	Form        string
 	User, Reply transcript.Message
 	Whole       []transcript.Message
-}
-
-// judgedNames are the graders that ask a model.
-var judgedNames = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
-	for _, k := range grader.Builtin() {
-		if k.Judged {
-			for _, name := range append([]string{k.Name}, k.Aliases...) {
-				names[name] = true
-			}
-		}
-	}
-	return names
-})
-
-// maxJudgements bounds how many judgements of one run are looked at.
-const maxJudgements = 50_000
-
-// judgedRuns keeps the judged assertions of runs that were looked at. It is safe for concurrent use; the zero value is empty.
-type judgedRuns struct {
-	mu   sync.Mutex
-	kept map[*archive.Index]judgedRun
-}
-
-// judgedRun are the judged assertions of a run in its order. More is true where there are others.
-type judgedRun struct {
-	all  []judgement
-	more bool
-}
-
-// maxJudgedRuns bounds how many runs are kept.
-const maxJudgedRuns = 4
-
-// of returns the judged assertions of a run, without labels. The slice is shared.
-func (c *judgedRuns) of(run *archive.Found) (judgedRun, error) {
-	index, err := run.Index()
-	if err != nil {
-		return judgedRun{}, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if kept, ok := c.kept[index]; ok {
-		return kept, nil
-	}
-	read, err := judgedIn(run, index)
-	if err != nil {
-		return judgedRun{}, err
-	}
-	if c.kept == nil || len(c.kept) >= maxJudgedRuns {
-		c.kept = map[*archive.Index]judgedRun{}
-	}
-	c.kept[index] = read
-	return read, nil
-}
-
-// judgedIn reads the judged assertions of a run.
-func judgedIn(run *archive.Found, index *archive.Index) (of judgedRun, err error) {
-	const together = 1024
-	rows := judgedRows(index)
-	for from := 0; from < len(rows); from += together {
-		some := rows[from:min(len(rows), from+together)]
-		found := make([][]judgement, len(some))
-		if err := run.Grades(some, func(i int, t *result.Test) { found[i] = judgementsOf(t, some[i], run.Record.Judge) }); err != nil {
-			return of, err
-		}
-		of.all = slices.Grow(of.all, min(maxJudgements, len(rows)*len(found[0])))
-		for _, list := range found {
-			of.all = append(of.all, list...)
-			if len(of.all) > maxJudgements {
-				of.all, of.more = of.all[:maxJudgements], true
-				return of, nil
-			}
-		}
-	}
-	return of, nil
-}
-
-// judgedRows returns the rows of an index in which a judge decided something.
-func judgedRows(index *archive.Index) (judged []*archive.Row) {
-	names := judgedNames()
-	for _, e := range index.Tests {
-		rows := e.Of
-		if len(rows) == 0 {
-			rows = []*archive.Row{e.Row}
-		}
-		for _, row := range rows {
-			if slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
-				judged = append(judged, row)
-			}
-		}
-	}
-	return judged
-}
-
-// judgementsOf returns the judged assertions of a record, which a judge decided that is a model of this name.
-func judgementsOf(t *result.Test, row *archive.Row, model string) (all []judgement) {
-	names, assertions := judgedNames(), 0
-	for i := range t.Scores {
-		assertions += len(t.Scores[i].Assertions)
-	}
-	all = make([]judgement, 0, assertions)
-	for i := range t.Scores {
-		s := &t.Scores[i]
-		for j := range s.Assertions {
-			a := &s.Assertions[j]
-			if !names[a.Grader] && len(a.Voters) == 0 {
-				continue
-			}
-			j := judgement{Key: row.Key, Item: s.Name, Assertion: a.Text, Grader: a.Grader, Judged: "fail", Model: model, row: row}
-			if a.Passed {
-				j.Judged = "pass"
-			}
-			all = append(all, j)
-		}
-	}
-	return all
 }
 
 // judgements finds the run that a request is about, and returns the judgements of it that are labelled, and those that fit; ok is false where it has
@@ -197,23 +69,29 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 		return nil, nil, true
 	}
 	page.Run = run.Record.ID
+	index := p.indexOf(w, r, run)
+	if index == nil {
+		return nil, nil, false
+	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
-	read, err := p.judged.of(run)
+	read, err := p.judged.of(run, index)
 	if err != nil {
-		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
-		p.frame.Unavailable(w, r, "The run cannot be read.")
+		p.unread(w, r, run, err)
 		return nil, nil, false
 	}
 	if read.more {
 		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+" judged assertions of this run are shown.")
 	}
-	page.run = run
+	page.run, page.Graders = run, read.graders
+	if len(read.all) == 0 {
+		page.List.Empty = "This run has no judged assertions."
+	}
+	if !hasLabels(book) && len(frame.Only(q.Values, "grader", "labelled", "author")) == 0 {
+		return nil, read.all, true
+	}
 	fitting = make([]judgement, 0, len(read.all))
 	for _, j := range read.all {
-		if !slices.Contains(page.Graders, j.Grader) {
-			page.Graders = append(page.Graders, j.Grader)
-		}
 		has := "no"
 		if j.Label = book.Label(j.Key, j.Item, j.Assertion); j.Label != nil {
 			has = "yes"
@@ -226,10 +104,12 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 			fitting = append(fitting, j)
 		}
 	}
-	if len(read.all) == 0 {
-		page.List.Empty = "This run has no judged assertions."
-	}
 	return labelled, fitting, true
+}
+
+// hasLabels reports whether somebody has labelled a judged assertion.
+func hasLabels(book *annotation.Book) bool {
+	return slices.ContainsFunc(book.All, func(a annotation.Annotation) bool { return a.Kind == annotation.Label })
 }
 
 // judge answers with the judged assertions of a run.
@@ -256,12 +136,16 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 			page.List.Empty, page.List.Drop = "No judged assertion fits these filters.", []frame.Link{{Label: "All of them", Address: "/judge?run=" + url.QueryEscape(page.Run)}}
 		}
 	}
+	var of *archive.Row // whose record was read last
+	var record *result.Test
 	for _, j := range fitting[first:last] {
-		record, err := page.run.Read(j.row)
-		if err != nil {
-			p.Frame.Log.Error("a record cannot be read", "run", page.Run, "error", err)
-			p.frame.Unavailable(w, r, "The run cannot be read.")
-			return
+		if j.Row != of {
+			var err error
+			if record, err = page.run.Read(j.Row); err != nil {
+				p.unread(w, r, page.run, err)
+				return
+			}
+			of = j.Row
 		}
 		page.Rows = append(page.Rows, page.row(j, record))
 	}
@@ -332,12 +216,12 @@ func (p *judgePage) agreements(labelled []judgement) {
 		if j.Label.Label != "pass" && j.Label.Label != "fail" {
 			continue
 		}
-		k := kind{j.Grader, j.Model}
+		k := kind{j.Grader, p.run.Record.Judge}
 		if !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
 		for _, of := range []kind{k, {}} {
-			said[of], judged[of] = append(said[of], j.Label.Label), append(judged[of], j.Judged)
+			said[of], judged[of] = append(said[of], j.Label.Label), append(judged[of], j.Judged())
 		}
 		at := func(verdict string) int {
 			if verdict == "pass" {
@@ -345,7 +229,7 @@ func (p *judgePage) agreements(labelled []judgement) {
 			}
 			return 1
 		}
-		p.Table[at(j.Label.Label)][at(j.Judged)]++
+		p.Table[at(j.Label.Label)][at(j.Judged())]++
 	}
 	p.Figures = agreementFigures(said[kind{}], judged[kind{}])
 	for _, k := range kinds {
@@ -374,9 +258,13 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.Label, f.Comment, f.Assertion = r.PostFormValue("label"), strings.TrimSpace(r.PostFormValue("comment")), r.PostFormValue("assertion")
-	read, err := p.judged.of(f.run)
+	index := p.indexOf(w, r, f.run)
+	if index == nil {
+		return
+	}
+	read, err := p.judged.of(f.run, index)
 	if err != nil {
-		p.frame.Unavailable(w, r, "The run cannot be read.")
+		p.unread(w, r, f.run, err)
 		return
 	}
 	all := read.all
@@ -385,7 +273,7 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The conversation has no such judged assertion.")
 		return
 	}
-	f.Judged, f.Model = all[at].Judged, all[at].Model
+	f.Judged, f.Model = all[at].Judged(), f.run.Record.Judge
 	if f.back = "/judge?run=" + url.QueryEscape(f.RunID); r.PostFormValue("back") != "" {
 		if values, err := url.ParseQuery(r.PostFormValue("back")); err == nil {
 			f.back = frame.Address("/judge", frame.Only(values, "run", "grader", "labelled", "author", "page", "per"))
@@ -425,7 +313,7 @@ func (p *Pages) labels(w http.ResponseWriter, r *http.Request) {
 	encoder.SetEscapeHTML(false)
 	for _, j := range fitting {
 		if l := j.Label; l != nil {
-			_ = encoder.Encode(labelLine{page.Run, j.Suite, j.TestID, j.Target, j.Trial, j.Item, j.Assertion, l.Label, j.Judged, j.Model, l.Author, l.Comment, l.At}) // whoever has gone needs no labels
+			_ = encoder.Encode(labelLine{page.Run, j.Suite, j.TestID, j.Target, j.Trial, j.Item, j.Assertion, l.Label, j.Judged(), page.run.Record.Judge, l.Author, l.Comment, l.At}) // whoever has gone needs no labels
 		}
 	}
 	_ = lines.Flush() // likewise

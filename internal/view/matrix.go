@@ -68,7 +68,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		a, b := side{Found: run, Index: index, Target: page.Base}, side{Found: run, Index: index, Target: name}
-		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true).metrics, name})
+		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true).figures(), name})
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
@@ -84,8 +84,12 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(rows))
 	page.Rows = rows[first:last]
+	var shown []*archive.Entry
 	for i := range page.Rows {
-		page.Rows[i].cells(index, targets, id)
+		shown = append(shown, page.Rows[i].cells(index, targets, id)...)
+	}
+	if !p.unchanged(w, r, run.Run, shown) {
+		return
 	}
 	if len(rows) == 0 {
 		page.List.Empty = "No test fits these filters, or the verdicts of none differ."
@@ -160,14 +164,17 @@ func (r matrixRow) differs(index *archive.Index, targets []string) bool {
 	return slices.ContainsFunc(targets, func(target string) bool { return verdict(target) != verdict(targets[0]) })
 }
 
-// cells fills in the cells of a row: one for each target, also where not this one was chosen. An empty cell is a test that was not held.
-func (r *matrixRow) cells(index *archive.Index, targets []string, run string) {
+// cells fills in the cells of a row: one for each target, also where not this one was chosen. An empty cell is a test that was not held. It returns the tests that
+// were.
+func (r *matrixRow) cells(index *archive.Index, targets []string, run string) (held []*archive.Entry) {
 	for _, target := range targets {
 		cell := matrixCell{Target: target}
 		key := archive.Test{Suite: r.Suite, ID: r.ID, Target: target}
 		if e := index.Find(key); e != nil && e.Place >= 0 {
 			cell = matrixCell{target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, key, nil, "")}
+			held = append(held, e)
 		}
 		r.Cells = append(r.Cells, cell)
 	}
+	return held
 }

@@ -1,18 +1,13 @@
 package view
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/chat"
-	"rehearse/internal/compare"
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
@@ -33,52 +28,8 @@ type metric struct {
 	Unseen string
 }
 
-// pair is a test in two runs.
+// pair is a test that was graded in two runs.
 type pair struct{ a, b *archive.Entry }
-
-// pairsOf returns the tests that were graded in both runs.
-func pairsOf(a, b side, ignoreTarget bool) (pairs []pair) {
-	key := func(e *archive.Entry) archive.Test {
-		if ignoreTarget {
-			return archive.Test{Suite: e.Suite, ID: e.TestID}
-		}
-		return archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
-	}
-	was, now := a.tests(), b.tests()
-	var places map[archive.Test]int // made once the order of the one run is not that of the other
-	next := 0
-	for _, e := range now {
-		of := key(e)
-		at, ok := next, next < len(was) && key(was[next]) == of
-		if !ok {
-			if places == nil {
-				places = make(map[archive.Test]int, len(was))
-				for i, e := range was {
-					places[key(e)] = i
-				}
-			}
-			if at, ok = places[of]; !ok {
-				continue
-			}
-		}
-		next = at + 1
-		if before, e := a.reviewed(was[at]), b.reviewed(e); decides(before) && decides(e) {
-			pairs = append(pairs, pair{before, e})
-		}
-	}
-	return pairs
-}
-
-// tests returns the tests of the run, with a target those with this one.
-func (s side) tests() []*archive.Entry {
-	if s.Target == "" {
-		return s.Index.Tests
-	}
-	return slices.DeleteFunc(slices.Clone(s.Index.Tests), func(e *archive.Entry) bool { return e.Target != s.Target })
-}
-
-// decides reports whether a test was graded and is not in quarantine.
-func decides(e *archive.Entry) bool { return e.Verdict.Graded() && e.Quarantined == nil }
 
 // reviewed returns a test with its verdict after review, where that is asked for.
 func (s side) reviewed(e *archive.Entry) *archive.Entry {
@@ -154,25 +105,28 @@ func latencyOf(e *archive.Entry) (float64, bool) {
 	return sum / float64(max(turns, 1)), turns > 0
 }
 
-// metricsOf compares the tests of two runs in every metric.
-func metricsOf(pairs []pair) []metric {
+// metricsOf compares the tests of two runs in every metric, and in their scores by another criterion. One draw serves all.
+func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores stats.Difference) {
 	compared := make([]stats.Metric, len(measured))
+	var all sync.WaitGroup
 	for i, m := range measured {
-		compared[i] = stats.Metric{Pairs: &stats.Pairs{}, Criterion: m.by}
-		for n, p := range pairs {
-			x, known := m.of(p.a)
-			y, too := m.of(p.b)
-			if known && too {
-				compared[i].Pairs.AddNumbered(n, x, y)
+		all.Go(func() {
+			compared[i] = stats.Metric{Pairs: stats.NewPairs(len(pairs)), Criterion: m.by}
+			for n, p := range pairs {
+				x, known := m.of(p.a)
+				y, too := m.of(p.b)
+				if known && too {
+					compared[i].Pairs.AddNumbered(n, x, y)
+				}
 			}
-		}
+		})
 	}
-	differences := stats.CompareAll(compared)
-	metrics := make([]metric, len(measured))
+	all.Wait()
+	differences := stats.CompareAll(append(compared, scores))
 	for i, m := range measured {
-		metrics[i] = shownMetric(differences[i], m.name, m.label, m.show)
+		metrics = append(metrics, shownMetric(differences[i], m.name, m.label, m.show))
 	}
-	return metrics
+	return metrics, differences[len(measured)]
 }
 
 func shownMetric(d stats.Difference, name, label string, show func(float64) string) metric {
@@ -207,81 +161,4 @@ func signed(x float64, show func(float64) string) string {
 		return "−" + show(-x)
 	}
 	return "+" + show(x)
-}
-
-// comparisons keeps comparisons that were made. It is safe for concurrent use; the zero value is empty.
-type comparisons struct {
-	mu   sync.Mutex
-	kept map[compared]comparison
-}
-
-type compared struct {
-	a, b             *archive.Index
-	aTarget, bTarget string
-	ignoreTarget     bool
-	// decidedA and decidedB are what people decided over the machine's verdicts.
-	decidedA, decidedB decisions
-}
-
-// decisions tells what people decided over the verdicts of a run from everything else that they may decide.
-type decisions [sha256.Size]byte
-
-// decidedBy returns the decisions of a book; none for nil, over which the machine's verdicts stand, as for a book in which nobody decided.
-func decidedBy(book *annotation.Book) (d decisions) {
-	if book == nil {
-		return d
-	}
-	var all [][]string
-	for _, a := range book.All {
-		if a.Kind == annotation.Override {
-			all = append(all, []string{a.Suite, a.TestID, a.Target, strconv.Itoa(a.Trial), a.Item, a.Verdict})
-		}
-	}
-	if all == nil {
-		return d
-	}
-	written, _ := json.Marshal(all) // texts can be written
-	return sha256.Sum256(written)
-}
-
-// comparison is what came of comparing two runs: metrics, lists, and how many tests something else than the agent decided anew.
-type comparison struct {
-	metrics []metric
-	lists   *result.Comparison
-	prints  int
-	err     error // of the lists
-}
-
-// maxComparisons bounds how many comparisons are kept.
-const maxComparisons = 8
-
-func (c *comparisons) of(a, b side, ignoreTarget bool) comparison {
-	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget, decidedBy(a.book), decidedBy(b.book)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if kept, ok := c.kept[key]; ok {
-		return kept
-	}
-	if c.kept == nil || len(c.kept) >= maxComparisons {
-		c.kept = map[compared]comparison{}
-	}
-	c.kept[key] = compareSides(a, b, ignoreTarget)
-	return c.kept[key]
-}
-
-// compareSides compares two runs in everything that a page tells.
-func compareSides(a, b side, ignoreTarget bool) comparison {
-	lists, err := compare.Runs(a.compared(), b.compared(), compare.Options{IgnoreTarget: ignoreTarget}) // the lists of suites.md 8
-	pairs := pairsOf(a, b, ignoreTarget)
-	return comparison{metricsOf(pairs), lists, prints(pairs), err}
-}
-
-// prints counts the tests of both runs whose records something else decided.
-func prints(pairs []pair) (n int) {
-	for _, pair := range pairs {
-		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
-			n++
-		}
-	}
-	return n
 }

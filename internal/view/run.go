@@ -124,6 +124,9 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	}
 	var first, last int
 	page.List, first, last = page.Query.Page("tests", len(chosen.tests))
+	if !p.unchanged(w, r, run.Run, chosen.tests[first:last]) {
+		return
+	}
 	page.rows(chosen, first, last, book)
 	switch {
 	case len(index.Tests) == 0:
@@ -156,6 +159,13 @@ func warningsOf(index *archive.Index) (warnings []string) {
 	}
 	if n := index.Missing; n > 0 {
 		warnings = append(warnings, text.Plural(n, "record")+" that the run counts are missing from its results.")
+	}
+	if n := index.Foreign; n > 0 {
+		warnings = append(warnings, text.Plural(n, "record")+" of these results say that they are of another run.")
+	}
+	if has, counts := index.Counted, index.Run.Totals; has != nil {
+		warnings = append(warnings, fmt.Sprintf("The run counts other verdicts than its results have: %d passed, %d failed and %d errors, but in its results %d, %d and %d. The figures of the run are those that it counts.",
+			counts.Passed, counts.Failed, counts.Errors, has.Passed, has.Failed, has.Errors))
 	}
 	return warnings
 }
@@ -249,7 +259,7 @@ func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 		if group := of.group(e); of.grouped != "" && (i == first || of.group(of.tests[i-1]) != group) {
 			row.Group, row.GroupCount = cmp.Or(group, "none"), of.counts[group]
 		}
-		for _, t := range e.Of[:min(len(e.Of), 20)] {
+		for _, t := range e.Of[:min(len(e.Of), maxTrials)] {
 			row.Trials = append(row.Trials, trialLink{t.Trial, t.Verdict, addressOfTest(p.ID, key, []string{strconv.Itoa(t.Trial)}, from)})
 		}
 		p.Rows = append(p.Rows, row)

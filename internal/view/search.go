@@ -58,9 +58,16 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 		if len(questions) == 0 || len(hits) >= maxHits || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
 			continue
 		}
-		index, err := run.Index()
+		index, read, err := run.Await(r.Context(), p.Patience)
+		if r.Context().Err() != nil {
+			return // nobody waits for the page any more
+		}
 		if err != nil {
 			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" cannot be read.")
+			continue
+		}
+		if index == nil {
+			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" could not be searched yet: "+text.Percent(read)+" of its results have been read.")
 			continue
 		}
 		found, more, err := hitsIn(r.Context(), run, index, questions, q.Values, maxHits-len(hits))
@@ -78,8 +85,10 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	}
 	var first, last int
 	page.List, first, last = q.Page("hits", len(hits))
-	if page.Rows, _ = filled(r.Context(), hits[first:last]); page.Rows == nil && first < last {
-		return // nobody waits for the page any more
+	var err error
+	if page.Rows, err = filled(r.Context(), hits[first:last]); err != nil {
+		p.anew(w, r)
+		return
 	}
 	switch {
 	case len(runs) == 0:

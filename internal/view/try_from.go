@@ -70,7 +70,7 @@ func (p *Pages) originOf(w http.ResponseWriter, r *http.Request, values url.Valu
 	}
 	record, err := run.Read(rows[0])
 	if err != nil {
-		p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+		p.unread(w, r, run, err)
 		return nil, false
 	}
 	o.Suite, o.Test, o.Of, o.Trial = matches[0].Suite, matches[0].TestID, matches[0].Target, rows[0].Trial

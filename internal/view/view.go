@@ -5,6 +5,7 @@ package view
 import (
 	"context"
 	"embed"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -166,17 +167,24 @@ func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *
 		p.frame.NotFound(w, r, "There is no run of that id here.", p.newest(5)...)
 		return nil, nil
 	}
-	index, read, err := run.Await(r.Context(), p.Patience)
-	if index == nil && err == nil {
-		p.frame.Later(w, r, "The results of this run are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
-		return nil, nil
-	}
-	if err != nil {
-		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
-		p.frame.Unavailable(w, r, "The run cannot be read: its folder is gone, or it may not be opened.")
+	index := p.indexOf(w, r, run)
+	if index == nil {
 		return nil, nil
 	}
 	return run, index
+}
+
+// indexOf returns the index of a run; nil if it has answered that it is not there yet, or that the run cannot be read.
+func (p *Pages) indexOf(w http.ResponseWriter, r *http.Request, run *archive.Found) *archive.Index {
+	index, read, err := run.Await(r.Context(), p.Patience)
+	switch {
+	case err != nil:
+		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
+		p.frame.Unavailable(w, r, "The run "+run.Record.ID+" cannot be read: its folder is gone, or it may not be opened.")
+	case index == nil:
+		p.frame.Later(w, r, "The results of run "+run.Record.ID+" are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
+	}
+	return index
 }
 
 // anew answers that words of a run cannot be looked for, as its log has been written anew since the request came, or is gone. An empty list would say
@@ -184,6 +192,35 @@ func (p *Pages) found(w http.ResponseWriter, r *http.Request) (*archive.Found, *
 func (p *Pages) anew(w http.ResponseWriter, r *http.Request) {
 	p.frame.Later(w, r, "The results of this run are just being written anew. The page comes when they are there.")
 }
+
+// unread answers that the record of a conversation cannot be read: that it comes again where it is another one now.
+func (p *Pages) unread(w http.ResponseWriter, r *http.Request, run *archive.Found, err error) {
+	if errors.Is(err, archive.ErrAnew) {
+		p.anew(w, r)
+		return
+	}
+	p.Frame.Log.Error("a record cannot be read", "run", run.Record.ID, "error", err)
+	p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
+}
+
+// unchanged reports whether the records of tests still say what a list is going to say of them; else it has answered that the page comes again.
+func (p *Pages) unchanged(w http.ResponseWriter, r *http.Request, run *archive.Run, listed []*archive.Entry) bool {
+	var rows []*archive.Row
+	for _, e := range listed {
+		if e.Verdict != "" {
+			rows = append(rows, e.Row)
+		}
+		rows = append(rows, e.Of[:min(len(e.Of), maxTrials)]...)
+	}
+	if run.Check(rows) != nil {
+		p.anew(w, r)
+		return false
+	}
+	return true
+}
+
+// maxTrials is how many trials of a test a list shows.
+const maxTrials = 20
 
 // newest are links to the newest runs.
 func (p *Pages) newest(n int) (links []frame.Link) {

@@ -185,7 +185,7 @@ func figures(page *viewtest.Node) map[string]string {
 // test makes a record of a conversation that passed.
 func test(suite, id, target string, said ...string) *result.Test {
 	t := &result.Test{
-		Schema: result.Schema, RunID: "r", Suite: suite, TestID: id, Target: target, Score: 1, Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK,
+		Schema: result.Schema, Suite: suite, TestID: id, Target: target, Score: 1, Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK,
 		StartedAt: now, Failures: []result.Failure{},
 	}
 	for i := 0; i+1 < len(said); i += 2 {

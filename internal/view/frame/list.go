@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -126,4 +127,9 @@ type Figure struct {
 }
 
 // Plain writes a number as attributes have it.
-func Plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+func Plain(x float64) string {
+	if math.IsInf(x, 0) || math.IsNaN(x) { // sums of numbers that no run has
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}

@@ -1,0 +1,37 @@
+//go:build unix
+
+package view_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"rehearse/internal/result"
+	"rehearse/internal/runlog"
+	"rehearse/internal/view"
+)
+
+// A pipe in place of a log is no log: nobody waits for it, and other runs are searched.
+func TestPipeForALog(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) { c.Patience = time.Minute })
+	s.put(result.Run{ID: "good", Targets: []string{"t"}}, rated("a", "t", result.Pass, 1, 10))
+	s.put(result.Run{ID: "pipe", Targets: []string{"t"}}, rated("a", "t", result.Pass, 1, 10))
+	log := filepath.Join(s.root, "pipe", runlog.LogFile)
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(log, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.get(503, "/runs/pipe")
+	page := s.get(200, "/search?q=help")
+	if !warned(page, "Run pipe cannot be read") || len(page.All("data-row=hit", "data-run=good")) != 1 {
+		t.Errorf("%s", page.Words())
+	}
+	for _, ticked := range []string{"/compare?a=pipe&b=good", "/judge?run=pipe"} {
+		s.get(503, ticked)
+	}
+}
