@@ -15,15 +15,15 @@ import (
 // That is the courier, as a rule within the same second, and it files the rows of many turns at once.
 const (
 	// addRowsQuery is followed by addedRow for each row.
-	addRowsQuery = `INSERT INTO outbox (id, site, session, event, receiver, created_at, since, due, body) VALUES `
-	addedRow     = `(?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	addedValues  = 9
+	addRowsQuery = `INSERT INTO outbox (id, site, session, event, receiver, created_at, body) VALUES `
+	addedRow     = `(?, ?, ?, ?, ?, ?, ?)`
+	addedValues  = 7
 	// lastQuery asks whether the last row is filed: then all are.
 	lastQuery = `SELECT filed FROM outbox ORDER BY number DESC LIMIT 1`
 	// lastFiledQuery goes back from the last row.
 	lastFiledQuery = `SELECT coalesce((SELECT number FROM outbox WHERE filed ORDER BY number DESC LIMIT 1), 0)`
-	// fileQuery leaves a row whose id is filed already, and dropQuery drops those.
-	fileQuery = `UPDATE OR IGNORE outbox SET filed = 1 WHERE number > ?`
+	// fileQuery makes rows due. It leaves those whose id is filed already, and dropQuery drops them.
+	fileQuery = `UPDATE OR IGNORE outbox SET filed = 1, since = created_at, due = created_at WHERE number > ?`
 	dropQuery = `DELETE FROM outbox WHERE number > ? AND NOT filed`
 )
 
@@ -44,8 +44,7 @@ func (c *Checkpoints) addRows(ctx context.Context, tx *sql.Tx, rows []lead.Row) 
 		args := make([]any, 0, len(some)*addedValues)
 		for i := range some {
 			r := &some[i]
-			at := r.Created.UnixMicro()
-			args = append(args, r.ID, r.Site, r.Session, r.Event, r.Receiver, at, at, at, []byte(r.Body))
+			args = append(args, r.ID, r.Site, r.Session, r.Event, r.Receiver, r.Created.UnixMicro(), []byte(r.Body))
 		}
 		if _, err := c.addRow[len(some)].Exec(ctx, tx, args...); err != nil {
 			return err

@@ -61,7 +61,7 @@ type Event struct {
 func (v *Visitor) Rows(events []Event, receivers ...string) ([]Row, error) {
 	rows := make([]Row, 0, len(events)*len(receivers))
 	due := v.At // rows keep this and not the visitor
-	w := newWriter(v)
+	w := newWriter(v, cap(rows))
 	for i := range events {
 		e := &events[i]
 		for _, receiver := range receivers {

@@ -2,7 +2,6 @@ package lead
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 )
 
@@ -19,8 +18,14 @@ func appendText(to []byte, text string) []byte {
 
 // appendTexts appends a mapping as JSON, in the order of its keys; {} for none.
 func appendTexts(to []byte, texts map[string]string) []byte {
+	var few [8]string // most have no more keys
+	keys := few[:0]
+	for key := range texts {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
 	to = append(to, '{')
-	for i, key := range slices.Sorted(maps.Keys(texts)) {
+	for i, key := range keys {
 		if i > 0 {
 			to = append(to, ',')
 		}

@@ -1,11 +1,11 @@
 package lead
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -15,39 +15,41 @@ type writer struct {
 	*Visitor
 	// values, said and collected are mappings as JSON. The profile is written when the first body needs it.
 	values, said, collected, profile []byte
-	// text is what is being written.
+	// text holds the bodies that are written, one behind the other: they are kept together.
 	text []byte
 }
 
-func newWriter(v *Visitor) *writer {
-	return &writer{
-		Visitor: v, values: appendTexts(nil, v.Values), said: appendTexts(nil, v.Said), collected: appendTexts(nil, v.Collected),
-		text: make([]byte, 0, 512),
-	}
+// bodySize is about the size of a body.
+const bodySize = 600
+
+func newWriter(v *Visitor, rows int) *writer {
+	w := &writer{Visitor: v, text: make([]byte, 0, rows*bodySize)}
+	w.values, w.said, w.collected = appendTexts(nil, v.Values), appendTexts(nil, v.Said), appendTexts(nil, v.Collected)
+	return w
 }
 
 // id identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
 // content in every process, and another for other content, as which counts what comes back after it was replaced.
 func (w *writer) id(e *Event, receiver string) string {
-	w.text = append(w.text[:0], '[')
+	var room [512]byte
+	text := append(room[:0], '[')
 	for _, s := range []string{receiver, w.Site, w.Session, e.Name} {
-		w.text = append(appendText(w.text, s), ',')
+		text = append(appendText(text, s), ',')
 	}
-	w.text = appendText(w.text, w.Email)
+	text = appendText(text, w.Email)
 	if e.Name != EmailCaptured {
-		w.text = append(w.text, ',')
+		text = append(text, ',')
 		if w.Values == nil { // ids have always told none from empty
-			w.text = append(w.text, "null"...)
+			text = append(text, "null"...)
 		} else {
-			w.text = append(w.text, w.values...)
+			text = append(text, w.values...)
 		}
 	}
 	if w.Corrections > 0 {
-		w.text = strconv.AppendInt(append(w.text, ','), int64(w.Corrections), 10)
+		text = strconv.AppendInt(append(text, ','), int64(w.Corrections), 10)
 	}
-	w.text = append(w.text, ']')
-	sum := sha256.Sum256(w.text)
-	return hex.EncodeToString(sum[:16])
+	sum := sha256.Sum256(append(text, ']'))
+	return string(hex.AppendEncode(room[:0], sum[:16]))
 }
 
 // body returns what a receiver is told, without secrets.
@@ -65,7 +67,8 @@ func (w *writer) body(e *Event, receiver, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.text = append(w.text[:0], '{')
+	from := len(w.text)
+	w.text = append(w.text, '{')
 	w.string("event", e.Name)
 	w.string("id", id)
 	w.string("capture_context", e.Context)
@@ -79,7 +82,7 @@ func (w *writer) body(e *Event, receiver, id string) ([]byte, error) {
 	w.json("profile", w.profile)
 	w.json("captured_at", at)
 	w.text[len(w.text)-1] = '}' // in place of the last comma
-	return bytes.Clone(w.text), nil
+	return slices.Clip(w.text[from:]), nil
 }
 
 // string writes a field that is text, and a comma.

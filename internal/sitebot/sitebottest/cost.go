@@ -32,12 +32,25 @@ func CPU(tb testing.TB) time.Duration {
 // Turns takes n turns, a number of them at once. The request of each is that of its number, from 0 on.
 func Turns(tb testing.TB, bot *sitebot.Bot, n, atOnce int, request func(n int) sitebot.Request) {
 	tb.Helper()
+	turns(tb, direct(tb, bot), n, atOnce, request)
+}
+
+// direct asks a bot itself.
+func direct(tb testing.TB, bot *sitebot.Bot) func(sitebot.Request) error {
+	return func(r sitebot.Request) error {
+		_, err := bot.Turn(tb.Context(), r, nil)
+		return err
+	}
+}
+
+func turns(tb testing.TB, ask func(sitebot.Request) error, n, atOnce int, request func(n int) sitebot.Request) {
+	tb.Helper()
 	var taken atomic.Int64
 	var all sync.WaitGroup
 	for range atOnce {
 		all.Go(func() {
 			for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
-				if _, err := bot.Turn(tb.Context(), request(i), nil); err != nil {
+				if err := ask(request(i)); err != nil {
 					tb.Error(err)
 					return
 				}
@@ -61,6 +74,8 @@ type Comparison struct {
 	New func(sitebot.Config) (*sitebot.Bot, error)
 	// Open opens an empty store. What follows the turns is not counted.
 	Open func() (store Outbox, end func())
+	// Serve returns how the bot is asked, such as over HTTP; nil asks it directly.
+	Serve func(*sitebot.Bot) (ask func(sitebot.Request) error)
 }
 
 // Run reports what a turn takes without leads and with them, and how much more that is in per cent: the median of the rounds, as something else may have had
@@ -98,9 +113,13 @@ func (c Comparison) side(b *testing.B, tells bool) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
+	ask := direct(b, bot)
+	if c.Serve != nil {
+		ask = c.Serve(bot)
+	}
 	runtime.GC()
 	before := CPU(b)
-	Turns(b, bot, c.Sessions, c.AtOnce, func(n int) sitebot.Request {
+	turns(b, ask, c.Sessions, c.AtOnce, func(n int) sitebot.Request {
 		return sitebot.Request{Site: Name, Session: SessionID(n), Input: "book a demo for ada@x.com"}
 	})
 	took := CPU(b) - before

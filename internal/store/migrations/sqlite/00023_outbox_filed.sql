@@ -18,8 +18,8 @@ CREATE TABLE outbox (
 	attempts   INTEGER NOT NULL DEFAULT 0,      -- that were begun
 	tries      INTEGER NOT NULL DEFAULT 0,      -- of these, since the row became pending
 	created_at INTEGER NOT NULL,
-	since      INTEGER NOT NULL,                -- when the row became pending
-	due        INTEGER NOT NULL,                -- of a row that somebody holds: when the lease ends
+	since      INTEGER NOT NULL DEFAULT 0,      -- when the row became pending
+	due        INTEGER NOT NULL DEFAULT 0,      -- of a row that somebody holds: when the lease ends
 	token      TEXT NOT NULL DEFAULT '',        -- of the claim; empty while nobody holds the row
 	ended      INTEGER NOT NULL DEFAULT 0,      -- when it was delivered or has failed; 0 before
 	error      TEXT NOT NULL DEFAULT '',
