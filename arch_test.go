@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"text", "shell", "curl", "retry", "outbound/outboundtest", "outbound", "inbox", "process", "redact", "commandline", "draw", "template", "jsonpath", "stream", "trace", "telemetry/telemetrytest", "telemetry", "metrics", "tool", "answer", "schedule", "config", "artifact/collect"},
 	{
 		"llm/llmtest", "llm", "a2a", "mcp", "mcp/commands", "flow", "callout", "knowledge", "graph", "graph/graphtest", "graph/saver/sqlite", "graph/saver/redis", "graph/saver/postgres", "langfuse", "langfuse/langfusetest", "langfuse/experiment",
-		"sitebot/site", "sitebot/value", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/lead/leadtest", "sitebot/register", "sitebot/register/registertest", "sitebot/limit", "sitebot/limit/limittest", "sitebot/retrieve", "sitebot", "sitebot/verify",
+		"sitebot/site", "sitebot/value", "sitebot/siteconfig", "sitebot/prompt", "sitebot/enrich", "sitebot/lead", "sitebot/lead/leadtest", "sitebot/register", "sitebot/register/registertest", "sitebot/limit", "sitebot/limit/limittest", "sitebot/retrieve", "sitebot", "sitebot/sitebottest", "sitebot/verify",
 	},
 	{
 		"dataset", "runner", "user", "grader", "calibrate", "judge", "target/targettest", "target", "importer", "dataset/importer", "dataset/conversation", "replay", "journal", "replay/importer", "mine", "talk",

@@ -14,6 +14,11 @@ func TestMemory(t *testing.T) {
 	graphtest.RunCheckpointer(t, func(*testing.T) graph.Checkpointer { return graph.NewMemory(graph.MemoryLimits{}) })
 }
 
+// A graph that remembers what it has saved does as one that reads everything anew.
+func TestMemoryLives(t *testing.T) {
+	graphtest.RunLives(t, func(*testing.T) graphtest.Saver { return graph.NewMemory(graph.MemoryLimits{}) })
+}
+
 // Nothing is ever evicted in LangGraph's MemorySaver (1.4).
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	}
 	for _, err := range after.Faults {
 		t.warn(MemoryFailed)
-		t.Log.WarnContext(ctx, "memory pipeline", "error", err, "trace_id", t.traceID, "conversation_id", t.in.ConversationID)
+		t.Log.Log(ctx, t.told.level(t.flow.ID, err), "memory pipeline", "error", err, "flow", t.flow.ID, "trace_id", t.traceID, "conversation_id", t.in.ConversationID)
 	}
 }
 

@@ -33,8 +33,11 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Engine takes turns. It keeps nothing between them and is safe for concurrent use.
-type Engine struct{ Config }
+// Engine takes turns. It keeps nothing of them and is safe for concurrent use.
+type Engine struct {
+	Config
+	told refusals
+}
 
 // New returns an engine.
 func New(c Config) *Engine {
@@ -44,7 +47,7 @@ func New(c Config) *Engine {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Engine{c}
+	return &Engine{Config: c}
 }
 
 // Options are the settings of one turn.

@@ -22,28 +22,10 @@ import (
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/sitebottest"
 )
 
-const shop = `
-site: shop.example
-aliases: [www.shop.example]
-company: {name: Shop, description: We sell tea.}
-qualification:
-  profiling:
-    forms:
-      - id: lead
-        field_groups:
-          - id: company
-            fields:
-              - {id: stage, question: What stage is your company at?, required: true}
-              - {id: profile, question: Business or technical?, required: true}
-  interest_signals:
-    threshold: 10
-    signals: [{id: pricing, weight: 4, when: asks about prices}, {id: urgency, weight: 6, when: names a date}]
-cta: {min_turn: 2, url: https://shop.example/demo, form_fields: {stage: stage, email: mail}}
-booking: {fields: [email], post_conversion_fields: [company_size]}
-content_gating: {enabled: true, asset: The checklist}
-`
+const shop = sitebottest.Shop
 
 // actor plays every node of the chatbot by a few words of the visitor's message.
 const actor = `

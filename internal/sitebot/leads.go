@@ -72,34 +72,28 @@ func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 }
 
 // rows returns what the receivers are to be told of a turn.
-func (b *Bot) rows(t *turn, after *State) (rows []lead.Row, err error) {
-	now := b.Now().UTC()
-	events := t.events(t.before, after)
-	rows = make([]lead.Row, 0, len(events)*len(t.receivers))
-	for _, e := range events {
-		e.At = now
-		if rows, err = e.AppendRows(rows, t.receivers...); err != nil {
-			return nil, err
-		}
+func (b *Bot) rows(t *turn, after *State) ([]lead.Row, error) {
+	visitor := lead.Visitor{
+		Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after), At: b.Now().UTC(),
+		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Corrections: len(after.Booking.Corrections),
 	}
-	return rows, nil
+	events := t.events(t.before, after, visitor.Email)
+	if len(events) == 0 {
+		return nil, nil
+	}
+	visitor.Profile = t.shown(after.Visitor)
+	return visitor.Rows(events, t.receivers...)
 }
 
-// events returns what a turn has found out, from the state before it and the one after it: at most one event of each name.
-func (t *turn) events(before, after *State) []lead.Event {
-	base := lead.Event{
-		Context: lead.InChatBooking, Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after),
-		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Profile: t.shown(after.Visitor),
-	}
-	base.Corrections = len(after.Booking.Corrections)
+// events returns what a turn has found out, from the state before it and the one after it, in which the visitor has an address or "": at most one event
+// of each name.
+func (t *turn) events(before, after *State, email string) []lead.Event {
 	events := make([]lead.Event, 0, 2) // few turns tell more
 	tell := func(name string, changed []string) {
-		e := base
-		e.Name, e.Changed = name, changed
-		events = append(events, e)
+		events = append(events, lead.Event{Name: name, Context: lead.InChatBooking, Changed: changed})
 	}
 	booked, asked := t.changed(t.Booking.Fields, before, after), t.changed(t.Booking.PostConversion, before, after)
-	captured := base.Email != "" && base.Email != t.address(before)
+	captured := email != "" && email != t.address(before)
 	if captured {
 		if address := t.changedAddress(slices.Concat(booked, asked)); address != "" {
 			tell(lead.EmailCaptured, []string{address})

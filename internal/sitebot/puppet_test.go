@@ -17,6 +17,7 @@ import (
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/prompt"
 	"rehearse/internal/sitebot/site"
+	"rehearse/internal/sitebot/sitebottest"
 )
 
 // play is what a node's model does when it is asked.
@@ -29,10 +30,13 @@ type puppet struct {
 	asked []llm.Request
 }
 
-// handlers are what the handlers say that the benchmark does not need.
-var handlers = map[string]string{
-	"redirect_handler": "Please write to support.", "booking_handler": "Which address?", "post_conversion_handler": "How many are you?",
-}
+// replies are what the nodes say that no play moves; the handlers among them ask.
+var (
+	replies  = sitebottest.Replies("LEARN")
+	handlers = map[string]string{
+		"redirect_handler": "Please write to support.", "booking_handler": "Which address?", "post_conversion_handler": "How many are you?",
+	}
+)
 
 // Generate plays the node that asks.
 func (p *puppet) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
@@ -44,7 +48,7 @@ func (p *puppet) Generate(ctx context.Context, r llm.Request) (chat.Reply, error
 		text, err := do(ctx, r)
 		return chat.Reply{Text: text}, err
 	}
-	return chat.Reply{Text: cmp.Or(replies[r.Node], handlers[r.Node])}, nil
+	return chat.Reply{Text: cmp.Or(handlers[r.Node], replies[r.Node])}, nil
 }
 
 // Stream gives the reply word by word; between two words the play of "between" has its turn.

@@ -18,8 +18,9 @@ type Checkpoints struct {
 	store *Store
 	ttl   time.Duration
 
-	// What every turn writes is prepared.
-	enter, putNote, addRow *sqlite.Statement
+	// What every turn writes, and the courier asks all the time, is prepared; addRow has a statement for each number of rows.
+	enter, putNote, lastRow *sqlite.Statement
+	addRow                  [mostRows + 1]*sqlite.Statement
 }
 
 // Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted; it is removed from
@@ -31,7 +32,7 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	}
 	return &Checkpoints{
 		Saver: sqlite.On(file, ttl), store: s, ttl: ttl,
-		enter: sqlite.NewStatement(s.db, enterQuery), putNote: sqlite.NewStatement(s.db, putNoteQuery), addRow: sqlite.NewStatement(s.db, addRowQuery),
+		enter: sqlite.NewStatement(s.db, enterQuery), putNote: sqlite.NewStatement(s.db, putNoteQuery), lastRow: sqlite.NewStatement(s.db, lastQuery), addRow: rowAdders(s.db),
 	}
 }
 
@@ -47,6 +48,9 @@ func (c *Checkpoints) SaveWith(ctx context.Context, thread string, r graph.Recor
 // (secure_delete), and the write-ahead log is truncated.
 func (c *Checkpoints) Erase(ctx context.Context, thread, site, session string) error {
 	err := c.store.write(ctx, func(tx *sql.Tx) error {
+		if err := fileRows(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, eraseRowsQuery, session, site)
 		_, failed := tx.ExecContext(ctx, eraseRowQuery, thread) // of a session without a state, too
 		return errors.Join(err, failed, c.DeleteIn(ctx, tx, thread))

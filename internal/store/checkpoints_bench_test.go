@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"rehearse/graph"
+	"rehearse/internal/sitebot/sitebottest"
 	"rehearse/internal/store"
 	"rehearse/internal/store/servertest"
 )
@@ -37,13 +37,13 @@ func BenchmarkCheckpointsSave(b *testing.B) {
 }
 
 func benchmarkSave(b *testing.B, c graph.Checkpointer) {
-	cpu := processCPU(b)
+	cpu := sitebottest.CPU(b)
 	for i := 0; b.Loop(); i++ {
 		if err := c.Save(b.Context(), fmt.Sprint("site:session-", i%sessionsAtOnce), turnRecord(1+i/sessionsAtOnce)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64((processCPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64((sitebottest.CPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkCheckpointsSaveAtOnce has all sessions save at the same time.
@@ -54,7 +54,7 @@ func BenchmarkCheckpointsSaveAtOnce(b *testing.B) {
 func benchmarkSaveAtOnce(b *testing.B, c graph.Checkpointer) {
 	b.SetParallelism(sessionsAtOnce / runtime.GOMAXPROCS(0))
 	var session atomic.Int64
-	cpu := processCPU(b)
+	cpu := sitebottest.CPU(b)
 	b.RunParallel(func(pb *testing.PB) {
 		thread := fmt.Sprint("site:session-", session.Add(1))
 		for turn := 1; pb.Next(); turn++ {
@@ -64,7 +64,7 @@ func benchmarkSaveAtOnce(b *testing.B, c graph.Checkpointer) {
 			}
 		}
 	})
-	b.ReportMetric(float64((processCPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64((sitebottest.CPU(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
 
 func BenchmarkCheckpointsLoad50Turns(b *testing.B) {
@@ -95,13 +95,4 @@ func BenchmarkRedisSaveAtOnce(b *testing.B) {
 
 func BenchmarkRedisLoad50Turns(b *testing.B) {
 	benchmarkLoad(b, openRedis(b, servertest.Redis(b), store.RedisOptions{TTL: time.Hour}))
-}
-
-// processCPU is the time that the process has spent computing, its own and in the system.
-func processCPU(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

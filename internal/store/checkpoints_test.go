@@ -45,7 +45,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-func rawDB(t *testing.T, path string) *sql.DB {
+func rawDB(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

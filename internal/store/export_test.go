@@ -2,12 +2,32 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"rehearse/internal/replay"
 )
 
 // Newest is the number of the schema of a kind of database.
 func Newest(kind string) int { return newest(kind) }
+
+// MigrateTo makes a file with the schema of an earlier program.
+func MigrateTo(ctx context.Context, path string, version int) (err error) {
+	db, err := connect(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	migrations, err := sqliteMigrations(db)
+	if err == nil {
+		_, err = migrations.UpTo(ctx, int64(version))
+	}
+	return err
+}
+
+// OutboxQueries are the queries on rows that must not read all of them.
+var OutboxQueries = map[string]string{
+	"due": dueQuery, "claim": claimQuery, "finish": finishQuery, "revive": reviveQuery, "forgotten": forgottenQuery, "erase": eraseRowsQuery,
+}
 
 // MigrationLock is the lock that a process holds while it migrates.
 const MigrationLock = migrationLock

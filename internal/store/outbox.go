@@ -20,22 +20,23 @@ var (
 )
 
 const (
-	addRowQuery = `
-		INSERT INTO outbox (id, site, session, event, receiver, state, attempts, tries, created_at, since, due, token, ended, error, body)
-		VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, '', 0, '', ?) ON CONFLICT (id) DO NOTHING`
+	// The queries on what is in the outbox are for filed rows, as indexes have only those.
+
 	// dueQuery finds out who has rows that are due. It only reads, as most looks find nothing.
-	dueQuery   = `SELECT DISTINCT receiver, site FROM outbox WHERE state = 'pending' AND due <= ?`
+	dueQuery   = `SELECT DISTINCT receiver, site FROM outbox WHERE filed AND state = 'pending' AND due <= ?`
 	claimQuery = `
 		UPDATE outbox SET token = ?, due = ?, attempts = attempts + 1, tries = tries + 1 WHERE number IN (
-			SELECT number FROM outbox WHERE state = 'pending' AND due <= ? AND receiver = ? AND site = ? ORDER BY due, number LIMIT ?
+			SELECT number FROM outbox WHERE filed AND state = 'pending' AND due <= ? AND receiver = ? AND site = ? ORDER BY due, number LIMIT ?
 		) RETURNING ` + rowColumns
-	finishQuery = `UPDATE outbox SET state = ?, due = ?, token = '', ended = ?, error = ? WHERE id = ? AND token = ? AND token <> ''`
-	reviveQuery = `UPDATE outbox SET due = ?1 WHERE state = 'pending' AND receiver = ?2 AND site = ?3 AND (token = '' OR due <= ?1)`
+	finishQuery = `
+		UPDATE outbox SET state = ?, due = ?, token = '', ended = ?, error = ?
+		WHERE filed AND session = ? AND site = ? AND id = ? AND token = ? AND token <> ''`
+	reviveQuery = `UPDATE outbox SET due = ?1 WHERE filed AND state = 'pending' AND receiver = ?2 AND site = ?3 AND (token = '' OR due <= ?1)`
 	// forgottenQuery has rows fail that nobody delivers.
-	forgottenQuery = `UPDATE outbox SET state = 'failed', ended = ?1, error = ?2, token = '' WHERE state = 'pending' AND due <= ?3`
+	forgottenQuery = `UPDATE outbox SET state = 'failed', ended = ?1, error = ?2, token = '' WHERE filed AND state = 'pending' AND due <= ?3`
 	dropBodyQuery  = `UPDATE outbox SET body = NULL WHERE state = 'delivered' AND ended <= ? AND body IS NOT NULL`
 	dropRowQuery   = `DELETE FROM outbox WHERE state <> 'pending' AND ended <= ?`
-	eraseRowsQuery = `DELETE FROM outbox WHERE session = ? AND site = ?`
+	eraseRowsQuery = `DELETE FROM outbox WHERE filed AND session = ? AND site = ?`
 	// resendQuery leaves a row that somebody holds to them.
 	resendQuery = `
 		UPDATE outbox SET state = 'pending', since = ?1, tries = 0, due = ?1, token = '', ended = 0
@@ -45,19 +46,11 @@ const (
 	rowColumns = `id, site, session, event, receiver, state, attempts, tries, created_at, since, due, ended, error, body`
 )
 
-// addRows writes the rows of a turn. One that is there already stays as it is.
-func (c *Checkpoints) addRows(ctx context.Context, tx *sql.Tx, rows []lead.Row) error {
-	for _, r := range rows {
-		at := r.Created.UnixMicro()
-		if _, err := c.addRow.Exec(ctx, tx, r.ID, r.Site, r.Session, r.Event, r.Receiver, string(lead.Pending), at, at, at, []byte(r.Body)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Claim takes rows that are due: see lead.Outbox.
 func (c *Checkpoints) Claim(ctx context.Context, now time.Time, wants []lead.Want) (claims []lead.Claim, err error) {
+	if err := c.file(ctx); err != nil {
+		return nil, explain("look for leads in", c.store.path, err)
+	}
 	var due []lead.Address
 	err = c.store.each(ctx, dueQuery, []any{now.UnixMicro()}, func(rows *sql.Rows) error {
 		var a lead.Address
@@ -95,12 +88,15 @@ func (c *Checkpoints) Finish(ctx context.Context, claim lead.Claim, r lead.Resul
 	if r.State != lead.Pending {
 		due, ended = r.At.UnixMicro(), r.At.UnixMicro()
 	}
-	return explain("write down a lead in", c.store.path, c.store.exec(ctx, finishQuery, string(r.State), due, ended, r.Error, claim.ID, claim.Token))
+	return explain("write down a lead in", c.store.path, c.store.exec(ctx, finishQuery, string(r.State), due, ended, r.Error, claim.Session, claim.Site, claim.ID, claim.Token))
 }
 
 // Tend revives, drops and gives up rows: see lead.Outbox.
 func (c *Checkpoints) Tend(ctx context.Context, now time.Time, revive []lead.Address) error {
 	return explain("tidy the leads of", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error {
+		if err := fileRows(ctx, tx); err != nil {
+			return err
+		}
 		for _, a := range revive {
 			if _, err := tx.ExecContext(ctx, reviveQuery, now.UnixMicro(), a.Receiver, a.Site); err != nil {
 				return err
@@ -120,11 +116,14 @@ func (c *Checkpoints) Tend(ctx context.Context, now time.Time, revive []lead.Add
 
 // Leads returns rows without their bodies, the oldest first.
 func (c *Checkpoints) Leads(ctx context.Context, f lead.Filter) ([]lead.Row, error) {
-	query, args := `SELECT `+rowColumns+` FROM outbox WHERE true`, []any{}
+	query, args := `SELECT `+rowColumns+` FROM outbox WHERE filed`, []any{}
 	for _, by := range []struct{ column, value string }{{"session", f.Session}, {"site", f.Site}, {"state", string(f.State)}} {
 		if by.value != "" {
 			query, args = query+" AND "+by.column+" = ?", append(args, by.value)
 		}
+	}
+	if err := c.file(ctx); err != nil {
+		return nil, explain("list the leads of", c.store.path, err)
 	}
 	rows, err := readRows(c.store.db.QueryContext(ctx, query+` ORDER BY number`, args...))
 	for i := range rows {
@@ -140,6 +139,9 @@ func (c *Checkpoints) Resend(ctx context.Context, now time.Time, ids ...string) 
 	}
 	err = c.store.write(ctx, func(tx *sql.Tx) error {
 		resent = nil
+		if err := fileRows(ctx, tx); err != nil {
+			return err
+		}
 		for _, id := range ids {
 			rows, err := tx.QueryContext(ctx, resentQuery, id)
 			if err != nil {

@@ -44,13 +44,12 @@ const (
 		SELECT id FROM found ORDER BY number`
 )
 
-// addPostgresRows writes the rows of a turn. One that is there already stays as it is.
-func addPostgresRows(ctx context.Context, tx pgx.Tx, rows []lead.Row) error {
-	var all pgx.Batch
-	for _, r := range rows {
+// addPostgresRows writes the rows of a turn with what else is sent to the server. A row that is there already stays as it is.
+func addPostgresRows(all *pgx.Batch, rows []lead.Row) {
+	for i := range rows {
+		r := &rows[i]
 		all.Queue(addPostgresRow, r.ID, plainText(r.Site), plainText(r.Session), r.Event, r.Receiver, r.Created.UnixMicro(), []byte(r.Body))
 	}
-	return tx.SendBatch(ctx, &all).Close()
 }
 
 // Claim takes rows that are due: see lead.Outbox.

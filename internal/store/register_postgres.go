@@ -73,10 +73,8 @@ func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.
 	}
 	name := []byte(thread)
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
-		if err := addPostgresRows(ctx, tx, rows); err != nil {
-			return err
-		}
 		var all pgx.Batch
+		addPostgresRows(&all, rows)
 		if r.Parent == "" && r.Source != graph.SourceFork {
 			all.Queue(expiredRowPostgres, name)
 		}

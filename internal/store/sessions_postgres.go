@@ -45,7 +45,11 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 	if len(rows) == 0 {
 		return s.Save(ctx, thread, r)
 	}
-	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error { return addPostgresRows(ctx, tx, rows) })
+	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
+		var all pgx.Batch
+		addPostgresRows(&all, rows)
+		return tx.SendBatch(ctx, &all).Close()
+	})
 }
 
 // Erase forgets a thread with its row in the register, and the leads of its session.

@@ -63,6 +63,10 @@ func TestSaver(t *testing.T) {
 	})
 }
 
+func TestLives(t *testing.T) {
+	graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, database(t).String()) })
+}
+
 // Several processes may meet on a new database.
 func TestOpenAtOnce(t *testing.T) {
 	u := database(t).String()

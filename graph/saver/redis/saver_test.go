@@ -44,6 +44,17 @@ func TestSaver(t *testing.T) {
 	})
 }
 
+func TestLives(t *testing.T) {
+	t.Run("miniredis", func(t *testing.T) {
+		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, "redis://"+miniredis.RunT(t).Addr()) })
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver {
+			return open(t, servertest.Redis(t)+"?key_prefix="+rand.Text())
+		})
+	})
+}
+
 // databases counts those that tests have used; a server has 16, and each is emptied before it is used.
 var databases int
 

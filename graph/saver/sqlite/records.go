@@ -40,7 +40,7 @@ func (c *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, er
 
 // Newest returns the id of the newest record; "" for an unknown thread.
 func (c *Saver) Newest(ctx context.Context, thread string) (id string, err error) {
-	err = c.newest.one(ctx, []any{thread, c.idleBefore()}, &id)
+	err = c.newest.One(ctx, []any{thread, c.idleBefore()}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

@@ -28,6 +28,10 @@ func TestSaver(t *testing.T) {
 	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, filepath.Join(t.TempDir(), "a ?%b.db")) })
 }
 
+func TestLives(t *testing.T) {
+	graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, filepath.Join(t.TempDir(), "lives.db")) })
+}
+
 // What one process has saved another one reads, also after both have ended.
 func TestShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")

@@ -27,8 +27,8 @@ func (s *Statement) rows(ctx context.Context, args ...any) (*sql.Rows, error) {
 	return s.prepared.QueryContext(ctx, args...)
 }
 
-// one reads one row, outside of transactions.
-func (s *Statement) one(ctx context.Context, args []any, dest ...any) error {
+// One reads one row, outside of transactions.
+func (s *Statement) One(ctx context.Context, args []any, dest ...any) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}

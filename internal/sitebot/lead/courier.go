@@ -58,8 +58,9 @@ type CourierConfig struct {
 // one at a time. It is safe for concurrent use. Make it with NewCourier and end it with Close.
 type Courier struct {
 	CourierConfig
-	wake chan struct{}
-	stop chan struct{}
+	names map[string][]string // of the receivers, by site
+	wake  chan struct{}
+	stop  chan struct{}
 	// ctx ends what is under way when Close does not wait any longer.
 	ctx     context.Context
 	abandon context.CancelCauseFunc
@@ -88,23 +89,26 @@ func NewCourier(c CourierConfig) *Courier {
 		c.Trouble = func(error) {}
 	}
 	k := &Courier{
-		CourierConfig: c, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), underway: map[Address]int{},
+		CourierConfig: c, names: names(c.Receivers), wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), underway: map[Address]int{},
 	}
 	k.ctx, k.abandon = context.WithCancelCause(context.Background())
 	go k.work()
 	return k
 }
 
-// Names returns the receivers of a site by name.
-func (k *Courier) Names(site string) []string {
-	var names []string
-	for a := range k.Receivers {
-		if a.Site == site {
-			names = append(names, a.Receiver)
-		}
+// Names returns the receivers of a site by name. Do not change them.
+func (k *Courier) Names(site string) []string { return k.names[site] }
+
+// names returns the receivers of each site by name.
+func names(receivers map[Address]Receiver) map[string][]string {
+	all := map[string][]string{}
+	for a := range receivers {
+		all[a.Site] = append(all[a.Site], a.Receiver)
 	}
-	slices.Sort(names)
-	return names
+	for _, of := range all {
+		slices.Sort(of)
+	}
+	return all
 }
 
 // Wake says that rows were added. It returns at once.

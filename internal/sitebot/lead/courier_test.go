@@ -33,12 +33,26 @@ const (
 	hook   = "https://hooks.example/secret-path?token=hidden"
 )
 
-func event(session string) lead.Event {
-	return lead.Event{
-		Name: lead.EmailCaptured, Context: lead.InChatBooking, Site: "acme.example", Session: session, Email: "jo@acme.example",
-		Values: map[string]string{"email": "jo@acme.example"}, Said: map[string]string{"email": "it is jo@acme.example"}, Changed: []string{"email"},
-		Profile: enrich.Profile{Status: enrich.Completed, CompanyName: "Acme"}, At: time.Now().UTC(),
+// finding is one event of a visitor.
+type finding struct {
+	lead.Event
+	lead.Visitor
+}
+
+func event(session string) finding {
+	return finding{
+		lead.Event{Name: lead.EmailCaptured, Context: lead.InChatBooking, Changed: []string{"email"}},
+		lead.Visitor{
+			Site: "acme.example", Session: session, Email: "jo@acme.example",
+			Values: map[string]string{"email": "jo@acme.example"}, Said: map[string]string{"email": "it is jo@acme.example"},
+			Profile: enrich.Profile{Status: enrich.Completed, CompanyName: "Acme"}, At: time.Now().UTC(),
+		},
 	}
+}
+
+// Rows are those of the event.
+func (f *finding) Rows(receivers ...string) ([]lead.Row, error) {
+	return f.Visitor.Rows([]lead.Event{f.Event}, receivers...)
 }
 
 // wire is a transport that a function answers for.
@@ -97,7 +111,7 @@ func (o *office) open(webhook, posthog http.RoundTripper) {
 }
 
 // put adds an event as a turn does.
-func (o *office) put(e lead.Event) {
+func (o *office) put(e finding) {
 	o.t.Helper()
 	rows, err := e.Rows(o.Names("acme.example")...)
 	if err != nil {
@@ -428,35 +442,35 @@ func TestRowsHaveNoSecret(t *testing.T) {
 
 // TestID holds what makes a lead another one.
 func TestID(t *testing.T) {
-	id := func(receiver string, change func(*lead.Event)) string {
+	id := func(receiver string, change func(*finding)) string {
 		e := event("s1")
 		change(&e)
-		made, err := e.ID(receiver)
+		made, err := e.Rows(receiver)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return made
+		return made[0].ID
 	}
-	base := id(lead.WebhookName, func(*lead.Event) {})
-	for name, same := range map[string]func(*lead.Event){
-		"time":         func(e *lead.Event) { e.At = e.At.Add(time.Hour) },
-		"profile":      func(e *lead.Event) { e.Profile.CompanyName = "Other" },
-		"other values": func(e *lead.Event) { e.Values = map[string]string{"day": "2026-01-01"} },
-		"words":        func(e *lead.Event) { e.Said = nil },
-		"context":      func(e *lead.Event) { e.Context = lead.ContentGating },
+	base := id(lead.WebhookName, func(*finding) {})
+	for name, same := range map[string]func(*finding){
+		"time":         func(e *finding) { e.At = e.At.Add(time.Hour) },
+		"profile":      func(e *finding) { e.Profile.CompanyName = "Other" },
+		"other values": func(e *finding) { e.Values = map[string]string{"day": "2026-01-01"} },
+		"words":        func(e *finding) { e.Said = nil },
+		"context":      func(e *finding) { e.Context = lead.ContentGating },
 	} {
 		if id(lead.WebhookName, same) != base {
 			t.Errorf("%s makes another id", name)
 		}
 	}
-	seen := map[string]string{base: "base", id(lead.PostHogName, func(*lead.Event) {}): "receiver"}
-	for name, other := range map[string]func(*lead.Event){
-		"site":       func(e *lead.Event) { e.Site = "other.example" },
-		"session":    func(e *lead.Event) { e.Session = "s2" },
-		"address":    func(e *lead.Event) { e.Email = "bo@acme.example" },
-		"event":      func(e *lead.Event) { e.Name = lead.BookingUpdated },
-		"values":     func(e *lead.Event) { e.Name, e.Values = lead.BookingUpdated, map[string]string{"day": "any"} },
-		"boundaries": func(e *lead.Event) { e.Site, e.Session = "acme.example s", "1" },
+	seen := map[string]string{base: "base", id(lead.PostHogName, func(*finding) {}): "receiver"}
+	for name, other := range map[string]func(*finding){
+		"site":       func(e *finding) { e.Site = "other.example" },
+		"session":    func(e *finding) { e.Session = "s2" },
+		"address":    func(e *finding) { e.Email = "bo@acme.example" },
+		"event":      func(e *finding) { e.Name = lead.BookingUpdated },
+		"values":     func(e *finding) { e.Name, e.Values = lead.BookingUpdated, map[string]string{"day": "any"} },
+		"boundaries": func(e *finding) { e.Site, e.Session = "acme.example s", "1" },
 	} {
 		made := id(lead.WebhookName, other)
 		if before, taken := seen[made]; taken {

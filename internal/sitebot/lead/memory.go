@@ -41,10 +41,12 @@ func (m *Memory) SaveWith(ctx context.Context, thread string, r graph.Record, ro
 	if err := m.Save(ctx, thread, r); err != nil {
 		return err
 	}
-	for _, row := range rows {
+	kept := make([]memoryRow, len(rows)) // at once, as the turn waits
+	for i, row := range rows {
 		if _, there := m.rows[row.ID]; !there {
 			m.added++
-			m.rows[row.ID] = &memoryRow{Row: row, number: m.added}
+			kept[i].Row, kept[i].number = row, m.added
+			m.rows[row.ID] = &kept[i]
 		}
 	}
 	return nil

@@ -154,7 +154,7 @@ var (
 	// morning stand before a morgen or mañana that is no day.
 	morning = set("am guten jeden diesen heute goede la esta las cada montag dienstag mittwoch donnerstag freitag samstag sonntag maandag dinsdag woensdag donderdag vrijdag zaterdag zondag")
 	// shortBefore stand before a Portuguese day of the week in short.
-	shortBefore = set("na nesta esta proxima ate para pra ou e desta de")
+	shortBefore = set("na nesta esta proxima ate para pra ou e desta de entre")
 	// pronouns make a verb of the month of May.
 	pronouns = set("i we you they he she it that which who")
 )

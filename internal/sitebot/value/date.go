@@ -1,6 +1,7 @@
 package value
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,6 +141,9 @@ func (s *scanner) saying(i int) int {
 		if day, short := shortDays[s.toks[i].text]; short && s.isShortDay(i) {
 			return s.dayOfWeek(i, 1, day)
 		}
+		if day, short := dashedDays[s.toks[i].text]; short && s.isDashedDay(i) {
+			return s.dayOfWeek(i, 1, day)
+		}
 		return 0
 	}
 	n := len(found.words)
@@ -169,5 +173,19 @@ func (s *scanner) dayOfWeek(i, n, day int) int {
 // isShortDay reports whether a Portuguese ordinal stands where a day of the week does.
 func (s *scanner) isShortDay(i int) bool {
 	before, behind := s.wordAt(i-1), s.wordAt(i+1)
-	return (i == 0 || s.toks[i-1].kind == mark || shortBefore[before]) && !counted[behind]
+	_, span := shortDays[s.wordAt(i-2)]
+	return (i == 0 || s.toks[i-1].kind == mark || shortBefore[before] || span && before == "a") && !counted[behind]
+}
+
+// isDashedDay reports whether a dash ties a short day of the week to another day of the week.
+func (s *scanner) isDashedDay(i int) bool {
+	// A hyphen between two words is no token.
+	return s.markAt(i+1, "-–—/") && namesDay(s.wordAt(i+2)) || s.markAt(i-1, "-–—/") && namesDay(s.wordAt(i-2)) ||
+		s.glued(i+1) && namesDay(s.wordAt(i+1)) || s.glued(i) && namesDay(s.wordAt(i-1))
+}
+
+// namesDay reports whether a word is a day of the week, in short or not.
+func namesDay(w string) bool {
+	_, short := dashedDays[w]
+	return short || slices.ContainsFunc(sayingsBy[w], func(s saying) bool { return s.kind == weekdayKind && len(s.words) == 1 })
 }

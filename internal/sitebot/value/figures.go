@@ -188,10 +188,11 @@ func (s *scanner) pair(date item, from, n int) int {
 // linkedBefore returns the number of a day that stands before a place with a link behind it.
 func (s *scanner) linkedBefore(i int) (day, at int, ok bool) {
 	i--
-	if dayArticles[s.wordAt(i)] || germanArticles[s.wordAt(i)] || s.wordAt(i) == "the" {
+	if w := s.wordAt(i); !links[w] && (dayArticles[w] || germanArticles[w] || w == "the") {
 		i--
 	}
-	if !links[s.wordAt(i)] && !s.markAt(i, "-–—/&") {
+	// "a" and "à" are "to" before a date: de 10 a 12 de março. Behind one they stand before an hour.
+	if w := s.wordAt(i); !links[w] && w != "a" && !s.markAt(i, "-–—/&") {
 		return 0, 0, false
 	}
 	i--

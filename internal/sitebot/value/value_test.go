@@ -33,6 +33,15 @@ func TestDate(t *testing.T) {
 		"le 3 mars de l'année prochaine": "2027-03-03", "3 or 4 March": "!several", "3-5 March": "!several", "3. oder 4. März": "!several", "March 3 or 4": "!several",
 		"du 3 au 5 mars": "!several", "12 March at 10": "2027-03-12", "12 March 2027 10:00": "2027-03-12", "March 3, 2027": "2027-03-03", "May 5th at 10 am": "2027-05-05",
 		"12 March or 10 am": "2027-03-12", "12 March or 13 April": "!several", "12 March, I mean 12/3": "2027-03-12", "one may ask": "", "due may vary": "",
+		// from one day to another: two different days, so the visitor is asked which
+		"10–12 March": "!several", "March 10-12": "!several", "from 10 to 12 March": "!several", "10. bis 12. März": "!several", "vom 10. bis zum 12. März": "!several",
+		"bis 12. März": "2027-03-12", "bis zum 12. März": "2027-03-12", "del 10 al 12 de marzo": "!several", "de 10 a 12 de marzo": "!several", "dal 10 al 12 marzo": "!several",
+		"de 10 a 12 de março": "!several", "du 10 au 12 mars": "!several", "de 10 à 12 mars": "!several", "van 10 tot 12 maart": "!several", "12 mars à 10": "2027-03-12",
+		"Somos 10 a 12 de março": "!several", "12 de março a 10 euros": "2027-03-12",
+		"between Monday and Wednesday": "!several", "Monday to Wednesday": "!several", "Mon-Wed": "!several", "Mon – Wed": "!several", "Sat-Sun": "!several", "Fri/Sat": "!several",
+		"Mon": "", "mon-ami": "", "entre lundi et mercredi": "!several", "entre lunes y miércoles": "!several", "de lunes a miércoles": "!several", "zwischen Montag und Mittwoch": "!several",
+		"Montag bis Mittwoch": "!several", "tra lunedì e mercoledì": "!several", "entre segunda e quarta": "!several", "de segunda a quarta": "!several", "segunda à sexta": "!several",
+		"tussen maandag en woensdag": "!several", "a quarta vez": "", "é a quarta": "",
 		// a day of the month
 		"the 3rd": "2026-12-03", "on the 25th": "2026-11-25", "the 31st": "2026-12-31", "the 32nd": "", "the 3rd floor": "", "our 2nd office": "", "le 3": "2026-12-03",
 		"am 3.": "2026-12-03", "den 30. bitte": "2026-11-30", "I am 30.": "", "op de 3e": "2026-12-03", "el día 3": "2026-12-03", "no dia 3": "2026-12-03", "il 3": "2026-12-03",

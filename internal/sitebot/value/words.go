@@ -93,6 +93,10 @@ var partsOfDay = strings.Fields("morgen fruh vormittag mittag nachmittag abend n
 // shortDays are what Portuguese says of its days of the week in short. They are ordinals, too: isShortDay tells them apart.
 var shortDays = map[string]int{"segunda": 1, "terca": 2, "quarta": 3, "quinta": 4, "sexta": 5}
 
+// dashedDays are short days of the week that are other words, too. They count where a dash ties them to another day: Mon-Wed. Without them such a span would
+// be its last day.
+var dashedDays = map[string]int{"sun": 0, "mon": 1, "sat": 6}
+
 // saying is a phrase and what it means.
 type saying struct {
 	words []string

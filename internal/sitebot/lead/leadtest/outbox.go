@@ -63,8 +63,8 @@ var (
 // rows returns what a session leaves: a row for each receiver.
 func rows(t *testing.T, session, email string, at time.Time) []lead.Row {
 	t.Helper()
-	e := lead.Event{Name: lead.EmailCaptured, Context: lead.InChatBooking, Site: hook.Site, Session: session, Email: email, At: at}
-	made, err := e.Rows(hook.Receiver, posthog.Receiver)
+	v := lead.Visitor{Site: hook.Site, Session: session, Email: email, At: at}
+	made, err := v.Rows([]lead.Event{{Name: lead.EmailCaptured, Context: lead.InChatBooking}}, hook.Receiver, posthog.Receiver)
 	if err != nil {
 		t.Fatal(err)
 	}
