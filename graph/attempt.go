@@ -81,7 +81,7 @@ func (g *Graph[S]) turn(ctx context.Context, thread string, a attempt[S]) (S, er
 		return state, nil
 	}
 	var none S
-	if q, ok := errors.AsType[*InterruptError](err); ok && err == error(q) {
+	if q, ok := errors.AsType[*InterruptError](err); ok && err == error(q) { //nolint:errorlint // one that is wrapped keeps its words
 		return none, q
 	}
 	return none, fmt.Errorf("graph %q: %w", g.name, err)

@@ -269,7 +269,7 @@ func TestApproval(t *testing.T) {
 	g, _ := build()
 	run := func() *graph.InterruptError {
 		_, err := g.Run(t.Context(), "thread", update{logged.Add("hi")}, nil)
-		question, ok := err.(*graph.InterruptError)
+		question, ok := err.(*graph.InterruptError) //nolint:errorlint // Run returns it as it is
 		if !ok || question.Node != "ask" || string(question.Question) != `{"send?":"draft"}` || !errors.Is(err, graph.ErrInterrupted) {
 			t.Fatalf("Run: %v", err)
 		}

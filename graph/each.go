@@ -103,7 +103,7 @@ func (v *visit[S]) each(t *turn[S], ctx *nodeContext, count int, work func(conte
 					cancel(first)
 				}
 			}()
-			err = v.item(t, ctx, within, i, work)
+			err = v.item(within, t, ctx, i, work)
 		})
 	}
 	all.Wait()
@@ -134,8 +134,8 @@ func (v *visit[S]) collected(t *turn[S], ctx *nodeContext, failed error) (Update
 	return u, nil
 }
 
-// place makes the context of an item.
-func (v *visit[S]) itemContext(t *turn[S], node *nodeContext, within context.Context, i int) *nodeContext {
+// itemContext makes the context of an item.
+func (v *visit[S]) itemContext(within context.Context, t *turn[S], node *nodeContext, i int) *nodeContext {
 	c := &nodeContext{Context: within, due: node.due}
 	at, outer := &c.at, &node.at
 	at.life, at.tasks, at.visit, at.before, at.item, at.outer = t.life, outer.tasks, outer.visit, outer.before, int32(i), outer
@@ -148,8 +148,8 @@ func (v *visit[S]) itemContext(t *turn[S], node *nodeContext, within context.Con
 }
 
 // item works on one item. What it has written is saved before it counts as settled, when the turn is durable.
-func (v *visit[S]) item(t *turn[S], node *nodeContext, within context.Context, i int, work func(context.Context, int) (Update[S], error)) error {
-	ctx := v.itemContext(t, node, within, i)
+func (v *visit[S]) item(within context.Context, t *turn[S], node *nodeContext, i int, work func(context.Context, int) (Update[S], error)) error {
+	ctx := v.itemContext(within, t, node, i)
 	var u Update[S]
 	err := try(ctx, t.life.log, "node", v.info.Node, func() (err error) { u, err = work(ctx, i); return err })
 	ctx.at.settled.Store(true)

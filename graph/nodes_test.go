@@ -301,7 +301,7 @@ func TestSub(t *testing.T) {
 		var ran atomic.Int32
 		config := graph.Config{Checkpoints: disk, Durable: durable, Observer: watching, Guard: true}
 		_, err := nested(t, config, &ran).Run(t.Context(), "thread", nil, nil)
-		question, ok := err.(*graph.InterruptError)
+		question, ok := err.(*graph.InterruptError) //nolint:errorlint // Run returns it as it is
 		if !ok || question.Node != "sub/deep/talk" {
 			t.Fatal(err)
 		}

@@ -74,8 +74,7 @@ func plain(kind reflect.Kind) bool {
 // faithfulFields reports whether all fields of a struct are stored, each under a name of its own, and left out only where that says what they are.
 func faithfulFields(t reflect.Type, within []reflect.Type) bool {
 	names := map[string]bool{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
 			name = f.Name

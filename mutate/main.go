@@ -27,7 +27,7 @@ func main() {
 	file := flag.String("explained", "mutate/explained.txt", "mutants that may survive: file | function | change | why")
 	flag.Parse()
 	explanations, survivors := readExplained(*file), 0
-	for _, p := range strings.Split(*packages, ",") {
+	for p := range strings.SplitSeq(*packages, ",") {
 		folder, pattern, _ := strings.Cut(p, ":")
 		survivors += try(folder, sample(mutantsOf(folder, pattern), *most, *seed), explanations, *workers)
 	}
@@ -85,7 +85,7 @@ func try(folder string, mutants []mutant, explanations map[string]bool, workers 
 func (m mutant) try(folder string) string {
 	dir, err := os.MkdirTemp("", "mutate")
 	check(err)
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file, err := filepath.Abs(m.file)
 	check(err)
 	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
@@ -99,7 +99,7 @@ func (m mutant) try(folder string) string {
 
 // test runs the tests of a package, which then is killed, has survived, or is invalid, since it does not compile.
 func test(folder, overlay string) (outcome, said string) {
-	output, err := exec.Command("go", "test", "-vet=off", "-failfast", "-timeout", "2m", "-overlay", overlay, "./"+folder).CombinedOutput()
+	output, err := exec.Command("go", "test", "-vet=off", "-failfast", "-timeout", "2m", "-overlay", overlay, "./"+folder).CombinedOutput() //nolint:noctx // it has a timeout
 	switch said = string(output); {
 	case err == nil:
 		return "survived", said

@@ -66,7 +66,7 @@ func build(dir, to, version string, t target) error {
 
 // output runs a program with variables beside those of the environment. What it says on standard error is part of its error.
 func output(dir string, variables []string, name string, args ...string) ([]byte, error) {
-	c := exec.Command(name, args...)
+	c := exec.Command(name, args...) //nolint:noctx // whoever releases ends it
 	c.Dir, c.Env = dir, append(os.Environ(), variables...)
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said

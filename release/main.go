@@ -83,7 +83,7 @@ func (t target) archive(version string) string {
 
 // parseTargets reads OS/ARCH,….
 func parseTargets(list string) (chosen []target, err error) {
-	for _, word := range strings.Split(list, ",") {
+	for word := range strings.SplitSeq(list, ",") {
 		system, arch, ok := strings.Cut(word, "/")
 		if !ok || !fileSafe.MatchString(system) || !fileSafe.MatchString(arch) {
 			return nil, fmt.Errorf("target %q: write OS/ARCH", word)

@@ -13,7 +13,7 @@ import (
 // TestSignalEndsWaitForSuite: whoever pipes nothing into `rehearse run -` can leave.
 func TestSignalEndsWaitForSuite(t *testing.T) {
 	reader, writer := io.Pipe()
-	defer writer.Close() //nolint:errcheck // a pipe in memory
+	defer writer.Close()
 	signals := make(chan os.Signal, 1)
 	signals <- os.Interrupt
 	var said strings.Builder

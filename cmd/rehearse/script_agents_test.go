@@ -38,7 +38,7 @@ func socketTurns(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer c.CloseNow() //nolint:errcheck // it may be closed
+	defer c.CloseNow()
 	for turn := 1; ; turn++ {
 		_, data, err := c.Read(r.Context())
 		if err != nil {

@@ -108,7 +108,7 @@ var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
 // filledIn replaces the expressions of a text: names, and names with || between them.
 func filledIn(text string, values map[string]string) string {
 	return expression.ReplaceAllStringFunc(text, func(found string) string {
-		for _, name := range strings.Split(expression.FindStringSubmatch(found)[1], " || ") {
+		for name := range strings.SplitSeq(expression.FindStringSubmatch(found)[1], " || ") {
 			if value := values[name]; value != "" {
 				return value
 			}
@@ -123,7 +123,7 @@ func holds(ts *testscript.TestScript, condition string, values map[string]string
 		return !failed
 	}
 	always, all := false, true
-	for _, part := range strings.Split(expression.FindStringSubmatch(condition)[1], " && ") {
+	for part := range strings.SplitSeq(expression.FindStringSubmatch(condition)[1], " && ") {
 		name, value, equal := strings.Cut(part, " == ")
 		if !equal {
 			name, value, _ = strings.Cut(part, " != ")

@@ -178,7 +178,9 @@ func TestNoSecretLeaves(t *testing.T) {
 		{3, "run suite.yaml --target plain --out again --baseline out --replay calls.jsonl"},
 		{3, "run --resume out --rerun errors"},
 		{3, "run suite.yaml --target server --out posted --filter judged"},
-		{0, "show out"}, {0, "show out --test judged"}, {0, "doctor"},
+		{0, "show out"},
+		{0, "show out --test judged"},
+		{0, "doctor"},
 		{2, "run suite.yaml --target openai:agent --config postgres://ada:dbpw-canary-5@db/x"},
 		{2, "flow mine --store mysql://ada:dbpw-canary-5@db/x"},
 	} {
@@ -195,11 +197,14 @@ func TestNoSecretLeaves(t *testing.T) {
 		}
 		got := map[string]string{}
 		for line := range bytes.Lines(data) {
-			var record struct{ Test_ID, Verdict string }
+			var record struct {
+				TestID  string `json:"test_id"`
+				Verdict string `json:"verdict"`
+			}
 			if err := json.Unmarshal(line, &record); err != nil {
 				t.Fatal(err)
 			}
-			got[record.Test_ID] = record.Verdict
+			got[record.TestID] = record.Verdict
 		}
 		if fmt.Sprint(got) != fmt.Sprint(verdicts) {
 			t.Errorf("the verdicts of %s are %v, want %v", run, got, verdicts)

@@ -146,20 +146,21 @@ func outcome(s story, err error) string {
 // look tells what a thread is: its state, what it waits for, and its history with the places of parents in it.
 func (l *life) look(ctx context.Context, thread string) string {
 	at, err := l.graph.State(ctx, thread)
-	told := outcome(at.State, err) + fmt.Sprint(" turn ", at.Turn, " ", at.Source)
+	var told strings.Builder
+	told.WriteString(outcome(at.State, err) + fmt.Sprint(" turn ", at.Turn, " ", at.Source))
 	waiting, err := l.graph.Waiting(ctx, thread)
 	for _, q := range waiting {
-		told += " waits: " + q.Node + string(q.Question)
+		told.WriteString(" waits: " + q.Node + string(q.Question))
 	}
 	records, failed := l.graph.History(ctx, thread)
 	for _, r := range records {
 		parent := slices.IndexFunc(records, func(p graph.Record) bool { return p.ID == r.Parent })
-		told += fmt.Sprint(" [", r.Turn, r.Source, parent, "]")
+		fmt.Fprint(&told, " [", r.Turn, r.Source, parent, "]")
 		if then, err := l.graph.At(ctx, thread, r.ID); err != nil || then.Turn != r.Turn {
-			told += fmt.Sprint(" cannot be read: ", err)
+			fmt.Fprint(&told, " cannot be read: ", err)
 		} else {
-			told += fmt.Sprintf("%x", digest(outcome(then.State, nil)))
+			fmt.Fprintf(&told, "%x", digest(outcome(then.State, nil)))
 		}
 	}
-	return told + fmt.Sprint(err, failed)
+	return told.String() + fmt.Sprint(err, failed)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"time"
 
 	"rehearse/graph"
@@ -35,9 +36,7 @@ var (
 	storyTexts = graph.Merge(func(s *story) *map[string]string { return &s.Texts }, func(old, written map[string]string) map[string]string {
 		merged := map[string]string{}
 		for _, m := range []map[string]string{old, written} {
-			for k, v := range m {
-				merged[k] = v
-			}
+			maps.Copy(merged, m)
 		}
 		return merged
 	})

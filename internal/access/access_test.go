@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ func newMemory() *memory { return &memory{tokens: map[[sha256.Size]byte]store.To
 func (m *memory) TokenHashes(context.Context) (map[[sha256.Size]byte]store.Token, error) {
 	m.reads++
 	copied := map[[sha256.Size]byte]store.Token{}
-	for hash, t := range m.tokens {
-		copied[hash] = t
-	}
+	maps.Copy(copied, m.tokens)
 	return copied, m.err
 }
 
@@ -61,8 +60,14 @@ func TestScopesOpen(t *testing.T) {
 	for _, c := range []struct {
 		has, opens Scopes
 	}{
-		{Scopes{Read}, Scopes{Read}}, {Scopes{Run}, Scopes{Read, Run}}, {Scopes{Test}, Scopes{Test}}, {Scopes{Admin}, Scopes{Read, Run, Test, Admin}},
-		{Scopes{Test, Read}, Scopes{Read, Test}}, {nil, nil}, {Scopes{""}, nil}, {Scopes{"root"}, nil},
+		{Scopes{Read}, Scopes{Read}},
+		{Scopes{Run}, Scopes{Read, Run}},
+		{Scopes{Test}, Scopes{Test}},
+		{Scopes{Admin}, Scopes{Read, Run, Test, Admin}},
+		{Scopes{Test, Read}, Scopes{Read, Test}},
+		{nil, nil},
+		{Scopes{""}, nil},
+		{Scopes{"root"}, nil},
 	} {
 		for _, needed := range []Scope{Read, Run, Test, Admin, ""} {
 			if got, want := c.has.Open(needed), slices.Contains(c.opens, needed) || slices.Contains(c.has, Admin); got != want {

@@ -41,7 +41,7 @@ func TestChangedInPlace(t *testing.T) {
 	fails := []byte(`"verdict":"fail"`)
 	more := func(data []byte) []byte {
 		last := data[bytes.LastIndexByte(data[:len(data)-1], '\n')+1:]
-		return append(data[:len(data):len(data)], bytes.Replace(last, []byte(`"test_id":"z"`), []byte(`"test_id":"new"`), 1)...)
+		return append(slices.Clip(data), bytes.Replace(last, []byte(`"test_id":"z"`), []byte(`"test_id":"new"`), 1)...)
 	}
 	for _, tc := range []struct {
 		name, want string

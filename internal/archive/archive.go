@@ -167,7 +167,7 @@ func (a *Archive) folders() []string {
 			}
 		}
 	}
-	named := a.dirs[:len(a.dirs):len(a.dirs)]
+	named := slices.Clip(a.dirs)
 	for _, more := range a.more {
 		named = append(named, more()...)
 	}

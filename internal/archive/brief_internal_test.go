@@ -211,8 +211,12 @@ func TestBriefIsAsWhole(t *testing.T) {
 	atNode := &result.Test{Schema: 1, TestID: "a", Turns: []result.Turn{{State: json.RawMessage(`{"current_node_id":"n"}`)}}}
 	lines = append(lines, logged(t, atNode))
 	for _, change := range [][2]string{ // what chance seldom makes
-		{`"schema":1`, `"schema":2`}, {`"verdict":"error"`, `"score":1,"verdict":"error"`}, {`"state":{`, `"state":{"deep":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `,`},
-		{`"attempts":`, `"attempts":"none","attempts":`}, {`"started_at":"`, `"started_at":"2026-`}, {`"trial":`, `"trial":1.0,"trial":`},
+		{`"schema":1`, `"schema":2`},
+		{`"verdict":"error"`, `"score":1,"verdict":"error"`},
+		{`"state":{`, `"state":{"deep":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `,`},
+		{`"attempts":`, `"attempts":"none","attempts":`},
+		{`"started_at":"`, `"started_at":"2026-`},
+		{`"trial":`, `"trial":1.0,"trial":`},
 	} {
 		for _, line := range lines {
 			check(t, []byte(strings.ReplaceAll(string(line), change[0], change[1])))
@@ -264,8 +268,30 @@ func oddLines(t testing.TB) (lines [][]byte) {
 	for _, line := range []string{whole, plain, `{}`, `null`, `[]`, ``} {
 		lines = append(lines, []byte(line), []byte("\ufeff"+line), []byte(line+"\x00"), []byte(line+"}"), []byte(line+" "), []byte(" "+line), []byte(line+line), []byte(strings.ReplaceAll(line, ",", ", ")), []byte(line[:len(line)/2]))
 		for _, change := range [][2]string{
-			{`"a"`, "\"\xff\""}, {`"a"`, "\"\xed\xa0\x80\""}, {`"a"`, `"\u0000"`}, {`"a"`, "\"\x00\""}, {`"a"`, `"\ud83d\ude00"`}, {`"a"`, `"\ude00\ud83d"`}, {`"a"`, "\"\x7f\u2028\""}, {`"a"`, `null`}, {`"a"`, `""`},
-			{`0.25`, `-0`}, {`0.25`, `0.25e0`}, {`0.25`, `2.5E-1`}, {`0.25`, `1e-400`}, {`0.25`, `1e400`}, {`0.25`, `00`}, {`0.25`, `.25`}, {`0.25`, `+1`}, {`0.25`, `null`}, {`0.25`, `"0.25"`}, {`"fail"`, `"FAIL"`}, {`[`, `[null,`}, {`{`, `{"a":1,`}, {`:`, `:[],"x":`}, {`"failures":`, `"tags":[],"failures":`},
+			{`"a"`, "\"\xff\""},
+			{`"a"`, "\"\xed\xa0\x80\""},
+			{`"a"`, `"\u0000"`},
+			{`"a"`, "\"\x00\""},
+			{`"a"`, `"\ud83d\ude00"`},
+			{`"a"`, `"\ude00\ud83d"`},
+			{`"a"`, "\"\x7f\u2028\""},
+			{`"a"`, `null`},
+			{`"a"`, `""`},
+			{`0.25`, `-0`},
+			{`0.25`, `0.25e0`},
+			{`0.25`, `2.5E-1`},
+			{`0.25`, `1e-400`},
+			{`0.25`, `1e400`},
+			{`0.25`, `00`},
+			{`0.25`, `.25`},
+			{`0.25`, `+1`},
+			{`0.25`, `null`},
+			{`0.25`, `"0.25"`},
+			{`"fail"`, `"FAIL"`},
+			{`[`, `[null,`},
+			{`{`, `{"a":1,`},
+			{`:`, `:[],"x":`},
+			{`"failures":`, `"tags":[],"failures":`},
 		} {
 			lines = append(lines, []byte(strings.Replace(line, change[0], change[1], 1)), []byte(strings.ReplaceAll(line, change[0], change[1])))
 		}

@@ -40,7 +40,7 @@ func ParseWords(q string) (terms Words) {
 			}
 			continue
 		}
-		for _, word := range strings.Fields(part) {
+		for word := range strings.FieldsSeq(part) {
 			if words := split(word); len(words) > 0 {
 				terms = append(terms, Term{words, strings.HasSuffix(word, "*")})
 			}

@@ -25,9 +25,19 @@ func TestCut(t *testing.T) {
 		most int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"a😀", 4, "a"},
-		{"a[redacted KEY]b", 15, "a[redacted KEY]"}, {"a[redacted KEY]b", 14, "a"}, {"a[redacted KEY]b", 2, "a"}, {"a[redacted KEY]b", 8, "a"},
-		{"a[b]c[d", 6, "a[b]c"}, {"a[bcdef", 4, "a[bc"}, {"\xff\xff\xff\xff\xff", 3, "\xff\xff\xff"}, {"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80"},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc"},
+		{"aé", 2, "a"},
+		{"aé", 3, "aé"},
+		{"a😀", 4, "a"},
+		{"a[redacted KEY]b", 15, "a[redacted KEY]"},
+		{"a[redacted KEY]b", 14, "a"},
+		{"a[redacted KEY]b", 2, "a"},
+		{"a[redacted KEY]b", 8, "a"},
+		{"a[b]c[d", 6, "a[b]c"},
+		{"a[bcdef", 4, "a[bc"},
+		{"\xff\xff\xff\xff\xff", 3, "\xff\xff\xff"},
+		{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80"},
 	} {
 		got, truncated := cut([]byte(c.data), c.most)
 		if string(got) != c.want || truncated != (len(c.data) > c.most) {
@@ -92,8 +102,9 @@ func TestKeeper(t *testing.T) {
 			t.Error("a place that failed was tried at once")
 		}
 		time.Sleep(awhile)
-		if !keep("0123456789") || !keep("0123456789") || !keep("earlier") || place.puts != 2 {
-			t.Errorf("%d puts", place.puts)
+		first, again := keep("0123456789"), keep("0123456789")
+		if !first || !again || !keep("earlier") || place.puts != 2 {
+			t.Errorf("kept %t and %t with %d puts", first, again, place.puts)
 		}
 		if keep("01234567890") || keep("x") { // then nothing more is kept
 			t.Error("more is kept than fits")

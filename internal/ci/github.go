@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/report"
@@ -91,7 +92,7 @@ func bounded(report []byte) []byte {
 	if end := strings.LastIndexByte(string(head), '\n'); end > 0 {
 		head = head[:end]
 	}
-	return append(head[:len(head):len(head)], left...)
+	return append(slices.Clip(head), left...)
 }
 
 // data escapes what stands behind the second pair of colons of a command, property a property's value.

@@ -29,8 +29,14 @@ var options = [...]option{
 	{'A', "user-agent", func(l *parsed, v string) error { return l.header("User-Agent: " + v) }, nil},
 	{'e', "referer", func(l *parsed, v string) error { return l.header("Referer: " + strings.TrimSuffix(v, ";auto")) }, nil},
 	{0, "url", (*parsed).target, nil},
-	{'s', "silent", nil, nil}, {'S', "show-error", nil, nil}, {'L', "location", nil, nil}, {'i', "include", nil, nil},
-	{'i', "show-headers", nil, nil}, {'v', "verbose", nil, nil}, {'N', "no-buffer", nil, nil}, {0, "compressed", nil, nil},
+	{'s', "silent", nil, nil},
+	{'S', "show-error", nil, nil},
+	{'L', "location", nil, nil},
+	{'i', "include", nil, nil},
+	{'i', "show-headers", nil, nil},
+	{'v', "verbose", nil, nil},
+	{'N', "no-buffer", nil, nil},
+	{0, "compressed", nil, nil},
 }
 
 func (l *parsed) long(word string) error {

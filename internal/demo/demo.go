@@ -40,7 +40,8 @@ func Steps() []Step {
 		{"Three conversations, graded turn by turn", words("run quickstart/suite.yaml --quiet"), passed, "conversations", first(tests, rate)},
 		{"A classifier of real requests", words("classify intents/items.jsonl --examples intents/train.jsonl --target lexical"), passed, "classifier", first(`^accuracy `, `^macro F1 `)},
 		{
-			"Two assistants on one suite, each test three times; the quicker one has faults", words("run bookshop/suite.yaml --target careful,hasty --quiet"), []int{result.ExitFailed},
+			"Two assistants on one suite, each test three times; the quicker one has faults", words("run bookshop/suite.yaml --target careful,hasty --quiet"),
+			[]int{result.ExitFailed},
 			"assistants", first(`^target `, `^careful `, `^hasty `, tests),
 		},
 		{"Real conversations of the STAR corpus, as a log", words("replay import replay/events.jsonl.gz"), passed, "log", first(`^imported `)},

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -64,9 +65,7 @@ func (l *AnswerLog) Finish(ctx context.Context, h *Held, a Answers) error {
 	if h.Run.Code() == result.ExitPassed {
 		scores["passed"] = 1
 	}
-	for dimension, mean := range a.Dimensions {
-		scores[dimension] = mean
-	}
+	maps.Copy(scores, a.Dimensions)
 	l.live.Finish(ctx, items, scores)
 	return nil
 }
@@ -96,8 +95,6 @@ func loggedAnswer(t *result.Test, of *dataset.Test) experiment.Item {
 	if t.Verdict == result.Pass {
 		one.Scores["correct"] = 1
 	}
-	for dimension, score := range dimensionScores(t) {
-		one.Scores[dimension] = score
-	}
+	maps.Insert(one.Scores, dimensionScores(t))
 	return one
 }

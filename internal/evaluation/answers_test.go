@@ -23,7 +23,8 @@ func TestReadAnswers(t *testing.T) {
 		return []result.Score{{Assertions: []result.Assertion{{Text: "flow", Score: &flow}, {Text: "format", Score: &format}, {Text: "other", Score: &flow}}}}
 	}
 	for _, one := range []*result.Test{
-		{TestID: "a", Verdict: result.Pass, Scores: scored(1, 0.5)}, {TestID: "b", Verdict: result.Fail, Scores: scored(0.5, 0.5)},
+		{TestID: "a", Verdict: result.Pass, Scores: scored(1, 0.5)},
+		{TestID: "b", Verdict: result.Fail, Scores: scored(0.5, 0.5)},
 		{TestID: "c", Verdict: result.Pass, Metadata: map[string]any{"warnings": []string{"ambiguous_cut: x", "unknown_role: y"}}},
 		{TestID: "d", Verdict: result.Error, Metadata: map[string]any{"warnings": []string{"unknown_role: z"}}},
 	} {

@@ -33,7 +33,7 @@ func concludeWarning(t *testing.T, dir string, end func(), warn func(string), fo
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // nothing was written
+	defer s.Close()
 	e, err := evaluation.New(t.Context(), evaluation.Config{
 		Setup: s, Out: filepath.Join(dir, "out"), Formats: formats, Sink: &breaking{end: end},
 		Spec: runspec.Spec{Suites: []string{filepath.Join(dir, "suite.yaml")}, Limits: runspec.Limits{Workers: 1}},
@@ -101,7 +101,7 @@ func TestRunThatCannotBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // nothing was written
+	defer s.Close()
 	e, err := evaluation.New(t.Context(), evaluation.Config{
 		Setup: s, Out: out, Formats: []string{"md"}, Resume: true, Rerun: "failed", Spec: runspec.Spec{Suites: []string{filepath.Join(dir, "suite.yaml")}},
 	})

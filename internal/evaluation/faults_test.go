@@ -186,7 +186,7 @@ func checkFaults(t *testing.T, dir string, kinds map[string]fault) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	seen := map[string]bool{}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)

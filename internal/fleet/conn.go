@@ -131,7 +131,7 @@ func (c ConnConfig) options() ([]nats.Option, error) {
 
 // hasCredentials reads the addresses of NATS. Its error does not quote them, since they may hold a password.
 func hasCredentials(urls string) (known bool, err error) {
-	for _, s := range strings.Split(urls, ",") {
+	for s := range strings.SplitSeq(urls, ",") {
 		s = strings.TrimSpace(s)
 		if !strings.Contains(s, "://") {
 			s = "nats://" + s

@@ -316,7 +316,7 @@ func TestCancel(t *testing.T) {
 		cancel()
 		select {
 		case <-ctx.Done():
-			if context.Cause(ctx) != fleet.ErrCancelled {
+			if !errors.Is(context.Cause(ctx), fleet.ErrCancelled) {
 				t.Errorf("the cause is %v", context.Cause(ctx))
 			}
 		case <-time.After(fleettest.Patience):

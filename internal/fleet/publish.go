@@ -93,8 +93,7 @@ func unstored(err error) bool {
 
 // Away reports whether an error means that NATS cannot be reached for now, so that the same call may succeed later.
 func Away(err error) bool {
-	var refused *jetstream.APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return refused.Code == 503 && refused.ErrorCode != full
 	}
 	for _, gone := range []error{

@@ -54,7 +54,7 @@ func TestSharesAreFair(t *testing.T) {
 	for id, want := range map[string]int{"a": 100, "b": 100, "c": 1} {
 		book.Holders[id] = holder{Want: share{Requests: float64(want), Slots: want}, Limit: limit}
 	}
-	for round := 0; round < 2; round++ {
+	for range 2 {
 		for _, id := range []string{"a", "b", "c"} {
 			me := book.Holders[id]
 			me.Have = book.grant(id)

@@ -101,11 +101,13 @@ func TestNoMatch(t *testing.T) {
 		{"broken by another transition", "menu", append(mixed, stayed("menu", 1)...), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer"},
 		{"a match", "menu", stayed("menu", 5), []any{move("menu", "bill"), "Well."}, "bill", flow.Advanced, "bill", "[]", "Ask for the number"},
 		{
-			"invalid calls", "menu", stayed("menu", 2), []any{move("menu", "x"), move("menu", "x"), "Well."},
+			"invalid calls", "menu", stayed("menu", 2),
+			[]any{move("menu", "x"), move("menu", "x"), "Well."},
 			"human", flow.Advanced, "-1", "[no_match invalid_transition]", "Say that a person",
 		},
 		{
-			"not called", "menu", stayed("menu", 2), []any{"What?", "What?", "Well."},
+			"not called", "menu", stayed("menu", 2),
+			[]any{"What?", "What?", "Well."},
 			"human", flow.Advanced, "-1", "[no_match process_node_not_called]", "Say that a person",
 		},
 		{"not called, before", "menu", stayed("menu", 1), []any{"Well."}, "menu", flow.Stayed, "", "[process_node_not_called]", ""},

@@ -15,7 +15,7 @@ import (
 // said writes a history in short: u is a message of the user's, a one of the assistant's, and a number after it is its turn.
 func saidAs(t interface{ Fatal(...any) }, short string) []Message {
 	var history []Message
-	for _, word := range strings.Fields(short) {
+	for word := range strings.FieldsSeq(short) {
 		m := Message{Role: chat.User}
 		if word[0] == 'a' {
 			m.Role = chat.Assistant

@@ -89,9 +89,17 @@ func TestJudgePrompt(t *testing.T) {
 		{prompt: `"C {{criteria}}"`, task: "C C {{output}}"},
 		{prompt: `""`, task: ""},
 		{prompt: `" "`, task: ""},
-		{prompt: "none.md", bad: "none.md"}, {prompt: "none.txt", bad: "none.txt"}, {prompt: "x.prompt", bad: "x.prompt"}, {prompt: "./none", bad: "none"},
-		{prompt: "../none", bad: "none"}, {prompt: "/none/at/all", bad: "/none/at/all"}, {prompt: "file://none", bad: "none"}, {prompt: "folder.md", bad: "is no file"},
-		{prompt: "latin.txt", bad: "not UTF-8"}, {prompt: "empty.txt", bad: "is empty"}, {prompt: "big.txt", bad: "larger than 256 KB"},
+		{prompt: "none.md", bad: "none.md"},
+		{prompt: "none.txt", bad: "none.txt"},
+		{prompt: "x.prompt", bad: "x.prompt"},
+		{prompt: "./none", bad: "none"},
+		{prompt: "../none", bad: "none"},
+		{prompt: "/none/at/all", bad: "/none/at/all"},
+		{prompt: "file://none", bad: "none"},
+		{prompt: "folder.md", bad: "is no file"},
+		{prompt: "latin.txt", bad: "not UTF-8"},
+		{prompt: "empty.txt", bad: "is empty"},
+		{prompt: "big.txt", bad: "larger than 256 KB"},
 	} {
 		for _, key := range []string{"prompt", "value"} {
 			judge := &rater{score: 1}

@@ -150,9 +150,22 @@ func TestLikenessOfSymbols(t *testing.T) {
 				value, reply string
 				same         bool
 			}{
-				{"👍", "👎", false}, {"👍", "👍", true}, {"👍🏽", "👍", false}, {"👩‍💻", "👨‍💻", false}, {"👩‍💻", "👩‍💻", true},
-				{"❤️", "❤", true}, {"🇳🇴", "🇸🇪", false}, {"#️⃣", "*️⃣", false}, {"1️⃣", "2️⃣", false}, {"€", "$", false}, {"%", "€", false},
-				{"?", "!", false}, {"…", "...", false}, {"?!", "?!", true}, {"—", "tea", false}, {"é!", "e\u0301 !", true},
+				{"👍", "👎", false},
+				{"👍", "👍", true},
+				{"👍🏽", "👍", false},
+				{"👩‍💻", "👨‍💻", false},
+				{"👩‍💻", "👩‍💻", true},
+				{"❤️", "❤", true},
+				{"🇳🇴", "🇸🇪", false},
+				{"#️⃣", "*️⃣", false},
+				{"1️⃣", "2️⃣", false},
+				{"€", "$", false},
+				{"%", "€", false},
+				{"?", "!", false},
+				{"…", "...", false},
+				{"?!", "?!", true},
+				{"—", "tea", false},
+				{"é!", "e\u0301 !", true},
 			} {
 				score := grade(t, one(t, s, "{type: "+kind+", value: '"+tc.value+"'}"), reply(tc.reply)).Score
 				if (score == 1) != tc.same || !tc.same && score != 0 {

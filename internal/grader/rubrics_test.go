@@ -37,19 +37,27 @@ func TestRubrics(t *testing.T) {
 		{"one is left out", "[one, two]", map[string]RubricCheck{"criterion-1": yes}, 0.5, []bool{true, false}},
 		{
 			"a required one fails, and another after it", "[{id: a, outcome: x, required: true}, {id: b, outcome: y}, {id: c, outcome: z}]",
-			map[string]RubricCheck{"a": no, "b": no, "c": yes}, 0, []bool{false, false, true},
+			map[string]RubricCheck{"a": no, "b": no, "c": yes},
+			0,
+			[]bool{false, false, true},
 		},
 		{
 			"a required one fails, after another", "[{id: b, outcome: y}, {id: a, outcome: x, required: true}, {id: c, outcome: z}]",
-			map[string]RubricCheck{"a": no, "b": no, "c": yes}, 0, []bool{false, false, true},
+			map[string]RubricCheck{"a": no, "b": no, "c": yes},
+			0,
+			[]bool{false, false, true},
 		},
 		{
 			"a required one is satisfied, another fails", "[{id: a, outcome: x, required: true}, {id: b, outcome: y}]",
-			map[string]RubricCheck{"a": yes, "b": no}, 0.5, []bool{true, false},
+			map[string]RubricCheck{"a": yes, "b": no},
+			0.5,
+			[]bool{true, false},
 		},
 		{
 			"required: false", "[{id: a, outcome: x, required: false}, {id: b, outcome: y}]",
-			map[string]RubricCheck{"a": no, "b": yes}, 0.5, []bool{false, true},
+			map[string]RubricCheck{"a": no, "b": yes},
+			0.5,
+			[]bool{false, true},
 		},
 		{"a score below the test's threshold still counts", "[{id: a, outcome: x, " + ranges + "}]", scored(7), 0.7, []bool{false}},
 		{"a score at the test's threshold", "[{id: a, outcome: x, " + ranges + "}]", scored(8), 0.8, []bool{true}},
@@ -60,11 +68,15 @@ func TestRubrics(t *testing.T) {
 		{"a minimum of 0 is always met", "[{id: a, outcome: x, min_score: 0, " + ranges + "}]", scored(0), 0, []bool{true}},
 		{
 			"a required score is missed", "[{id: a, outcome: x, required: 0.6, " + ranges + "}, {id: b, outcome: y}]",
-			map[string]RubricCheck{"a": {Score: 5}, "b": yes}, 0, []bool{false, true},
+			map[string]RubricCheck{"a": {Score: 5}, "b": yes},
+			0,
+			[]bool{false, true},
 		},
 		{
 			"a required score is met exactly", "[{id: a, outcome: x, required: 0.6, " + ranges + "}, {id: b, outcome: y}]",
-			map[string]RubricCheck{"a": {Score: 6}, "b": yes}, 0.8, []bool{true, true},
+			map[string]RubricCheck{"a": {Score: 6}, "b": yes},
+			0.8,
+			[]bool{true, true},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -106,8 +106,8 @@ func quotedIn(reply, reasoning string) (spans [][2]int) {
 			if utf8.RuneCountInString(piece) < 2 || strings.TrimSpace(piece) == "" {
 				continue
 			}
-			if i := strings.Index(reply, piece); i >= 0 {
-				from := utf8.RuneCountInString(reply[:i])
+			if before, _, ok := strings.Cut(reply, piece); ok {
+				from := utf8.RuneCountInString(before)
 				spans = append(spans, [2]int{from, from + utf8.RuneCountInString(piece)})
 			}
 		}

@@ -172,8 +172,15 @@ func kind0(rest string) string {
 // modelKeys returns the keys of a model.
 func modelKeys(config *entry) (keys pairs) {
 	for _, one := range [][2]string{
-		{"temperature", "temperature"}, {"top_p", "top_p"}, {"seed", "seed"}, {"max_tokens", "max_tokens"}, {"max_completion_tokens", "max_tokens"},
-		{"apiKeyEnvar", "api_key_env"}, {"apiVersion", "api_version"}, {"headers", "headers"}, {"tool_choice", "tool_choice"},
+		{"temperature", "temperature"},
+		{"top_p", "top_p"},
+		{"seed", "seed"},
+		{"max_tokens", "max_tokens"},
+		{"max_completion_tokens", "max_tokens"},
+		{"apiKeyEnvar", "api_key_env"},
+		{"apiVersion", "api_version"},
+		{"headers", "headers"},
+		{"tool_choice", "tool_choice"},
 	} {
 		if v := config.get(one[0]); !empty(v) && keys.get(one[1]) == nil {
 			keys = append(keys, pair{one[1], configValue(v)})

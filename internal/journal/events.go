@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"rehearse/internal/replay"
@@ -134,9 +135,7 @@ func (h happening) of(s *sitebot.Session, t *sitebot.SessionTurn) made {
 	}
 	sum := sha256.Sum256(what)
 	metrics := map[string]any{"turn_number": t.Number}
-	for name, value := range h.metrics {
-		metrics[name] = value
-	}
+	maps.Copy(metrics, h.metrics)
 	e := replay.Event{
 		ID: hex.EncodeToString(sum[:16]), Type: h.kind, UnitType: "user", UnitID: t.Note.Person, Time: h.at, SessionID: s.Row.Session, FlowID: s.Row.Site,
 	}

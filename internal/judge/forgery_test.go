@@ -27,18 +27,22 @@ type trial struct {
 
 var trials = []trial{
 	{
-		"free", grader.Question{Mode: grader.Free, Task: "rate it"},
-		`{"score": 1, "reasoning": "perfect"}`, `{"score": 0.1, "reasoning": "bad"}`, grader.Verdict{Score: 0.1, Reasoning: "bad"},
+		"free",
+		grader.Question{Mode: grader.Free, Task: "rate it"},
+		`{"score": 1, "reasoning": "perfect"}`, `{"score": 0.1, "reasoning": "bad"}`,
+		grader.Verdict{Score: 0.1, Reasoning: "bad"},
 		"score", `{"score": null}`, `{"score": 100}`, `{"score": "1"}`,
 	},
 	{
-		"criteria", grader.Question{Mode: grader.Criteria, Names: []string{"tone", "style"}},
+		"criteria",
+		grader.Question{Mode: grader.Criteria, Names: []string{"tone", "style"}},
 		`{"scores": {"tone": 1, "style": 1}, "fail_reasons": []}`, `{"scores": {"tone": 0.1, "style": 0}, "fail_reasons": ["rude"]}`,
 		grader.Verdict{Scores: map[string]float64{"tone": 0.1, "style": 0}, Reasoning: "rude"},
 		"scores", `{"scores": {"tone": null, "style": null}}`, `{"scores": {"tone": 2, "style": 2}}`, `{"scores": {"tone": "1", "style": "1"}}`,
 	},
 	{
-		"checklist", grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "criterion-1"}, {ID: "criterion-2"}}},
+		"checklist",
+		grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "criterion-1"}, {ID: "criterion-2"}}},
 		`{"checks": [{"id": "criterion-1", "satisfied": true}, {"id": "criterion-2", "satisfied": true}], "overall_reasoning": "all there"}`,
 		`{"checks": [{"id": "criterion-1", "satisfied": false, "reasoning": "no"}, {"id": "criterion-2", "satisfied": false}], "overall_reasoning": "no"}`,
 		grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "no"}, "criterion-2": {}}, Reasoning: "no"},
@@ -47,7 +51,8 @@ var trials = []trial{
 		`{"checks": [{"id": "criterion-1", "satisfied": "true"}, {"id": "criterion-2", "satisfied": "true"}]}`,
 	},
 	{
-		"score range", grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "depth", Ranges: []grader.Range{{Ends: [2]int{0, 10}}}}}},
+		"score range",
+		grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "depth", Ranges: []grader.Range{{Ends: [2]int{0, 10}}}}}},
 		`{"checks": [{"id": "depth", "score": 10}]}`, `{"checks": [{"id": "depth", "score": 1, "reasoning": "flat"}]}`,
 		grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 1, Reasoning: "flat"}}},
 		"checks", `{"checks": [{"id": "depth", "score": null}]}`, `{"checks": [{"id": "depth", "score": 11}]}`, `{"checks": [{"id": "depth", "score": "10"}]}`,

@@ -182,28 +182,40 @@ func TestForms(t *testing.T) {
 		schema string
 	}{
 		{
-			"checklist", plain, []string{"Decide for each rubric", `{"checks": [{"id": "…", "satisfied": true|false, "reasoning": "one sentence"}]`}, "or, for a rubric",
+			"checklist", plain,
+			[]string{"Decide for each rubric", `{"checks": [{"id": "…", "satisfied": true|false, "reasoning": "one sentence"}]`},
+			"or, for a rubric",
 			`{"properties":{"checks":{"items":{"properties":{"id":{"type":"string"},"satisfied":{"type":"boolean"},"reasoning":{"type":"string"}},
 				"required":["id","satisfied","reasoning"],"additionalProperties":false,"type":"object"},"type":"array"},
 				"overall_reasoning":{"type":"string"}},"required":["checks","overall_reasoning"],"additionalProperties":false,"type":"object"}`,
 		},
 		{
-			"checklist with ranges", checklist, []string{"Decide for each rubric", `or, for a rubric with score_ranges, {"id": "…", "score": 0..10`}, "Do what the task says",
+			"checklist with ranges", checklist,
+			[]string{"Decide for each rubric", `or, for a rubric with score_ranges, {"id": "…", "score": 0..10`},
+			"Do what the task says",
 			`{"properties":{"checks":{"items":{"properties":{"id":{"type":"string"},"satisfied":{"type":["boolean","null"]},"reasoning":{"type":"string"},
 				"score":{"type":["number","null"]}},"required":["id","satisfied","reasoning","score"],"additionalProperties":false,"type":"object"},"type":"array"},
 				"overall_reasoning":{"type":"string"}},"required":["checks","overall_reasoning"],"additionalProperties":false,"type":"object"}`,
 		},
 		{
-			"criteria", grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}, []string{"Score the assistant message", `{"scores": {"name": 0..1}`}, "expected_output describes",
+			"criteria",
+			grader.Question{Mode: grader.Criteria, Names: []string{"tone"}},
+			[]string{"Score the assistant message", `{"scores": {"name": 0..1}`},
+			"expected_output describes",
 			`{"properties":{"scores":{"properties":{"tone":{"type":"number"}},"required":["tone"],"additionalProperties":false,"type":"object"},
 				"fail_reasons":{"items":{"type":"string"},"type":"array"}},"required":["scores","fail_reasons"],"additionalProperties":false,"type":"object"}`,
 		},
 		{
-			"criteria with a reference", grader.Question{Mode: grader.Criteria, Names: []string{"tone"}, Reference: "r"},
-			[]string{"Score the assistant message", "expected_output describes a good answer"}, "Decide for each rubric", "",
+			"criteria with a reference",
+			grader.Question{Mode: grader.Criteria, Names: []string{"tone"}, Reference: "r"},
+			[]string{"Score the assistant message", "expected_output describes a good answer"},
+			"Decide for each rubric", "",
 		},
 		{
-			"free", grader.Question{Mode: grader.Free}, []string{"Do what the task says", `{"score": 0..1, "reasoning"`}, "Score the assistant message",
+			"free",
+			grader.Question{Mode: grader.Free},
+			[]string{"Do what the task says", `{"score": 0..1, "reasoning"`},
+			"Score the assistant message",
 			`{"properties":{"score":{"type":"number"},"reasoning":{"type":"string"}},"required":["score","reasoning"],"additionalProperties":false,"type":"object"}`,
 		},
 	} {
@@ -294,27 +306,33 @@ func TestSamples(t *testing.T) {
 		want    grader.Verdict
 	}{
 		{
-			"the majority and the median of three", checklist, 3, []string{checks(true, 2), checks(false, 9), checks(true, 4)},
+			"the majority and the median of three", checklist, 3,
+			[]string{checks(true, 2), checks(false, 9), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "2"}, "depth": {Score: 4}}},
 		},
 		{
-			"a tie is a no, and the median lies between the middle two", checklist, 4, []string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
+			"a tie is a no, and the median lies between the middle two", checklist, 4,
+			[]string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}}},
 		},
 		{
-			"what one verdict leaves out is a no and a 0", checklist, 2, []string{checks(true, 8), `{"checks":[]}`, `{"checks":[]}`},
+			"what one verdict leaves out is a no and a 0", checklist, 2,
+			[]string{checks(true, 8), `{"checks":[]}`, `{"checks":[]}`},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "8"}, "depth": {Score: 4}}},
 		},
 		{
-			"the reasons of the majority", checklist, 3, []string{checks(false, 2), checks(true, 9), checks(true, 4)},
+			"the reasons of the majority", checklist, 3,
+			[]string{checks(false, 2), checks(true, 9), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "9"}, "depth": {Score: 4}}},
 		},
 		{
-			"one score", free, 3, []string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
+			"one score", free, 3,
+			[]string{`{"score":0.9,"reasoning":"first"}`, `{"score":0.2}`, `{"score":0.3}`},
 			grader.Verdict{Score: 0.3, Reasoning: "first"},
 		},
 		{
-			"scores of criteria", criteria, 2, []string{`{"scores":{"tone":0.25}}`, `{"scores":{"tone":0.75}}`},
+			"scores of criteria", criteria, 2,
+			[]string{`{"scores":{"tone":0.25}}`, `{"scores":{"tone":0.75}}`},
 			grader.Verdict{Scores: map[string]float64{"tone": 0.5}},
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,12 @@ func TestConversations(t *testing.T) {
 	m := NewRecorder(&tape, nil).Record("m", counting())
 	all := []Conversation{
 		{"s", "a", "x", 0},
-		{"s", "a", "y", 0}, {"s", "b", "x", 0}, {"r", "a", "x", 0}, {"s", "a", "x", 1}, {"s", "a", "x", 2}, {},
+		{"s", "a", "y", 0},
+		{"s", "b", "x", 0},
+		{"r", "a", "x", 0},
+		{"s", "a", "x", 1},
+		{"s", "a", "x", 2},
+		{},
 	}
 	for range 2 {
 		for _, l := range all {
@@ -50,9 +56,9 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		diff(t, "first", fmt.Sprint(i+1), askIn(t, c, all[i], "hello"))
-		diff(t, "second", fmt.Sprint(i+1+len(all)), askIn(t, c, all[i], "hello"))
+	for i, a := range slices.Backward(all) {
+		diff(t, "first", fmt.Sprint(i+1), askIn(t, c, a, "hello"))
+		diff(t, "second", fmt.Sprint(i+1+len(all)), askIn(t, c, a, "hello"))
 	}
 	for l, want := range map[Conversation]string{
 		{"s", "a", "x", 0}: `m at tape: the cassette holds this request 2 times, and all were played, with the user message "hello" (record it again: --record tape)`,

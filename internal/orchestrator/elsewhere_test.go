@@ -205,7 +205,7 @@ func TestCrowdCut(t *testing.T) {
 		e := &ending{crowd.elsewhere, 25, errors.New("the disk is full")}
 		o := made(t, orchestrator.Config{Workers: jobs, Queue: crowd, Returns: e, Results: l})
 		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(make([]float64, jobs)...)}, nil)
-		if err != e.err || totals.Passed != 25 || len(l.records) != 25 || e.settled != 25 {
+		if !errors.Is(err, e.err) || totals.Passed != 25 || len(l.records) != 25 || e.settled != 25 {
 			t.Errorf("%v: %+v, %d kept, %d settled", err, totals, len(l.records), e.settled)
 		}
 		time.Sleep(time.Second) // the others come to nobody
@@ -218,7 +218,7 @@ func TestElsewhereCancelled(t *testing.T) {
 	e := &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return)}
 	stuck := &stuck{e, cancel}
 	o := made(t, orchestrator.Config{Workers: 2, Queue: stuck, Returns: e, Results: &ledger{}})
-	if _, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("x"), test("y"), test("z"))}, nil); err != orchestrator.ErrStopped {
+	if _, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("x"), test("y"), test("z"))}, nil); !errors.Is(err, orchestrator.ErrStopped) {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"rehearse/internal/text"
 )
@@ -34,10 +35,8 @@ func checked(resolver *net.Resolver) *http.Transport {
 		if err != nil {
 			return nil, unlocated(err, address)
 		}
-		for _, ip := range ips {
-			if Private(ip) {
-				return nil, &NotPublicError{host}
-			}
+		if slices.ContainsFunc(ips, Private) {
+			return nil, &NotPublicError{host}
 		}
 		return dialFirst(ctx, dialer, network, ips, port, address)
 	}

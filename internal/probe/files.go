@@ -45,7 +45,8 @@ func WithSchemas(files []File) []File {
 // Schemas returns the schemas where WithSchemas has editors find them, and what git is to leave out.
 func Schemas() []File {
 	return []File{
-		{".rehearse/schema/suite.schema.json", suite.Schema()}, {".rehearse/schema/config.schema.json", config.Schema()},
+		{".rehearse/schema/suite.schema.json", suite.Schema()},
+		{".rehearse/schema/config.schema.json", config.Schema()},
 		{".rehearse/.gitignore", []byte(ignored)},
 	}
 }

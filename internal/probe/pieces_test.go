@@ -15,7 +15,7 @@ func speaks(said ...string) http.HandlerFunc {
 		if err != nil {
 			return
 		}
-		defer c.CloseNow() //nolint:errcheck // it may be closed
+		defer c.CloseNow()
 		for {
 			if _, _, err := c.Read(r.Context()); err != nil {
 				return
@@ -38,15 +38,27 @@ func TestFindPieces(t *testing.T) {
 		"one message":                    {[]string{`{"reply": "hi there"}`}, "hi there", "", ""},
 		"a word beside it":               {[]string{`{"reply": "hi there"}`, `{"typing": false}`}, "hi there", "", ""},
 		"a word beside what has no name": {[]string{`{"d": "hi there"}`, `{"typing": false}`}, "hi there", "    answer:\n      text: \"$.d\"\n", ""},
-		"pieces of no name": {[]string{`{"d": "one "}`, `{"d": "two"}`, `{"end": true}`}, "one two",
-			"    stream:\n      text: \"$.d\"\n      end:\n        if:\n          \"$.end\": true\n", ""},
-		"by type": {[]string{`{"type": "start", "id": "m1"}`, `{"type": "delta", "delta": "one "}`, `{"type": "delta", "delta": "two"}`, `{"type": "done"}`}, "one two",
-			"    stream:\n      text: \"$.delta\"\n      end:\n        if:\n          \"$.type\": done\n", ""},
-		"by a flag": {[]string{`{"token": "one ", "done": false}`, `{"token": "two", "done": false}`, `{"token": "", "done": true}`}, "one two",
-			"    stream:\n      text: \"$.token\"\n      end:\n        if:\n          \"$.done\": true\n", ""},
+		"pieces of no name": {
+			[]string{`{"d": "one "}`, `{"d": "two"}`, `{"end": true}`},
+			"one two",
+			"    stream:\n      text: \"$.d\"\n      end:\n        if:\n          \"$.end\": true\n", "",
+		},
+		"by type": {
+			[]string{`{"type": "start", "id": "m1"}`, `{"type": "delta", "delta": "one "}`, `{"type": "delta", "delta": "two"}`, `{"type": "done"}`},
+			"one two",
+			"    stream:\n      text: \"$.delta\"\n      end:\n        if:\n          \"$.type\": done\n", "",
+		},
+		"by a flag": {
+			[]string{`{"token": "one ", "done": false}`, `{"token": "two", "done": false}`, `{"token": "", "done": true}`},
+			"one two",
+			"    stream:\n      text: \"$.token\"\n      end:\n        if:\n          \"$.done\": true\n", "",
+		},
 		"by data": {[]string{`{"text": "one "}`, `{"text": "two"}`, `[DONE]`}, "one two", "    stream:\n      text: \"$.text\"\n      end:\n        data: \"[DONE]\"\n", ""},
-		"the text so far": {[]string{`{"text": "one", "final": false}`, `{"text": "one two", "final": true}`}, "one two",
-			"    answer:\n      text: \"$.text\"\n    stream:\n      end:\n        if:\n          \"$.final\": true\n", ""},
+		"the text so far": {
+			[]string{`{"text": "one", "final": false}`, `{"text": "one two", "final": true}`},
+			"one two",
+			"    answer:\n      text: \"$.text\"\n    stream:\n      end:\n        if:\n          \"$.final\": true\n", "",
+		},
 		"no end": {[]string{`{"text": "one ", "id": "m1"}`, `{"text": "two", "id": "m2"}`}, "", "", "nothing in the last one says that it is the last"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,13 +70,19 @@ func TestFind(t *testing.T) {
 		"events by name":   {answers(sse, "event: say\ndata: {\"d\":\"one two\"}\n\nevent: log\ndata: {\"d\":\"x\"}\n\n"), "one two", plain + "    stream:\n      format: sse\n      text:\n        path: \"$.d\"\n        event: say\n"},
 		"lines undeclared": {answers("text/plain", "{\"d\":\"one \"}\n{\"d\":\"two\"}\n"), "one two", plain + "    stream:\n      format: jsonl\n      text: \"$.d\"\n"},
 		"session":          {answers("application/json", `{"reply": "hi", "session_id": "own"}`), "hi", plain + reply + "    session:\n      path: \"$.session_id\"\n"},
-		"session, other name": {answers("application/json", `{"reply": "hi", "meta": {"threadId": 7, "chatId": "c"}}`), "hi",
-			plain + reply + "    session:\n      path: \"$.meta.chatId\"\n"},
+		"session, other name": {
+			answers("application/json", `{"reply": "hi", "meta": {"threadId": 7, "chatId": "c"}}`), "hi",
+			plain + reply + "    session:\n      path: \"$.meta.chatId\"\n",
+		},
 		"bot is no session": {answers("application/json", `{"reply": "hi", "sender": "bot"}`), "hi", plain + reply},
-		"session in a header": {answers("application/json", `{"reply": "hi"}`, "Thread-Id", "own"), "hi",
-			fixed + reply + "    session:\n      header: Thread-Id\n"},
-		"session in a cookie": {answers("application/json", `{"reply": "hi"}`, "Set-Cookie", "theme=dark", "Set-Cookie", "JSESSIONID=7"), "hi",
-			fixed + reply + "    session:\n      cookie: JSESSIONID\n"},
+		"session in a header": {
+			answers("application/json", `{"reply": "hi"}`, "Thread-Id", "own"), "hi",
+			fixed + reply + "    session:\n      header: Thread-Id\n",
+		},
+		"session in a cookie": {
+			answers("application/json", `{"reply": "hi"}`, "Set-Cookie", "theme=dark", "Set-Cookie", "JSESSIONID=7"), "hi",
+			fixed + reply + "    session:\n      cookie: JSESSIONID\n",
+		},
 		"session repeated": {func(w http.ResponseWriter, r *http.Request) {
 			var asked map[string]string
 			_ = json.NewDecoder(r.Body).Decode(&asked)

@@ -60,7 +60,7 @@ func Start(c Command) (*Process, error) {
 	p := &Process{
 		exited: make(chan struct{}), drained: make(chan struct{}), stopping: make(chan struct{}), gone: make(chan struct{}),
 	}
-	p.cmd = exec.Command(c.Words[0], c.Words[1:]...)
+	p.cmd = exec.Command(c.Words[0], c.Words[1:]...) //nolint:noctx // Stop ends it with all that it has started
 	p.cmd.Dir = c.Dir
 	p.cmd.Env = append([]string{}, c.Env...) // not nil: a nil Env would pass on every secret
 	ownGroup(p.cmd)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -87,7 +88,7 @@ func (d *Delivery) recall(ctx context.Context) error {
 // note keeps the history of the job; why is empty for as long as this one is held.
 func (d *Delivery) note(ctx context.Context, why string) error {
 	now := fleet.Try{Delivery: d.attempt, Worker: d.queue.Worker, At: time.Now().UTC(), Why: why}
-	return d.queue.conn.PutTries(ctx, d.job.Run, d.seq, append(d.tries[:len(d.tries):len(d.tries)], now))
+	return d.queue.conn.PutTries(ctx, d.job.Run, d.seq, append(slices.Clip(d.tries), now))
 }
 
 // Job returns the job.

@@ -26,7 +26,13 @@ func TestWriterWaits(t *testing.T) {
 	var out strings.Builder
 	w := redact.New([]string{"API_KEY=abcdefghijkl"}).Writer(&out)
 	for _, c := range []struct{ piece, want string }{
-		{"> ", "> "}, {"a", "> "}, {"bc", "> "}, {" no\n", "> abc no\n"}, {"abcdef", "> abc no\n"}, {"ghijkl", "> abc no\n"}, {" is", "> abc no\n[redacted API_KEY] is"},
+		{"> ", "> "},
+		{"a", "> "},
+		{"bc", "> "},
+		{" no\n", "> abc no\n"},
+		{"abcdef", "> abc no\n"},
+		{"ghijkl", "> abc no\n"},
+		{" is", "> abc no\n[redacted API_KEY] is"},
 		{" abc", "> abc no\n[redacted API_KEY] is "},
 	} {
 		if _, err := io.WriteString(w, c.piece); err != nil || out.String() != c.want {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/flow"
@@ -123,7 +124,7 @@ func (c *targetConversation) Say(ctx context.Context, text string) (Answer, erro
 	}
 	c.turn++
 	c.reply = reply
-	c.said = append(c.said[:len(c.said):len(c.said)], chat.Say(chat.User, text))
+	c.said = append(slices.Clip(c.said), chat.Say(chat.User, text))
 	a := Answer{
 		Text: reply.Text, Completed: reply.Ended && c.agent.Traits.Ends, Ended: reply.Ended, ToolCalls: len(reply.ToolCalls),
 		Tokens: reply.Usage.InputTokens + reply.Usage.OutputTokens, Uncounted: reply.Usage.Unknown, Cost: reply.Cost,

@@ -51,7 +51,8 @@ func TestLogToFigures(t *testing.T) {
 	want := replay.LogToFigures{
 		Read: 9, OtherFlow: 2, MixedFlow: 1, CutLeft: 1, CutRight: 1, BelowMinTurns: 1, Compared: 3, Completed: 1, UnknownOutcome: 2,
 		RowFaults: []replay.RowFault{
-			{Kind: "both_ends", Count: 1, Examples: []string{"both-3-user_dropped_off"}}, {Kind: "unknown_sender", Count: 1, Examples: []string{"sender-2-message_sent"}},
+			{Kind: "both_ends", Count: 1, Examples: []string{"both-3-user_dropped_off"}},
+			{Kind: "unknown_sender", Count: 1, Examples: []string{"sender-2-message_sent"}},
 			{Kind: "unreadable_payload", Count: 1, Examples: []string{"unread-2-message_sent"}},
 		},
 	}

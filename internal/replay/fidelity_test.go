@@ -25,11 +25,17 @@ func TestFidelity(t *testing.T) {
 	}{
 		// The two lanes do the same in TestEvaluate's log but for the end, so that the verdict is of the gate.
 		{"the one who invents nothing", replay.Recalled{}, replay.Fidelity{Kinds: 1, Fields: 1, Length: 1, End: 1, Overall: 1, Floor: 0.7, Sessions: 100}, replay.NotPassed, false},
-		{"one who says nothing", userFunc(func(replay.Scene) (string, bool, error) { return "", false, nil }),
-			replay.Fidelity{Floor: 0.7, Sessions: 100}, replay.NotPassed, false},
+		{
+			"one who says nothing", userFunc(func(replay.Scene) (string, bool, error) { return "", false, nil }),
+			replay.Fidelity{Floor: 0.7, Sessions: 100},
+			replay.NotPassed, false,
+		},
 		// One message of each session; 60 of the 120 things that the real users said are not said.
-		{"one who hangs up after the first message", userFunc(func(s replay.Scene) (string, bool, error) { return "book", len(s.Turns) == 0, nil }),
-			replay.Fidelity{Kinds: 100.0 / 260, Fields: 40.0 / 140, Length: 100.0 / 260, End: 0.4, Overall: 40.0 / 140, Floor: 0.7, Sessions: 100}, replay.NotPassed, false},
+		{
+			"one who hangs up after the first message", userFunc(func(s replay.Scene) (string, bool, error) { return "book", len(s.Turns) == 0, nil }),
+			replay.Fidelity{Kinds: 100.0 / 260, Fields: 40.0 / 140, Length: 100.0 / 260, End: 0.4, Overall: 40.0 / 140, Floor: 0.7, Sessions: 100},
+			replay.NotPassed, false,
+		},
 		{"one whose model is away", userFunc(func(replay.Scene) (string, bool, error) { return "", false, errors.New("away") }), replay.Fidelity{}, "", true},
 	} {
 		e := evaluation(logOf(t, 100), nil, 4)

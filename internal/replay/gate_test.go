@@ -135,7 +135,9 @@ func TestGate(t *testing.T) {
 	}{
 		{"identical lanes of many", gateRun{n: 875}, replay.Passed, stats.NonInferior, "", []string{"Passed: ", "a loss of up to 0.3 points of completion match could have gone unnoticed"}},
 		{
-			"identical lanes of few", gateRun{n: 50}, replay.CannotSay, stats.Inconclusive, "power:completion_match power:state_progression_match",
+			"identical lanes of few",
+			gateRun{n: 50},
+			replay.CannotSay, stats.Inconclusive, "power:completion_match power:state_progression_match",
 			[]string{"Cannot say: ", "a loss of up to 6.0 points of completion match", "about 60 sessions would decide it", "--margin completion_match=6pp"},
 		},
 		{
@@ -145,12 +147,16 @@ func TestGate(t *testing.T) {
 		},
 		{"few, and power does not matter", gateRun{n: 50, rules: func(r *replay.Rules) { r.MinPower = 0 }}, replay.Passed, stats.Inconclusive, "", []string{"no metric is worse"}},
 		{
-			"five sessions of a bot that hangs up", gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
-			replay.CannotSay, stats.Inconclusive, "", []string{"Cannot say: "},
+			"five sessions of a bot that hangs up",
+			gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
+			replay.CannotSay, stats.Inconclusive, "",
+			[]string{"Cannot say: "},
 		},
 		{
-			"no logged end is known, and the candidate never ends", gateRun{n: 100, change: endless},
-			replay.NotPassed, stats.Worse, "worse:completed", []string{"Not passed: completed is worse: 100.0 points lower"},
+			"no logged end is known, and the candidate never ends",
+			gateRun{n: 100, change: endless},
+			replay.NotPassed, stats.Worse, "worse:completed",
+			[]string{"Not passed: completed is worse: 100.0 points lower"},
 		},
 		{
 			"no logged end is known, and both end alike", gateRun{n: 100, change: unknownEnd}, replay.Passed, stats.NonInferior, "", nil,
@@ -161,8 +167,10 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"the candidate cannot say when it ends", gateRun{n: 875, change: speechless},
-			replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end"},
+			"the candidate cannot say when it ends",
+			gateRun{n: 875, change: speechless},
+			replay.CannotSay, stats.NonInferior, "power:completion_match",
+			[]string{"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end"},
 		},
 		{
 			"the candidate cannot say when it ends, which is accepted", gateRun{n: 875, change: speechless, rules: func(r *replay.Rules) {
@@ -170,8 +178,10 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"the candidate does not tell its states, and ends more often", gateRun{n: 875, mode: replay.Forced, change: wordy},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: ", "one that answers anything until the end would lose nothing", "answer.node"},
+			"the candidate does not tell its states, and ends more often",
+			gateRun{n: 875, mode: replay.Forced, change: wordy},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match",
+			[]string{"Cannot say: ", "one that answers anything until the end would lose nothing", "answer.node"},
 		},
 		{
 			"the candidate does not tell its states, which is accepted", gateRun{n: 875, mode: replay.Forced, change: wordy, rules: func(r *replay.Rules) {
@@ -179,11 +189,14 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.Better, "", nil,
 		},
 		{
-			"the candidate says the same in every state", gateRun{n: 875, change: talks(fitting, constant)},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", []string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log goes on to another state"},
+			"the candidate says the same in every state",
+			gateRun{n: 875, change: talks(fitting, constant)},
+			replay.CannotSay, stats.Inconclusive, "power:state_progression_match",
+			[]string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log goes on to another state"},
 		},
 		{
-			"the candidate repeats the user", gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},
+			"the candidate repeats the user",
+			gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},
 			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", nil,
 		},
 		{"both say the same in every state", gateRun{n: 875, change: talks(constant, constant)}, replay.Passed, stats.Better, "", nil},
@@ -217,8 +230,10 @@ func TestGate(t *testing.T) {
 			}}, replay.NotPassed, stats.Worse, "worse:ended_early worse:messages_never_said", nil,
 		},
 		{
-			"silence", gateRun{n: 100, change: change(func(_ int, is *replay.Metrics) { is.Answered = new(0.0) })},
-			replay.NotPassed, stats.Worse, "worse:answered", []string{"100.0 points lower"},
+			"silence",
+			gateRun{n: 100, change: change(func(_ int, is *replay.Metrics) { is.Answered = new(0.0) })},
+			replay.NotPassed, stats.Worse, "worse:answered",
+			[]string{"100.0 points lower"},
 		},
 		{
 			"crashes in three of four, and luck in the rest", gateRun{n: 400, change: func(i int, p *replay.Pair, was, _ *replay.Metrics) {
@@ -248,7 +263,8 @@ func TestGate(t *testing.T) {
 			}}, replay.NotJudgeable, replay.VerdictNotJudgeable, "support:", []string{"Cannot be judged from this log: ", "--mode forced", "could have gone unnoticed"},
 		},
 		{
-			"little support in forced mode", gateRun{n: 400, mode: replay.Forced, change: change(func(_ int, is *replay.Metrics) { is.SupportCoverage = new(0.4) })},
+			"little support in forced mode",
+			gateRun{n: 400, mode: replay.Forced, change: change(func(_ int, is *replay.Metrics) { is.SupportCoverage = new(0.4) })},
 			replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
@@ -270,10 +286,12 @@ func TestGate(t *testing.T) {
 			}}, replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
 		},
 		{
-			"a baseline that finds no state and completes nothing", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"a baseline that finds no state and completes nothing",
+			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
-			}}, replay.CannotSay, stats.NonInferior, "power:state_progression_match power:completion_match",
+			}},
+			replay.CannotSay, stats.NonInferior, "power:state_progression_match power:completion_match",
 			[]string{"the baseline itself follows only 0.0 % of the logged states", "the baseline itself completes only 0.0 %"},
 		},
 		{
@@ -312,18 +330,22 @@ func TestGate(t *testing.T) {
 			}}, replay.CannotSay, stats.NonInferior, "power:", []string{"neither the states nor the ends"},
 		},
 		{
-			"agents that tell nothing, and data decides", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"agents that tell nothing, and data decides",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression, was.CompletionMatch, is.CompletionMatch = nil, nil, nil, nil
 				was.DataAccuracy, is.DataAccuracy = new(1.0), new(1.0)
 			}, rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 0.05}} }},
 			replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"better is asked for", gateRun{n: 400, rules: func(r *replay.Rules) { r.Require = replay.Better }},
-			replay.NotPassed, stats.NonInferior, "not_shown:", []string{"--require better"},
+			"better is asked for",
+			gateRun{n: 400, rules: func(r *replay.Rules) { r.Require = replay.Better }},
+			replay.NotPassed, stats.NonInferior, "not_shown:",
+			[]string{"--require better"},
 		},
 		{
-			"shorter talks in simulated mode", gateRun{n: 400, mode: replay.Simulated, change: change(func(_ int, is *replay.Metrics) { is.NeverSaid = new(0.5) })},
+			"shorter talks in simulated mode",
+			gateRun{n: 400, mode: replay.Simulated, change: change(func(_ int, is *replay.Metrics) { is.NeverSaid = new(0.5) })},
 			replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
@@ -334,7 +356,8 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"another metric decides", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+			"another metric decides",
+			gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.DataAccuracy, is.DataAccuracy = new(1.0), new(float64(i%2))
 			}, rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {}} }},
 			replay.NotPassed, stats.Worse, "worse:data_collection_accuracy", nil,
@@ -545,12 +568,14 @@ func TestNobodyLosesMoreThanAll(t *testing.T) {
 
 // TestRatioHasNoEnd: a margin of 1 lets through twice the turns of the baseline, not four times.
 func TestRatioHasNoEnd(t *testing.T) {
-	r := gateRun{n: 100, mode: replay.Simulated, change: change(func(i int, is *replay.Metrics) { is.TurnCountRatio = new(4 + float64(i%2)) }),
+	r := gateRun{
+		n: 100, mode: replay.Simulated, change: change(func(i int, is *replay.Metrics) { is.TurnCountRatio = new(4 + float64(i%2)) }),
 		rules: func(rules *replay.Rules) {
 			if err := rules.SetMargins([]string{"turn_count_ratio=1"}); err != nil {
 				t.Fatal(err)
 			}
-		}}.report(t)
+		},
+	}.report(t)
 	if r.Gate.Outcome != replay.NotPassed || r.Gate.Verdict != stats.Worse {
 		t.Errorf("%s", r.Gate.Headline)
 	}

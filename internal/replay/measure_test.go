@@ -57,7 +57,7 @@ func TestThinkTime(t *testing.T) {
 		"u0 b1 u1.5 b2 u2.25 b9 u30": 21.75,
 	} {
 		s, pair := &replay.Session{ID: "s"}, &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate}}}
-		for _, m := range strings.Fields(messages) {
+		for m := range strings.FieldsSeq(messages) {
 			at, err := strconv.ParseFloat(m[1:], 64)
 			if err != nil {
 				t.Fatal(err)

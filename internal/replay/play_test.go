@@ -183,7 +183,8 @@ func TestModes(t *testing.T) {
 		{
 			"one turn", replay.Recorded,
 			map[string]string{"hello/book": "bye"},
-			nil, []string{"hello book → bye"},
+			nil,
+			[]string{"hello book → bye"},
 			[]string{"hello book → bye"},
 			true, 1, nil,
 		},

@@ -126,16 +126,17 @@ func judged(t result.Totals) string {
 	if t.Judge.Calls+t.Judge.CacheHits == 0 {
 		return ""
 	}
-	said := fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
+	var said strings.Builder
+	said.WriteString(fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict")))
 	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
 		use := t.Judge.Models[name]
 		if use.Calls == 0 {
 			continue
 		}
-		said += fmt.Sprintf("; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call"))
+		said.WriteString(fmt.Sprintf("; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call")))
 		if cost := dollars(use.Cost); cost != "" {
-			said += ", cost " + cost
+			said.WriteString(", cost " + cost)
 		}
 	}
-	return said
+	return said.String()
 }

@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"rehearse/internal/chat"
 )
@@ -81,7 +82,7 @@ func (u *User) Add(v *User) *User {
 	sum := *u
 	sum.Turns, sum.Calls = u.Turns+v.Turns, u.Calls+v.Calls
 	sum.Usage, sum.Cost = u.Usage.Add(v.Usage), u.Cost.Add(v.Cost)
-	sum.Faults = append(u.Faults[:len(u.Faults):len(u.Faults)], v.Faults...)
+	sum.Faults = append(slices.Clip(u.Faults), v.Faults...)
 	sum.Faults = sum.Faults[:min(len(sum.Faults), maxAggregateFaults)]
 	if u.End != v.End {
 		sum.End = ""

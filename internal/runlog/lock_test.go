@@ -50,7 +50,7 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer holder.Process.Kill() //nolint:errcheck // it is dead already when the test passes
+	defer holder.Process.Kill()
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,10 @@ func TestSpent(t *testing.T) {
 		&result.Test{TestID: "a", Verdict: result.Fail, Cost: chat.Cost{USD: 1}},
 		&result.Test{TestID: "b", Trial: 1, Verdict: result.Pass, Cost: chat.Cost{USD: 2}},
 		&result.Test{TestID: "b", Verdict: result.Pass, Trials: &result.Trials{Count: 1}, Cost: chat.Cost{USD: 2}},
-		&result.Test{TestID: "c", Verdict: result.Pass, Cost: chat.Cost{Unknown: true}, Judge: result.JudgeUse{Cost: chat.Cost{USD: 4}},
-			Turns: []result.Turn{{Cost: chat.Cost{USD: 8}}, {Cost: chat.Cost{Unknown: true}}}},
+		&result.Test{
+			TestID: "c", Verdict: result.Pass, Cost: chat.Cost{Unknown: true}, Judge: result.JudgeUse{Cost: chat.Cost{USD: 4}},
+			Turns: []result.Turn{{Cost: chat.Cost{USD: 8}}, {Cost: chat.Cost{Unknown: true}}},
+		},
 		&result.Test{TestID: "d", Verdict: result.Skip},
 	)
 	spent(15)

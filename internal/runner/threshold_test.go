@@ -25,32 +25,37 @@ func TestScoresExplainThemselves(t *testing.T) {
 	}{
 		{
 			"a failed required criterion makes the turn 0, whatever stands beside it",
-			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", " + needed + "]}", []string{"names no price"},
+			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", " + needed + "]}",
+			[]string{"names no price"},
 			result.Fail, 0,
 			[]string{lost},
 		},
 		{
 			"also where its grader has a threshold of 0 and no weight",
 			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", {type: rubrics, threshold: 0, weight: 0, criteria: [{id: b, outcome: names no price, required: true}]}]}",
-			[]string{"names no price"}, result.Fail, 0,
+			[]string{"names no price"},
+			result.Fail, 0,
 			[]string{lost},
 		},
 		{
 			"a criterion that is not required only lowers the score",
-			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", " + needed + "]}", []string{"short"},
+			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", " + needed + "]}",
+			[]string{"short"},
 			result.Pass, (5 + 2.0/3) / 6,
 			nil,
 		},
 		{
 			"at conversation level it makes the item assertions 0",
-			"id: x\nmode: conversation\nturns:\n- {input: a}\nassertions: [" + good + ", " + needed + "]", []string{"names no price"},
+			"id: x\nmode: conversation\nturns:\n- {input: a}\nassertions: [" + good + ", " + needed + "]",
+			[]string{"names no price"},
 			result.Fail, 0.5,
 			[]string{`QUALITY_JUDGE_FAIL judge 0 wanted every criterion satisfied; got no for the required "names no price"`},
 		},
 		{
 			"inside a composite it makes the composite 0, and is listed with its text",
 			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: composite, mode: any, assertions: [{type: contains, value: zebra}, {type: contains, value: answer}, " + needed + "]}]}",
-			[]string{"names no price"}, result.Fail, 0,
+			[]string{"names no price"},
+			result.Fail, 0,
 			[]string{
 				"ASSISTANT_CONTENT structured 1 wanted: one of 3 checks to score at least 0.8; got: 0 because contains, rubrics failed",
 				lost,
@@ -59,13 +64,15 @@ func TestScoresExplainThemselves(t *testing.T) {
 		{
 			"a composite that it made 0 is weighed like any other check",
 			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [" + good + ", {type: composite, assertions: [" + needed + "]}]}",
-			[]string{"names no price"}, result.Pass, 5.0 / 6,
+			[]string{"names no price"},
+			result.Pass, 5.0 / 6,
 			nil,
 		},
 		{
 			"a negated rubric wants the criteria missed",
 			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: not_rubrics, criteria: [{id: b, outcome: names no price, required: true}]}]}",
-			[]string{"names no price"}, result.Pass, 1,
+			[]string{"names no price"},
+			result.Pass, 1,
 			nil,
 		},
 		{
@@ -76,7 +83,8 @@ func TestScoresExplainThemselves(t *testing.T) {
 		},
 		{
 			"the code is that of the lowest grader",
-			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: rouge, value: answer 1}, {type: rubrics, threshold: 0.3, criteria: [no, short]}]}", []string{"no"},
+			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: rouge, value: answer 1}, {type: rubrics, threshold: 0.3, criteria: [no, short]}]}",
+			[]string{"no"},
 			result.Fail, 0.75,
 			[]string{"QUALITY_JUDGE_FAIL threshold 1 turn scored 0.75, needs 0.80; every check passed by its own mark"},
 		},

@@ -90,57 +90,79 @@ func TestSimulatedTalks(t *testing.T) {
 		failure    string
 	}{
 		{
-			"the user ends", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: c}]", answers("a", "b", "c"), []string{"1", "2", "3[END]"},
-			[]string{"turn-1 pass 1", "turn-2 pass 1", "turn-3 pass 1", "assertions pass 1"}, result.EndUser, result.Pass, "",
+			"the user ends", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: c}]", answers("a", "b", "c"),
+			[]string{"1", "2", "3[END]"},
+			[]string{"turn-1 pass 1", "turn-2 pass 1", "turn-3 pass 1", "assertions pass 1"},
+			result.EndUser, result.Pass, "",
 		},
 		{
 			"the user says nothing more", "id: t\nuser: {goal: x}", answers("a"), []string{"1", "2"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndUser, result.Pass, "",
 		},
 		{
 			"the limit, with written turns", "id: t\nturns: [{input: w, assertions: [{type: contains, value: a}]}]\nuser: {goal: x, max_turns: 3}\nevery_turn: [{type: contains, value: b}]",
-			answers("a", "b"), []string{"1", "2", "3"}, []string{"turn-1 fail 0.5", "turn-2 pass 1", "turn-3 pass 1"}, result.EndTurnLimit, result.Pass, "",
+			answers("a", "b"),
+			[]string{"1", "2", "3"},
+			[]string{"turn-1 fail 0.5", "turn-2 pass 1", "turn-3 pass 1"},
+			result.EndTurnLimit, result.Pass, "",
 		},
 		{
-			"a limit is graded like any other end", "id: t\nuser: {goal: x, max_turns: 1}\nevery_turn: [{type: contains, value: b}]", answers("a"), []string{"1", "2"},
-			[]string{"turn-1 fail 0"}, result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
+			"a limit is graded like any other end", "id: t\nuser: {goal: x, max_turns: 1}\nevery_turn: [{type: contains, value: b}]", answers("a"),
+			[]string{"1", "2"},
+			[]string{"turn-1 fail 0"},
+			result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
 			"the agent ends", "id: t\nuser: {goal: x}", answers("a", "b[END]"), []string{"1", "2", "3"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndAgent, result.Pass, "",
 		},
 		{
-			"the agent ends before written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x}", answers("a[END]"), []string{"1"},
-			[]string{"turn-1 pass 1", "turn-2 skip 0"}, result.EndAgent, result.Fail, "",
+			"the agent ends before written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x}", answers("a[END]"),
+			[]string{"1"},
+			[]string{"turn-1 pass 1", "turn-2 skip 0"},
+			result.EndAgent, result.Fail, "",
 		},
 		{
-			"a stop", "id: t\nuser: {goal: x, stop: [never, {type: contains, value: b}]}", answers("a", "b"), []string{"1", "2", "3"},
-			[]string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndStop, result.Pass, "",
+			"a stop", "id: t\nuser: {goal: x, stop: [never, {type: contains, value: b}]}", answers("a", "b"),
+			[]string{"1", "2", "3"},
+			[]string{"turn-1 pass 1", "turn-2 pass 1"},
+			result.EndStop, result.Pass, "",
 		},
 		{
-			"a stop waits for written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x, stop: {type: contains, value: a}}", answers("a", "b"), []string{"1"},
-			[]string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndStop, result.Pass, "",
+			"a stop waits for written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x, stop: {type: contains, value: a}}", answers("a", "b"),
+			[]string{"1"},
+			[]string{"turn-1 pass 1", "turn-2 pass 1"},
+			result.EndStop, result.Pass, "",
 		},
 		{
 			"a stop that cannot be decided", "id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}\nevery_turn: [{type: contains, value: z}]",
 			&agent{answer: func(int, []chat.Message) (chat.Reply, error) {
 				return chat.Reply{Text: "a", Cost: chat.Cost{Unknown: true}}, nil
-			}}, []string{"1", "2"},
-			[]string{"turn-1 fail 0"}, "", result.Error, "JUDGE_ERROR",
+			}},
+			[]string{"1", "2"},
+			[]string{"turn-1 fail 0"},
+			"", result.Error, "JUDGE_ERROR",
 		},
 		{
-			"a failed turn stops", "id: t\non_turn_failure: stop\nuser: {goal: x}\nevery_turn: [{type: contains, value: a}]\nassertions: [{type: contains, value: a}]", answers("a", "b"), []string{"1", "2", "3"},
-			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"}, result.EndStop, result.Fail, "ASSISTANT_CONTENT",
+			"a failed turn stops", "id: t\non_turn_failure: stop\nuser: {goal: x}\nevery_turn: [{type: contains, value: a}]\nassertions: [{type: contains, value: a}]", answers("a", "b"),
+			[]string{"1", "2", "3"},
+			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"},
+			result.EndStop, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
-			"the last turn fails", "id: t\non_turn_failure: stop\nuser: {goal: x, max_turns: 2}\nevery_turn: [{type: contains, value: a}]", answers("a", "b"), []string{"1", "2", "3"},
-			[]string{"turn-1 pass 1", "turn-2 fail 0"}, result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
+			"the last turn fails", "id: t\non_turn_failure: stop\nuser: {goal: x, max_turns: 2}\nevery_turn: [{type: contains, value: a}]", answers("a", "b"),
+			[]string{"1", "2", "3"},
+			[]string{"turn-1 pass 1", "turn-2 fail 0"},
+			result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
 			"no word at all", "id: t\nuser: {goal: x}\nassertions: [{type: not_contains, value: z}]\nexecution: {threshold: 0}", answers("a"), nil,
-			[]string{"turn-1 error 0", "assertions skip 0"}, result.EndUser, result.Error, "ENGINE_ERROR by user in 1: the user ended the talk before it said anything, so that there is no reply to grade",
+			[]string{"turn-1 error 0", "assertions skip 0"},
+			result.EndUser, result.Error, "ENGINE_ERROR by user in 1: the user ended the talk before it said anything, so that there is no reply to grade",
 		},
 		{
-			"the target breaks", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: a}]", answers("a", "BREAK"), []string{"1", "2", "3"},
-			[]string{"turn-1 pass 1", "turn-2 error 0", "assertions skip 0"}, "", result.Error, "ENGINE_ERROR by transport in 2: no connection",
+			"the target breaks", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: a}]", answers("a", "BREAK"),
+			[]string{"1", "2", "3"},
+			[]string{"turn-1 pass 1", "turn-2 error 0", "assertions skip 0"},
+			"", result.Error, "ENGINE_ERROR by transport in 2: no connection",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

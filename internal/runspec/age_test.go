@@ -31,8 +31,10 @@ func TestWebhook(t *testing.T) {
 	if err != nil || hooked.Fingerprint() != plain.Fingerprint() {
 		t.Errorf("%v: the fingerprint changes", err)
 	}
-	for _, hook := range []string{`{}`, `{"url": ""}`, `{"url": "ftp://x"}`, `{"url": "https://"}`, `{"url": "/x"}`, `{"url": "https://u:p@x"}`, `{"url": "https://x", "on": ["start"]}`,
-		`{"url": "https://x", "of": []}`, `"https://x"`} {
+	for _, hook := range []string{
+		`{}`, `{"url": ""}`, `{"url": "ftp://x"}`, `{"url": "https://"}`, `{"url": "/x"}`, `{"url": "https://u:p@x"}`, `{"url": "https://x", "on": ["start"]}`,
+		`{"url": "https://x", "of": []}`, `"https://x"`,
+	} {
 		if _, err := runspec.Read([]byte(base + `, "webhook": ` + hook + `}`)); err == nil {
 			t.Errorf("%s is taken", hook)
 		}

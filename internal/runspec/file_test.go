@@ -26,9 +26,11 @@ func TestFiles(t *testing.T) {
 }
 
 func TestRefusesFiles(t *testing.T) {
-	for _, file := range []string{`"/etc/x": ""`, `"../x": ""`, `"a/../../x": ""`, `"a//b": ""`, `"": ""`, `".": ""`, `"a\\b": ""`, `"x": 1`, `"x": {}`, `"x": {"sha256": "0A"}`,
+	for _, file := range []string{
+		`"/etc/x": ""`, `"../x": ""`, `"a/../../x": ""`, `"a//b": ""`, `"": ""`, `".": ""`, `"a\\b": ""`, `"x": 1`, `"x": {}`, `"x": {"sha256": "0A"}`,
 		`"` + strings.Repeat("x", 256) + `": ""`, `"` + strings.Repeat("x/", 512) + `x": ""`, `"a": "", "a/b": ""`, `"a/b/c": "", "a": ""`, `"x": null`,
-		`"x": {"base64": "", "sha256": ""}`, `"x": {"base64": "", "y": 1}`} {
+		`"x": {"base64": "", "sha256": ""}`, `"x": {"base64": "", "y": 1}`,
+	} {
 		if _, err := runspec.Read([]byte(`{"schema": 1, "suites": ["x"], "files": {` + file + `}}`)); err == nil || !source.IsInvalid(err) {
 			t.Errorf("%s: %v", file, err)
 		}

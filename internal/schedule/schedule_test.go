@@ -70,10 +70,20 @@ func TestNext(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ cron, zone, want string }{
-		{"", "", "five fields"}, {"* * * *", "", "five fields"}, {"* * * * * *", "", "five fields"}, {"@daily", "", "five fields"},
-		{"TZ=UTC * * * *", "", "five fields"}, {"60 * * * *", "", "60"}, {"* * 30 2 *", "", "no such day"}, {"H * * * *", "", "schedule"},
-		{"@every 999ms", "", "second or more"}, {"@every soon", "", "second or more"}, {"@every -1h", "", "second or more"},
-		{"* * * * *", "Mars/Base", "time zone"}, {"* * * * *", "Local", "time zone"}, {"* * * * *", "../etc/passwd", "time zone"},
+		{"", "", "five fields"},
+		{"* * * *", "", "five fields"},
+		{"* * * * * *", "", "five fields"},
+		{"@daily", "", "five fields"},
+		{"TZ=UTC * * * *", "", "five fields"},
+		{"60 * * * *", "", "60"},
+		{"* * 30 2 *", "", "no such day"},
+		{"H * * * *", "", "schedule"},
+		{"@every 999ms", "", "second or more"},
+		{"@every soon", "", "second or more"},
+		{"@every -1h", "", "second or more"},
+		{"* * * * *", "Mars/Base", "time zone"},
+		{"* * * * *", "Local", "time zone"},
+		{"* * * * *", "../etc/passwd", "time zone"},
 		{strings.Repeat("1,", 2000) + "1 * * * *", "", "schedule"},
 	} {
 		if _, err := schedule.Parse(c.cron, c.zone); err == nil || !strings.Contains(err.Error(), c.want) || !source.IsInvalid(err) {

@@ -46,9 +46,12 @@ func TestAgentsDrain(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"POST", "/api/v1/runs", "{}", 503, `"code":"stopping"`}, {"POST", "/execute", turn("desk"), 503, `"code":"stopping"`},
+		{"POST", "/api/v1/runs", "{}", 503, `"code":"stopping"`},
+		{"POST", "/execute", turn("desk"), 503, `"code":"stopping"`},
 		{"POST", chatPath, saying("s", "hi"), 503, `"code":"stopping"`},
-		{"GET", "/healthz", "", 503, "stopping"}, {"GET", "/livez", "", 200, "ok"}, {"GET", "/api/v1/runs/r1", "", 200, `"id":"r1"`},
+		{"GET", "/healthz", "", 503, "stopping"},
+		{"GET", "/livez", "", 200, "ok"},
+		{"GET", "/api/v1/runs/r1", "", 200, `"id":"r1"`},
 	} {
 		w := ask(c.method, c.path, c.body)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
@@ -85,8 +88,11 @@ func TestOriginsOpenTheChatOnly(t *testing.T) {
 		status             int
 		open               bool
 	}{
-		{"POST", chatPath, saying("s", "hi"), 200, true}, {"OPTIONS", chatPath, "", 204, true},
-		{"POST", "/execute", turn("desk"), 403, false}, {"OPTIONS", "/execute", "", 405, false}, {"GET", "/api/v1/flows", "", 200, false},
+		{"POST", chatPath, saying("s", "hi"), 200, true},
+		{"OPTIONS", chatPath, "", 204, true},
+		{"POST", "/execute", turn("desk"), 403, false},
+		{"OPTIONS", "/execute", "", 405, false},
+		{"GET", "/api/v1/flows", "", 200, false},
 	} {
 		r := httptest.NewRequest(c.method, "http://localhost"+c.path, strings.NewReader(c.body))
 		r.RemoteAddr = "127.0.0.1:1"

@@ -69,8 +69,16 @@ func TestChatPageSpeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ file, asked, language string }{
-		{"fr", "", "fr"}, {"fr", "de", "de"}, {"fr", "pt-BR", "pt"}, {"fr", "ja", "fr"}, {"fr", "<b>", "fr"}, {"ja", "", "en"}, {"ja", "it", "it"}, {"ja", "ja", "en"},
-		{"en", "es", "es"}, {"en", "nl", "nl"},
+		{"fr", "", "fr"},
+		{"fr", "de", "de"},
+		{"fr", "pt-BR", "pt"},
+		{"fr", "ja", "fr"},
+		{"fr", "<b>", "fr"},
+		{"ja", "", "en"},
+		{"ja", "it", "it"},
+		{"ja", "ja", "en"},
+		{"en", "es", "es"},
+		{"en", "nl", "nl"},
 	} {
 		d := openChats(t, &fakeBot{}, func(chats *ChatsConfig) { chats.Sites = acmeSites(t, "language: fr", "language: "+c.file) })
 		query := ""

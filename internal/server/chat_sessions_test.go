@@ -78,8 +78,11 @@ func TestChatSessionsAreClosed(t *testing.T) {
 	}
 	got := map[string]int{}
 	for _, c := range []struct{ method, path, body string }{
-		{"GET", "/sessions", ""}, {"GET", "/" + strongSession, ""}, {"POST", "/" + strongSession + "/fork", `{"turn": 1}`},
-		{"POST", "/" + strongSession + "/feedback", `{"turn": 1, "rating": "up"}`}, {"POST", "/s1/feedback", `{"turn": 1, "rating": "up"}`},
+		{"GET", "/sessions", ""},
+		{"GET", "/" + strongSession, ""},
+		{"POST", "/" + strongSession + "/fork", `{"turn": 1}`},
+		{"POST", "/" + strongSession + "/feedback", `{"turn": 1, "rating": "up"}`},
+		{"POST", "/s1/feedback", `{"turn": 1, "rating": "up"}`},
 	} {
 		r := httptest.NewRequest(c.method, chatPath+"/acme.example"+c.path, strings.NewReader(c.body))
 		r.RemoteAddr, r.Host = "203.0.113.9:4711", "chat.acme.example"

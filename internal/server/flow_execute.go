@@ -33,10 +33,10 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 	setID(w, conversationHeader, c.ConversationID)
 	setID(w, testCaseHeader, c.TestCaseID)
 	r, span := flowTurn(r, c.ConversationID, c.TestCaseID)
-	setID(w, traceHeader, trace.TraceOf(r.Context()))
+	setID(w, traceHeader, trace.IDOf(r.Context()))
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
-		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.TraceOf(ctx)})
+		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.IDOf(ctx)})
 		flowSaid(ctx, span, c.Turn(), result)
 		if err != nil {
 			return nil, err

@@ -282,7 +282,7 @@ func TestTraceparent(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/execute", nil)
 		r.Header.Set("traceparent", header)
 		r, _ = flowTurn(r, "", "")
-		if got := trace.TraceOf(r.Context()); want != "" && got != want || len(got) != 32 || strings.Trim(got, "0") == "" {
+		if got := trace.IDOf(r.Context()); want != "" && got != want || len(got) != 32 || strings.Trim(got, "0") == "" {
 			t.Errorf("the trace of %q = %q, want %q", header, got, want)
 		}
 	}

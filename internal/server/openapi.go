@@ -238,12 +238,13 @@ func (d *Document) alternatives(of anyOf) (any, error) {
 
 // nameOf makes the name of an operation: getRunsResults of GET /api/v1/runs/{run_id}/results.
 func nameOf(method, path string) string {
-	name := strings.ToLower(method)
+	var name strings.Builder
+	name.WriteString(strings.ToLower(method))
 	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/api/v1"), "/") {
 		part = strings.Trim(part, "{}")
 		for word := range strings.FieldsFuncSeq(part, func(r rune) bool { return r == '_' || r == '.' }) {
-			name += strings.ToUpper(word[:1]) + word[1:]
+			name.WriteString(strings.ToUpper(word[:1]) + word[1:])
 		}
 	}
-	return name
+	return name.String()
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"rehearse/internal/fleet"
@@ -19,9 +20,7 @@ import (
 func operations() map[string]operation {
 	all := map[string]operation{}
 	for _, part := range []map[string]operation{runOperations(), scheduleOperations(), flowOperations(), listOperations(), chatOperations(), otherOperations()} {
-		for name, o := range part {
-			all[name] = o
-		}
+		maps.Copy(all, part)
 	}
 	return all
 }
@@ -59,7 +58,12 @@ type (
 func runOperations() map[string]operation {
 	one := runsPath + "/{run_id}"
 	results := []parameter{
-		{"verdict", "pass, fail, error or skip"}, {"code", "a failure code"}, {"suite", ""}, {"test_id", ""}, {"target", ""}, {"trial", ""},
+		{"verdict", "pass, fail, error or skip"},
+		{"code", "a failure code"},
+		{"suite", ""},
+		{"test_id", ""},
+		{"target", ""},
+		{"trial", ""},
 		{"q", "text in the transcript"},
 	}
 	return map[string]operation{
@@ -162,8 +166,12 @@ func chatOperations() map[string]operation {
 		"GET " + siteSessions: {
 			summary: "The sessions of a site, those with the newest message first", answers: []answer{gives(http.StatusOK, sitebot.SessionList{})},
 			query: []parameter{
-				{"q", "text in the messages, in any case"}, {"since", "a time; of the last message"}, {"until", "a time"}, {"outcome", "converted, open, blocked or failed"},
-				{"limit", "the most that the page has: 50, at most 1000"}, {"cursor", "next_cursor of the page before"},
+				{"q", "text in the messages, in any case"},
+				{"since", "a time; of the last message"},
+				{"until", "a time"},
+				{"outcome", "converted, open, blocked or failed"},
+				{"limit", "the most that the page has: 50, at most 1000"},
+				{"cursor", "next_cursor of the page before"},
 			},
 		},
 		"POST " + oneSession + "/fork":      {summary: "A new session with the first turns of one", body: forkBody{}, answers: []answer{gives(http.StatusCreated, forked{})}},

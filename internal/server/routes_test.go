@@ -158,9 +158,16 @@ func TestNothingThere(t *testing.T) {
 		method, path, token string
 		want                int
 	}{
-		{"GET", "/nothing", "", 401}, {"DELETE", "/execute", "", 401}, {"GET", "/nothing", "rht_1", 404}, {"DELETE", "/execute", "rht_1", 405},
-		{"GET", "/api/v1//flows", "rht_1", 404}, {"GET", "/api/v1/flows//drawing", "rht_1", 404}, {"GET", "/api/v1/flows?q=x", "rht_1", 400},
-		{"POST", "/healthz", "", 405}, {"DELETE", "/livez", "", 405}, {"HEAD", "/livez", "", 200},
+		{"GET", "/nothing", "", 401},
+		{"DELETE", "/execute", "", 401},
+		{"GET", "/nothing", "rht_1", 404},
+		{"DELETE", "/execute", "rht_1", 405},
+		{"GET", "/api/v1//flows", "rht_1", 404},
+		{"GET", "/api/v1/flows//drawing", "rht_1", 404},
+		{"GET", "/api/v1/flows?q=x", "rht_1", 400},
+		{"POST", "/healthz", "", 405},
+		{"DELETE", "/livez", "", 405},
+		{"HEAD", "/livez", "", 200},
 	} {
 		r := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
 		r.RemoteAddr = "127.0.0.1:5"

@@ -80,7 +80,7 @@ func (s *Runs) lines(w http.ResponseWriter, r *http.Request, id string, filter s
 				begun = true
 			}
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
-			_, err = w.Write(append(bytes.TrimSpace(one.Record), '\n'))                      //nolint:gosec // JSON, said to be JSON
+			_, err = w.Write(append(bytes.TrimSpace(one.Record), '\n'))
 		}
 		if err != nil {
 			panic(http.ErrAbortHandler)

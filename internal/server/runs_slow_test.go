@@ -58,7 +58,7 @@ func TestEndedRequestsAreNotAnswered(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	defer func() {
-		if fault := recover(); fault != http.ErrAbortHandler {
+		if fault := recover(); fault != http.ErrAbortHandler { //nolint:errorlint // it is the value itself
 			t.Errorf("the request ended with %v", fault)
 		}
 	}()

@@ -16,7 +16,8 @@ func TestFlowID(t *testing.T) {
   said: {url: "http://127.0.0.1:1", answer: {text: $.t, node: $.n}, flow: tea.yaml}
   server: {url: "http://127.0.0.1:1/execute", flow_id: tea}
   silent: {url: "http://127.0.0.1:1", answer: {text: $.t, node: $.n}}
-`})
+`,
+	})
 	s := open(t, setup.Options{Config: filepath.Join(dir, "rehearse.yaml")}, nil)
 	for name, want := range map[string]string{"inside": "tea", "said": "tea", "server": "tea", "silent": "", "nobody": ""} {
 		if got := s.FlowID(name); got != want {

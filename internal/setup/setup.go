@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -154,9 +155,7 @@ func (s *Setup) With(targets map[string]config.Target) *Setup {
 	own := s.config
 	own.Targets = map[string]config.Target{}
 	for _, some := range []map[string]config.Target{s.config.Targets, targets} {
-		for name, t := range some {
-			own.Targets[name] = t
-		}
+		maps.Copy(own.Targets, some)
 	}
 	return &Setup{shared: s.shared, config: own, made: s.made}
 }

@@ -135,7 +135,7 @@ func (s *Sites) open(ctx context.Context) error {
 		for _, warning := range warnings {
 			s.Log.Warn("prompt", "site", one.Name, "problem", warning.String())
 		}
-		if s.parts[one.Name], err = s.partsOf(ctx, one); err != nil {
+		if s.parts[one.Name], err = s.partsOf(one); err != nil {
 			return err
 		}
 		s.Log.Info("site", "name", one.Name, "language", one.Language, "fields", len(one.Fields()), "file", one.File)
@@ -164,7 +164,7 @@ func (s *Sites) open(ctx context.Context) error {
 }
 
 // partsOf opens the parts that a site names.
-func (s *Sites) partsOf(ctx context.Context, one *site.Site) (*siteParts, error) {
+func (s *Sites) partsOf(one *site.Site) (*siteParts, error) {
 	p := &siteParts{}
 	var err error
 	names := siteModels(s.options, one)

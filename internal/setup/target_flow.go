@@ -42,7 +42,7 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	}
 	t, err := s.targetNamed(name)
 	if err != nil {
-		return nil, nil //nolint:nilerr // see above
+		return nil, nil
 	}
 	if defined, ok := target.FlowOf(t); ok {
 		f, err := LoadFlow(s.Files, defined)

@@ -76,7 +76,7 @@ func (t *turn) note(ctx context.Context, r graph.Record, after *State, at time.T
 	n := &register.Turn{
 		Number: after.TurnNumber, Checkpoint: r.ID, Route: string(after.NextRoute), Intent: string(after.Intents.Intent),
 		Started: t.started.UTC().Truncate(time.Microsecond), At: at, Latency: float64(at.Sub(t.started).Microseconds()) / 1000,
-		Tokens: t.meter.total().Usage.Total(), Warnings: append([]string{}, after.Warnings...), TraceID: trace.TraceOf(ctx), Person: t.request.PersonID,
+		Tokens: t.meter.total().Usage.Total(), Warnings: append([]string{}, after.Warnings...), TraceID: trace.IDOf(ctx), Person: t.request.PersonID,
 	}
 	if after.Router != nil {
 		n.Action = string(after.Router.Action)

@@ -53,7 +53,9 @@ func TestMeterGuesses(t *testing.T) {
 		err   error
 		want  int
 	}{
-		{chat.Usage{InputTokens: 9}, nil, 0}, {chat.Usage{Unknown: true}, nil, 4}, {chat.Usage{}, context.Canceled, 4},
+		{chat.Usage{InputTokens: 9}, nil, 0},
+		{chat.Usage{Unknown: true}, nil, 4},
+		{chat.Usage{}, context.Canceled, 4},
 		{chat.Usage{}, &llm.Error{Fault: llm.Unreachable}, 0},
 	} {
 		m := meter{}

@@ -108,7 +108,7 @@ func keysOf(t reflect.Type) keys {
 	if t = pointedTo(t); t == nil {
 		return keys{}
 	}
-	if keyed, ok := reflect.Zero(t).Interface().(Keyed); ok {
+	if keyed, ok := reflect.TypeAssert[Keyed](reflect.Zero(t)); ok {
 		named := map[string]reflect.Type{}
 		for _, name := range keyed.Keys() {
 			named[name] = nil

@@ -25,10 +25,10 @@ func addFieldNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]
 			return
 		}
 		seen[t] = true
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		for field := range t.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			names[name] = true
-			addFieldNames(t.Field(i).Type, names, seen)
+			addFieldNames(field.Type, names, seen)
 		}
 	}
 }

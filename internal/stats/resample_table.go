@@ -67,6 +67,9 @@ func newSumTable(columns [][]clusterSum) *sumTable {
 
 // sizeOfEach returns the number of observations that every cluster has; 0 where clusters differ in it.
 func sizeOfEach(column []clusterSum) float64 {
+	if len(column) == 0 {
+		return 0
+	}
 	for _, c := range column {
 		if c.n != column[0].n {
 			return 0

@@ -133,7 +133,13 @@ func TestMidQuantile(t *testing.T) {
 		sorted   []float64
 		share, x float64
 	}{
-		{sorted, 0.1, 1}, {sorted, 0.3, 2}, {sorted, 0.5, 3}, {sorted, 0.4, 2.5}, {sorted, 0.2, 1.5}, {sorted, 0.9, 9}, {sorted, 0.85, 7.5},
+		{sorted, 0.1, 1},
+		{sorted, 0.3, 2},
+		{sorted, 0.5, 3},
+		{sorted, 0.4, 2.5},
+		{sorted, 0.2, 1.5},
+		{sorted, 0.9, 9},
+		{sorted, 0.85, 7.5},
 		{[]float64{-inf, 1, 1, inf}, 0.5, 1},
 	} {
 		if x := midQuantile(tc.sorted, tc.share); math.Abs(x-tc.x) > 1e-12 {

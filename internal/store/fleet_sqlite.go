@@ -93,7 +93,7 @@ func eachRow(ctx context.Context, statement *sql.Stmt, args []any, scan func(fle
 
 func (t sqliteFleetTx) insert(ctx context.Context, table string, columns []string, rows [][]any) (err error) {
 	places := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
-	statement, err := t.tx.PrepareContext(ctx, `INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+places+`)`)
+	statement, err := t.tx.PrepareContext(ctx, `INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+places+`)`) //nolint:gosec // names of tables and columns are this program's own
 	if err != nil {
 		return err
 	}

@@ -105,22 +105,7 @@ func TestOutboxIsFoundByIndex(t *testing.T) {
 	s := open(t, path)
 	defer s.Close()
 	for name, query := range store.OutboxQueries {
-		rows, err := rawDB(t, path).QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, 1, 2, 3, 4, 5, 6, 7, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan := ""
-		for rows.Next() {
-			var id, parent, none int
-			var step string
-			if err := rows.Scan(&id, &parent, &none, &step); err != nil {
-				t.Fatal(err)
-			}
-			plan += step + "\n"
-		}
-		if rows.Close(); rows.Err() != nil || plan == "" {
-			t.Fatal(rows.Err())
-		}
+		plan := planOf(t, rawDB(t, path), query, []any{1, 2, 3, 4, 5, 6, 7, 8})
 		if want := "USING INDEX outbox_"; !strings.Contains(plan, want) {
 			t.Errorf("%s:\n%s", name, plan)
 		}

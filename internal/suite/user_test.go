@@ -125,9 +125,11 @@ func TestUserProblems(t *testing.T) {
 5 tests[3].user.stop[0]: unknown grader type "contians" (did you mean "contains"?)
 6 tests[4].user: expected a mapping, got a list (write ` + "`key: value`" + ` pairs)
 7 tests[5].user.goal: the text is empty (say what the user wants, or leave the key out)`},
-		{"stop is decided by code", "tests:\n- {id: a, user: {goal: x, stop: [{type: rubrics, criteria: [y]}, {type: composite, aggregator: {type: all}, assertions: [z]}]}}\n",
+		{
+			"stop is decided by code", "tests:\n- {id: a, user: {goal: x, stop: [{type: rubrics, criteria: [y]}, {type: composite, aggregator: {type: all}, assertions: [z]}]}}\n",
 			`2 tests[0].user.stop[0]: the assertion rubrics asks a judge, and stop is decided by code (write it as a text for the user's model, or use a type that needs no judge)
-2 tests[0].user.stop[1]: the assertion composite asks a judge, and stop is decided by code (write it as a text for the user's model, or use a type that needs no judge)`},
+2 tests[0].user.stop[1]: the assertion composite asks a judge, and stop is decided by code (write it as a text for the user's model, or use a type that needs no judge)`,
+		},
 		{"what goes together", `tests:
 - {id: a, user: {goal: x}, users: [{goal: y}]}
 - {id: b, user: {goal: x}, expected_output: y}
@@ -161,8 +163,10 @@ func TestUserProblems(t *testing.T) {
 8 tests[6].id: the id "f/u1" is used twice (ids must be unique in a suite; rename one)
 9 tests[7].depends_on[0]: depends on "f", which is no test of this suite (its users make tests of their own: name one of them, such as f/u1)
 10 tests[8].user.name: unknown key "name" (known: facts, goal, max_turns, model, opening, persona, seed, stop, style, temperature)`},
-		{"variables", "vars: {x: 1}\ntests:\n- {id: a, user: {goal: \"{{ y }}\", stop: [{type: contains, value: \"{{ output }}\"}]}}\n",
-			"3 tests[0].user.goal: unknown variable {{ y }} (known: x)\n3 tests[0].user.stop[0].value: unknown variable {{ output }} (known: x)"},
+		{
+			"variables", "vars: {x: 1}\ntests:\n- {id: a, user: {goal: \"{{ y }}\", stop: [{type: contains, value: \"{{ output }}\"}]}}\n",
+			"3 tests[0].user.goal: unknown variable {{ y }} (known: x)\n3 tests[0].user.stop[0].value: unknown variable {{ output }} (known: x)",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			problems := problemsOf(t, tc.yaml)

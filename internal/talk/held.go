@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,7 +141,7 @@ func (h *Held) turn(ctx context.Context, message string) (View, int) {
 	}
 	said := h.said(next)
 	turn := Turn{message, reply}
-	next.Turns = append(next.Turns[:len(next.Turns):len(next.Turns)], turn)
+	next.Turns = append(slices.Clip(next.Turns), turn)
 	next.SessionID, next.Over = h.talk.SessionID(), reply.Ended
 	score, use, err := h.grade(ctx, len(next.Turns), said, turn)
 	next.Judge = next.Judge.Add(use)
@@ -148,7 +149,7 @@ func (h *Held) turn(ctx context.Context, message string) (View, int) {
 		next.Fault = err.Error()
 	}
 	if score != nil {
-		next.Scores = append(next.Scores[:len(next.Scores):len(next.Scores)], *score)
+		next.Scores = append(slices.Clip(next.Scores), *score)
 	}
 	return next, sizeOf(turn, score)
 }

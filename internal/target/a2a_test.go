@@ -172,8 +172,10 @@ func TestA2AVersion1(t *testing.T) {
 		}
 		a := &a2aAgent{card: fmt.Sprintf(a2aV1, "api", binding), answers: map[string][]string{
 			`"one"`: {wrap(`{"task": {"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_SUBMITTED"}}}`)},
-			get: {wrap(`{"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_WORKING"}}`),
-				wrap(`{"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "more?"}]}}}`)},
+			get: {
+				wrap(`{"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_WORKING"}}`),
+				wrap(`{"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "more?"}]}}}`),
+			},
 			`"two"`:   {wrap(`{"task": {"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "done"}]}]}}`)},
 			`"three"`: {wrap(`{"message": {"messageId": "m", "contextId": "ctx", "role": "ROLE_AGENT", "parts": [{"text": "bye"}]}}`)},
 		}}
@@ -209,8 +211,10 @@ func TestA2AVersion1(t *testing.T) {
 func TestA2AAddresses(t *testing.T) {
 	hello := map[string][]string{"SendMessage": {`{"jsonrpc": "2.0", "result": {"message": {"parts": [{"text": "hi"}]}}}`}}
 	for _, tc := range []struct{ card, path, kind string }{
-		{fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "", "kind: a2a"}, {fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "/my/card.json", "kind: a2a"},
-		{"", "/rpc", "kind: a2a"}, {`{"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}}`, "/rpc", "preset: a2a"},
+		{fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "", "kind: a2a"},
+		{fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "/my/card.json", "kind: a2a"},
+		{"", "/rpc", "kind: a2a"},
+		{`{"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}}`, "/rpc", "preset: a2a"},
 	} {
 		x := opened(t, wireParts(t), `{`+tc.kind+`, url: "`+(&a2aAgent{card: tc.card, answers: hello}).serve(t)+tc.path+`"}`)
 		if replies, err := held(t, x, "c", "x"); err != nil || replies[0].Text != "hi" {

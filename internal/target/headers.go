@@ -1,6 +1,7 @@
 package target
 
 import (
+	"maps"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -98,9 +99,7 @@ func (f filledHeaders) on(request http.Header, defaults ...[2]string) (host stri
 	if f.away["User-Agent"] {
 		request.Set("User-Agent", "") // which sends none
 	}
-	for name, values := range f.header {
-		request[name] = values
-	}
+	maps.Copy(request, f.header)
 	host = request.Get("Host")
 	request.Del("Host")
 	return host

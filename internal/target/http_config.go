@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,9 +67,7 @@ func readHTTP(n source.Node, at config.Place) config.Target {
 	c.Definition = definition(n.Value)
 	r := requestReader{scope: scopeOf(n, at), base: n, trim: trim}
 	fields := c.fields()
-	for name, read := range c.answer.Fields() {
-		fields[name] = read
-	}
+	maps.Copy(fields, c.answer.Fields())
 	r.fields(&c.turn, fields)
 	fields["kind"], fields["preset"] = func(source.Node) {}, func(source.Node) {}
 	fields["with"] = func(n source.Node) {

@@ -31,7 +31,7 @@ func wired(t *testing.T, answer func(connection, request int, r *http.Request) s
 				return
 			}
 			done.Go(func() {
-				defer c.Close() //nolint:errcheck // it may be closed
+				defer c.Close()
 				b := bufio.NewReader(c)
 				for n := 1; ; n++ {
 					r, err := http.ReadRequest(b)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"rehearse/internal/chat"
@@ -80,7 +81,7 @@ func (s *tooledSession) Send(ctx context.Context, message chat.Content) (chat.Re
 	}
 	reply, err := s.Session.Send(asking, message)
 	turn, problem := s.called(ctx)
-	reply.ToolCalls = append(reply.ToolCalls[:len(reply.ToolCalls):len(reply.ToolCalls)], turn.Calls...)
+	reply.ToolCalls = append(slices.Clip(reply.ToolCalls), turn.Calls...)
 	switch {
 	case err == nil && problem != nil:
 		return reply, problem

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,14 +23,12 @@ import (
 func handshakes(t *testing.T, headers func(r *http.Request) http.Header) (address string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, values := range headers(r) {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), headers(r))
 		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
 			return
 		}
-		defer c.CloseNow() //nolint:errcheck // it may be closed
+		defer c.CloseNow()
 		for {
 			_, data, err := c.Read(r.Context())
 			if err != nil {

@@ -92,7 +92,7 @@ func socketAgent(t *testing.T, serve func(ctx context.Context, c *websocket.Conn
 		}
 		open.Add(1)
 		defer open.Add(-1)
-		defer c.CloseNow() //nolint:errcheck // it may be closed
+		defer c.CloseNow()
 		serve(r.Context(), c, r)
 	}))
 	t.Cleanup(server.Close)

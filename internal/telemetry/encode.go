@@ -21,7 +21,7 @@ const (
 )
 
 func (m message) tag(field, wire int) message {
-	return binary.AppendUvarint(m, uint64(field)<<3|uint64(wire)) //nolint:gosec // both are small and positive
+	return binary.AppendUvarint(m, uint64(field)<<3|uint64(wire))
 }
 
 func (m message) bytes(field int, data []byte) message {
@@ -38,11 +38,11 @@ func (m message) text(field int, text string) message {
 }
 
 func (m message) number(field int, n int64) message {
-	return binary.AppendUvarint(m.tag(field, wireVarint), uint64(n)) //nolint:gosec // protobuf writes negative numbers so
+	return binary.AppendUvarint(m.tag(field, wireVarint), uint64(n))
 }
 
 func (m message) time(field int, t time.Time) message {
-	return binary.LittleEndian.AppendUint64(m.tag(field, wireFixed64), uint64(t.UnixNano())) //nolint:gosec // no span is older than 1970
+	return binary.LittleEndian.AppendUint64(m.tag(field, wireFixed64), uint64(t.UnixNano()))
 }
 
 func (m message) attributes(field int, attributes []trace.Attribute) message {
@@ -128,7 +128,7 @@ func field(data []byte, number, wire int) ([]byte, uint64) {
 		}
 		data = data[n:]
 		value, n := binary.Uvarint(data)
-		found := tag == uint64(number)<<3|uint64(wire) //nolint:gosec // both are small and positive
+		found := tag == uint64(number)<<3|uint64(wire)
 		switch tag & 7 {
 		case wireVarint:
 			if n <= 0 || found {
@@ -140,9 +140,9 @@ func field(data []byte, number, wire int) ([]byte, uint64) {
 				return nil, 0
 			}
 			if found {
-				return data[n : n+int(value)], 0 //nolint:gosec // it is within the data
+				return data[n : n+int(value)], 0
 			}
-			data = data[n+int(value):] //nolint:gosec // as above
+			data = data[n+int(value):]
 		default:
 			return nil, 0
 		}

@@ -74,7 +74,7 @@ func idsOf(ctx context.Context) (found []slog.Attr) {
 			}
 		}
 	}
-	if of := trace.TraceOf(ctx); of != "" {
+	if of := trace.IDOf(ctx); of != "" {
 		found = append(found, slog.String("trace_id", of))
 	}
 	return found

@@ -27,7 +27,7 @@ func TestVisible(t *testing.T) {
 		{"\u2028\u2029\ufeff\ufffe\uffff", `\u2028\u2029\ufeff\ufffe\uffff`},
 		{"zero\u200bwidth so\u00adft", `zero\u200bwidth so\xadft`},
 		{"\U000e0041\U000e0100", `\U000e0041\U000e0100`},
-		{"می‌خواهم ۝ ❤️", "می‌خواهم ۝ ❤️"},
+		{"می‌خواهم ۝ ❤️", "می‌خواهم ۝ ❤️"}, //nolint:staticcheck // people write so
 		{"bad \xff utf-8", "bad \ufffd utf-8"},
 	} {
 		if got := text.Visible(tc.in); got != tc.want {

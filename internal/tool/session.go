@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +25,7 @@ func (s Set) Begin() *Session { return &Session{set: s, used: map[[2]int]int{}} 
 // Mark returns what Return goes back to.
 func (s *Session) Mark() map[[2]int]int {
 	marked := make(map[[2]int]int, len(s.used))
-	for key, n := range s.used {
-		marked[key] = n
-	}
+	maps.Copy(marked, s.used)
 	return marked
 }
 

@@ -119,8 +119,8 @@ func Of(ctx context.Context, conversationID string) context.Context {
 	return p.in(ctx)
 }
 
-// TraceOf returns the trace id of ctx; empty without one.
-func TraceOf(ctx context.Context) string {
+// IDOf returns the trace id of ctx; empty without one.
+func IDOf(ctx context.Context) string {
 	if id := at(ctx).ids; id.valid() {
 		return hex.EncodeToString(id.Trace[:])
 	}

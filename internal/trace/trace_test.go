@@ -66,7 +66,7 @@ func TestRemote(t *testing.T) {
 		r := httptest.NewRequest("POST", "/execute", nil)
 		r.Header["Traceparent"] = tc.parents
 		ctx, _ := trace.Start(trace.FromRequest(t.Context(), r), "turn")
-		if got := trace.TraceOf(ctx); (got == id) != tc.taken || len(got) != 32 {
+		if got := trace.IDOf(ctx); (got == id) != tc.taken || len(got) != 32 {
 			t.Errorf("%.100q gives the trace %s", tc.parents, got)
 		}
 		if parent := trace.Parent(ctx); strings.Contains(parent, span) || tc.taken && parent[52:] != tc.parents[0][52:55] {
@@ -112,8 +112,8 @@ func TestSampled(t *testing.T) {
 func TestCarry(t *testing.T) {
 	ctx, _ := trace.Root(trace.As(trace.Attempted(t.Context(), 3), trace.Judge), "c1", trace.Conversation)
 	carried := trace.Carry(t.Context(), ctx)
-	if trace.TraceOf(carried) != trace.ID("c1") || trace.RoleOf(carried) != trace.Judge || trace.AttemptOf(carried) != 3 || trace.AttemptOf(t.Context()) != 1 ||
-		trace.RoleOf(t.Context()) != trace.Target || trace.TraceOf(t.Context()) != "" {
-		t.Errorf("carried are %s, %s, %d", trace.TraceOf(carried), trace.RoleOf(carried), trace.AttemptOf(carried))
+	if trace.IDOf(carried) != trace.ID("c1") || trace.RoleOf(carried) != trace.Judge || trace.AttemptOf(carried) != 3 || trace.AttemptOf(t.Context()) != 1 ||
+		trace.RoleOf(t.Context()) != trace.Target || trace.IDOf(t.Context()) != "" {
+		t.Errorf("carried are %s, %s, %d", trace.IDOf(carried), trace.RoleOf(carried), trace.AttemptOf(carried))
 	}
 }

@@ -1,6 +1,7 @@
 package user
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -81,8 +82,8 @@ func longestRun(a, b []word) (float64, []word) {
 	best, bestEnd, bestLen := 0, 0, 0
 	weights, lengths := make([]int, len(b)+1), make([]int, len(b)+1)
 	for i := range a {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i].text != b[j].text {
+		for j, v := range slices.Backward(b) {
+			if a[i].text != v.text {
 				weights[j+1], lengths[j+1] = 0, 0
 				continue
 			}

@@ -25,8 +25,10 @@ func rich() *result.Test {
 	x.Verdict, x.Score = result.Error, 0
 	x.Scores[1].Verdict = result.Error
 	x.Scores[1].Failures = []result.Failure{{Code: result.Timeout, Source: "orchestrator", Turn: 2, Message: "no reply in 30 s"}}
-	x.Scores = append(x.Scores, result.Score{Name: "assertions", Verdict: result.Fail, Score: 0.25, Failures: []result.Failure{{Code: result.QualityJudgeFail, Source: "judge", Message: "not polite"}},
-		Assertions: []result.Assertion{{Text: "polite", Grader: "rubrics"}}})
+	x.Scores = append(x.Scores, result.Score{
+		Name: "assertions", Verdict: result.Fail, Score: 0.25, Failures: []result.Failure{{Code: result.QualityJudgeFail, Source: "judge", Message: "not polite"}},
+		Assertions: []result.Assertion{{Text: "polite", Grader: "rubrics"}},
+	})
 	x.Failures = []result.Failure{x.Scores[1].Failures[0], x.Scores[2].Failures[0], {Code: result.SeedMismatch, Message: "seed"}}
 	return x
 }

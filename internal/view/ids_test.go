@@ -21,7 +21,7 @@ func asBrowser(t *testing.T, link string) string {
 	t.Helper()
 	path, query, _ := strings.Cut(link, "?")
 	var parts []string
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		switch strings.ReplaceAll(strings.ToLower(part), "%2e", ".") {
 		case ".":
 		case "..":

@@ -120,7 +120,8 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	for _, list := range []struct{ name, label, query string }{
 		{"regressed", "Regressed: ended as logged in the baseline, not in the candidate", "?verdict=regressed"},
 		{"fixed", "Fixed: ended as logged in the candidate, not in the baseline", "?verdict=fixed"},
-		{"lost", "Lost: completed in the log, not in the candidate", "?lost=1"}, {"rescued", "Rescued: dropped in the log, completed by the candidate", "?rescued=1"},
+		{"lost", "Lost: completed in the log, not in the candidate", "?lost=1"},
+		{"rescued", "Rescued: dropped in the log, completed by the candidate", "?rescued=1"},
 	} {
 		shown := replayList{Name: list.name, Label: list.label}
 		for _, s := range found.sessions {

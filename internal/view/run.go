@@ -137,7 +137,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	case len(chosen.tests) == 0:
 		page.List.Empty, page.List.Drop = "No test fits these filters.", dropped(page.Query, chosen.filters, index.Tests)
 	}
-	page.pending(index, address)
+	page.pending(index)
 	p.frame.Show(w, http.StatusOK, "run", page)
 }
 
@@ -267,7 +267,7 @@ func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 }
 
 // pending fills in the tests that were not run.
-func (p *runPage) pending(index *archive.Index, address string) {
+func (p *runPage) pending(index *archive.Index) {
 	p.PendingTotal = index.Run.Totals.NotRun
 	for _, e := range index.Pending[:min(len(index.Pending), maxPending)] {
 		row := pendingRow{Entry: e, Held: len(e.Of)}

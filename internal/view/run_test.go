@@ -47,8 +47,10 @@ func twoTargets() []*result.Test {
 
 func TestRun(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", ExitCode: new(3), ExitReason: result.ReasonErrors, Suites: []string{"a.yaml"}, Targets: []string{"new", "old"}, DurationMS: 1500, EndedAt: now,
-		Warnings: []string{"the judge and the target share the address"}}, twoTargets()...)
+	s.put(result.Run{
+		ID: "r", ExitCode: new(3), ExitReason: result.ReasonErrors, Suites: []string{"a.yaml"}, Targets: []string{"new", "old"}, DurationMS: 1500, EndedAt: now,
+		Warnings: []string{"the judge and the target share the address"},
+	}, twoTargets()...)
 	page := s.get(200, "/runs/r")
 	if failing := page.One("data-key=f").Attr["href"]; rows(s.get(200, failing), "test", "data-test") != "refund/twice cart" {
 		t.Errorf("failing: %s", rows(s.get(200, failing), "test", "data-test"))
@@ -98,10 +100,19 @@ func TestRun(t *testing.T) {
 		{"?verdict=fail&verdict=error", "refund/twice/new cart/new"},
 		{"?verdict=fail&verdict=error&suite=shop", "cart/new"},
 		{"?code=TIMEOUT&code=FLAKY", "cart/new often/new"},
-		{"?tag=vip", "refund/twice/new"}, {"?tag=money&target=old", "refund/twice/old"},
-		{"?grader=contains", "refund/twice/new"}, {"?class=flaky", "often/new"}, {"?review=pass", ""}, {"?verdict=nonsense", ""},
-		{"?q=apology", "refund/twice/new"}, {"?q=REFUND+twice", "refund/twice/new refund/twice/old"}, {"?q=unser+buro", "invoice/new"}, {"?q=%22buro+unser%22", ""},
-		{"?q=town", "often/new"}, {"?q=invoice&q=town", "invoice/new often/new"}, {"?q=log*", "cart/old"},
+		{"?tag=vip", "refund/twice/new"},
+		{"?tag=money&target=old", "refund/twice/old"},
+		{"?grader=contains", "refund/twice/new"},
+		{"?class=flaky", "often/new"},
+		{"?review=pass", ""},
+		{"?verdict=nonsense", ""},
+		{"?q=apology", "refund/twice/new"},
+		{"?q=REFUND+twice", "refund/twice/new refund/twice/old"},
+		{"?q=unser+buro", "invoice/new"},
+		{"?q=%22buro+unser%22", ""},
+		{"?q=town", "often/new"},
+		{"?q=invoice&q=town", "invoice/new often/new"},
+		{"?q=log*", "cart/old"},
 		{"?sort=test", "cart/new cart/old invoice/new often/new refund/twice/new refund/twice/old"},
 		{"?sort=score&suite=billing", "refund/twice/new invoice/new refund/twice/old"},
 		{"?sort=-score&target=new", "invoice/new refund/twice/new often/new cart/new"},

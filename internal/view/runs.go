@@ -149,7 +149,7 @@ func (p *Pages) runFilters(q frame.Query) filters[*archive.Found] {
 // runHas reports whether all words stand in what names a run.
 func runHas(run result.Run, words string) bool {
 	about := strings.ToLower(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
-	for _, word := range strings.Fields(strings.ToLower(words)) {
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
 		if !strings.Contains(about, word) {
 			return false
 		}

@@ -30,8 +30,10 @@ func TestHostile(t *testing.T) {
 	x.Turns[0].Input = chat.Content{Blocks: []chat.Block{{Type: "image", Value: "https://evil.example/a.png"}, {Type: "image", Value: "data:image/svg+xml;base64,AAAA"}, {Type: "text", Value: bad}}}
 	x.Output = []chat.Message{chat.Say(chat.Role(bad), bad)}
 	failed(x, result.Code(bad), bad, result.Assertion{Text: bad, Evidence: `"` + bad + `"`, Grader: bad, Voters: []result.Voter{{Model: bad, Reasoning: bad}}})
-	s.put(result.Run{ID: "r", Targets: []string{bad, "u"}, Suites: []string{bad}, Judge: bad, ExitMessage: bad, Warnings: []string{bad}, RegradedFrom: bad, ExitCode: new(1),
-		ExitReason: bad, NotRun: []result.Key{{Suite: bad, TestID: bad + "2", Target: bad}}}, x)
+	s.put(result.Run{
+		ID: "r", Targets: []string{bad, "u"}, Suites: []string{bad}, Judge: bad, ExitMessage: bad, Warnings: []string{bad}, RegradedFrom: bad, ExitCode: new(1),
+		ExitReason: bad, NotRun: []result.Key{{Suite: bad, TestID: bad + "2", Target: bad}},
+	}, x)
 	for _, path := range []string{
 		"/runs", "/runs/r", "/runs/r/tests/" + url.PathEscape(bad), "/runs/r/tests/" + url.PathEscape(bad) + "?view=raw",
 		"/runs" + query("q", bad, "suite", bad, "state", bad, "since", bad), "/runs/r" + query("q", bad, "verdict", bad, "group", "tag", "sort", bad),
@@ -159,10 +161,17 @@ func TestLogin(t *testing.T) {
 		status                  int
 		location                string
 	}{
-		{value, "rht_secret", "/runs?q=1", "", 303, "/runs?q=1"}, {value, " rht_secret ", "/runs", web.URL, 303, "/runs"},
-		{value, "rht_secret", "https://evil.example/", "", 303, "/runs"}, {value, "rht_secret", "//evil.example", "", 303, "/runs"}, {value, "rht_secret", `/\evil.example`, "", 303, "/runs"},
-		{value, "wrong", "/runs", "", 401, ""}, {value, "", "/runs", "", 401, ""}, {"x", "rht_secret", "/runs", "", 403, ""}, {"", "rht_secret", "/runs", "", 403, ""},
-		{value, "rht_secret", "/runs", "https://evil.example", 403, ""}, {value, "rht_secret", "/runs", "null", 403, ""},
+		{value, "rht_secret", "/runs?q=1", "", 303, "/runs?q=1"},
+		{value, " rht_secret ", "/runs", web.URL, 303, "/runs"},
+		{value, "rht_secret", "https://evil.example/", "", 303, "/runs"},
+		{value, "rht_secret", "//evil.example", "", 303, "/runs"},
+		{value, "rht_secret", `/\evil.example`, "", 303, "/runs"},
+		{value, "wrong", "/runs", "", 401, ""},
+		{value, "", "/runs", "", 401, ""},
+		{"x", "rht_secret", "/runs", "", 403, ""},
+		{"", "rht_secret", "/runs", "", 403, ""},
+		{value, "rht_secret", "/runs", "https://evil.example", 403, ""},
+		{value, "rht_secret", "/runs", "null", 403, ""},
 	} {
 		response := post(tc.csrf, tc.token, tc.to, tc.origin)
 		if response.StatusCode != tc.status || response.Header.Get("Location") != tc.location || (len(response.Cookies()) > 0) != (tc.status == 303) {

@@ -144,9 +144,17 @@ func (p *Pages) forms() map[string]http.HandlerFunc {
 // nav are the places that every page leads to.
 func (p *Pages) nav() []frame.Link {
 	return []frame.Link{
-		{Label: "Runs", Address: "/runs"}, {Label: "Search", Address: "/search"}, {Label: "Compare", Address: "/compare"}, {Label: "Replays", Address: "/replays"}, {Label: "Sessions", Address: "/sessions"},
+		{Label: "Runs", Address: "/runs"},
+		{Label: "Search", Address: "/search"},
+		{Label: "Compare", Address: "/compare"},
+		{Label: "Replays", Address: "/replays"},
+		{Label: "Sessions", Address: "/sessions"},
 		{Label: "Flows", Address: "/flows"},
-		{Label: "Datasets", Address: "/datasets"}, {Label: "Judge", Address: "/judge"}, {Label: "Classify", Address: "/classify"}, {Label: "Try", Address: "/try"}}
+		{Label: "Datasets", Address: "/datasets"},
+		{Label: "Judge", Address: "/judge"},
+		{Label: "Classify", Address: "/classify"},
+		{Label: "Try", Address: "/try"},
+	}
 }
 
 // sources returns all templates.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -34,9 +35,7 @@ func killed(ctx context.Context, path, journal string) (*graph.Graph[work], func
 		if old == nil {
 			return written
 		}
-		for k, v := range written {
-			old[k] = v
-		}
+		maps.Copy(old, written)
 		return old
 	})
 	sum := graph.Merge(func(s *work) *float64 { return &s.Sum }, func(a, b float64) float64 { return a*1.1 + b })

@@ -67,7 +67,7 @@ func (o *overheard) Read(p []byte) (int, error) {
 	n, err := o.from.Read(p)
 	o.copy.write(p[:n])
 	switch {
-	case err == io.EOF: //nolint:errorlint // readers return it as it is
+	case err == io.EOF:
 		o.ended("")
 	case err != nil:
 		o.ended(fmt.Sprintf("the answer broke off: %v", err))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -235,9 +236,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 	asked.Header, asked.Raw = r.Header.Clone(), body
 	s.asked = append(s.asked, asked)
 	a := s.answer(asked)
-	for name, values := range a.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.Header)
 	if a.Status != 0 {
 		refuse(a.Status, a.Error)
 		return

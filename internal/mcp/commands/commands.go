@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -98,11 +99,12 @@ func meaning(code int, success string) string {
 
 // shown returns what a client is shown: the exit code first, then what was printed.
 func (r Result) shown() *sdk.CallToolResult {
-	said := fmt.Sprintf("exit code %d: %s\n", r.ExitCode, r.Meaning)
+	var said strings.Builder
+	said.WriteString(fmt.Sprintf("exit code %d: %s\n", r.ExitCode, r.Meaning))
 	for _, part := range []string{r.Output, r.Notes} {
 		if part != "" {
-			said += "\n" + part
+			said.WriteString("\n" + part)
 		}
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said}}, IsError: r.ExitCode >= result.ExitInvalid}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said.String()}}, IsError: r.ExitCode >= result.ExitInvalid}
 }

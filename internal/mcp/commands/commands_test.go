@@ -49,24 +49,35 @@ func TestCommandLines(t *testing.T) {
 		want []string
 	}{
 		{"init", nil, []string{"init", "--", "."}},
-		{"init", map[string]any{"folder": "--force", "agent": "cmd:a b", "preset": "openai", "message": "hi"},
-			[]string{"init", "--agent=cmd:a b", "--preset=openai", "--message=hi", "--", "--force"}},
+		{
+			"init",
+			map[string]any{"folder": "--force", "agent": "cmd:a b", "preset": "openai", "message": "hi"},
+			[]string{"init", "--agent=cmd:a b", "--preset=openai", "--message=hi", "--", "--force"},
+		},
 		{"validate", map[string]any{"suites": []string{"a", "-b"}}, []string{"validate", "--", "a", "-b"}},
 		{"run", nil, []string{"run", "--"}},
 		{"run", map[string]any{
 			"suites": []string{"s"}, "target": []string{"a", "cmd:x, y"}, "model": "m", "judge": "j", "user": "u", "config": "c", "filter": []string{"f,g", ""},
 			"tag": []string{"t", "t,u", `say "hi"`}, "sample": 0, "trials": 2, "threshold": 0, "workers": 3, "baseline": "b", "fail_on": "regression",
 			"resume": "r", "rerun": "failed", "dry_run": true,
-		}, []string{"run", "--target=a", "--target=cmd:x, y", "--model=m", "--judge=j", "--user=u", "--config=c", "--filter=f,g", "--filter=", "--tag=t",
+		}, []string{
+			"run", "--target=a", "--target=cmd:x, y", "--model=m", "--judge=j", "--user=u", "--config=c", "--filter=f,g", "--filter=", "--tag=t",
 			`--tag="t,u"`, `--tag="say ""hi"""`, "--sample=0", "--trials=2", "--threshold=0", "--workers=3", "--baseline=b", "--fail-on=regression",
-			"--resume=r", "--rerun=failed", "--dry-run", "--", "s"}},
+			"--resume=r", "--rerun=failed", "--dry-run", "--", "s",
+		}},
 		{"show", nil, []string{"show"}},
 		{"show", map[string]any{"test": "t"}, []string{"show", "--test=t", "--", "latest"}},
 		{"show", map[string]any{"run": "r"}, []string{"show", "--", "r"}},
-		{"compare", map[string]any{"baseline": "a", "candidate": "b", "fail_on": "any", "ignore_target": true},
-			[]string{"compare", "--fail-on=any", "--ignore-target", "--", "a", "b"}},
-		{"grade", map[string]any{"run": "r", "suites": []string{"s"}, "judge": "j", "threshold": 0.5, "filter": []string{"f"}, "tag": []string{"t"}},
-			[]string{"grade", "--judge=j", "--threshold=0.5", "--filter=f", "--tag=t", "--", "r", "s"}},
+		{
+			"compare",
+			map[string]any{"baseline": "a", "candidate": "b", "fail_on": "any", "ignore_target": true},
+			[]string{"compare", "--fail-on=any", "--ignore-target", "--", "a", "b"},
+		},
+		{
+			"grade",
+			map[string]any{"run": "r", "suites": []string{"s"}, "judge": "j", "threshold": 0.5, "filter": []string{"f"}, "tag": []string{"t"}},
+			[]string{"grade", "--judge=j", "--threshold=0.5", "--filter=f", "--tag=t", "--", "r", "s"},
+		},
 		{"graders", nil, []string{"graders"}},
 		{"graders", map[string]any{"type": "regex"}, []string{"graders", "--", "regex"}},
 	} {

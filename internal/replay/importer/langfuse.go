@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 
 	"rehearse/internal/replay"
@@ -108,8 +109,8 @@ func spokenIn(v any, role string, keys ...string) (text string, ok bool) {
 	case string:
 		return v, v != ""
 	case []any:
-		for i := len(v) - 1; i >= 0; i-- {
-			if m, is := v[i].(object); is && roleIs(m, role) {
+		for _, v0 := range slices.Backward(v) {
+			if m, is := v0.(object); is && roleIs(m, role) {
 				return messageText(m)
 			}
 		}

@@ -46,8 +46,10 @@ func supportedSentence(r *replay.Report) string {
 		names         []string
 		one, together string
 	}{
-		{same, " comes out the same way", " come out the same way"}, {other, " comes out the other way", " come out the other way"},
-		{leaning, " leans the other way", " lean the other way"}, {open, " is left open", " are left open"},
+		{same, " comes out the same way", " come out the same way"},
+		{other, " comes out the other way", " come out the other way"},
+		{leaning, " leans the other way", " lean the other way"},
+		{open, " is left open", " are left open"},
 	} {
 		if len(p.names) > 0 {
 			parts = append(parts, listed(p.names)+plural(len(p.names), p.one, p.together))

@@ -34,17 +34,26 @@ func TestDecision(t *testing.T) {
 		"lost": {replay.NotPassed, reason("lost_pairs", "", "9 of 120 pairs lost because a lane failed (candidate 9); at most 2 % may be"), nil, "## ❌ ", "Do not ship", []string{
 			"9 of 120 pairs lost because a lane failed", "At most 2.0% of the pairs are lost decided here",
 		}},
-		"support": {replay.NotJudgeable, reason("support", "", "only 24.2 % of the logged messages answer what the candidate had asked"), nil,
-			"## ⚠️ ", "Cannot say: this log cannot judge it", []string{
+		"support": {
+			replay.NotJudgeable, reason("support", "", "only 24.2 % of the logged messages answer what the candidate had asked"), nil,
+			"## ⚠️ ", "Cannot say: this log cannot judge it",
+			[]string{
 				"Replay it with --mode forced or --mode simulated.", "At least 50.0% of the logged messages fit each lane decided here",
-			}},
-		"power": {replay.CannotSay, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
-			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say", []string{
+			},
+		},
+		"power": {
+			replay.CannotSay, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
+			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say",
+			[]string{
 				"take --margin completion_match=9pp.", "would have been found with probability 0.8 decided here",
 				"A loss of up to 8.1 points of completion match could have gone unnoticed; more than 5.0 points matters.",
-			}},
-		"not shown": {replay.NotPassed, reason("not_shown", "", "the candidate is not shown to be better, as --require better asks"),
-			func(r *replay.Report) { r.Gate.Require = replay.Better }, "## ❌ ", "Do not ship", []string{"What --require asks for is shown decided here"}},
+			},
+		},
+		"not shown": {
+			replay.NotPassed, reason("not_shown", "", "the candidate is not shown to be better, as --require better asks"),
+			func(r *replay.Report) { r.Gate.Require = replay.Better }, "## ❌ ", "Do not ship",
+			[]string{"What --require asks for is shown decided here"},
+		},
 		"broken off": {replay.Passed, nil, func(r *replay.Report) { r.Run.Status = replay.Partially }, "## ⚠️ ", "Cannot say: the run was broken off", nil},
 		"twice":      {replay.Passed, nil, func(r *replay.Report) { r.AA = true }, "## ✅ ", "The same variant twice: what differs is noise", nil},
 	} {

@@ -38,8 +38,18 @@ func Markdown(w io.Writer, r *replay.Report) error {
 		name  string
 		write func(*strings.Builder, *replay.Report)
 	}{
-		{"gate", mdGate}, {"metrics", mdMetrics}, {"ends", mdEnds}, {"from log to figures", mdFunnel}, {"sessions to look at", mdLists}, {"more figures", mdMore}, {"slices", mdSliced},
-		{"repeats", mdRepeats}, {"simulated user", mdFidelity}, {"clusters", mdClusters}, {"divergences", mdDivergences}, {"notes", mdNotes},
+		{"gate", mdGate},
+		{"metrics", mdMetrics},
+		{"ends", mdEnds},
+		{"from log to figures", mdFunnel},
+		{"sessions to look at", mdLists},
+		{"more figures", mdMore},
+		{"slices", mdSliced},
+		{"repeats", mdRepeats},
+		{"simulated user", mdFidelity},
+		{"clusters", mdClusters},
+		{"divergences", mdDivergences},
+		{"notes", mdNotes},
 	} {
 		block := &strings.Builder{}
 		if part.write(block, r); b.Len()+block.Len() > text.MaxComment-mdReserve {

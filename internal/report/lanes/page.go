@@ -122,9 +122,16 @@ func (t *top) places() (places []page.Filter) {
 		has       bool
 		id, label string
 	}{
-		{t.Gate != nil, "gate", "Gate"}, {len(t.Forest) > 0, "differences", "Metrics"}, {t.Fidelity != nil, "fidelity", "Simulated user"},
-		{len(t.Ends) > 0, "ends", "Ends"}, {t.Funnel != nil, "log", "Log"}, {len(t.Lists) > 0, "lists", "Sessions to look at"}, {len(t.Slices) > 0, "slices", "Slices"},
-		{t.Repeats != nil, "repeats", "Repeats"}, {t.Clusters != nil, "clusters", "Users"}, {len(t.Notes) > 0, "notes", "What to know"},
+		{t.Gate != nil, "gate", "Gate"},
+		{len(t.Forest) > 0, "differences", "Metrics"},
+		{t.Fidelity != nil, "fidelity", "Simulated user"},
+		{len(t.Ends) > 0, "ends", "Ends"},
+		{t.Funnel != nil, "log", "Log"},
+		{len(t.Lists) > 0, "lists", "Sessions to look at"},
+		{len(t.Slices) > 0, "slices", "Slices"},
+		{t.Repeats != nil, "repeats", "Repeats"},
+		{t.Clusters != nil, "clusters", "Users"},
+		{len(t.Notes) > 0, "notes", "What to know"},
 		{true, "sessions", "Side by side"},
 	} {
 		if p.has {

@@ -39,8 +39,10 @@ func TestLogToFigures(t *testing.T) {
 			"compared in the figures of this report 118 69.0%", "unknown outcome of those compared; left out of what compares ends 14 8.2%",
 			"unknown_sender the sender is neither user nor bot 2 evt-118 , evt-940",
 		},
-		".txt": {"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ", "not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
-			"2 unknown_sender: the sender is neither user nor bot (evt-118, evt-940)"},
+		".txt": {
+			"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ", "not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
+			"2 unknown_sender: the sender is neither user nor bot (evt-118, evt-940)",
+		},
 		".md": {"| not sampled: not drawn for the sample | 15 |", "| compared: in the figures of this report | 118 |", "- 1 × clock"},
 	} {
 		read := func(r *replay.Report) string {

@@ -20,8 +20,11 @@ func TestWatchTrend(t *testing.T) {
 		{"none", nil, "No look yet."},
 		{"good nights", []replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}}, "No alarm in 1 look."},
 		{"a night without a session", []replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}, {Sessions: 20, Metrics: compared}}, "No alarm in 2 looks, 1 of them without a new session."},
-		{"a crash", []replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}, {New: 30, Lost: 30, Sessions: 50, Metrics: compared}},
-			"No alarm in 2 looks; 30 of 50 sessions lost, as an agent failed."},
+		{
+			"a crash",
+			[]replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}, {New: 30, Lost: 30, Sessions: 50, Metrics: compared}},
+			"No alarm in 2 looks; 30 of 50 sessions lost, as an agent failed.",
+		},
 		{"nothing but crashes", []replay.WatchLook{{New: 30, Lost: 30, Sessions: 30, Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
 		{"nothing", []replay.WatchLook{{Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
 	} {

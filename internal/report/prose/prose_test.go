@@ -53,14 +53,23 @@ func TestMarks(t *testing.T) {
 		markdown string
 		plain    string
 	}{
-		{"a piece", "say hello now", []prose.Mark{{From: 4, To: 9, Grader: "contains"}},
-			`<p>say <mark data-evidence data-grader="contains">hello</mark> now</p>`, `say <mark data-evidence data-grader="contains">hello</mark> now`},
-		{"across emphasis, beyond the text", "ä **b c** d", []prose.Mark{{From: 4, To: 99, Grader: `"><b>`}},
+		{
+			"a piece", "say hello now",
+			[]prose.Mark{{From: 4, To: 9, Grader: "contains"}},
+			`<p>say <mark data-evidence data-grader="contains">hello</mark> now</p>`, `say <mark data-evidence data-grader="contains">hello</mark> now`,
+		},
+		{
+			"across emphasis, beyond the text", "ä **b c** d",
+			[]prose.Mark{{From: 4, To: 99, Grader: `"><b>`}},
 			`<p>ä <strong><mark data-evidence data-grader="&#34;&gt;&lt;b&gt;">b c</mark></strong><mark data-evidence data-grader="&#34;&gt;&lt;b&gt;"> d</mark></p>`,
-			`ä **<mark data-evidence data-grader="&#34;&gt;&lt;b&gt;">b c** d</mark>`},
-		{"two graders", "abcd", []prose.Mark{{From: 0, To: 3, Grader: "x"}, {From: 1, To: 2, Grader: "y"}},
+			`ä **<mark data-evidence data-grader="&#34;&gt;&lt;b&gt;">b c** d</mark>`,
+		},
+		{
+			"two graders", "abcd",
+			[]prose.Mark{{From: 0, To: 3, Grader: "x"}, {From: 1, To: 2, Grader: "y"}},
 			`<p><mark data-evidence data-grader="x">a</mark><mark data-evidence data-grader="x"><mark data-evidence data-grader="y">b</mark></mark><mark data-evidence data-grader="x">c</mark>d</p>`,
-			`<mark data-evidence data-grader="x">a</mark><mark data-evidence data-grader="x"><mark data-evidence data-grader="y">b</mark></mark><mark data-evidence data-grader="x">c</mark>d`},
+			`<mark data-evidence data-grader="x">a</mark><mark data-evidence data-grader="x"><mark data-evidence data-grader="y">b</mark></mark><mark data-evidence data-grader="x">c</mark>d`,
+		},
 		{"none", "abc", []prose.Mark{{From: 2, To: 2, Grader: "x"}, {From: -5, To: 0, Grader: "y"}}, "<p>abc</p>", "abc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

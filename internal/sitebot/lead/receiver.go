@@ -99,7 +99,7 @@ func (p *PostHog) Send(ctx context.Context, r Row) error {
 		return fmt.Errorf("the row is damaged: %w", err)
 	}
 	told.APIKey = p.key
-	body, err := json.Marshal(told) //nolint:gosec // PostHog takes its key in the body
+	body, err := json.Marshal(told)
 	if err != nil {
 		return err
 	}

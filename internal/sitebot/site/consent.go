@@ -8,7 +8,7 @@ import (
 
 // yesWords are ways to accept what was just proposed. Several in a row are one too: "yes, sure".
 //
-//nolint:misspell // most of it is not English
+
 var yesWords = map[string][]string{
 	English: {
 		"yes", "y", "yes please", "yep", "yeah", "yup", "sure", "of course", "ok", "okay", "please", "please do", "sounds good", "go ahead",
@@ -43,7 +43,7 @@ var yesWords = map[string][]string{
 
 // refusalWords are ways not to answer a question. A plain no is an answer, so it is not among them.
 //
-//nolint:misspell // most of it is not English
+
 var refusalWords = map[string][]string{
 	English: {
 		"skip", "skip it", "skip this", "skip that", "pass", "i pass", "next", "next question", "no thanks", "no thank you",

@@ -52,7 +52,7 @@ func readLanguage(n source.Node) string {
 
 // gateTexts are what visitors read whose message is not answered, by language and reason (sitebot.md 2.8).
 //
-//nolint:misspell // most of it is not English
+
 var gateTexts = map[string]map[string]string{
 	English: {
 		"hack":   "I'm unable to continue this conversation. Please start a new session.",

@@ -13,7 +13,7 @@ const (
 // refusalTexts are what visitors read whose message is refused, by language: for those who are too fast, for a site that can take no more, and for a
 // conversation that is too long.
 //
-//nolint:misspell // most of it is not English
+
 var refusalTexts = map[string][3]string{
 	English: {
 		"You are sending messages too quickly. Please wait a moment and try again.",

@@ -41,7 +41,7 @@ func (s *Site) Spoken(requested string) string { return s.spoken(requested) }
 
 // demoTexts are what the button below a proposed demo says where a site has no words of its own.
 //
-//nolint:misspell // most of it is not English
+
 var demoTexts = map[string]string{
 	English: "Book a demo",
 	"fr":    "Réserver une démo",

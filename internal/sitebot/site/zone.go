@@ -1,6 +1,7 @@
 package site
 
 import (
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // zones are known also on machines that have no table of them
@@ -40,10 +41,5 @@ func (s *Site) MonthFirst(requested string) bool {
 	if parts[0] != English {
 		return false
 	}
-	for _, part := range parts[1:] {
-		if part == "us" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(parts[1:], "us")
 }

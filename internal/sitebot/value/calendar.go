@@ -1,5 +1,7 @@
 package value
 
+import "maps"
+
 import "strings"
 
 // monthNames are the names of the months, from January on, in each language.
@@ -30,9 +32,7 @@ var months = func() (all [languages]map[string]int) {
 var anyMonth = func() map[string]int {
 	all := map[string]int{}
 	for l := range languages {
-		for name, n := range months[l] {
-			all[name] = n
-		}
+		maps.Copy(all, months[l])
 	}
 	return all
 }()

@@ -1,5 +1,7 @@
 package value
 
+import "maps"
+
 import "strings"
 
 // language is one of those that are understood.
@@ -65,9 +67,7 @@ var numberWords = func() (all [languages]map[string]int) {
 				all[l][compound(l, ten, unit)] = (t+2)*10 + unit
 			}
 		}
-		for w, n := range others[l] {
-			all[l][w] = n
-		}
+		maps.Copy(all[l], others[l])
 	}
 	return all
 }()
@@ -167,13 +167,13 @@ const maxNumberWords = 3
 
 // numberAt returns the number that stands at a token in words of a language, and how many tokens it has.
 func numberAt(toks []token, words map[string]int) (n, length int) {
-	text := ""
+	var text strings.Builder
 	for i := 0; i < maxNumberWords && i < len(toks) && toks[i].kind == word; i++ {
 		if i > 0 {
-			text += " "
+			text.WriteString(" ")
 		}
-		text += toks[i].text
-		if found, ok := words[text]; ok {
+		text.WriteString(toks[i].text)
+		if found, ok := words[text.String()]; ok {
 			n, length = found, i+1
 		}
 	}

@@ -1,6 +1,9 @@
 package value
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // meaning is what a phrase says of a day.
 type meaning struct {
@@ -134,7 +137,7 @@ func spellings(phrase [][]string) [][]string {
 		var next [][]string
 		for _, before := range all {
 			for _, c := range choices {
-				next = append(next, append(before[:len(before):len(before)], c))
+				next = append(next, append(slices.Clip(before), c))
 			}
 		}
 		all = next

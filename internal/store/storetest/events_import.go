@@ -44,12 +44,17 @@ func eventsImported(t *testing.T, events replay.Events) {
 		want replay.Imported
 	}{
 		{"nothing", nil, replay.Imported{}},
-		{"new ones", []replay.Event{sampleEvent("1", "a", "f", eventTime), sampleEvent("2", "a", "f", eventTime), sampleEvent("3", "b", "f", eventTime)},
-			replay.Imported{Added: 3, Sessions: 2}},
+		{
+			"new ones",
+			[]replay.Event{sampleEvent("1", "a", "f", eventTime), sampleEvent("2", "a", "f", eventTime), sampleEvent("3", "b", "f", eventTime)},
+			replay.Imported{Added: 3, Sessions: 2},
+		},
 		{"the same again", []replay.Event{sampleEvent("1", "a", "f", eventTime), sampleEvent("2", "a", "f", eventTime)}, replay.Imported{Known: 2}},
-		{"a new one of a known session, and one of a new one, twice",
+		{
+			"a new one of a known session, and one of a new one, twice",
 			[]replay.Event{sampleEvent("4", "a", "f", eventTime), sampleEvent("5", "c", "f", eventTime), sampleEvent("5", "c", "f", eventTime)},
-			replay.Imported{Added: 2, Known: 1, Sessions: 1}},
+			replay.Imported{Added: 2, Known: 1, Sessions: 1},
+		},
 		{"the same in other words", []replay.Event{changed("1", func(e *replay.Event) {
 			e.Payload, e.Time = json.RawMessage(`{"message_text": "Hello" , "sender":"user"}`), e.Time.In(time.FixedZone("", 3600)).Add(time.Nanosecond)
 		})}, replay.Imported{Known: 1}},

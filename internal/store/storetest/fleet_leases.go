@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,7 +61,7 @@ func eventsOfARun(t *testing.T, f Fleets) {
 	}
 	putResults(t, f, "r", tested("c", 0, result.Fail))
 	moved(t, f, "r", store.RunCompleted)
-	got := ""
+	var got strings.Builder
 	for _, e := range eventsOf(t, f.Fleet, "r", 2) {
 		var data struct {
 			Status   string
@@ -76,13 +77,13 @@ func eventsOfARun(t *testing.T, f Fleets) {
 			if err != nil || one.Seq != data.Seq || one.Key.TestID != data.TestID || one.Key.Trial != data.Trial {
 				t.Errorf("%s: %+v, %v", e.Data, one, err)
 			}
-			got += fmt.Sprintf("%s %s %t; ", data.TestID, data.Verdict, data.Score == nil)
+			fmt.Fprintf(&got, "%s %s %t; ", data.TestID, data.Verdict, data.Score == nil)
 		default:
-			got += fmt.Sprintf("%s %s %d; ", e.Kind, data.Status, data.Progress.Done)
+			fmt.Fprintf(&got, "%s %s %d; ", e.Kind, data.Status, data.Progress.Done)
 		}
 	}
-	if want := "status queued 0; status running 0; a pass false; b error true; c fail false; status completed 3; end completed 3; "; got != want {
-		t.Errorf("events %s\nwant   %s", got, want)
+	if want := "status queued 0; status running 0; a pass false; b error true; c fail false; status completed 3; end completed 3; "; got.String() != want {
+		t.Errorf("events %s\nwant   %s", got.String(), want)
 	}
 }
 

@@ -359,12 +359,12 @@ func runsUnfinished(t *testing.T, f Fleets) {
 	moved(t, f, "a", store.RunFailed)
 	for limit, want := range map[int]string{10: "dcb", 2: "dc"} {
 		runs, err := f.Unfinished(t.Context(), limit)
-		got := ""
+		var got strings.Builder
 		for _, run := range runs {
-			got += run.ID
+			got.WriteString(run.ID)
 		}
-		if err != nil || got != want {
-			t.Errorf("%d: %s, %v; want %s", limit, got, err, want)
+		if err != nil || got.String() != want {
+			t.Errorf("%d: %s, %v; want %s", limit, got.String(), err, want)
 		}
 	}
 }

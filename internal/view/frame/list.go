@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -99,9 +100,7 @@ func (q Query) Page(name string, total int) (list List, first, last int) {
 // paged returns the address of another page of the list.
 func (q Query) paged(page int) string {
 	values := url.Values{}
-	for n, v := range q.Values {
-		values[n] = v
-	}
+	maps.Copy(values, q.Values)
 	values.Del("page")
 	if page > 1 {
 		values.Set("page", strconv.Itoa(page))

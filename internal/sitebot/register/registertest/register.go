@@ -279,11 +279,11 @@ func checkInjected(t *testing.T, one, two Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, r := range rows {
-			got += fmt.Sprint(r.Session, r.Logged, " ")
+			fmt.Fprint(&got, r.Session, r.Logged, " ")
 		}
-		want(t, "pending", strings.TrimSpace(got), wanted)
+		want(t, "pending", strings.TrimSpace(got.String()), wanted)
 	}
 	pending("")
 	copied := []register.Turn{{Number: 1, Copied: true, Route: "ANSWER"}, {Number: 2, Copied: true}}
@@ -318,11 +318,11 @@ func checkPending(t *testing.T, one, two Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, r := range rows {
-			got += fmt.Sprint(r.Session, r.Logged, "/", r.Turns, " ")
+			fmt.Fprint(&got, r.Session, r.Logged, "/", r.Turns, " ")
 		}
-		want(t, "pending", strings.TrimSpace(got), wanted)
+		want(t, "pending", strings.TrimSpace(got.String()), wanted)
 	}
 	pending("a0/1 b0/1")
 	logged := func(session string, turn int, wanted bool) {
@@ -357,11 +357,11 @@ func checkLeft(t *testing.T, one, two Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, r := range rows {
-			got += r.Session
+			got.WriteString(r.Session)
 		}
-		return got
+		return got.String()
 	}
 	want(t, "who talks still", left(at.Add(-time.Millisecond)), "")
 	want(t, "who left", left(at), "ab")
