@@ -176,7 +176,7 @@ func matchOf(r *replay.Report) *matchFigure {
 func factsOf(r *replay.Report) []page.Fact {
 	facts := []page.Fact{{Name: "Sessions", Value: text.Count(r.Run.Sessions), Note: outcomesOf(r)}}
 	if days := period(r.From, r.To); days != "" {
-		facts = append(facts, page.Fact{Name: "Logged", Value: days})
+		facts = append(facts, page.Fact{Name: "Days asked for", Value: days})
 	}
 	if r.Run.Mode != "" {
 		facts = append(facts, page.Fact{Name: "Mode", Value: text.Capital(text.OneLine(string(r.Run.Mode), 20)), Note: modeMeans(r.Run.Mode)})
