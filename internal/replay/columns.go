@@ -93,7 +93,8 @@ func (l *laneTally) column(i int) []float64 {
 	return l.whole[i]
 }
 
-// estimate returns the mean of a column with its interval, nil where nothing applies.
+// estimate returns the mean of a column with its interval, nil where nothing applies. Figures of a range that are all the same leave open what is the
+// most that so many clusters may have missed, as differences do.
 func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 	sessions := t.sessions
 	if len(column) > len(sessions) {
@@ -102,6 +103,7 @@ func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 	kept := stats.Clusters{}
 	n, passed, counted := 0, 0.0, m.passFail // whether the figures can be counted: each 1 or 0, and one a cluster
 	seen := map[string]bool{}
+	least, most := math.Inf(1), math.Inf(-1)
 	for i, x := range column {
 		if math.IsNaN(x) {
 			continue
@@ -112,6 +114,7 @@ func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 		kept.Add(cluster, x)
 		n++
 		passed += x
+		least, most = min(least, x), max(most, x)
 	}
 	if n == 0 {
 		return nil
@@ -119,8 +122,11 @@ func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 	mean := kept.Mean()
 	e := &Estimate{Value: passed / float64(n), N: n}
 	interval := mean.Interval
-	if counted {
+	switch open := m.span() * stats.RuleOfThree(mean.Clusters); {
+	case counted:
 		interval = stats.Wilson(int(math.Round(passed)), n)
+	case least == most && open > 0:
+		interval = [2]float64{max(least-open, 0), least + open}
 	}
 	if m.unit == Share { // no share lies beyond
 		interval = [2]float64{max(interval[0], 0), min(interval[1], 1)}

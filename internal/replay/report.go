@@ -10,7 +10,7 @@ type Report struct {
 	Baseline  *Replayed `json:"baseline"`
 	// AA is true when the baseline was compared with itself, to show the noise.
 	AA bool `json:"aa,omitempty"`
-	// From and To are the first and the last day of the sessions.
+	// From and To are the first and the last day that were asked for.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Completed, Dropped and Unknown count how the sessions that were compared had ended.

@@ -20,6 +20,7 @@ type Session struct {
 	Ended   time.Time
 
 	turn   int      // the highest turn number so far
+	state  string   // the last state that was logged, in which a message was said that tells none
 	text   int      // the bytes of its messages so far
 	flows  []string // the flows that its events name
 	inside bool     // an event lies in the range that was asked for

@@ -138,6 +138,9 @@ func (s *Session) say(e *Event, p *payload) {
 	if s.Completed || s.Dropped {
 		s.faults.note(faultAfterEnd, 1, e.ID)
 	}
+	if context.State == "" && user {
+		context.State = s.state
+	}
 	m := Said{User: user, Before: context.State, After: context.State, LatencyMS: metrics.Latency, At: e.Time}
 	text := p.Text
 	if text == nil {
@@ -152,6 +155,9 @@ func (s *Session) say(e *Event, p *payload) {
 	}
 	if p.Transition && p.Next != nil {
 		m.After = *p.Next
+	}
+	if user || s.state == "" {
+		s.state = m.After
 	}
 	s.Messages = append(s.Messages, m)
 }

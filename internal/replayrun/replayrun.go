@@ -16,6 +16,7 @@ import (
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
+	"rehearse/internal/text"
 )
 
 // Config says what is replayed, and where its results go.
@@ -180,6 +181,9 @@ func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}
+	if err := Clear(r.Dir); err != nil {
+		return nil, err
+	}
 	report, err := r.evaluate(ctx)
 	switch {
 	case err == nil:
@@ -195,7 +199,18 @@ func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
 		}
 		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place, table)
 	case errors.Is(err, replay.ErrNothingReplayed):
-		return nil, fmt.Errorf("%w: a lane failed in each of them; the table exp.conversation_replay_sessions says why (run %s)", err, r.ID)
+		return nil, fmt.Errorf("%w: a lane failed in each of them%s; the table exp.conversation_replay_sessions says why (run %s)", err, firstLoss(report), r.ID)
 	}
 	return nil, fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, r.ID)
 }
+
+// firstLoss is why the first session was lost; empty where that is not known.
+func firstLoss(report *replay.Report) string {
+	if report == nil || len(report.Sessions) == 0 || report.Sessions[0].Dropped == "" {
+		return ""
+	}
+	return ", as in " + report.Sessions[0].SessionID + " the " + text.OneLine(report.Sessions[0].Dropped, maxLoss)
+}
+
+// maxLoss bounds what an error says of a lost session.
+const maxLoss = 300

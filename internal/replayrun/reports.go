@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,7 +22,7 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 	if !r.config.Sessions {
 		return r.evaluation.Evaluate(ctx)
 	}
-	file, err := os.Create(filepath.Join(r.Dir, "sessions.jsonl"))
+	file, err := os.Create(filepath.Join(r.Dir, sessionsFile))
 	if err != nil {
 		return nil, source.Invalid("cannot write --per_session: %w", err)
 	}
@@ -34,6 +35,19 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 		err = closing
 	}
 	return made, err
+}
+
+// sessionsFile has the sessions of a run beside its reports.
+const sessionsFile = "sessions.jsonl"
+
+// Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no report.
+func Clear(dir string) error {
+	for _, file := range []string{"report.json", "report.md", "report.html", sessionsFile} {
+		if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return source.Invalid("cannot take away the report of an earlier run: %w", err)
+		}
+	}
+	return nil
 }
 
 // Write writes the reports of a replay run into a folder, each whole or not at all.

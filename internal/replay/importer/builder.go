@@ -1,9 +1,11 @@
 package importer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +41,6 @@ type session struct {
 	flow, unit string
 	messages   int
 	last       time.Time
-	state      string
 	held       []said // the user's message, and what the bot said to it
 	outcome    string
 	data       json.RawMessage
@@ -124,10 +125,15 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 		m.position = "message " + strconv.Itoa(s.messages)
 	}
 	var events []replay.Event
-	if user || len(s.held) >= maxTurn {
+	switch {
+	case user && s.answers(&m):
+		s.held = slices.Insert(s.held, 0, m)
+	case user, s.before(&m), len(s.held) >= maxTurn:
 		events = b.release(m.session, s)
+		fallthrough
+	default:
+		s.held = append(s.held, m)
 	}
-	s.held = append(s.held, m)
 	if len(b.order) >= b.releaseAt {
 		b.releaseAt += maxHeld
 		for _, id := range b.order {
@@ -135,6 +141,25 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// answers reports whether what is held back are answers to a message: rows may come the newest first, so that it comes behind them.
+func (s *session) answers(m *said) bool {
+	for i := range s.held {
+		if user, _ := replay.Speaker(s.held[i].sender); user || !s.held[i].at.After(m.at) {
+			return false
+		}
+	}
+	return len(s.held) > 0
+}
+
+// before reports whether an answer was given before the user's message that is held back, so that it belongs to an earlier turn.
+func (s *session) before(m *said) bool {
+	if len(s.held) == 0 {
+		return false
+	}
+	user, _ := replay.Speaker(s.held[0].sender)
+	return user && m.at.Before(s.held[0].at)
 }
 
 // note keeps what the latest row says of the end of a session; of rows of one time the last one counts.
@@ -167,7 +192,8 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// release makes events of the turn that was held back.
+// release makes events of the turn that was held back. A state that no row of the turn says stays unsaid: it is that behind the turn before, which may
+// come later, or have come with another file, so that who reads the session finds it.
 func (b *builder) release(id string, s *session) []replay.Event {
 	if len(s.held) == 0 {
 		return nil
@@ -183,26 +209,18 @@ func (b *builder) release(id string, s *session) []replay.Event {
 		}
 	}
 	var events []replay.Event
+	stands := "" // the state behind the user's message
 	for i := range s.held {
 		m := &s.held[i]
 		user, _ := replay.Speaker(m.sender)
 		sender := "bot"
 		if user {
-			sender = "user"
-			if m.state == "" {
-				m.state = s.state
-			}
-			if s.state = m.state; next != "" {
-				s.state = next
-			}
+			sender, stands = "user", cmp.Or(next, m.state)
 		} else {
 			if m.latency == nil {
 				m.latency, waited = waited, nil
 			}
-			if s.state == "" {
-				s.state = m.state
-			}
-			m.state = s.state
+			m.state = cmp.Or(stands, m.state)
 		}
 		payload := map[string]any{"sender": sender, "message_text": m.text, "state_transition": user && next != "" && next != m.state}
 		if user && next != "" && next != m.state {
@@ -212,8 +230,8 @@ func (b *builder) release(id string, s *session) []replay.Event {
 			payload["data_collected"] = m.data
 		}
 		events = append(events, b.event(id, s, replay.Message, m, payload))
-		if !m.at.Before(s.stateAt) {
-			s.finalState, s.stateAt = s.state, m.at
+		if state := cmp.Or(stands, m.state); state != "" && !m.at.Before(s.stateAt) {
+			s.finalState, s.stateAt = state, m.at
 		}
 	}
 	s.held = s.held[:0]

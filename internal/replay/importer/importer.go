@@ -134,7 +134,7 @@ func (r *Report) read(in Input, o *Options, yield func(replay.Event, error) bool
 		return false
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	content := bufio.NewReaderSize(file, 256<<10)
+	content := textOfInput(bufio.NewReaderSize(file, 256<<10))
 	read, err := readerOf(content, cmp.Or(in.From, o.From), o)
 	if err != nil {
 		yield(replay.Event{}, fmt.Errorf("%s: %w", in.Name, err))

@@ -25,22 +25,26 @@ import (
 // memory is a store of events.
 type memory struct {
 	events []replay.Event
-	known  map[string]bool
+	known  map[string]replay.Event
 }
 
 func (m *memory) Import(_ context.Context, events iter.Seq2[replay.Event, error]) (in replay.Imported, err error) {
 	if m.known == nil {
-		m.known = map[string]bool{}
+		m.known = map[string]replay.Event{}
 	}
 	for e, err := range events {
 		if err != nil {
 			return in, err
 		}
-		if m.known[e.ID] {
-			in.Known++
+		if there, known := m.known[e.ID]; known {
+			if gocmp.Equal(there, e) {
+				in.Known++
+			} else {
+				in.Conflicting++
+			}
 			continue
 		}
-		m.known[e.ID] = true
+		m.known[e.ID] = e
 		in.Added++
 		m.events = append(m.events, e)
 	}

@@ -9,13 +9,20 @@ import (
 )
 
 // beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found is found on supported turns
-// too. It is empty where there is nothing to say.
+// too. Of what may be shipped it says what no metric reads. It is empty where there is nothing to say.
 func beliefSentence(r *replay.Report) string {
 	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
 		return ""
 	}
-	return strings.TrimSpace(text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r))
+	said := text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r)
+	if r.Gate != nil && r.Gate.Outcome == replay.Passed {
+		said = strings.TrimSpace(said) + " " + wordsUnread
+	}
+	return strings.TrimSpace(said)
 }
+
+// wordsUnread says what a gate cannot see: states and ends are what an agent tells of itself.
+const wordsUnread = "What was said is not judged: a candidate that tells the right states and ends passes with wrong words, too. Read some of the sessions."
 
 // supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign turns, and of those that are
 // better or worse whether they are so there, too.

@@ -179,3 +179,39 @@ func TestUnseenLossIsSaidOnce(t *testing.T) {
 		t.Errorf("%d times: %s", n, top)
 	}
 }
+
+// The large figure at the top does not hide that pairs were lost: it is over those that were compared.
+func TestFigureAtTheTopTellsLostPairs(t *testing.T) {
+	r := replayed(t)
+	r.Lost = replay.Lost{Candidate: 48, Share: 0.25}
+	m := metric(t, r, replay.CompletionMatch)
+	m.Candidate.N = 142
+	page := plain(replayText(t, ".html", r))
+	if want := "of 142 sessions ended as in the log"; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if want := "48 lost pairs are not among them"; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	r.Lost = replay.Lost{}
+	if page := replayText(t, ".html", r); strings.Contains(page, "lost pairs are not among them") {
+		t.Error("the page tells of lost pairs where there are none")
+	}
+}
+
+// Whoever reads "Ship" is told that no metric has read the words.
+func TestWordsAreNotJudged(t *testing.T) {
+	const says = "What was said is not judged"
+	r := replayed(t)
+	for _, kind := range []string{".html", ".md", ".txt"} {
+		if strings.Contains(replayText(t, kind, r), says) {
+			t.Errorf("%s: a run that is not passed says %q", kind, says)
+		}
+	}
+	r.Gate.Outcome, r.Gate.Reasons = replay.Passed, []replay.Reason{}
+	for _, kind := range []string{".html", ".md", ".txt"} {
+		if said := strings.Join(strings.Fields(replayText(t, kind, r)), " "); !strings.Contains(said, says) {
+			t.Errorf("%s: a run that is passed does not say %q", kind, says)
+		}
+	}
+}

@@ -73,7 +73,9 @@ type top struct {
 // matchFigure is the candidate's completion match.
 type matchFigure struct {
 	Value, Interval, Baseline string
-	Bar                       *page.Bar
+	// Of says over which sessions it is, Lost how many pairs are not among them.
+	Of, Lost string
+	Bar      *page.Bar
 }
 
 // divergenceView says where sessions left the log's path.
@@ -162,9 +164,12 @@ func matchOf(r *replay.Report) *matchFigure {
 		if r.Run.CompletionMatch == nil {
 			return nil
 		}
-		return &matchFigure{Value: quantity(*r.Run.CompletionMatch, replay.Share)}
+		return &matchFigure{Value: quantity(*r.Run.CompletionMatch, replay.Share), Of: "of sessions ended as in the log"}
 	}
-	f := &matchFigure{Value: estimate(m.Candidate, m.Unit)}
+	f := &matchFigure{Value: estimate(m.Candidate, m.Unit), Of: "of " + text.Plural(m.Candidate.N, "session") + " ended as in the log"}
+	if n := lostPairs(r); n > 0 {
+		f.Lost = text.Plural(n, "lost pair") + plural(n, " is", " are") + " not among them"
+	}
 	if e := m.Candidate; e.Low != nil && e.High != nil && finite(*e.Low) && finite(*e.High) {
 		b := page.BarOf(e.Value, [2]float64{*e.Low, *e.High})
 		f.Bar, f.Interval = &b, text.PercentRange([2]float64{*e.Low, *e.High})
@@ -178,7 +183,7 @@ func matchOf(r *replay.Report) *matchFigure {
 func factsOf(r *replay.Report) []page.Fact {
 	facts := []page.Fact{{Name: "Sessions", Value: text.Count(r.Run.Sessions), Note: outcomesOf(r)}}
 	if days := period(r.From, r.To); days != "" {
-		facts = append(facts, page.Fact{Name: "Logged", Value: days})
+		facts = append(facts, page.Fact{Name: "Days asked for", Value: days})
 	}
 	if r.Run.Mode != "" {
 		facts = append(facts, page.Fact{Name: "Mode", Value: text.Capital(text.OneLine(string(r.Run.Mode), 20)), Note: modeMeans(r.Run.Mode)})
