@@ -106,7 +106,7 @@ func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagS
 // showFetched writes the reports of a replay that has ended, and prints what it came to. A run that came to no report ends as its record says.
 func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.Client, ended client.Run) error {
 	if f.Out != "" {
-		if err := replayrun.Clear(f.Out); err != nil {
+		if err := replayrun.Clear(f.Out, false); err != nil {
 			return err
 		}
 	}

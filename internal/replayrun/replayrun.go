@@ -181,7 +181,7 @@ func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}
-	if err := Clear(r.Dir); err != nil {
+	if err := Clear(r.Dir, r.config.Sessions); err != nil {
 		return nil, err
 	}
 	report, err := r.evaluate(ctx)

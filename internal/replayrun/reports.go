@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -40,14 +39,22 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 // sessionsFile has the sessions of a run beside its reports.
 const sessionsFile = "sessions.jsonl"
 
-// Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no report.
-func Clear(dir string) error {
-	for _, file := range []string{"report.json", "report.md", "report.html", sessionsFile} {
-		if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return source.Invalid("cannot take away the report of an earlier run: %w", err)
-		}
+// Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no report. A file of somebody else that
+// the run would write over is an error; sessions says whether it will write them, too. Any other file stays.
+func Clear(dir string, sessions bool) error {
+	written, all := lanes.Marks(), lanes.Marks()
+	all[sessionsFile] = []string{`"lanes":`}
+	if sessions {
+		written = all
 	}
-	return nil
+	foreign, err := runlog.Unmarked(dir, written)
+	if err == nil && foreign != "" {
+		err = fmt.Errorf("%s is there and no replay has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
+	}
+	if err != nil {
+		return source.Invalid("cannot write the reports: %w", err)
+	}
+	return runlog.RemoveMarked(dir, all)
 }
 
 // Write writes the reports of a replay run into a folder, each whole or not at all.

@@ -1,6 +1,7 @@
 package replayrun_test
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"rehearse/internal/replay"
 	"rehearse/internal/replayrun"
+	"rehearse/internal/source"
 )
 
 // TestNoReportOfAnotherRun leaves nothing of an earlier run in a folder when the run there comes to no report: whoever looks there would find it passed.
@@ -59,5 +61,29 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 	}
 	for _, file := range left {
 		t.Errorf("%s of another run is left", file.Name())
+	}
+}
+
+// TestClearLeavesFilesOfOthers: what the user has in the folder stays, and a run that would write over it is refused.
+func TestClearLeavesFilesOfOthers(t *testing.T) {
+	const theirs = "{\"session_id\": \"a\", \"messages\": []}\n"
+	for _, test := range []struct {
+		file     string
+		sessions bool
+		refused  bool
+	}{
+		{"sessions.jsonl", false, false}, {"sessions.jsonl", true, true}, {"report.json", false, true}, {"report.md", false, true}, {"report.html", true, true}, {"notes.md", true, false},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, test.file)
+		if err := os.WriteFile(path, []byte(theirs), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := replayrun.Clear(dir, test.sessions); (err != nil) != test.refused || test.refused && (!source.IsInvalid(err) || !strings.Contains(err.Error(), test.file)) {
+			t.Errorf("%s, sessions %t: %v", test.file, test.sessions, err)
+		}
+		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, []byte(theirs)) {
+			t.Errorf("%s, sessions %t: it is not left: %v", test.file, test.sessions, err)
+		}
 	}
 }

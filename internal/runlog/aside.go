@@ -97,12 +97,17 @@ func Foreign(dir string, marks map[string][]string) (string, error) {
 	}
 	all := maps.Clone(marks)
 	all[LogFile] = []string{`"test_id":`}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		size, ours, err := marked(filepath.Join(dir, name), all[name])
+	return Unmarked(dir, all)
+}
+
+// Unmarked returns the name of a file in dir that is a key of marks and holds none of its texts, or "". An empty one is nobody's.
+func Unmarked(dir string, marks map[string][]string) (string, error) {
+	for _, name := range slices.Sorted(maps.Keys(marks)) {
+		size, ours, err := marked(filepath.Join(dir, name), marks[name])
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if empty := name == LogFile && size == 0; err != nil || !empty && !ours {
+		if err != nil || size > 0 && !ours {
 			return name, err
 		}
 	}

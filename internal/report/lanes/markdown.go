@@ -18,6 +18,11 @@ const (
 	mdReserve         = 1_500 // bytes of what must stand at the end
 )
 
+// Marks tell the files of a replay's reports from files of somebody else: each of ours holds the text.
+func Marks() map[string][]string {
+	return map[string][]string{"report.json": {`"evaluation_run_id":`}, "report.md": {"<sub>rehearse · replay run "}, "report.html": {" · rehearse</title>"}}
+}
+
 // Markdown writes the report of a replay run for a comment on a pull request: the verdict, the metrics in a table, what was left
 // out, and the sessions that differ most, as many as a comment holds.
 func Markdown(w io.Writer, r *replay.Report) error {
