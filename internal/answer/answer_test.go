@@ -191,11 +191,15 @@ func TestByName(t *testing.T) {
 		`{"message":{"content":"deep"},"status":"ok"}`:                 "deep",
 		`{"choices":[{"message":{"role":"assistant","content":"x"}}]}`: "x",
 		`{"choices":[{"text":"first"},{"text":"last"}]}`:               "last",
+
 		`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"x"},{"role":"tool","content":"t"}]}`:                 "x",
 		`{"messages":[{"type":"human","content":"q"},{"type":"ai","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}`: "ab",
+
 		`{"messages":[{"role":"user","content":"q"}]}`:                 "error: no reply at any of reply, response",
 		`{"content":[{"type":"text","text":"a"},{"type":"tool_use"}]}`: "a",
+
 		`{"output":[{"type":"reasoning"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]},{"type":"function_call"}]}`: "x",
+
 		`[{"recipient_id":"u","text":"a"},{"text":"b"}]`: "b",
 		`["a","b"]`:     "b",
 		`{"result":42}`: "42",

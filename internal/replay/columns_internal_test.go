@@ -15,8 +15,12 @@ func TestSureRate(t *testing.T) {
 		value     float64
 		low, high float64
 	}{
-		{match, 1, 1 - 3.0/20, 1}, {match, 0, 0, 3.0 / 20}, {states, 1, 1 - 3.0/20, 1}, {states, 0.5, 0.5 - 3.0/20, 0.5 + 3.0/20},
-		{ratio, 1, 1 - 3.0/20, 1 + 3.0/20}, {latency, 7, 7, 7}, // no rate: its range is not known
+		{match, 1, 1 - 3.0/20, 1},
+		{match, 0, 0, 3.0 / 20},
+		{states, 1, 1 - 3.0/20, 1},
+		{states, 0.5, 0.5 - 3.0/20, 0.5 + 3.0/20},
+		{ratio, 1, 1 - 3.0/20, 1 + 3.0/20},
+		{latency, 7, 7, 7}, // no rate: its range is not known
 	} {
 		var tally Tally
 		var column []float64

@@ -127,13 +127,13 @@ func judged(t result.Totals) string {
 		return ""
 	}
 	var said strings.Builder
-	said.WriteString(fmt.Sprintf("%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict")))
+	fmt.Fprintf(&said, "%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
 	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
 		use := t.Judge.Models[name]
 		if use.Calls == 0 {
 			continue
 		}
-		said.WriteString(fmt.Sprintf("; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call")))
+		fmt.Fprintf(&said, "; %s %s", text.OneLine(name, 60), text.Plural(use.Calls, "call"))
 		if cost := dollars(use.Cost); cost != "" {
 			said.WriteString(", cost " + cost)
 		}

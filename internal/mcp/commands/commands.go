@@ -100,7 +100,7 @@ func meaning(code int, success string) string {
 // shown returns what a client is shown: the exit code first, then what was printed.
 func (r Result) shown() *sdk.CallToolResult {
 	var said strings.Builder
-	said.WriteString(fmt.Sprintf("exit code %d: %s\n", r.ExitCode, r.Meaning))
+	fmt.Fprintf(&said, "exit code %d: %s\n", r.ExitCode, r.Meaning)
 	for _, part := range []string{r.Output, r.Notes} {
 		if part != "" {
 			said.WriteString("\n" + part)
