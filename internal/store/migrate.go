@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"rehearse/internal/knowledge"
 )
@@ -48,9 +50,16 @@ func provider(kind string, dialect goose.Dialect, db *sql.DB, options ...goose.P
 func migrate(ctx context.Context, db *sql.DB, path string) error {
 	const tries = 5
 	known := newest("sqlite")
-	for try := 1; ; try++ {
+	// Processes that open one new file make it a file with a log at the same time: SQLite refuses all but one at once, without waiting.
+	patience := time.Now().Add(busyTimeout)
+	for try := 1; ; {
 		version, err := userVersion(ctx, db)
 		switch {
+		case err != nil && busy(err) && time.Now().Before(patience):
+			if err := pauseAfterBusy(ctx); err != nil {
+				return explain("open", path, err)
+			}
+			continue
 		case err != nil:
 			return explain("open", path, err)
 		case version == known:
@@ -63,9 +72,32 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 			}
 		}
 		// Another process may migrate the same new file at the same time; the one that fails looks again.
-		if err := up(ctx, db, known); err != nil && try == tries {
+		switch err := up(ctx, db, known); {
+		case err != nil && busy(err) && time.Now().Before(patience):
+			if err := pauseAfterBusy(ctx); err != nil {
+				return explain("prepare", path, err)
+			}
+		case err != nil && try == tries:
 			return explain("prepare", path, err)
+		default:
+			try++
 		}
+	}
+}
+
+// busy reports whether another process has the file just now.
+func busy(err error) bool {
+	fault, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (fault.Code()&0xff == sqlite3.SQLITE_BUSY || fault.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+// pauseAfterBusy waits before another try at a file that another process has.
+func pauseAfterBusy(ctx context.Context) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
