@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -103,18 +102,11 @@ func (r *Run) recheck(log io.ReaderAt) error {
 
 // unchanged returns ErrAnew if a record that a lexicon knows is not in the log any more as it was.
 func (r *Run) unchanged(x *lexicon) error {
-	log, err := runlog.OpenLog(r.Dir)
+	log, err := r.logOf(x)
 	if err != nil {
-		return fmt.Errorf("read results: %w", err)
+		return err
 	}
 	defer func() { _ = log.Close() }() // nothing was written
-	info, err := log.Stat()
-	if err != nil {
-		return fmt.Errorf("read results: %w", err)
-	}
-	if x.log == nil || !os.SameFile(info, x.log) {
-		return ErrAnew
-	}
 	return x.unchanged(log)
 }
 

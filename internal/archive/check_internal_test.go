@@ -14,7 +14,7 @@ import (
 	"rehearse/internal/runlog"
 )
 
-// edited is a run of which somebody changes the record of test m after it was read, from passed to failed, and appends another, between two looks.
+// edited returns a run of three tests. edit replaces a text in its log, and appends the record of a test.
 func edited(t *testing.T, padding int) (run *Run, edit func(name, from, to string)) {
 	t.Helper()
 	dir := t.TempDir()

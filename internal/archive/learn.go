@@ -62,20 +62,33 @@ type learned struct {
 	err   error
 }
 
-// readWords reads the words of all records that the lexicon expects. It leaves a processor to those who wait for pages.
-func (r *Run) readWords(x *lexicon) error {
+// logOf opens the log that a lexicon was made of, or returns ErrAnew if another file has its place.
+func (r *Run) logOf(x *lexicon) (*os.File, error) {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {
-		return fmt.Errorf("read results: %w", err)
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	info, err := log.Stat()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("read results: %w", err)
+	case x.log == nil || !os.SameFile(info, x.log):
+		err = ErrAnew
+	}
+	if err != nil {
+		_ = log.Close() // nothing was written
+		return nil, err
+	}
+	return log, nil
+}
+
+// readWords reads the words of all records that the lexicon expects. It leaves a processor to those who wait for pages.
+func (r *Run) readWords(x *lexicon) error {
+	log, err := r.logOf(x)
+	if err != nil {
+		return err
 	}
 	defer func() { _ = log.Close() }() // nothing was written
-	info, err := log.Stat()
-	if err != nil {
-		return fmt.Errorf("read results: %w", err)
-	}
-	if x.log == nil || !os.SameFile(info, x.log) {
-		return ErrAnew
-	}
 	x.mu.RLock()
 	rows := x.rows[len(x.first):]
 	x.mu.RUnlock()

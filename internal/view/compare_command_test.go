@@ -3,6 +3,7 @@ package view_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,23 @@ func loggedIn(random *rand.Rand, tests []*result.Test) []*result.Test {
 		logged[i].Position = at + 1
 	}
 	return logged
+}
+
+// comparedByCommand returns what `rehearse compare` finds between the runs a and b of a folder.
+func comparedByCommand(t *testing.T, root string) *result.Comparison {
+	t.Helper()
+	var sides [2]compare.Side
+	for i, name := range []string{"a", "b"} {
+		var err error
+		if sides[i], err = compare.Open(filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told, err := compare.Runs(sides[0], sides[1], compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return told
 }
 
 // The page says what the command says, to the last digit, whatever order the logs have: with enough tests for an interval of random halves, among them some
@@ -49,18 +67,7 @@ func TestCompareSaysWhatTheCommandSays(t *testing.T) {
 		}
 		s.put(result.Run{ID: id, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(which-3) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed}, loggedIn(random, tests)...)
 	}
-	a, err := compare.Open(s.root + "/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := compare.Open(s.root + "/b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told, err := compare.Runs(a, b, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := comparedByCommand(t, s.root)
 	var all sync.WaitGroup // who come while it is being made wait for the same
 	for range 4 {
 		all.Go(func() { _, _ = s.answer("GET", "/compare?a=a&b=b", nil, nil) })

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"rehearse/internal/chat"
-	"rehearse/internal/compare"
 	"rehearse/internal/result"
 	"rehearse/internal/view/viewtest"
 )
@@ -101,18 +100,7 @@ unchanged=1 same,pass,pass,1,1`
 		}
 	}
 	// The score's difference is that of `rehearse compare`.
-	a, err := compare.Open(s.root + "/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := compare.Open(s.root + "/b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told, err := compare.Runs(a, b, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := comparedByCommand(t, s.root)
 	if m := metric("score"); m["data-diff"] != fmt.Sprint(*told.Paired.MeanDifference) || m["data-low"] != fmt.Sprint(told.Paired.Interval[0]) || m["data-high"] != fmt.Sprint(told.Paired.Interval[1]) {
 		t.Errorf("%v, but rehearse compare says %v %v", m, *told.Paired.MeanDifference, *told.Paired.Interval)
 	}

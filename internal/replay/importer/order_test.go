@@ -84,7 +84,7 @@ func TestStatesInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestOverlap imports traces of which some are there: the content of none depends on what came with it.
+// TestOverlap imports traces twice, the second time with others beside them. What is kept of a trace is the same both times.
 func TestOverlap(t *testing.T) {
 	trace := func(id, at, said, next string) string {
 		return `{"id":"` + id + `","sessionId":"s","timestamp":"2026-03-01T10:0` + at + `:00Z","input":"` + said + `","output":"ok","metadata":{"next_state":"` + next + `"}}`
