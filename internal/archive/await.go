@@ -32,10 +32,14 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 		go func() {
 			index, err := r.Index()
 			r.reading.mu.Lock()
-			defer r.reading.mu.Unlock()
 			r.reading.index, r.reading.err, r.reading.done = index, err, nil
 			close(done)
-			if err == nil && index.lexicon != nil {
+			r.reading.mu.Unlock()
+			if err != nil {
+				return
+			}
+			index.byName() // so that a comparison need not sort
+			if index.lexicon != nil {
 				time.AfterFunc(learnAfter, func() { _ = r.learn(context.Background(), index.lexicon, index.records) }) // whoever asks for words is told
 			}
 		}()

@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"rehearse/internal/result"
 )
@@ -21,7 +22,9 @@ type Index struct {
 	// Counted is what the log has where that of an ended run has other verdicts than the run counts; nil where they agree, or records are missing.
 	Counted *result.Totals
 
-	find    map[Test]*Entry
+	find map[Test]*Entry
+	// byName returns all tests by suite, id and target. It sorts them once.
+	byName  func() []*Entry
 	lexicon *lexicon
 	// records is how many records the log had, with those that a later one has replaced.
 	records int
@@ -103,6 +106,7 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		}
 	}
 	x.sort(all, named)
+	x.byName = sync.OnceValue(func() []*Entry { return sortedByName(x.Tests, x.Pending) })
 	x.count(&records)
 	return x
 }
@@ -183,33 +187,4 @@ func mostTurns(rows []*Row) (most int) {
 		most = max(most, r.Turns)
 	}
 	return most
-}
-
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes, with the test that it is of. A record
-// counts until the next.
-func (x *Index) Records(yield func(*Entry, *result.Test) bool) {
-	t := &result.Test{}
-	for _, list := range [][]*Entry{x.Tests, x.Pending} {
-		for _, e := range list {
-			for i := range len(e.Of) + 1 {
-				row := e.Row
-				if i < len(e.Of) {
-					row = e.Of[i]
-				}
-				if row.Verdict == "" {
-					continue
-				}
-				*t = result.Test{
-					Suite: row.Suite, TestID: row.TestID, Target: row.Target, Trial: row.Trial, Verdict: row.Verdict, Score: row.Score, Trials: row.Trials, Quarantined: row.Quarantined,
-					Failures: t.Failures[:0],
-				}
-				for _, code := range row.Codes {
-					t.Failures = append(t.Failures, result.Failure{Code: code})
-				}
-				if !yield(e, t) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"rehearse/internal/result"
 	"rehearse/internal/stats"
@@ -29,86 +30,104 @@ type Pair struct {
 	wasScore, nowScore float64
 }
 
-// Match finds the tests of a run in another.
+// Match finds the tests of a run in another. It reads both at the same time.
 func Match(baseline, candidate Side, o Options) (*Matched, error) {
-	was := standings{all: make([]standing, 0, baseline.expected())}
-	before, err := read("baseline", baseline, o, was.add)
-	if err != nil {
+	var before, now *side
+	var noBefore, noNow error
+	var both sync.WaitGroup
+	both.Go(func() { before, noBefore = read("baseline", baseline, o) })
+	both.Go(func() { now, noNow = read("candidate", candidate, o) })
+	both.Wait()
+	if err := cmp.Or(noBefore, noNow); err != nil {
 		return nil, err
 	}
-	c := &result.Comparison{}
-	met, sizes := make([]meeting, 0, candidate.expected()), map[*[]result.Change]int{}
-	now, err := read("candidate", candidate, o, func(key key, t test) {
-		of, list := was.find(key), &c.New
-		if of != nil {
-			of.seen = true
-			list = listOf(c, of.test, t)
-		}
-		met = append(met, meeting{key, t, of, list})
-		sizes[list]++
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range c.Lists() {
-		*list = make([]result.Change, 0, sizes[list])
-	}
-	m := &Matched{Comparison: c, Pairs: pairsOf(met)}
-	m.fill(met, was.all)
-	c.Baseline, c.Candidate = result.ComparedOf(before.run), result.ComparedOf(now.run)
-	before.nameNotRun(c.New, o, func(x *result.Change) *result.Verdict { return &x.Was })
-	now.nameNotRun(c.Gone, o, func(x *result.Change) *result.Verdict { return &x.Now })
-	order(c)
+	m := &Matched{Comparison: &result.Comparison{Baseline: result.ComparedOf(before.run), Candidate: result.ComparedOf(now.run)}}
+	met := meet(before.tests, now.tests)
+	m.pair(met)
+	m.list(met)
+	before.nameNotRun(m.Comparison.New, o, func(x *result.Change) *result.Verdict { return &x.Was })
+	now.nameNotRun(m.Comparison.Gone, o, func(x *result.Change) *result.Verdict { return &x.Now })
 	return m, nil
 }
 
-// meeting is a test of the candidate with that of the baseline, nil where the baseline lacks it, and the list in which it stands.
-type meeting struct {
-	key key
-	test
-	of   *standing
-	list *[]result.Change
-}
+// meeting is a test in both runs; nil where a run lacks it.
+type meeting struct{ was, now *test }
 
-// maxExpected bounds for how many tests room is made before they are there.
-const maxExpected = 1 << 17
-
-// expected returns how many tests a run says that it has.
-func (s Side) expected() int { return min(max(s.Run.Totals.Tests, 0), maxExpected) }
-
-// pairsOf returns the tests that were graded in both runs.
-func pairsOf(met []meeting) []Pair {
-	graded := make([]*meeting, 0, len(met))
-	for i := range met {
-		if x := &met[i]; x.of != nil && x.of.verdict.Graded() && x.verdict.Graded() {
-			graded = append(graded, x)
+// meet joins the tests of two runs. All are by name.
+func meet(was, now []test) []meeting {
+	met := make([]meeting, 0, max(len(was), len(now)))
+	for len(was) > 0 && len(now) > 0 {
+		switch order := was[0].compare(now[0].key); {
+		case order < 0:
+			met, was = append(met, meeting{&was[0], nil}), was[1:]
+		case order > 0:
+			met, now = append(met, meeting{nil, &now[0]}), now[1:]
+		default:
+			met, was, now = append(met, meeting{&was[0], &now[0]}), was[1:], now[1:]
 		}
-	}
-	slices.SortFunc(graded, func(a, b *meeting) int {
-		return cmp.Or(cmp.Compare(a.key.suite, b.key.suite), cmp.Compare(a.key.id, b.key.id), cmp.Compare(a.key.target, b.key.target))
-	})
-	pairs := make([]Pair, len(graded))
-	for i, x := range graded {
-		pairs[i] = Pair{x.of.nth, x.nth, x.of.score, x.score}
-	}
-	return pairs
-}
-
-// fill fills in the lists.
-func (m *Matched) fill(met []meeting, was []standing) {
-	var kept scores
-	for i := range met {
-		x, before := &met[i], test{}
-		if x.of != nil {
-			before = x.of.test
-		}
-		*x.list = append(*x.list, kept.change(x.key, before, x.test))
 	}
 	for i := range was {
-		if of := &was[i]; !of.seen {
-			m.Comparison.Gone = append(m.Comparison.Gone, kept.change(of.key, of.test, test{}))
+		met = append(met, meeting{&was[i], nil})
+	}
+	for i := range now {
+		met = append(met, meeting{nil, &now[i]})
+	}
+	return met
+}
+
+// pair notes the tests that were graded in both runs.
+func (m *Matched) pair(met []meeting) {
+	m.Pairs = make([]Pair, 0, len(met))
+	for _, x := range met {
+		if x.was != nil && x.now != nil && x.was.verdict.Graded() && x.now.verdict.Graded() {
+			m.Pairs = append(m.Pairs, Pair{x.was.nth, x.now.nth, x.was.score, x.now.score})
 		}
 	}
+}
+
+// list fills in the lists, each by name, and Moved by what was lost.
+func (m *Matched) list(met []meeting) {
+	sizes := map[*[]result.Change]int{}
+	for _, x := range met {
+		sizes[x.listIn(m.Comparison)]++
+	}
+	for list, size := range sizes {
+		*list = make([]result.Change, 0, size)
+	}
+	var kept scores
+	for _, x := range met {
+		list := x.listIn(m.Comparison)
+		*list = append(*list, kept.change(x))
+	}
+	slices.SortStableFunc(m.Comparison.Moved, func(a, b result.Change) int {
+		one, _ := a.Delta()
+		two, _ := b.Delta()
+		return cmp.Compare(one, two)
+	})
+}
+
+// listIn returns the list in which a test stands.
+func (x meeting) listIn(c *result.Comparison) *[]result.Change {
+	switch {
+	case x.was == nil:
+		return &c.New
+	case x.now == nil:
+		return &c.Gone
+	}
+	rise := x.now.score - x.was.score
+	switch {
+	case !x.now.verdict.Graded():
+		return &c.Ungraded
+	case x.now.verdict == result.Fail && x.was.verdict == result.Pass:
+		return &c.Regressed
+	case x.now.verdict == result.Fail:
+		return &c.StillFailing
+	case x.was.verdict != result.Pass:
+		return &c.Fixed
+	case rise >= moved-rounding || rise <= rounding-moved:
+		return &c.Moved
+	}
+	return &c.Unchanged
 }
 
 // Scores returns the scores of the tests that were graded in both runs, and how they are compared. Every test is a cluster of its own, numbered by its
@@ -121,75 +140,22 @@ func (m *Matched) Scores() stats.Metric {
 	return of
 }
 
-// standing is a test of the baseline. It is seen once the candidate has it too.
-type standing struct {
-	key key
-	test
-	seen bool
-}
-
-// standings are the tests of the baseline in their order.
-type standings struct {
-	all []standing
-	// next is where the candidate's next test stands if its order is the baseline's, as that of one suite mostly is. Places are made once it is not.
-	next   int
-	places map[key]int
-}
-
-func (s *standings) add(key key, t test) { s.all = append(s.all, standing{key: key, test: t}) }
-
-// find returns a test of the baseline, nil if there is none.
-func (s *standings) find(of key) *standing {
-	at, ok := s.next, s.next < len(s.all) && s.all[s.next].key == of
-	if !ok {
-		if s.places == nil {
-			s.places = make(map[key]int, len(s.all))
-			for i := range s.all {
-				s.places[s.all[i].key] = i
-			}
-		}
-		if at, ok = s.places[of]; !ok {
-			return nil
-		}
-	}
-	s.next = at + 1
-	return &s.all[at]
-}
-
-// listOf returns the list of a test that both runs have.
-func listOf(c *result.Comparison, before, now test) *[]result.Change {
-	rise := now.score - before.score
-	switch {
-	case !now.verdict.Graded():
-		return &c.Ungraded
-	case now.verdict == result.Fail && before.verdict == result.Pass:
-		return &c.Regressed
-	case now.verdict == result.Fail:
-		return &c.StillFailing
-	case before.verdict != result.Pass:
-		return &c.Fixed
-	case rise >= moved-rounding || rise <= rounding-moved:
-		return &c.Moved
-	}
-	return &c.Unchanged
-}
-
-// change is a test as a list shows it; the zero test stands for none.
-func (s *scores) change(key key, before, now test) result.Change {
-	x := result.Change{
-		Suite: key.suite, TestID: key.id, Target: cmp.Or(now.target, before.target), Was: before.verdict, Now: now.verdict, Codes: now.codes,
-	}
-	if before.verdict.Graded() {
-		x.WasScore = s.keep(before.score)
-	}
-	if now.verdict.Graded() {
-		x.NowScore = s.keep(now.score)
-	}
-	return x
-}
-
 // scores keeps scores that changes point to, many in one piece of memory.
 type scores []float64
+
+// change is a test as a list shows it.
+func (s *scores) change(x meeting) result.Change {
+	was, now := cmp.Or(x.was, &test{}), cmp.Or(x.now, &test{})
+	name := cmp.Or(x.now, x.was)
+	c := result.Change{Suite: name.suite, TestID: name.id, Target: name.of, Was: was.verdict, Now: now.verdict, Codes: now.codes}
+	if was.verdict.Graded() {
+		c.WasScore = s.keep(was.score)
+	}
+	if now.verdict.Graded() {
+		c.NowScore = s.keep(now.score)
+	}
+	return c
+}
 
 func (s *scores) keep(score float64) *float64 {
 	if len(*s) == cap(*s) {
@@ -197,18 +163,4 @@ func (s *scores) keep(score float64) *float64 {
 	}
 	*s = append(*s, score)
 	return &(*s)[len(*s)-1]
-}
-
-// order sorts every list by name, and Moved by what was lost.
-func order(c *result.Comparison) {
-	for _, list := range c.Lists() {
-		slices.SortFunc(*list, func(a, b result.Change) int {
-			return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.TestID, b.TestID), cmp.Compare(a.Target, b.Target))
-		})
-	}
-	slices.SortStableFunc(c.Moved, func(a, b result.Change) int {
-		one, _ := a.Delta()
-		two, _ := b.Delta()
-		return cmp.Compare(one, two)
-	})
 }

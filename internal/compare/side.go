@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"rehearse/internal/result"
 )
@@ -17,9 +18,15 @@ func keyOf(k result.Key, o Options) key {
 	return key{k.Suite, k.TestID, k.Target}
 }
 
+func (k key) compare(other key) int {
+	return cmp.Or(cmp.Compare(k.suite, other.suite), cmp.Compare(k.id, other.id), cmp.Compare(k.target, other.target))
+}
+
 // test is what a comparison remembers of a test.
 type test struct {
-	target  string
+	key
+	// of is its target.
+	of      string
 	verdict result.Verdict
 	score   float64
 	codes   []result.Code
@@ -27,8 +34,10 @@ type test struct {
 	nth int
 }
 
-// side is a run while it is read.
+// side is a run that was read.
 type side struct {
+	// tests are those that it held or skipped, by name.
+	tests []test
 	// run has its totals, once all is read counted from the tests where its record lacks them.
 	run result.Run
 	// named are tests that the run names as not run; a record that it has of one is an older one.
@@ -37,12 +46,16 @@ type side struct {
 	begun, ended map[key]bool
 }
 
-// read reads a run and calls keep for each test that it held or skipped; name says which of the two runs it is.
-func read(name string, from Side, o Options, keep func(key, test)) (*side, error) {
+// maxExpected bounds for how many tests room is made before they are there.
+const maxExpected = 1 << 17
+
+// read reads a run; name says which of the two it is.
+func read(name string, from Side, o Options) (*side, error) {
 	if err := o.Check(name, len(from.Run.Targets)); err != nil {
 		return nil, err
 	}
-	s := &side{run: from.Run, named: map[key]bool{}, begun: map[key]bool{}, ended: map[key]bool{}}
+	expected := min(max(from.Run.Totals.Tests, 0), maxExpected)
+	s := &side{run: from.Run, tests: make([]test, 0, expected), named: map[key]bool{}, begun: map[key]bool{}, ended: map[key]bool{}}
 	for _, k := range from.Run.NotRun {
 		s.named[keyOf(k, o)] = true
 	}
@@ -70,12 +83,13 @@ func read(name string, from Side, o Options, keep func(key, test)) (*side, error
 			records.Add(t)
 		}
 		if key := keyOf(t.Key(), o); s.counts(t, key) {
-			keep(key, test{target: t.Target, verdict: deciding(t), score: t.Score, codes: t.Codes(), nth: nth})
+			s.tests = append(s.tests, test{key, t.Target, deciding(t), t.Score, t.Codes(), nth})
 		}
 	}
 	if s.run.Totals.Tests == 0 {
 		s.run.Count(&records, s.run.Planned())
 	}
+	slices.SortFunc(s.tests, func(a, b test) int { return cmp.Or(a.compare(b.key), cmp.Compare(a.nth, b.nth)) })
 	return s, nil
 }
 

@@ -60,7 +60,7 @@ type comparison struct {
 	Criterion
 	pairs *Pairs
 	sign  float64 // of a gain
-	// spreads are the clusters that have pairs. gains has what each cluster of all metrics contributes, kept the same plus the relative margin.
+	// spreads are the clusters that have pairs, where one has several. gains has what each cluster of all metrics contributes, kept the same plus the relative margin.
 	spreads     []spread
 	gains, kept []clusterSum
 	// gain and tolerated are the sampling distributions of their means.
@@ -76,7 +76,7 @@ func newComparison(m Metric, places []int, numbered int, names []string) *compar
 	if c.LowerIsBetter {
 		c.sign = -1
 	}
-	c.spreads, c.gains = make([]spread, 0, m.Pairs.known), make([]clusterSum, numbered+len(names))
+	c.gains = make([]clusterSum, numbered+len(names))
 	if c.kept = c.gains; c.Margin.Relative != 0 {
 		c.kept = make([]clusterSum, len(c.gains))
 	}
@@ -100,7 +100,9 @@ func (c *comparison) take(i int, of *pairCluster) {
 	if of.difference.n == 0 {
 		return
 	}
-	c.spreads = append(c.spreads, of.difference)
+	if c.pairs.n > c.pairs.known {
+		c.spreads = append(c.spreads, of.difference)
+	}
 	sum := of.difference.sum()
 	c.gains[i] = clusterSum{sum.n, c.sign * sum.sum}
 	if c.Margin.Relative != 0 {
@@ -209,6 +211,9 @@ func (c *comparison) sampled(d *Difference) {
 
 // changedClusters counts the clusters with a pair that differs.
 func (c *comparison) changedClusters() int {
+	if c.pairs.n == c.pairs.known {
+		return c.pairs.changed
+	}
 	n := 0
 	for _, s := range c.spreads {
 		if s.mean != 0 || s.squares > 0 {

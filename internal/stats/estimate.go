@@ -15,12 +15,9 @@ type estimate struct {
 // value, six would all lie on the same side with a probability of 2/2⁶ = 3 %, five with 6 %: it is the sign test.
 const minAlike = 6
 
-// A mean is resampled from six clusters on when their sizes differ, and from minResampled on when they do not, up to maxResampled. Otherwise its
-// interval is Student's t: with few clusters of one size it is the narrower one, with very many it says the same without taking seconds.
-const (
-	minResampled = 50
-	maxResampled = 100_000
-)
+// minResampled is from how many clusters on a mean is resampled where they are of one size: with fewer Student's t gives the narrower interval. Where sizes
+// differ, six are enough.
+const minResampled = 50
 
 // alike reports whether the clusters' means are equal up to rounding.
 func (e estimate) alike() bool { return e.se <= 1e-12*math.Abs(e.mean) }
@@ -33,7 +30,7 @@ func (e estimate) unknown() bool {
 // wantsResampling reports whether the mean is to be resampled.
 func (e estimate) wantsResampling() bool {
 	enough := e.clusters >= minResampled || e.unequal && e.clusters >= minAlike
-	return enough && e.clusters <= maxResampled && !e.unknown() && !e.alike()
+	return enough && !e.unknown() && !e.alike()
 }
 
 // interval returns the 95 % interval; it is infinite when there are too few clusters.

@@ -29,6 +29,7 @@ const minResamples = 200
 // Values, JASA 64 (1969), for the quantiles; I. A. Canay, A. Santos and A. M. Shaikh, The Wild Bootstrap with a "Small" Number of "Large"
 // Clusters, Review of Economics and Statistics 103 (2021), for exactness.
 func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
+	columns = inGroups(columns, seed)
 	table := newSumTable(columns)
 	means := make([][]float64, len(columns))
 	for i := range means {

@@ -29,9 +29,9 @@ type comparePage struct {
 	Links        []frame.Link
 	Targets      []string
 	IgnoreTarget bool
-	made         *comparison
-	// send sends what stands above the figures.
-	send func()
+	Metrics      []metric
+	// Verdict is that of the mean score.
+	Verdict string
 }
 
 // side is one of the two runs: with a target, its tests with this one alone.
@@ -66,7 +66,7 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 		p.frame.Show(w, http.StatusOK, "compare", page)
 		return
 	}
-	page.made = made
+	page.Metrics, page.Verdict = made.metrics, found.Verdict
 	page.remarks(found, made.prints)
 	if err := page.lists(r.Context(), found); err != nil {
 		p.anew(w, r)
@@ -75,31 +75,7 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 	if !p.unchanged(w, r, page.A.Run, page.shown(page.A)) || !p.unchanged(w, r, page.B.Run, page.shown(page.B)) {
 		return
 	}
-	p.frame.ShowInParts(w, "compare", func(send func()) any {
-		page.send = send
-		return page
-	})
-}
-
-// Metrics are the figures of the comparison. While they are being computed, who asked for the page sees what stands above them.
-func (p comparePage) Metrics() []metric {
-	p.wait()
-	return p.made.metrics
-}
-
-// Verdict is that of the mean score. It waits like Metrics.
-func (p comparePage) Verdict() string {
-	p.wait()
-	return p.made.verdict
-}
-
-func (p comparePage) wait() {
-	select {
-	case <-p.made.figured:
-	default:
-		p.send()
-		<-p.made.figured
-	}
+	p.frame.Show(w, http.StatusOK, "compare", page)
 }
 
 // sides finds the two runs. It reports whether the page goes on; else it has been answered.
@@ -181,9 +157,9 @@ func (p *Pages) baseline(of *archive.Found) *archive.Found {
 	return nil
 }
 
-// compared returns the run as a comparison reads it, with the verdicts after review where they are asked for. What the comparison has read of it, the
-// tests of its records, is in read.
-func (s side) compared(read *[]*archive.Entry) compare.Side {
+// compared returns the run as a comparison reads it, with the verdicts after review where they are asked for. The figures of what the comparison has read
+// are in read, in its order; those of a trial are none.
+func (s side) compared(read *[]measures) compare.Side {
 	run := s.Index.Run
 	if s.Target != "" {
 		run.Targets, run.ByTarget = []string{s.Target}, nil
@@ -195,15 +171,19 @@ func (s side) compared(read *[]*archive.Entry) compare.Side {
 		run.LeftOut = slices.DeleteFunc(slices.Clone(run.LeftOut), other)
 	}
 	return compare.Side{Run: run, Tests: func(yield func(*result.Test, error) bool) {
-		*read = make([]*archive.Entry, 0, len(s.Index.Tests))
+		*read = make([]measures, 0, len(s.Index.Tests))
 		for e, t := range s.Index.Records {
 			if s.Target != "" && t.Target != s.Target {
 				continue
 			}
-			if s.book != nil && t.Trial == 0 {
-				t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
+			var of measures
+			if t.Trial == 0 {
+				if s.book != nil {
+					t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
+				}
+				of = measure(e, t.Verdict)
 			}
-			if *read = append(*read, e); !yield(t, nil) {
+			if *read = append(*read, of); !yield(t, nil) {
 				return
 			}
 		}

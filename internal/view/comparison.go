@@ -47,77 +47,62 @@ func decidedBy(book *annotation.Book) (d decisions) {
 	return sha256.Sum256(written)
 }
 
-// comparison is what came of comparing two runs. It is made in two steps: lists are there at once, figures a while later.
+// comparison is what came of comparing two runs.
 type comparison struct {
-	// matched is closed when lists, or err, and prints are there.
-	matched chan struct{}
-	lists   *result.Comparison
+	// made is closed when the rest is there.
+	made  chan struct{}
+	err   error // why the runs cannot be compared
+	lists *result.Comparison
 	// prints is how many tests something else than the agent decided anew.
-	prints int
-	err    error // why the runs cannot be compared
-
-	// figured is closed when metrics and verdict, that of the mean score, are there.
-	figured chan struct{}
+	prints  int
 	metrics []metric
-	verdict string
 }
 
 // maxComparisons bounds how many comparisons are kept.
 const maxComparisons = 8
 
-// of returns the comparison of two runs, with its lists. Its figures are being made if they are not there.
+// of returns the comparison of two runs.
 func (c *comparisons) of(a, b side, ignoreTarget bool) *comparison {
 	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget, decidedBy(a.book), decidedBy(b.book)}
 	c.mu.Lock()
-	made := c.kept[key]
-	if made != nil {
+	kept := c.kept[key]
+	if kept != nil {
 		c.mu.Unlock()
-		<-made.matched
-		return made
+		<-kept.made
+		return kept
 	}
 	if c.kept == nil || len(c.kept) >= maxComparisons {
 		c.kept = map[compared]*comparison{}
 	}
-	made = &comparison{matched: make(chan struct{}), figured: make(chan struct{})}
-	c.kept[key] = made
+	kept = &comparison{made: make(chan struct{})}
+	c.kept[key] = kept
 	c.mu.Unlock()
-	made.make(a, b, ignoreTarget)
-	return made
+	defer close(kept.made)
+	kept.make(a, b, ignoreTarget)
+	return kept
 }
 
 // make compares two runs in everything that a page tells. Its lists are those of suites.md 8.
 func (c *comparison) make(a, b side, ignoreTarget bool) {
-	defer close(c.matched)
-	var was, now []*archive.Entry
+	var was, now []measures
 	matched, err := compare.Match(a.compared(&was), b.compared(&now), compare.Options{IgnoreTarget: ignoreTarget})
 	if err != nil {
 		c.err = err
-		close(c.figured)
 		return
 	}
 	pairs := make([]pair, len(matched.Pairs))
 	for i, p := range matched.Pairs {
-		pairs[i] = pair{a.reviewed(was[p.Was]), b.reviewed(now[p.Now])}
+		pairs[i] = pair{&was[p.Was], &now[p.Now]}
 	}
-	c.lists, c.prints = matched.Comparison, prints(pairs)
-	go func() {
-		defer close(c.figured)
-		metrics, scores := metricsOf(pairs, matched.Scores())
-		matched.Conclude(scores)
-		c.metrics, c.verdict = metrics, matched.Comparison.Verdict
-	}()
-}
-
-// figures waits for the figures.
-func (c *comparison) figures() []metric {
-	<-c.figured
-	return c.metrics
+	metrics, scores := metricsOf(pairs, matched.Scores())
+	matched.Conclude(scores)
+	c.lists, c.prints, c.metrics = matched.Comparison, prints(pairs), metrics
 }
 
 // prints counts the tests of both runs whose records something else decided.
 func prints(pairs []pair) (n int) {
 	for _, pair := range pairs {
-		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.Target == pair.b.Target {
+		if pair.a.print != 0 && pair.b.print != 0 && pair.a.print != pair.b.print && pair.a.target == pair.b.target {
 			n++
 		}
 	}

@@ -107,34 +107,6 @@ func (f *Frame) Show(w http.ResponseWriter, status int, name string, page any) {
 	_, _ = w.Write(b.Bytes()) // whoever has gone needs no page
 }
 
-// ShowInParts renders a page that may wait for a part of it, after it has sent what stands above. Page is made with the function that sends. A page that
-// breaks off is not ended, so that the browser says so: its beginning alone might look like a whole one.
-func (f *Frame) ShowInParts(w http.ResponseWriter, name string, page func(send func()) any) {
-	var b bytes.Buffer
-	control, sent := http.NewResponseController(w), false
-	send := func() {
-		if !sent {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			sent = true
-		}
-		_, _ = w.Write(b.Bytes()) // whoever has gone needs no page
-		b.Reset()
-		_ = control.Flush() // what cannot be sent in parts comes whole
-	}
-	if err := f.pieces.ExecuteTemplate(&b, name, page(send)); err != nil {
-		f.Log.Error("a page could not be rendered", "page", name, "error", err)
-		if sent {
-			panic(http.ErrAbortHandler)
-		}
-		http.Error(w, "the page could not be rendered", http.StatusInternalServerError)
-		return
-	}
-	if !sent {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	}
-	_, _ = w.Write(b.Bytes()) // likewise
-}
-
 // message is a page of a few words.
 type message struct {
 	Page
