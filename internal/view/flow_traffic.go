@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"rehearse/internal/archive"
@@ -34,6 +35,7 @@ func linkTurns(s *replay.Session, turns map[string][]frame.Link) {
 func (p *Pages) traffic(w http.ResponseWriter, r *http.Request, page *flowPage, of *flow.Flow, turns map[string][]frame.Link) (*cover.Coverage, bool) {
 	q := r.URL.Query()
 	runs, _ := p.Runs.Runs()
+	runs = slices.DeleteFunc(slices.Clone(runs), func(run *archive.Found) bool { return followsElsewhere(run, of.ID) })
 	for _, run := range runs[:min(len(runs), 10)] {
 		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: "/flows/" + frame.Segment(of.ID) + "?run=" + url.QueryEscape(run.Record.ID)})
 	}
@@ -69,6 +71,16 @@ func (p *Pages) traffic(w http.ResponseWriter, r *http.Request, page *flowPage, 
 		page.AsOf = through.began
 	}
 	return through.covered, true
+}
+
+// followsElsewhere reports whether a run says of each of its targets that it does not follow a flow.
+func followsElsewhere(run *archive.Found, flow string) bool {
+	for _, target := range run.Record.Targets {
+		if follows, known := run.Record.Follows(target, flow); follows || !known {
+			return false
+		}
+	}
+	return len(run.Record.Targets) > 0
 }
 
 // runThrough counts the turns of a run.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -190,35 +189,7 @@ func (p *flowPage) fill(of *flow.Flow, c *cover.Coverage, turns map[string][]fra
 	slices.SortStableFunc(p.Nodes, func(a, b nodeRow) int { return cmp.Compare(b.Visits, a.Visits) })
 	g := of.Drawing()
 	g.Inline = true
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		n.Data = []draw.Datum{{Name: "node", Value: n.ID}, {Name: "visits", Value: strconv.Itoa(c.Visits(n.ID))}}
-		if n.Tone = draw.Plain; c.Visits(n.ID) == 0 {
-			n.Tone = draw.Muted
-		} else if c.Visits(n.ID)*3 > p.Nodes[0].Visits {
-			n.Tone = draw.Accent
-		}
-	}
-	edge := 0
-	for _, n := range of.Nodes {
-		for _, o := range n.Options {
-			for edge < len(g.Edges) && (g.Edges[edge].From != n.ID || g.Edges[edge].To != o.Target()) {
-				edge++
-			}
-			if edge == len(g.Edges) {
-				break
-			}
-			taken := c.Taken(n.ID, o.ID)
-			e := &g.Edges[edge]
-			e.Data = []draw.Datum{
-				{Name: "edge", Value: ""}, {Name: "from", Value: n.ID}, {Name: "to", Value: o.Target()}, {Name: "option", Value: o.ID}, {Name: "count", Value: strconv.Itoa(taken)},
-			}
-			if e.Tone = draw.Muted; taken > 0 {
-				e.Tone = draw.Accent
-			}
-			edge++
-		}
-	}
+	heat(&g, of, c)
 	var picture strings.Builder
 	if err := draw.SVG(&picture, g); err != nil {
 		return err

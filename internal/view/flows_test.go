@@ -66,6 +66,15 @@ func TestFlows(t *testing.T) {
 		if e := drawn.One("data-edge", "data-option=opt_tea").Attr; e["data-from"] != "ask" || e["data-to"] != "bye" || e["data-count"] != "1" {
 			t.Errorf("edge %v", e)
 		}
+		if e := drawn.One("data-edge", "data-option=opt_tea").Attr["class"]; e != "edge accent weight-3" {
+			t.Errorf("the option that is taken most has the line %q", e)
+		}
+		if e := drawn.One("data-edge", "data-option=opt_bad").Attr["class"]; e != "edge muted" {
+			t.Errorf("an option that is never taken has the line %q", e)
+		}
+		if words := drawn.Words(); !strings.Contains(words, "ask ×1") || !strings.Contains(words, "\"tea\" ×1") || strings.Contains(words, "sorry ×") {
+			t.Errorf("the picture says %q", words)
+		}
 		if len(drawn.All("<style>")) != 0 {
 			t.Error("the picture has a style of its own")
 		}

@@ -68,7 +68,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		a, b := side{Found: run, Index: index, Target: page.Base}, side{Found: run, Index: index, Target: name}
-		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true).metrics, name})
+		page.Against = append(page.Against, metricsOfTarget{p.metrics.of(a, b, true).metrics, name, "Tests"})
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)

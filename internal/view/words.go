@@ -23,7 +23,7 @@ func functions() template.FuncMap {
 		"segment": frame.Segment,
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
 		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
-		"metrics": func(of []metric, target string) metricsOfTarget { return metricsOfTarget{of, target} },
+		"metrics": func(of []metric, counted string) metricsOfTarget { return metricsOfTarget{Metrics: of, Counted: counted} },
 		"pairof":  func(a, b held) []held { return []held{a, b} },
 		"words":   func(code string) string { return cmp.Or(verdictWords[code], code) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -45,10 +45,10 @@ type namedSide struct {
 	Side side
 }
 
-// metricsOfTarget are metrics; Target names what they are of where there are several.
+// metricsOfTarget are metrics; Target names what they are of where there are several. Counted is the head of the column that says over how many.
 type metricsOfTarget struct {
-	Metrics []metric
-	Target  string
+	Metrics         []metric
+	Target, Counted string
 }
 
 func addressOfRun(id string) string { return "/runs/" + frame.Segment(id) }
