@@ -38,7 +38,7 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 			if err != nil {
 				return
 			}
-			index.byName() // so that a comparison need not sort
+			index.digests() // so that a comparison finds them
 			if index.lexicon != nil {
 				time.AfterFunc(learnAfter, func() { _ = r.learn(context.Background(), index.lexicon, index.records) }) // whoever asks for words is told
 			}

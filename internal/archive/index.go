@@ -23,8 +23,8 @@ type Index struct {
 	Counted *result.Totals
 
 	find map[Test]*Entry
-	// byName returns all tests by suite, id and target. It sorts them once.
-	byName  func() []*Entry
+	// digests returns those of all tests by suite, id and target. They are made once.
+	digests func() []digest
 	lexicon *lexicon
 	// records is how many records the log had, with those that a later one has replaced.
 	records int
@@ -106,7 +106,7 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		}
 	}
 	x.sort(all, named)
-	x.byName = sync.OnceValue(func() []*Entry { return sortedByName(x.Tests, x.Pending) })
+	x.digests = sync.OnceValue(func() []digest { return digestsOf(x.Tests, x.Pending) })
 	x.count(&records)
 	return x
 }

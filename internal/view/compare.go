@@ -172,18 +172,14 @@ func (s side) compared(read *[]measures) compare.Side {
 	}
 	return compare.Side{Run: run, Tests: func(yield func(*result.Test, error) bool) {
 		*read = make([]measures, 0, len(s.Index.Tests))
-		for e, t := range s.Index.Records {
+		for t, figures := range s.Index.Records {
 			if s.Target != "" && t.Target != s.Target {
 				continue
 			}
-			var of measures
-			if t.Trial == 0 {
-				if s.book != nil {
-					t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
-				}
-				of = measure(e, t.Verdict)
+			if s.book != nil && figures != nil {
+				t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
 			}
-			if *read = append(*read, of); !yield(t, nil) {
+			if *read = append(*read, measures{figures, t.Verdict, t.Score, t.Target}); !yield(t, nil) {
 				return
 			}
 		}

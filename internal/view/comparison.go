@@ -102,7 +102,7 @@ func (c *comparison) make(a, b side, ignoreTarget bool) {
 // prints counts the tests of both runs whose records something else decided.
 func prints(pairs []pair) (n int) {
 	for _, pair := range pairs {
-		if pair.a.print != 0 && pair.b.print != 0 && pair.a.print != pair.b.print && pair.a.target == pair.b.target {
+		if pair.a.Print != 0 && pair.b.Print != 0 && pair.a.Print != pair.b.Print && pair.a.target == pair.b.target {
 			n++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"rehearse/internal/archive"
 	"rehearse/internal/result"
@@ -26,44 +27,30 @@ type metric struct {
 	Unseen string
 }
 
-// measures are the figures of a test that metrics compare, and what tells who decided it.
+// measures are what metrics compare of a test. Those of a trial have no figures.
 type measures struct {
-	// values are those of measured; NaN where one is unknown.
-	values [len(measured)]float64
-	target string
-	print  uint64
+	*archive.Figures
+	verdict result.Verdict
+	score   float64
+	target  string
 }
 
 // pair is a test that was graded in two runs.
 type pair struct{ a, b *measures }
 
-// measured are the metrics of a comparison: how each is compared and shown.
-var measured = [...]struct {
+// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown.
+var measured = []struct {
 	name, label string
+	of          func(*measures) float64
 	by          stats.Criterion
 	show        func(float64) string
 }{
-	{"pass_rate", "Pass rate", stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent},
-	{"score", "Score", stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
-	{"latency_ms", "Latency of a turn", stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds},
-	{"turns", "Turns", stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
-	{"tokens", "Tokens", stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
-	{"cost_usd", "Cost", stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Dollars},
-}
-
-// measure returns the figures of a test with a verdict, its own or that of people, in the order of measured.
-func measure(e *archive.Entry, verdict result.Verdict) measures {
-	return measures{
-		values: [...]float64{
-			oneIf(verdict == result.Pass),
-			e.Score,
-			latencyOf(e),
-			meanOver(e, func(r *archive.Row) float64 { return float64(r.Turns) }),
-			meanOver(e, func(r *archive.Row) float64 { return orNaN(float64(r.Tokens().Total()), r.Tokens().Unknown) }),
-			meanOver(e, func(r *archive.Row) float64 { return orNaN(r.Cost.USD, r.Cost.Unknown) }),
-		},
-		target: e.Target, print: e.Print,
-	}
+	{"pass_rate", "Pass rate", func(m *measures) float64 { return oneIf(m.verdict == result.Pass) }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent},
+	{"score", "Score", func(m *measures) float64 { return m.score }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
+	{"latency_ms", "Latency of a turn", func(m *measures) float64 { return m.TurnMS }, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds},
+	{"turns", "Turns", func(m *measures) float64 { return m.Turns }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
+	{"tokens", "Tokens", func(m *measures) float64 { return m.Tokens }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
+	{"cost_usd", "Cost", func(m *measures) float64 { return m.CostUSD }, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Dollars},
 }
 
 func oneIf(yes bool) float64 {
@@ -75,48 +62,21 @@ func oneIf(yes bool) float64 {
 
 func shortly(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-func orNaN(x float64, unknown bool) float64 {
-	if unknown {
-		return math.NaN()
-	}
-	return x
-}
-
-// meanOver returns the mean of a number over the trials of a test, or the number of a test without trials. It is NaN where one is.
-func meanOver(e *archive.Entry, of func(*archive.Row) float64) float64 {
-	if e.Trials == nil {
-		return of(e.Row)
-	}
-	sum := 0.0
-	for _, row := range e.Of {
-		sum += of(row)
-	}
-	return sum / float64(len(e.Of))
-}
-
-// latencyOf returns the mean latency of a turn; NaN without turns.
-func latencyOf(e *archive.Entry) float64 {
-	if e.Trials == nil {
-		return e.LatencyMS / float64(e.Turns)
-	}
-	sum, turns := 0.0, 0
-	for _, row := range e.Of {
-		sum, turns = sum+row.LatencyMS, turns+row.Turns
-	}
-	return sum / float64(turns)
-}
-
 // metricsOf compares the tests of two runs in every metric, and in their scores by another criterion. One draw serves all.
 func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores stats.Difference) {
 	compared := make([]stats.Metric, len(measured), len(measured)+1)
+	var all sync.WaitGroup
 	for i, m := range measured {
-		compared[i] = stats.Metric{Pairs: stats.NewPairs(len(pairs)), Criterion: m.by}
-		for n, p := range pairs {
-			if x, y := p.a.values[i], p.b.values[i]; !math.IsNaN(x) && !math.IsNaN(y) {
-				compared[i].Pairs.AddNumbered(n, x, y)
+		all.Go(func() {
+			compared[i] = stats.Metric{Pairs: stats.NewPairs(len(pairs)), Criterion: m.by}
+			for n, p := range pairs {
+				if x, y := m.of(p.a), m.of(p.b); !math.IsNaN(x) && !math.IsNaN(y) {
+					compared[i].Pairs.AddNumbered(n, x, y)
+				}
 			}
-		}
+		})
 	}
+	all.Wait()
 	differences := stats.CompareAll(append(compared, scores))
 	for i, m := range measured {
 		metrics = append(metrics, shownMetric(differences[i], m.name, m.label, m.show))

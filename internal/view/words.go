@@ -22,11 +22,13 @@ func functions() template.FuncMap {
 
 		"segment": frame.Segment,
 		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
-		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
-		"metrics": func(of []metric, counted string) metricsOfTarget { return metricsOfTarget{Metrics: of, Counted: counted} },
-		"pairof":  func(a, b held) []held { return []held{a, b} },
-		"words":   func(code string) string { return cmp.Or(verdictWords[code], code) },
-		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"named": func(name string, s side) namedSide { return namedSide{name, s} },
+		"metrics": func(of []metric, counted string) metricsOfTarget {
+			return metricsOfTarget{Metrics: of, Counted: counted}
+		},
+		"pairof": func(a, b held) []held { return []held{a, b} },
+		"words":  func(code string) string { return cmp.Or(verdictWords[code], code) },
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}
 }
 
