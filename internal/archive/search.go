@@ -2,12 +2,15 @@ package archive
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"rehearse/internal/runlog"
 )
 
 // search keeps the answers of a run's lexicon.
@@ -141,18 +144,21 @@ func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []strin
 // verified returns the hits whose words stand as the question asks, in their order, somewhat more than most at most. It reads their records, several
 // at a time.
 func (r *Run) verified(ctx context.Context, hits []Hit, words Words, most int) (good []Hit, err error) {
-	const together = 1024
+	const together = 4096
 	for from := 0; from < len(hits) && (most < 0 || len(good) <= most); from += together {
 		some := hits[from:min(len(hits), from+together)]
-		if err := r.Fill(ctx, some); err != nil {
+		fit := make([]bool, len(some))
+		err := r.each(ctx, some, func(i int, text string) {
+			if fit[i] = words.Fit(text); fit[i] && most >= 0 {
+				some[i].Text = strings.Clone(text)
+			}
+		})
+		if err != nil {
 			return nil, err
 		}
 		for i, h := range some {
-			if words.Fit(h.Text) {
+			if fit[i] {
 				good = append(good, h)
-			}
-			if most < 0 {
-				some[i].Text = ""
 			}
 		}
 	}
@@ -161,28 +167,42 @@ func (r *Run) verified(ctx context.Context, hits []Hit, words Words, most int) (
 
 // Fill reads the texts of hits of one run. It returns ErrAnew if a record is not any more what it was.
 func (r *Run) Fill(ctx context.Context, hits []Hit) error {
+	return r.each(ctx, hits, func(i int, text string) { hits[i].Text = strings.Clone(text) })
+}
+
+// each calls do with each hit and what its text says, several at a time. The text counts until do returns.
+func (r *Run) each(ctx context.Context, hits []Hit, do func(i int, text string)) error {
+	log, err := runlog.OpenLog(r.Dir)
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	defer func() { _ = log.Close() }() // nothing was written
 	var work errgroup.Group
 	workers := runtime.GOMAXPROCS(0)
 	share := (len(hits) + workers - 1) / workers
 	for from := 0; from < len(hits); from += share {
-		mine := hits[from:min(len(hits), from+share)]
 		work.Go(func() error {
+			texts, buffer := newBrief(true), []byte(nil)
 			var of *Row
 			var passages []Passage
-			for i := range mine {
+			for i := from; i < min(len(hits), from+share); i++ {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				h := &mine[i]
+				h := &hits[i]
 				if h.Row != of {
-					t, err := r.Read(h.Row)
+					var err error
+					if buffer, err = lineAt(log, h.Row, buffer); err != nil {
+						return r.doubt(err)
+					}
+					t, err := texts.read(buffer)
 					if err != nil {
-						return err
+						return fmt.Errorf("read the record of test %s: %w", h.TestID, err)
 					}
 					of, passages = h.Row, Passages(t)
 				}
 				if h.nth < len(passages) {
-					h.Text = strings.Clone(passages[h.nth].Text)
+					do(i, passages[h.nth].Text)
 				}
 			}
 			return nil

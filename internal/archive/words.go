@@ -3,6 +3,7 @@ package archive
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -49,12 +50,18 @@ func ParseWords(q string) (terms Words) {
 	return terms[:min(len(terms), maxTerms)]
 }
 
+// folders are transformers that Fold uses, one text after another: making one takes longer than folding a sentence.
+var folders = sync.Pool{New: func() any {
+	return transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC, cases.Fold())
+}}
+
 // Fold returns a text without case and accents.
 func Fold(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 {
 		return strings.ToLower(s)
 	}
-	folder := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC, cases.Fold())
+	folder := folders.Get().(transform.Transformer)
+	defer folders.Put(folder)
 	folded, _, err := transform.String(folder, s)
 	if err != nil {
 		return strings.ToLower(s)
@@ -65,17 +72,22 @@ func Fold(s string) string {
 // unspaced are scripts that set no blanks between words: each of their characters is a word, so that what is looked for is found as a row of them.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
+// firstUnspaced is the first character of these scripts: most texts have none behind it.
+const firstUnspaced = '\u0e01'
+
+func isUnspaced(r rune) bool { return r >= firstUnspaced && unicode.In(r, unspaced...) }
+
 // split returns the words of a text, folded.
 func split(s string) []string {
 	words := strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	if strings.IndexFunc(s, func(r rune) bool { return unicode.In(r, unspaced...) }) < 0 {
+	if strings.IndexFunc(s, isUnspaced) < 0 {
 		return words
 	}
 	var all []string
 	for _, word := range words {
 		from := 0
 		for i, r := range word {
-			if !unicode.In(r, unspaced...) {
+			if !isUnspaced(r) {
 				continue
 			}
 			if from < i {
