@@ -37,6 +37,8 @@ type runRow struct {
 	Record        result.Run
 	Rate          frame.Figure
 	History       []bar
+	// Doubtful says that the run's log does not bear out these figures, as far as that is known without reading it.
+	Doubtful bool
 }
 
 // bar is one run of a sparkline: its place, and how high its pass rate is.
@@ -105,6 +107,9 @@ func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
 	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.PassRate, of.Interval)}
 	row.State, row.Reason = stateOf(of)
 	row.History = history(run, all)
+	if index := run.Known(); index != nil {
+		row.Doubtful = len(warningsOf(index)) > 0
+	}
 	return row
 }
 
