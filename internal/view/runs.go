@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,8 @@ type runRow struct {
 	Record        result.Run
 	Rate          frame.Figure
 	History       []bar
+	// Targets is how many targets the run has, where it has several: there is no rate over all of them.
+	Targets int
 	// Doubtful says that the run's log does not bear out these figures, as far as that is known without reading it.
 	Doubtful bool
 }
@@ -55,6 +58,7 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 		page.Warnings = append(page.Warnings, "The run.json of the folder "+text.OneLine(folder, 200)+" cannot be read.")
 	}
 	for _, run := range all {
+		page.Warnings = append(page.Warnings, twin(run)...)
 		page.Suites, page.Targets = union(page.Suites, run.Record.Suites), union(page.Targets, run.Record.Targets)
 	}
 	fits := p.runFilters(page.Query)
@@ -77,6 +81,14 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 		page.List.Drop = dropped(page.Query, fits, all)
 	}
 	p.frame.Show(w, http.StatusOK, "runs", page)
+}
+
+// twin warns of a run whose id another run has, too: a copy that was changed.
+func twin(run *archive.Found) []string {
+	if run.Twin == "" {
+		return nil
+	}
+	return []string{"The folder " + text.OneLine(run.Twin, 200) + " is also one of run " + text.OneLine(run.Record.ID, 80) + ", with other figures. Those of the folder " + text.OneLine(filepath.Base(run.Dir), 200) + " are shown."}
 }
 
 // union adds the values that a list lacks, up to a number that a person can choose from.
@@ -106,6 +118,9 @@ func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
 	of := record(run)
 	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.PassRate, of.Interval)}
 	row.State, row.Reason = stateOf(of)
+	if n := max(len(of.Targets), len(of.ByTarget)); n > 1 {
+		row.Targets = n
+	}
 	row.History = history(run, all)
 	if index := run.Known(); index != nil {
 		row.Doubtful = len(warningsOf(index)) > 0
