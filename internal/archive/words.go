@@ -140,7 +140,7 @@ func Passages(t *result.Test) (all []Passage) {
 		add(x.Index, "user", x.Input.String())
 		add(x.Index, "assistant", x.Output)
 		for _, c := range x.ToolCalls {
-			add(x.Index, "tool", c.Name+" "+plain(c.Args)+" "+plain(c.Result))
+			add(x.Index, "tool", c.Name+" "+Plain(c.Args)+" "+Plain(c.Result))
 		}
 	}
 	for _, m := range t.Output {
@@ -163,8 +163,8 @@ func Passages(t *result.Test) (all []Passage) {
 	return all
 }
 
-// plain returns what a piece of JSON says. Escapes in it would hide words: of a\nb the second would be nb.
-func plain(raw json.RawMessage) string {
+// Plain returns what a piece of JSON says. Escapes in it would hide words: of a\nb the second would be nb.
+func Plain(raw json.RawMessage) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw)
 	}

@@ -168,8 +168,8 @@ func (p *Pages) runFilters(q frame.Query) filters[*archive.Found] {
 
 // runHas reports whether all words stand in what names a run.
 func runHas(run result.Run, words string) bool {
-	about := strings.ToLower(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
-	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+	about := archive.Fold(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
+	for word := range strings.FieldsSeq(archive.Fold(words)) {
 		if !strings.Contains(about, word) {
 			return false
 		}
