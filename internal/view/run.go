@@ -207,7 +207,7 @@ func (p *runPage) figures(index *archive.Index) {
 // reviewed adds the figures of what people decided over the machine.
 func (p *runPage) reviewed(index *archive.Index, book *annotation.Book) {
 	p.Figures = append(p.Figures, count("quarantined", "In quarantine", index.Run.Totals.Quarantined), count("reviewed", "Reviewed", book.Reviewed()))
-	if book.Reviewed() == 0 || len(p.Targets) > 1 {
+	if book.Reviewed() == 0 || len(index.Run.ByTarget) > 1 {
 		return
 	}
 	passed, graded := 0, 0
