@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,5 +127,23 @@ func (s *site) change(folder, old, changed string) {
 	}
 	if err := os.WriteFile(file, []byte(strings.Replace(string(data), old, changed, 1)), 0o644); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// Of many folders that cannot be read some are named, and the others are counted.
+func TestManyUnreadableFolders(t *testing.T) {
+	s := newSite(t)
+	for i := range 30 {
+		dir := filepath.Join(s.root, fmt.Sprint("broken", i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, runlog.RunFile), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := s.get(200, "/runs")
+	if n := len(page.All("data-warning")); n != 21 || !warned(page, "10 more folders") {
+		t.Errorf("%d warnings", n)
 	}
 }

@@ -61,6 +61,9 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 		page.Warnings = append(page.Warnings, twin(run)...)
 		page.Suites, page.Targets = union(page.Suites, run.Record.Suites), union(page.Targets, run.Record.Targets)
 	}
+	if more := len(page.Warnings) - maxFolderWarnings; more > 0 {
+		page.Warnings = append(page.Warnings[:maxFolderWarnings], "The same holds for "+text.Plural(more, "more folder")+".")
+	}
 	fits := p.runFilters(page.Query)
 	var kept []*archive.Found
 	for _, run := range all {
@@ -90,6 +93,9 @@ func twin(run *archive.Found) []string {
 	}
 	return []string{"The folder " + text.OneLine(run.Twin, 200) + " is also one of run " + text.OneLine(run.Record.ID, 80) + ", with other figures. Those of the folder " + text.OneLine(filepath.Base(run.Dir), 200) + " are shown."}
 }
+
+// maxFolderWarnings is how many folders are named of which something cannot be shown.
+const maxFolderWarnings = 20
 
 // union adds the values that a list lacks, up to a number that a person can choose from.
 func union(list, more []string) []string {
