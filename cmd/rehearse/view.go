@@ -95,6 +95,9 @@ func (f *viewFlags) opener(env *Env) (*view.Opener, error) {
 		address = s.StorePath()
 		env.closed(s)
 	}
+	if err := setup.NamesStore(address); err != nil { // pages would say that there is no store yet
+		return nil, err
+	}
 	return &view.Opener{Address: address}, nil
 }
 

@@ -37,6 +37,8 @@ type Archive struct {
 type Found struct {
 	*Run
 	Record result.Run
+	// Twin is the name of another folder of the same run, which ended at the same time with other figures; empty where there is none.
+	Twin string
 }
 
 // findEvery is how often folders are looked through; a new folder in them is seen at once.
@@ -119,7 +121,7 @@ func (a *Archive) find() {
 		if record.ID == "" {
 			record.ID = filepath.Base(dir)
 		}
-		a.take(&Found{run, record})
+		a.take(&Found{Run: run, Record: record})
 	}
 	a.byDir = known
 	for _, f := range a.by {
@@ -141,16 +143,29 @@ func (a *Archive) changed() []time.Time {
 	return times
 }
 
-// take takes a run. Of several folders of one run the one counts that has ended, then the one that started last, then the first.
+// take takes a run. Of several folders of one run the one counts that has ended, then the one that ended last, then the first.
 func (a *Archive) take(f *Found) {
 	before := a.by[f.Record.ID]
-	if before == nil || before.Record.ExitCode == nil && f.Record.ExitCode != nil {
+	switch {
+	case before == nil:
 		a.by[f.Record.ID] = f
-		return
-	}
-	if (before.Record.ExitCode == nil) == (f.Record.ExitCode == nil) && f.Record.EndedAt.After(before.Record.EndedAt) {
+	case f.ended() != before.ended():
+		if f.ended() {
+			a.by[f.Record.ID] = f
+		}
+	case f.Record.EndedAt.After(before.Record.EndedAt):
 		a.by[f.Record.ID] = f
+	case f.Record.EndedAt.Equal(before.Record.EndedAt) && f.ended() && f.outcome() != before.outcome():
+		before.Twin = filepath.Base(f.Dir)
 	}
+}
+
+func (f *Found) ended() bool { return f.Record.ExitCode != nil }
+
+// outcome is what two folders of a run that has ended must agree on.
+func (f *Found) outcome() [5]int {
+	t := f.Record.Totals
+	return [5]int{f.Record.Code(), t.Tests, t.Passed, t.Failed, t.Errors}
 }
 
 // folders returns the folders of all runs.

@@ -4,6 +4,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/runner"
 )
 
 // brief reads records in brief: of each what an index needs, in a tenth of the time that all of it takes. A record of another form, as a program other
@@ -107,7 +108,7 @@ func (b *brief) seldom(t *result.Test) {
 func (b *brief) score() (s result.Score) {
 	b.must("{")
 	b.wordOf("name", &s.Name)
-	b.pass("type")
+	b.wordOf("type", &s.Type)
 	b.numberOf("score", &s.Score)
 	b.wordOf("verdict", (*string)(&s.Verdict))
 	b.numberOf("weight", &s.Weight)
@@ -139,7 +140,11 @@ func (b *brief) assertion() (a result.Assertion) {
 	if b.key("passed") {
 		a.Passed = b.truth()
 	}
-	b.saidOf("evidence", &a.Evidence)
+	if b.key("evidence") {
+		if q := b.quoted(); b.texts || b.grades && string(q.raw) == runner.NotAsked {
+			a.Evidence = q.text()
+		}
+	}
 	b.wordOf("grader", &a.Grader)
 	if b.key("spans") {
 		b.list(func() {

@@ -1,11 +1,13 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"runtime"
 
+	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 )
 
@@ -110,7 +112,7 @@ func (b *brief) rows(some lines) (made rowsOf) {
 			continue
 		}
 		t, err := b.read(text)
-		if err != nil || t.TestID == "" { // what is no record is counted
+		if err != nil || !isRecord(t) { // what is no record is counted
 			made.bad++
 			continue
 		}
@@ -119,4 +121,22 @@ func (b *brief) rows(some lines) (made rowsOf) {
 		made.rows = append(made.rows, &row)
 	}
 	return made
+}
+
+// isRecord reports whether what was read is the record of a test: it names one, and says how it came out.
+func isRecord(t *result.Test) bool {
+	switch t.Verdict {
+	case result.Pass, result.Fail, result.Error, result.Skip:
+		return t.TestID != ""
+	}
+	return false
+}
+
+// Decode reads a line of a log. What the index would count as unreadable is an error.
+func Decode(line []byte) (*result.Test, error) {
+	t, err := runlog.Decode(line)
+	if err == nil && !isRecord(t) {
+		err = errors.New("it names no test, or not how the test came out")
+	}
+	return t, err
 }

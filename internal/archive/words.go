@@ -1,6 +1,9 @@
 package archive
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -149,7 +152,7 @@ func Passages(t *result.Test) (all []Passage) {
 		add(x.Index, "user", x.Input.String())
 		add(x.Index, "assistant", x.Output)
 		for _, c := range x.ToolCalls {
-			add(x.Index, "tool", c.Name+" "+string(c.Args)+" "+string(c.Result))
+			add(x.Index, "tool", c.Name+" "+Plain(c.Args)+" "+Plain(c.Result))
 		}
 	}
 	for _, m := range t.Output {
@@ -170,6 +173,26 @@ func Passages(t *result.Test) (all []Passage) {
 	}
 	add(0, "", t.SkipReason)
 	return all
+}
+
+// Plain returns what a piece of JSON says. Escapes in it would hide words: of a\nb the second would be nb.
+func Plain(raw json.RawMessage) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
+	var said strings.Builder
+	tokens := json.NewDecoder(bytes.NewReader(raw))
+	tokens.UseNumber()
+	for {
+		token, err := tokens.Token()
+		if err != nil { // the end: it was read as JSON before
+			return strings.TrimSpace(said.String())
+		}
+		if token == nil {
+			token = "null"
+		}
+		fmt.Fprint(&said, token, " ")
+	}
 }
 
 // turnOf returns the turn of an item such as turn-3; 0 for the conversation's own.

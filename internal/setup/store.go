@@ -128,15 +128,23 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 		}
 		return historyOfPostgres(p), nil
 	}
-	path, _ := SQLitePath(address)
-	if path == "" {
-		return nil, source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
+	if err := NamesStore(address); err != nil {
+		return nil, err
 	}
+	path, _ := SQLitePath(address)
 	s, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	return historyOfFile(s), nil
+}
+
+// NamesStore returns source.Invalid for an address that is none of a store. It opens nothing.
+func NamesStore(address string) error {
+	if path, _ := SQLitePath(address); path == "" && !IsPostgres(address) {
+		return source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
+	}
+	return nil
 }
 
 func historyOfPostgres(p *store.Postgres) *History {

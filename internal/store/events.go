@@ -35,6 +35,8 @@ type eventTable interface {
 	flowsOf(ctx context.Context, session string) ([]string, error)
 	// erase deletes the events of a session of a flow.
 	erase(ctx context.Context, flow, session string) error
+	// marks hands, for each of so many sessions at most, what tells its events from those that it had.
+	marks(ctx context.Context, most int, take func(session, marks string)) error
 	// page hands the events of a query that come after a place, in the order of places, until take returns false.
 	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error
 }

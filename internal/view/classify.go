@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"rehearse/internal/archive"
 	"rehearse/internal/report/classification"
+	"rehearse/internal/stats"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -68,12 +70,15 @@ type classifiedItem struct {
 	Confidence *float64 `json:"confidence"`
 }
 
-// noLabel stands for a prediction that there was not.
-const noLabel = "none"
+// noLabels stands for labels of which there are none, where there may be several. What was not predicted at all is stats.NullLabel, which no label is called.
+const noLabels = "none"
 
 func labelled(labels []string) string {
+	if labels == nil {
+		return stats.NullLabel
+	}
 	if len(labels) == 0 {
-		return noLabel
+		return noLabels
 	}
 	return strings.Join(labels, ", ")
 }
@@ -164,6 +169,7 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 	if unreadable > 0 {
 		page.Warnings = append(page.Warnings, text.Plural(unreadable, "item")+" of this report cannot be read.")
 	}
+	page.Warnings = append(page.Warnings, itemsDoubt(report, items)...)
 	page.matrix(items, address)
 	fs := itemFilters(page.Query)
 	var kept []classifiedItem
@@ -218,6 +224,25 @@ func readItems(dir string) (items []classifiedItem, unreadable int) {
 		unreadable++
 	}
 	return items, unreadable
+}
+
+// itemsDoubt says where the figures of a report are not those of its items. A folder without items bears out nothing, which its list says.
+func itemsDoubt(report classification.Report, items []classifiedItem) []string {
+	right := 0
+	for _, i := range items {
+		if i.Correct >= 1 {
+			right++
+		}
+	}
+	switch {
+	case len(items) == 0:
+		return nil
+	case len(items) != report.N:
+		return []string{fmt.Sprintf("The report counts %d items, but %d are here. The figures of the report are those that it counts.", report.N, len(items))}
+	case math.Abs(report.Accuracy-float64(right)/float64(len(items))) > nearly:
+		return []string{fmt.Sprintf("The report says that its accuracy is %s, but %d of its %d items are right.", text.Percent(report.Accuracy), right, len(items))}
+	}
+	return nil
 }
 
 // matrix counts the items by their labels and by what was predicted.

@@ -17,9 +17,11 @@ func TestClassify(t *testing.T) {
 		t.Error("no word of what fills the page")
 	}
 	files := map[string]string{
-		"intents/classification.json": `{"n":4,"accuracy":0.5,"accuracy_interval":[0.15,0.85],"macro_f1":0.4,"weighted_f1":0.45,"min_class_f1":0.1,"calibration":{"bins":[{"n":2,"confidence":0.8,"accuracy":0.5}]}}`,
+		"intents/classification.json": `{"n":5,"accuracy":0.6,"accuracy_interval":[0.15,0.85],"macro_f1":0.4,"weighted_f1":0.45,"min_class_f1":0.1,"calibration":{"bins":[{"n":2,"confidence":0.8,"accuracy":0.5}]}}`,
 		"intents/items.jsonl": `{"id":"1","expected":["book"],"predicted":["book"],"correct":1,"confidence":0.9}` + "\n" + `{"id":"2","expected":["book"],"predicted":["cancel"],"correct":0}` + "\n" +
-			`{"id":"3","expected":["cancel"],"predicted":null,"correct":0}` + "\nno item\n" + `{"id":"<b>","expected":["cancel"],"predicted":["cancel"],"correct":1}` + "\n",
+			`{"id":"3","expected":["cancel"],"predicted":null,"correct":0}` + "\nno item\n" + `{"id":"<b>","expected":["cancel"],"predicted":["cancel"],"correct":1}` + "\n" + `{"id":"5","expected":["none"],"predicted":["none"],"correct":1}` + "\n",
+		"greener/classification.json": `{"n":1,"accuracy":1}`, "greener/items.jsonl": `{"id":"1","expected":["book"],"predicted":null,"correct":0}` + "\n",
+		"cut/classification.json": `{"n":2,"accuracy":1}`, "cut/items.jsonl": `{"id":"1","expected":["book"],"predicted":["book"],"correct":1}` + "\n",
 		"broken/classification.json": "{",
 	}
 	for name, text := range files {
@@ -32,12 +34,12 @@ func TestClassify(t *testing.T) {
 		}
 	}
 	page := s.get(200, "/classify")
-	if got := rows(page, "classification", "data-classification"); got != "broken intents" || len(page.All("data-warning")) != 1 {
+	if got := rows(page, "classification", "data-classification"); got != "broken cut greener intents" || len(page.All("data-warning")) != 1 {
 		t.Errorf("%s", got)
 	}
 	page = s.get(200, page.One("data-classification=intents").One("<a>").Attr["href"])
 	f := figures(page)
-	for name, want := range map[string]string{"n": "4", "accuracy": "0.5", "macro_f1": "0.4", "weighted_f1": "0.45", "min_class_f1": "0.1"} {
+	for name, want := range map[string]string{"n": "5", "accuracy": "0.6", "macro_f1": "0.4", "weighted_f1": "0.45", "min_class_f1": "0.1"} {
 		if f[name] != want {
 			t.Errorf("%s is %q", name, f[name])
 		}
@@ -49,13 +51,18 @@ func TestClassify(t *testing.T) {
 			t.Errorf("a cell leads to %d items", got)
 		}
 	}
-	if got := strings.Join(cells, " "); got != "book>book=1 book>cancel=1 cancel>cancel=1 cancel>none=1" {
+	if got := strings.Join(cells, " "); got != "book>book=1 book>cancel=1 cancel>__null__=1 cancel>cancel=1 none>none=1" {
 		t.Errorf("%s", got)
 	}
 	if len(page.All("data-bin")) != 1 || len(page.All("data-warning")) != 1 {
 		t.Error("no calibration, or no word of the line that is no item")
 	}
-	for query, want := range map[string]string{"?correct=no": "2 3", "?correct=yes&true=cancel": "<b>", "?predicted=none": "3", "?correct=maybe": ""} {
+	for folder, want := range map[string]string{"greener": "says that its accuracy is 100%, but 0 of its 1 items are right", "cut": "counts 2 items, but 1 are here"} {
+		if page := s.get(200, "/classify/"+folder); !warned(page, want) {
+			t.Errorf("%s: %s", folder, page.One("data-warning").Words())
+		}
+	}
+	for query, want := range map[string]string{"?correct=no": "2 3", "?correct=yes&true=cancel": "<b>", "?predicted=none": "5", "?predicted=__null__": "3", "?correct=maybe": ""} {
 		page := s.get(200, "/classify/intents"+query)
 		if got := rows(page, "item", "data-item"); got != want || (want == "") != (len(page.All("data-empty")) == 1) {
 			t.Errorf("%s: %q", query, got)

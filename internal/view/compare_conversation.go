@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -161,20 +163,16 @@ func (h *held) read(name string, of side, e *archive.Entry) error {
 
 // pair aligns the turns by their numbers.
 func (p *comparedConversation) pair() {
-	most := 0
+	numbers := map[int]bool{} // they are what records say, and may be of any size
 	sides := [2]map[int]transcript.Turn{{}, {}}
 	for i, h := range []*held{&p.A, &p.B} {
 		for _, t := range h.talk.Turns {
-			sides[i][t.N] = t
-			most = max(most, t.N)
+			sides[i][t.N], numbers[t.N] = t, true
 		}
 	}
-	for n := 1; n <= most; n++ {
+	for _, n := range slices.Sorted(maps.Keys(numbers)) {
 		a, inA := sides[0][n]
 		b, inB := sides[1][n]
-		if !inA && !inB {
-			continue
-		}
 		x, y := p.A.turns[n], p.B.turns[n]
 		pair := turnPair{N: n, A: sideOf("a", a, inA, p.A.Address), B: sideOf("b", b, inB, p.B.Address)}
 		pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), inA && inB)

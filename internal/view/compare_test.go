@@ -235,3 +235,19 @@ func TestCompareMany(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 }
+
+// The number of a turn is what its record says. It decides no more than the order of pairs.
+func TestCompareConversationWithFarTurns(t *testing.T) {
+	s := newSite(t)
+	far := test("s", "x", "t", "Hi", "near", "Ho", "far")
+	far.Turns[1].Index = 1 << 60
+	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour)}, test("s", "x", "t", "Hi", "near"))
+	s.put(result.Run{ID: "b", Targets: []string{"t"}}, far)
+	var pairs []string
+	for _, pair := range s.get(200, "/compare/tests/x?a=a&b=b").All("data-pair") {
+		pairs = append(pairs, pair.Attr["data-pair"]+"/"+pair.Attr["data-differs"])
+	}
+	if got := strings.Join(pairs, " "); got != "1/false 2/true 1152921504606846976/true" {
+		t.Errorf("%s", got)
+	}
+}

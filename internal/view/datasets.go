@@ -49,8 +49,8 @@ func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	words := archive.ParseWords(page.Query.Get("q"))
-	kept := slices.DeleteFunc(slices.Clone(all), func(e dataset.Entry) bool { return !words.Fit(e.Name + " " + e.Description) })
+	fits := fitsWords(page.Query)
+	kept := slices.DeleteFunc(slices.Clone(all), func(e dataset.Entry) bool { return !fits(e.Name + " " + e.Description) })
 	var first, last int
 	page.List, first, last = page.Query.Page("datasets", len(kept))
 	for _, e := range kept[first:last] {
@@ -60,9 +60,20 @@ func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
 	case len(all) == 0:
 		page.List.Empty = "There are no datasets yet. `rehearse dataset push` makes one of a file, `rehearse dataset add` of a conversation."
 	case len(kept) == 0:
-		page.List.Empty, page.List.Drop = "No dataset fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(page.Query.Get("q"), 80), Address: page.Query.With("q", "")}}
+		page.List.Empty, page.List.Drop = "No dataset fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80), Address: page.Query.With("q", "")}}
 	}
 	p.frame.Show(w, http.StatusOK, "datasets", page)
+}
+
+// fitsWords returns what tells whether the words of one of the questions of a query stand in a text.
+func fitsWords(q frame.Query) func(text string) bool {
+	var questions []archive.Words
+	for _, value := range q.Values["q"] {
+		questions = append(questions, archive.ParseWords(value))
+	}
+	return func(text string) bool {
+		return len(questions) == 0 || slices.ContainsFunc(questions, func(words archive.Words) bool { return words.Fit(text) })
+	}
 }
 
 // maxItems bounds how many items of a dataset are looked through.
@@ -83,7 +94,7 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 		p.frame.NotFound(w, r, "There is no dataset of that name.", page.Trail...)
 		return
 	}
-	words := archive.ParseWords(page.Query.Get("q"))
+	fits := fitsWords(page.Query)
 	_, first, last := page.Query.Page("items", maxItems)
 	for item, err := range store.Datasets.Items(r.Context(), name) {
 		switch {
@@ -98,7 +109,7 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 			page.Warnings = append(page.Warnings, "The dataset has more items than are listed.")
 			break
 		}
-		if !words.Fit(strings.Join([]string{item.ID, string(item.Input), string(item.Expected), string(item.Metadata)}, "\n")) {
+		if !fits(strings.Join([]string{item.ID, archive.Plain(item.Input), archive.Plain(item.Expected), archive.Plain(item.Metadata)}, "\n")) {
 			continue
 		}
 		if fitting++; first < fitting && fitting <= last {
@@ -110,7 +121,7 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 	case total == 0:
 		page.List.Empty = "The dataset is empty. `rehearse dataset push` and `rehearse dataset add` put items into it."
 	case fitting == 0:
-		page.List.Empty, page.List.Drop = "No item fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(page.Query.Get("q"), 80), Address: page.Query.With("q", "")}}
+		page.List.Empty, page.List.Drop = "No item fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80), Address: page.Query.With("q", "")}}
 	}
 	p.frame.Show(w, http.StatusOK, "dataset", page)
 }

@@ -117,7 +117,7 @@ func (s *stream) look() (ended bool) {
 	if err != nil || !s.read() || s.failed {
 		return true
 	}
-	if record.ExitReason != result.ReasonRunning {
+	if state, _ := stateOf(record); state != "running" && state != "queued" {
 		if end := s.number + 1; end != s.after { // who has seen more than there is has read a log that was written anew
 			s.write(told(end, "end", map[string]any{"run_id": s.run.Record.ID, "exit_reason": record.ExitReason, "exit_code": record.ExitCode}))
 		}
@@ -149,29 +149,40 @@ func (s *stream) read() bool {
 		if err != nil {
 			return false
 		}
-		var t struct {
-			Suite   string         `json:"suite"`
-			TestID  string         `json:"test_id"`
-			Target  string         `json:"target"`
-			Trial   int            `json:"trial"`
-			Verdict result.Verdict `json:"verdict"`
-			Score   *float64       `json:"score"`
-		}
-		if line.Err != nil || json.Unmarshal(line.Bytes, &t) != nil || t.TestID == "" {
+		if line.Err != nil {
 			continue
+		}
+		t, err := archive.Decode(line.Bytes)
+		if err != nil {
+			continue // as on the pages
 		}
 		if s.number++; s.number <= s.after {
 			continue
 		}
-		if !t.Verdict.Graded() {
-			t.Score = nil
-		}
-		s.write(told(s.number, "result", t))
+		s.write(told(s.number, "result", endedOf(t)))
 		if s.failed {
 			return false
 		}
 	}
 	return true
+}
+
+// ended is a record as the stream tells it. What was not graded has no score.
+type ended struct {
+	Suite   string         `json:"suite"`
+	TestID  string         `json:"test_id"`
+	Target  string         `json:"target"`
+	Trial   int            `json:"trial"`
+	Verdict result.Verdict `json:"verdict"`
+	Score   *float64       `json:"score"`
+}
+
+func endedOf(t *result.Test) ended {
+	e := ended{Suite: t.Suite, TestID: t.TestID, Target: t.Target, Trial: t.Trial, Verdict: t.Verdict}
+	if t.Verdict.Graded() {
+		e.Score = &t.Score
+	}
+	return e
 }
 
 // same reports whether the log is still the file that was opened.

@@ -12,6 +12,7 @@ import (
 	"rehearse/internal/cover"
 	"rehearse/internal/flow"
 	"rehearse/internal/replay"
+	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
 
@@ -93,6 +94,7 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 		return c
 	}
 	page.Guessed, page.Elsewhere = false, len(index.Tests) > 0
+	unread := 0
 	for _, e := range index.Tests {
 		follows, known := run.Record.Follows(e.Target, of.ID)
 		if known && !follows {
@@ -109,7 +111,7 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 			}
 			t, err := run.Read(row)
 			if err != nil {
-				page.Warnings = append(page.Warnings, "A record of the run cannot be read.")
+				unread++
 				continue
 			}
 			c.Test(t)
@@ -125,6 +127,9 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 				}
 			}
 		}
+	}
+	if unread > 0 {
+		page.Warnings = append(page.Warnings, text.Plural(unread, "record")+" of the run cannot be read, and what they reached is not counted.")
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"rehearse/internal/archive"
 	"rehearse/internal/grader"
 	"rehearse/internal/result"
+	"rehearse/internal/runner"
 )
 
 // judgement is an assertion of a record that a judge decided. There may be very many.
@@ -26,9 +27,9 @@ func (j judgement) Judged() string {
 	return "fail"
 }
 
-// judgedNames are the graders that ask a model.
+// judgedNames are the graders that ask a model, and what the calls are named that a test without such an assertion has.
 var judgedNames = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
+	names := map[string]bool{"expected_output": true, "criteria": true}
 	for _, k := range grader.Builtin() {
 		if k.Judged {
 			for _, name := range append([]string{k.Name}, k.Aliases...) {
@@ -114,7 +115,8 @@ func judgedRows(index *archive.Index) (judged []*archive.Row) {
 			rows = []*archive.Row{e.Row}
 		}
 		for _, row := range rows {
-			if slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
+			asked := row.Judge.Calls+row.Judge.CacheHits > 0 // an author may have named the assertion
+			if asked || slices.ContainsFunc(row.Graders, func(name string) bool { return names[name] }) {
 				judged = append(judged, row)
 			}
 		}
@@ -133,7 +135,8 @@ func judgementsOf(t *result.Test, row *archive.Row) (all []judgement) {
 		s := &t.Scores[i]
 		for j := range s.Assertions {
 			a := &s.Assertions[j]
-			if !names[a.Grader] && len(a.Voters) == 0 {
+			judged := names[a.Grader] || len(a.Voters) > 0 || names[s.Type] // an item has a type where all that grades it has
+			if !judged || a.Evidence == runner.NotAsked {
 				continue
 			}
 			all = append(all, judgement{Row: row, Item: s.Name, Assertion: a.Text, Grader: a.Grader, passed: a.Passed})

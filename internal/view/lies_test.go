@@ -1,11 +1,15 @@
 package view_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"rehearse/internal/result"
+	"rehearse/internal/runlog"
 	"rehearse/internal/view/viewtest"
 )
 
@@ -37,5 +41,109 @@ func TestFilesThatDisagree(t *testing.T) {
 		if got := len(page.All("data-warning")); got > 0 != (want != "") || want != "" && !warned(page, want) {
 			t.Errorf("%s: %d warnings, without %q: %s", path, got, want, page.One("data-warning").Words())
 		}
+	}
+}
+
+// What the record of a run says of its targets, its rate, its mean and its end is held against what it is made of.
+func TestRecordThatDisagreesWithItself(t *testing.T) {
+	counts := func(tests, passed, failed int) result.Totals {
+		return result.Totals{Planned: tests, Held: tests, Tests: tests, Passed: passed, Failed: failed}
+	}
+	one, half := counts(2, 1, 1), counts(2, 1, 1)
+	one.MeanScore, half.MeanScore = new(1.0), new(0.5)
+	for id, c := range map[string]struct {
+		run   result.Run
+		tests []*result.Test
+		want  string
+	}{
+		"honest":  {result.Run{Totals: half, PassRate: new(0.5), ExitReason: result.ReasonFailed, ExitCode: new(1)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10)}, ""},
+		"rate":    {result.Run{Totals: half, PassRate: new(1.0), ExitReason: result.ReasonFailed, ExitCode: new(1)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10)}, "says that its pass rate is 100%, but 1 of 2 passed"},
+		"mean":    {result.Run{Totals: one, ExitReason: result.ReasonFailed, ExitCode: new(1)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10)}, "says that its mean score is 1.00"},
+		"end":     {result.Run{Totals: half, ExitReason: result.ReasonFailed, ExitCode: new(0)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10)}, "ended with failed, and that its exit code is 0"},
+		"skipped": {result.Run{Totals: counts(1, 1, 0)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Skip, 0, 10)}, "counts 0 skipped and 0 in quarantine, but in its results 1 and 0"},
+		"swapped": {
+			result.Run{Totals: counts(2, 1, 1), ByTarget: map[string]result.TargetResult{"t": {Totals: counts(1, 1, 0), PassRate: new(1.0)}, "u": {Totals: counts(1, 0, 1), PassRate: new(0.0)}}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
+			[]*result.Test{rated("a", "t", result.Fail, 0, 10), rated("a", "u", result.Pass, 1, 10)}, "The run with target t counts 1 passed, 0 failed and 0 errors, but in its results 0, 1 and 0",
+		},
+	} {
+		s := newSite(t)
+		c.run.ID, c.run.Targets = id, []string{"t"}
+		s.put(c.run, c.tests...)
+		for _, path := range []string{"/runs/" + id, "/runs/" + id + "/matrix"} {
+			page := s.get(200, path)
+			if got := len(page.All("data-warning")); got > 0 != (c.want != "") || c.want != "" && !warned(page, c.want) {
+				t.Errorf("%s: %d warnings, without %q: %s", path, got, c.want, page.One("data-warning").Words())
+			}
+		}
+	}
+}
+
+// There is no rate over several targets, also where the record of the run does not tell them apart.
+func TestNoRateOverTargetsThatARecordLeavesOut(t *testing.T) {
+	s := newSite(t)
+	s.put(result.Run{ID: "r", Targets: []string{"t", "u"}, PassRate: new(0.5), Totals: result.Totals{Planned: 2, Held: 2, Tests: 2, Passed: 1, Failed: 1, MeanScore: new(0.5)}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
+		rated("a", "t", result.Pass, 1, 10), rated("a", "u", result.Fail, 0, 10))
+	for path, want := range map[string]string{"/runs": "", "/runs/r": "pass_rate@t=1 pass_rate@u=0", "/runs/r/matrix": "pass_rate@t=1 pass_rate@u=0"} {
+		got := figures(s.get(200, path))
+		for _, name := range []string{"pass_rate", "mean_score"} {
+			if rate, ok := got[name]; ok {
+				t.Errorf("%s: %s is %s", path, name, rate)
+			}
+		}
+		if want != "" && "pass_rate@t="+got["pass_rate@t"]+" pass_rate@u="+got["pass_rate@u"] != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// A copy of a run that has the run's id and other figures is told of.
+func TestTwins(t *testing.T) {
+	s := newSite(t)
+	ended := now.Add(-time.Hour)
+	for folder, verdict := range map[string]result.Verdict{"a": result.Pass, "b": result.Fail, "copy": result.Pass} {
+		s.put(result.Run{ID: folder, Targets: []string{"t"}, EndedAt: ended}, rated("x", "t", verdict, 0, 10))
+		id := map[string]string{"a": "one", "b": "one", "copy": "two"}[folder]
+		s.change(folder, `"run_id": "`+folder+`"`, `"run_id": "`+id+`"`)
+	}
+	s.put(result.Run{ID: "two", Targets: []string{"t"}, EndedAt: ended}, rated("x", "t", result.Pass, 0, 10))
+	for path, want := range map[string]int{"/runs": 1, "/runs/one": 1, "/runs/two": 0} {
+		page := s.get(200, path)
+		if got := len(page.All("data-warning")); got != want || want > 0 && !warned(page, "The folder b is also one of run one, with other figures") {
+			t.Errorf("%s: %d warnings: %s", path, got, page.One("data-warning").Words())
+		}
+	}
+}
+
+// change writes something else into the record of a run.
+func (s *site) change(folder, old, changed string) {
+	s.t.Helper()
+	file := filepath.Join(s.root, folder, runlog.RunFile)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !strings.Contains(string(data), old) {
+		s.t.Fatalf("%s is not in %s", old, data)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(data), old, changed, 1)), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Of many folders that cannot be read some are named, and the others are counted.
+func TestManyUnreadableFolders(t *testing.T) {
+	s := newSite(t)
+	for i := range 30 {
+		dir := filepath.Join(s.root, fmt.Sprint("broken", i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, runlog.RunFile), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := s.get(200, "/runs")
+	if n := len(page.All("data-warning")); n != 21 || !warned(page, "10 more folders") {
+		t.Errorf("%d warnings", n)
 	}
 }

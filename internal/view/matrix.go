@@ -62,8 +62,13 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(targets, page.Base) && len(targets) > 0 {
 		page.Base = targets[0]
 	}
+	byTarget := index.ByTarget()
 	for _, name := range targets {
-		page.Targets = append(page.Targets, matrixTarget{name, figuresOf(index, name)})
+		of, ok := byTarget[name]
+		if !ok {
+			of = result.TargetResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate, Interval: index.Run.Interval}
+		}
+		page.Targets = append(page.Targets, matrixTarget{name, figuresOf(index, name, of)})
 		if name == page.Base {
 			continue
 		}
@@ -111,11 +116,7 @@ func place(list []string, name string) int {
 }
 
 // figuresOf are the figures of a column.
-func figuresOf(index *archive.Index, target string) []frame.Figure {
-	of, ok := index.Run.ByTarget[target]
-	if !ok {
-		of = result.TargetResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate, Interval: index.Run.Interval}
-	}
+func figuresOf(index *archive.Index, target string, of result.TargetResult) []frame.Figure {
 	latency, turns := 0.0, 0
 	for _, e := range index.Tests {
 		if e.Target != target {

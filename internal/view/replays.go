@@ -138,8 +138,9 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 		page.Lists = append(page.Lists, shown)
 	}
 	var fitting []replayedSession
+	fits := replayFilters(page.Query)
 	for _, s := range found.sessions {
-		if s.fits(page.Query) {
+		if fits.all(s, "") {
 			fitting = append(fitting, s)
 		}
 	}
@@ -150,29 +151,30 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	case len(found.sessions) == 0:
 		page.List.Empty = "This replay has no sessions yet."
 	case len(fitting) == 0:
-		page.List.Empty = "No session fits these filters."
-		page.List.Drop = []frame.Link{{Label: "All sessions", Address: address}}
+		page.List.Empty, page.List.Drop = "No session fits these filters.", dropped(page.Query, fits, found.sessions)
 	}
 	p.frame.Show(w, http.StatusOK, "replay", page)
 }
 
-// fits reports whether a session is among those that a query asks for.
-func (s *replayedSession) fits(q frame.Query) bool {
-	if wanted := q.Values["verdict"]; len(wanted) > 0 && !slices.ContainsFunc(wanted, func(list string) bool { return slices.Contains(s.lists, list) }) {
-		return false
-	}
-	for _, list := range []string{"lost", "rescued"} {
-		if q.Get(list) != "" && q.Get(list) != "0" && !slices.Contains(s.lists, list) {
+// replayFilters are the filters of the sessions of a replay.
+func replayFilters(q frame.Query) (fs filters[replayedSession]) {
+	in := func(s replayedSession, list string) bool { return slices.Contains(s.lists, list) }
+	fs.add(q, "verdict", in)
+	yesOrNo := func(name string, is func(replayedSession) bool) {
+		fs.add(q, name, func(s replayedSession, value string) bool {
+			switch value {
+			case "yes", "1", "true":
+				return is(s)
+			case "no", "0", "false":
+				return !is(s)
+			}
 			return false
-		}
+		})
 	}
-	switch q.Get("diverges") {
-	case "":
-		return true
-	case "0", "no":
-		return s.Diverges == 0
-	}
-	return s.Diverges > 0
+	yesOrNo("lost", func(s replayedSession) bool { return in(s, "lost") })
+	yesOrNo("rescued", func(s replayedSession) bool { return in(s, "rescued") })
+	yesOrNo("diverges", func(s replayedSession) bool { return s.Diverges > 0 })
+	return fs
 }
 
 // replayed returns the replay that a request names with its sessions; ok is false where it has answered that there is none.

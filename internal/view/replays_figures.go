@@ -39,8 +39,11 @@ func storedMetrics(run replay.Run, read *replayedRun) (metrics []metric) {
 			if of, known := read.metrics[name]; known && d.Verdict == "" { // without its sessions nobody knows which direction is the good one
 				row.Result = byInterval(d, of.LowerIsBetter)
 			}
-			if d.Low != nil && d.High != nil {
-				row.Low, row.High = frame.Plain(*d.Low), frame.Plain(*d.High)
+			if d.Low != nil { // of an interval that is open on one side one bound is known
+				row.Low = frame.Plain(*d.Low)
+			}
+			if d.High != nil {
+				row.High = frame.Plain(*d.High)
 			}
 			if row.Result == "inconclusive" && words.Detectable != "" {
 				row.Unseen = "a loss of up to " + words.Detectable + " could have gone unnoticed"

@@ -43,7 +43,8 @@ func TestReplays(t *testing.T) {
 		ID: "r 1", VariantID: "new", BaselineID: "old", FlowID: "tea", Mode: replay.Recorded, Gate: replay.GatePaired, Status: replay.Done, Sessions: 2,
 		Verdict: "worse", Outcome: "not_passed", Started: now, Seen: now, Ended: now,
 		Intervals: json.RawMessage(`{"completion_match":{"candidate":{"value":0.5,"low":0.1,"high":0.9,"n":2},"baseline":{"value":1,"low":0.4,"high":1,"n":2},
-			"difference":{"mean":-0.5,"low":-0.9,"high":-0.1,"n":2,"verdict":"worse"}},"tokens":{"candidate":{"value":3,"n":2},"baseline":null}}`),
+			"difference":{"mean":-0.5,"low":-0.9,"high":-0.1,"n":2,"verdict":"worse"}},"tokens":{"candidate":{"value":3,"n":2},"baseline":null},
+			"turn_count_diff":{"candidate":{"value":1,"n":2},"baseline":{"value":2,"n":2},"difference":{"mean":-1,"low":-1.5,"high":null,"n":2,"verdict":"inconclusive"}}}`),
 	}
 	if err := runs.PutRun(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -82,10 +83,16 @@ func TestReplays(t *testing.T) {
 	if m := page.One("data-metric=tokens"); m.Attr["data-a"] != "" || m.Attr["data-b"] != "3" || m.Attr["data-diff"] != "" {
 		t.Errorf("a metric without a baseline: %v", m.Attr)
 	}
+	if m := page.One("data-metric=turn_count_diff"); m.Attr["data-low"] != "-1.5" || m.Attr["data-high"] != "" {
+		t.Errorf("an interval that is open on one side: %v", m.Attr)
+	}
 	if page.One("data-section=regressed").One("data-session").Attr["data-session"] != "a/1" || page.One("data-section=fixed").Attr["data-count"] != "0" {
 		t.Errorf("regressed %v, fixed %v", page.One("data-section=regressed").Words(), page.One("data-section=fixed").Attr)
 	}
-	for query, want := range map[string]string{"": "a/1 b", "?diverges=yes": "a/1", "?diverges=no": "b", "?verdict=regressed": "a/1", "?rescued=1": ""} {
+	for query, want := range map[string]string{"": "a/1 b", "?diverges=yes": "a/1", "?diverges=no": "b", "?verdict=regressed": "a/1", "?rescued=1": "", "?lost=no": "a/1 b", "?lost=1": "", "?diverges=maybe": "", "?diverges=yes&diverges=no": "a/1 b"} {
+		if query == "?diverges=maybe" && len(s.get(http.StatusOK, "/replays/r%201"+query).One("data-empty").All("<a>")) != 1 {
+			t.Error("no link drops the filter")
+		}
 		if got := rows(s.get(http.StatusOK, "/replays/r%201"+query), "session", "data-session"); got != want {
 			t.Errorf("sessions %q: %q, want %q", query, got, want)
 		}

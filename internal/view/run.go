@@ -106,7 +106,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	}
 	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs", Up: true}}
 	page.State, page.Reason = stateOf(of)
-	page.Warnings = append(warningsOf(index), of.Warnings...)
+	page.Warnings = append(append(twin(run), warningsOf(index)...), of.Warnings...)
 	if page.State == "interrupted" {
 		page.GoOn = goesOn(of, run.Dir)
 	}
@@ -167,12 +167,13 @@ func warningsOf(index *archive.Index) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("The run counts other verdicts than its results have: %d passed, %d failed and %d errors, but in its results %d, %d and %d. The figures of the run are those that it counts.",
 			counts.Passed, counts.Failed, counts.Errors, has.Passed, has.Failed, has.Errors))
 	}
-	return warnings
+	return append(warnings, doubts(index)...)
 }
 
 // figures fills in what stands above the list.
 func (p *runPage) figures(index *archive.Index) {
 	of := index.Run
+	of.ByTarget = index.ByTarget()
 	p.Figures = totals(of.Totals)
 	if several := len(of.ByTarget) > 1; !several {
 		p.Figures = append(p.Figures, rateFigure(of.PassRate, of.Interval), meanFigure(of.Totals.MeanScore))

@@ -125,6 +125,9 @@ func byNumber(tests []*archive.Entry, number func(*archive.Entry) (float64, bool
 	ranks := make([]ranked, len(tests))
 	for i, e := range tests {
 		n, known := number(e)
+		if !known {
+			n = 0 // what a record says beside is no rank
+		}
 		ranks[i] = ranked{n, i, known}
 	}
 	slices.SortFunc(ranks, func(a, b ranked) int {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,10 @@ type runRow struct {
 	Record        result.Run
 	Rate          frame.Figure
 	History       []bar
+	// Targets is how many targets the run has, where it has several: there is no rate over all of them.
+	Targets int
+	// Doubtful says that the run's log does not bear out these figures, as far as that is known without reading it.
+	Doubtful bool
 }
 
 // bar is one run of a sparkline: its place, and how high its pass rate is.
@@ -53,7 +58,11 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 		page.Warnings = append(page.Warnings, "The run.json of the folder "+text.OneLine(folder, 200)+" cannot be read.")
 	}
 	for _, run := range all {
+		page.Warnings = append(page.Warnings, twin(run)...)
 		page.Suites, page.Targets = union(page.Suites, run.Record.Suites), union(page.Targets, run.Record.Targets)
+	}
+	if more := len(page.Warnings) - maxFolderWarnings; more > 0 {
+		page.Warnings = append(page.Warnings[:maxFolderWarnings], "The same holds for "+text.Plural(more, "more folder")+".")
 	}
 	fits := p.runFilters(page.Query)
 	var kept []*archive.Found
@@ -76,6 +85,17 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 	}
 	p.frame.Show(w, http.StatusOK, "runs", page)
 }
+
+// twin warns of a run whose id another run has, too: a copy that was changed.
+func twin(run *archive.Found) []string {
+	if run.Twin == "" {
+		return nil
+	}
+	return []string{"The folder " + text.OneLine(run.Twin, 200) + " is also one of run " + text.OneLine(run.Record.ID, 80) + ", with other figures. Those of the folder " + text.OneLine(filepath.Base(run.Dir), 200) + " are shown."}
+}
+
+// maxFolderWarnings is how many folders are named of which something cannot be shown.
+const maxFolderWarnings = 20
 
 // union adds the values that a list lacks, up to a number that a person can choose from.
 func union(list, more []string) []string {
@@ -104,7 +124,13 @@ func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
 	of := record(run)
 	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.PassRate, of.Interval)}
 	row.State, row.Reason = stateOf(of)
+	if n := max(len(of.Targets), len(of.ByTarget)); n > 1 {
+		row.Targets = n
+	}
 	row.History = history(run, all)
+	if index := run.Known(); index != nil {
+		row.Doubtful = len(warningsOf(index)) > 0
+	}
 	return row
 }
 
@@ -148,8 +174,8 @@ func (p *Pages) runFilters(q frame.Query) filters[*archive.Found] {
 
 // runHas reports whether all words stand in what names a run.
 func runHas(run result.Run, words string) bool {
-	about := strings.ToLower(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
-	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+	about := archive.Fold(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
+	for word := range strings.FieldsSeq(archive.Fold(words)) {
 		if !strings.Contains(about, word) {
 			return false
 		}

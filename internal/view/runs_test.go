@@ -86,7 +86,7 @@ func TestRuns(t *testing.T) {
 		{"?since=36h", "running", ""},
 		{"?since=2026-07-10", "running failed errors budget", ""},
 		{"?since=yesterday", "", "/runs"},
-		{"?suite=refund.yaml&target=agent&q=ERR", "errors", ""},
+		{"?suite=refund.yaml&target=agent&q=ÉRR", "errors", ""},
 		{"?suite=other.yaml", "running", ""},
 		{"?verdict=pass&since=1d", "", "/runs?since=1d /runs?verdict=pass"},
 		{"?per=2&page=2", "errors budget", ""},

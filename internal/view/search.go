@@ -52,11 +52,15 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 	q := page.Query
 	questions := questionsOf(q.Values["q"])
 	var hits []hitIn
+	left := false // true where hits may be left out
 	runs, _ := p.Runs.Runs()
 	fits := p.runFilters(frame.Query{Path: q.Path, Values: frame.Only(q.Values, "since")})
 	for _, run := range runs {
-		if len(questions) == 0 || len(hits) >= maxHits || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
+		if len(questions) == 0 || !fits.all(run, "") || len(q.Values["run"]) > 0 && !p.namesRun(q.Values["run"], run) {
 			continue
+		}
+		if left = left || len(hits) >= maxHits; left {
+			break // also where the limit was reached at the end of a run: this one is not looked at
 		}
 		index, read, err := run.Await(r.Context(), p.Patience)
 		if r.Context().Err() != nil {
@@ -79,9 +83,10 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		hits = append(hits, found...)
-		if more {
-			page.Warnings = append(page.Warnings, "There are more hits than the "+text.Count(maxHits)+" that are listed: narrow the search.")
-		}
+		left = left || more
+	}
+	if left {
+		page.Warnings = append(page.Warnings, "There may be more hits than the "+text.Count(len(hits))+" that are listed: narrow the search.")
 	}
 	var first, last int
 	page.List, first, last = q.Page("hits", len(hits))

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"unicode"
+	"unicode/utf8"
 
 	"rehearse/internal/replay"
 	"rehearse/internal/report/transcript"
@@ -92,13 +94,12 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
 }
 
-// findSession reads one session of the log; nil if there is none.
-func findSession(ctx context.Context, s *Stored, id string) (*replay.Session, error) {
+// findSession reads one session of the log, of the types of events that are named, without one of all; nil if there is none.
+func findSession(ctx context.Context, s *Stored, id string, types ...string) (*replay.Session, error) {
 	if s == nil || id == "" {
 		return nil, nil
 	}
-	before := id[:len(id)-1] // what begins an id comes before it
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{}, before), &replay.Faults{}) {
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: types}, justBefore(id)), &replay.Faults{}) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -109,4 +110,14 @@ func findSession(ctx context.Context, s *Stored, id string) (*replay.Session, er
 		}
 	}
 	return nil, nil
+}
+
+// justBefore returns an id that comes before another, with hardly any between them. Half a character would not do: a store has none, and makes another of it.
+func justBefore(id string) string {
+	last, size := utf8.DecodeLastRuneInString(id)
+	before := id[:len(id)-size]
+	if last > 0 && utf8.ValidRune(last-1) { // else what begins an id comes before it
+		before += string(last-1) + string(unicode.MaxRune)
+	}
+	return before
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/archive"
 	"rehearse/internal/view/frame"
 )
 
@@ -139,8 +140,8 @@ func sessionFilters(q frame.Query) (fs filters[sessionSummary]) {
 		return ok && s.Started.Before(at)
 	})
 	fs.add(q, "q", func(s sessionSummary, value string) bool {
-		about := strings.ToLower(s.ID + "\n" + s.Flow + "\n" + s.Unit)
-		return !slices.ContainsFunc(strings.Fields(strings.ToLower(value)), func(word string) bool { return !strings.Contains(about, word) })
+		about := archive.Fold(s.ID + "\n" + s.Flow + "\n" + s.Unit)
+		return !slices.ContainsFunc(strings.Fields(archive.Fold(value)), func(word string) bool { return !strings.Contains(about, word) })
 	})
 	return fs
 }

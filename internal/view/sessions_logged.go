@@ -68,6 +68,8 @@ type loggedList struct {
 type sessionLists struct {
 	mu   sync.Mutex
 	last loggedList
+	// digests are those of the sessions of last, which were made before it was read; nil where there are none.
+	digests map[string]uint64
 }
 
 // list returns the sessions of a log as they were a while ago at most.
@@ -78,7 +80,36 @@ func (l *sessionLists) list(ctx context.Context, s *Stored, now func() time.Time
 	if l.last.holds(began) {
 		return l.last, nil
 	}
-	var read loggedList
+	digests, err := digestsOf(ctx, s)
+	if err != nil {
+		return loggedList{}, err
+	}
+	read, ok, err := l.grown(ctx, s, digests)
+	if err == nil && !ok {
+		read, err = readLogged(ctx, s)
+	}
+	if err != nil {
+		return loggedList{}, err
+	}
+	slices.SortFunc(read.all, newestFirst)
+	read.kept = keptFor(began, now())
+	l.last, l.digests = read, digests
+	return read, nil
+}
+
+// digestsOf returns what tells whether sessions have changed; nil for a log that cannot say it.
+func digestsOf(ctx context.Context, s *Stored) (map[string]uint64, error) {
+	log, ok := s.Sessions.(interface {
+		Digests(ctx context.Context, most int) (map[string]uint64, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	return log.Digests(ctx, maxSessions)
+}
+
+// readLogged reads all sessions of a log.
+func readLogged(ctx context.Context, s *Stored) (read loggedList, err error) {
 	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: listedTypes}, ""), &replay.Faults{}) {
 		if err != nil {
 			return loggedList{}, err
@@ -88,10 +119,40 @@ func (l *sessionLists) list(ctx context.Context, s *Stored, now func() time.Time
 		}
 		read.all = append(read.all, summaryOf(session))
 	}
-	slices.SortFunc(read.all, newestFirst)
-	read.kept = keptFor(began, now())
-	l.last = read
 	return read, nil
+}
+
+// maxChanged is how many sessions that have changed are read one by one. Where more have, reading all of them is quicker.
+const maxChanged = 500
+
+// grown returns the list that was read last with the sessions that have changed since read again; ok is false where all must be read. l.mu is held.
+func (l *sessionLists) grown(ctx context.Context, s *Stored, digests map[string]uint64) (read loggedList, ok bool, err error) {
+	if l.digests == nil || digests == nil {
+		return read, false, nil
+	}
+	var changed []string
+	for id, digest := range digests {
+		if before, known := l.digests[id]; !known || before != digest {
+			if changed = append(changed, id); len(changed) > maxChanged {
+				return read, false, nil
+			}
+		}
+	}
+	for _, summary := range l.last.all {
+		if digest, there := digests[summary.ID]; there && digest == l.digests[summary.ID] {
+			read.all = append(read.all, summary)
+		}
+	}
+	for _, id := range changed {
+		session, err := findSession(ctx, s, id, listedTypes...)
+		if err != nil {
+			return read, false, err
+		}
+		if session != nil {
+			read.all = append(read.all, summaryOf(session))
+		}
+	}
+	return read, true, nil
 }
 
 // listedTypes are the types of events that a list of sessions needs.

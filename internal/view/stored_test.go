@@ -105,7 +105,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	for query, want := range map[string]string{
-		"?flow=hotel": "b a/1", "?outcome=dropped&outcome=unknown": "c b", "?unit=ada&flow=taxi": "c", "?from=2026-07-13": "c b", "?to=2026-07-13": "a/1", "?q=HOTEL+ada": "a/1",
+		"?flow=hotel": "b a/1", "?outcome=dropped&outcome=unknown": "c b", "?unit=ada&flow=taxi": "c", "?from=2026-07-13": "c b", "?to=2026-07-13": "a/1", "?q=HÔTEL+ada": "a/1",
 		"?live=true": "", "?from=soon": "", "?per=1&page=2": "b",
 	} {
 		page := s.get(200, "/sessions"+query)
@@ -167,7 +167,7 @@ func TestStoreThatIsNotThere(t *testing.T) {
 
 func TestDatasets(t *testing.T) {
 	items := []dataset.Record{
-		{ID: "one", Input: json.RawMessage(`{"query":"Hi"}`), Expected: json.RawMessage(`"greeting"`)}, {ID: bad, Input: json.RawMessage(mustJSON(bad)), Metadata: json.RawMessage(`{"a":1}`)},
+		{ID: "one", Input: json.RawMessage(`{"query":"Hi\nStra\u00dfe"}`), Expected: json.RawMessage(`"greeting"`)}, {ID: bad, Input: json.RawMessage(mustJSON(bad)), Metadata: json.RawMessage(`{"a":1}`)},
 	}
 	s := storeSite(t, func(context.Context) (*view.Stored, error) {
 		return &view.Stored{Datasets: shelf{"intents": items, "empty": nil}, Sessions: log{}}, nil
@@ -180,8 +180,10 @@ func TestDatasets(t *testing.T) {
 	if a := page.One("data-list=items").Attr; a["data-total"] != "2" || len(page.All("data-row=item")) != 2 || page.One("data-row=item").Attr["data-item"] != "one" {
 		t.Errorf("%v", a)
 	}
-	if got := rows(s.get(200, "/datasets/intents?q=greeting"), "item", "data-item"); got != "one" {
-		t.Errorf("%s", got)
+	for query, want := range map[string]string{"q=greeting": "one", "q=strasse": "one", "q=greeting&q=nothing": "one"} { // one question of several is enough
+		if got := rows(s.get(200, "/datasets/intents?"+query), "item", "data-item"); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
 	}
 	if got := s.get(200, "/datasets/intents?per=1&page=2").One("data-list=items").Attr; got["data-from"] != "2" || got["data-to"] != "2" || got["data-total"] != "2" {
 		t.Errorf("%v", got)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"rehearse/internal/replay"
 	"rehearse/internal/store"
 )
@@ -13,6 +15,7 @@ import (
 // RunEventsAdd runs the conformance tests of Add on the events that open returns, of which there are none yet. They end with the test.
 func RunEventsAdd(t *testing.T, open func(t *testing.T) *store.Events) {
 	t.Run("the new ones among events are told", func(t *testing.T) { eventsAdded(t, open(t)) })
+	t.Run("a session's digest tells whether its events are others", func(t *testing.T) { eventsDigested(t, open(t)) })
 	t.Run("events are added all or none", func(t *testing.T) { eventsAddedNone(t, open(t)) })
 }
 
@@ -58,4 +61,52 @@ func eventsAddedNone(t *testing.T, events *store.Events) {
 		}
 	}
 	wantIDs(t, events, replay.Filter{})
+}
+
+func eventsDigested(t *testing.T, events *store.Events) {
+	at := eventTime
+	digests := func(most int) map[string]uint64 {
+		t.Helper()
+		all, err := events.Digests(t.Context(), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	add := func(id, session string) {
+		t.Helper()
+		at = at.Add(time.Second)
+		if _, err := events.Add(t.Context(), []replay.Event{sampleEvent(id, session, "f", at)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := digests(10); len(got) != 0 {
+		t.Errorf("digests without events: %v", got)
+	}
+	add("1", "a")
+	add("2", "b")
+	before := digests(10)
+	if len(before) != 2 || digests(1) != nil {
+		t.Errorf("%v; of more than one: %v", before, digests(1))
+	}
+	add("1", "a") // it is known
+	if d := cmp.Diff(before, digests(10)); d != "" {
+		t.Errorf("nothing was added (-before +after):\n%s", d)
+	}
+	add("3", "b")
+	after := digests(10)
+	if after["a"] != before["a"] || after["b"] == before["b"] {
+		t.Errorf("b has another event: %v, before %v", after, before)
+	}
+	if err := events.EraseSession(t.Context(), "f", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if erased := digests(10); len(erased) != 1 || erased["a"] != before["a"] {
+		t.Errorf("b is erased: %v", erased)
+	}
+	add("4", "b") // in the places of those that are gone
+	add("5", "b")
+	if again := digests(10); again["b"] == after["b"] || again["b"] == before["b"] {
+		t.Errorf("b has others: %v", again)
+	}
 }
