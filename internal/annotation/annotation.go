@@ -80,18 +80,15 @@ func (a *Annotation) Check(now time.Time) error {
 	if strings.TrimSpace(a.Author) == "" {
 		return errors.New("say who you are: the author is missing")
 	}
+	if err := a.known(); err != nil {
+		return err
+	}
 	switch a.Kind {
 	case Override:
-		switch {
-		case !slices.Contains([]string{"pass", "fail", None}, a.Verdict):
-			return fmt.Errorf("the verdict %q is none of pass, fail and none", a.Verdict)
-		case strings.TrimSpace(a.Comment) == "":
+		if strings.TrimSpace(a.Comment) == "" {
 			return errors.New("an override needs a comment: say why the machine is wrong")
 		}
 	case Label:
-		if !slices.Contains([]string{"pass", "fail", "unclear"}, a.Label) {
-			return fmt.Errorf("the label %q is none of pass, fail and unclear", a.Label)
-		}
 	case Quarantine:
 		return a.Terms().Begins(now)
 	case Dataset:
@@ -100,6 +97,17 @@ func (a *Annotation) Check(now time.Time) error {
 		}
 	default:
 		return fmt.Errorf("unknown kind %q", a.Kind)
+	}
+	return nil
+}
+
+// known refuses a verdict or a label that nothing counts.
+func (a *Annotation) known() error {
+	switch {
+	case a.Kind == Override && !slices.Contains([]string{"pass", "fail", None}, a.Verdict):
+		return fmt.Errorf("the verdict %q is none of pass, fail and none", a.Verdict)
+	case a.Kind == Label && !slices.Contains([]string{"pass", "fail", "unclear"}, a.Label):
+		return fmt.Errorf("the label %q is none of pass, fail and unclear", a.Label)
 	}
 	return nil
 }

@@ -50,20 +50,29 @@ func TestBook(t *testing.T) {
 	key := result.Key{Suite: "s", TestID: "t", Target: "x"}
 	list := []Annotation{override("fail", 2), override("pass", 1)}
 	b := BookOf(list, list)
-	if len(b.All) != 2 || b.Verdict(key, result.Error) != result.Fail || b.Reviewed() != 1 || b.Override(key).Author != "ada" {
+	if len(b.All) != 2 || b.Verdict(key, result.Error) != result.Fail || !b.HasOverrides("s", "t", "x") || b.Override(key).Author != "ada" {
 		t.Errorf("%+v", b)
 	}
 	b = BookOf(list, []Annotation{override(None, 3)})
-	if b.Verdict(key, result.Error) != result.Error || b.Reviewed() != 0 {
+	if b.Verdict(key, result.Error) != result.Error || b.HasOverrides("s", "t", "x") {
 		t.Errorf("taken back: %+v", b)
 	}
 	item := override("pass", 4)
 	item.Item = "turn-2"
-	if b = BookOf([]Annotation{item}); b.Override(key) != nil || len(b.Overrides(key)) != 1 || b.Reviewed() != 1 {
+	if b = BookOf([]Annotation{item}); b.Override(key) != nil || len(b.Overrides(key)) != 1 || !b.HasOverrides("s", "t", "x") {
 		t.Errorf("of an item: %+v", b)
 	}
+	// One that was taken back at a trial leaves that of another trial.
+	first, second, back := override("fail", 5), override("pass", 6), override(None, 7)
+	first.Trial, second.Trial, back.Trial = 1, 2, 2
+	if b = BookOf([]Annotation{first, second}); b.Verdict(key, result.Error) != result.Pass {
+		t.Errorf("of two trials: %+v", b)
+	}
+	if b = BookOf([]Annotation{first, second, back}); b.Verdict(key, result.Error) != result.Fail || !b.HasOverrides("s", "t", "x") {
+		t.Errorf("taken back at one trial: %+v", b)
+	}
 	var none *Book
-	if none.Verdict(key, result.Pass) != result.Pass || none.Reviewed() != 0 || none.Label(key, "turn-1", "x") != nil {
+	if none.Verdict(key, result.Pass) != result.Pass || none.HasOverrides("s", "t", "x") || none.Label(key, "turn-1", "x") != nil {
 		t.Error("no book says something")
 	}
 }
@@ -90,8 +99,34 @@ func TestFile(t *testing.T) {
 	if err := Append(dir, override("fail", 2)); err != nil {
 		t.Fatal(err)
 	}
+	strange := override("banana", 3)
+	if err := Append(dir, strange); err != nil { // by hand, or by another program
+		t.Fatal(err)
+	}
+	whole, _ = os.ReadFile(file)
+	long := `{"kind":"override","comment":"` + strings.Repeat("x", 2*maxLine) + `"}` + "\n"
+	if err := os.WriteFile(file, append([]byte(long), whole...), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	all, unreadable, err := Read(dir)
-	if err != nil || unreadable != 1 || len(all) != 2 || all[1].Verdict != "fail" || !all[0].At.Equal(first.At) {
+	if err != nil || unreadable != 3 || len(all) != 2 || all[1].Verdict != "fail" || !all[0].At.Equal(first.At) {
 		t.Errorf("%+v, %d, %v", all, unreadable, err)
+	}
+}
+
+// Nothing is written where a link leads: the folder may come from somebody else.
+func TestLinkForAFile(t *testing.T) {
+	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, File)); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(elsewhere, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(dir, override("pass", 1)); err == nil {
+		t.Error("it was written")
+	}
+	if left, err := os.ReadFile(elsewhere); err != nil || len(left) > 0 {
+		t.Errorf("%q, %v", left, err)
 	}
 }

@@ -38,6 +38,13 @@ func (p *Pages) book(ctx context.Context, run *archive.Found) (b *annotation.Boo
 			p.Frame.Log.Error("annotations cannot be read", "run", run.Record.ID, "error", err)
 		}
 	}
+	if n := len(lacking(inFolder, inStore, p.Now())); n > 0 && err == nil {
+		stand := " of this run stands in the store alone: its folder"
+		if n > 1 {
+			stand = " of this run stand in the store alone: its folder"
+		}
+		warnings = append(warnings, text.Plural(n, "annotation")+stand+" could not be written, and does not take them along.")
+	}
 	return annotation.BookOf(inFolder, inStore), warnings
 }
 
@@ -122,6 +129,9 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, text.Capital(err.Error())+".")
 		return
 	}
+	for _, words := range []*string{&f.Author, &f.Comment, &f.Owner, &f.Reason} { // they travel with the run
+		*words = p.masked(*words)
+	}
 	s, ok := p.make(w, r)
 	if !ok {
 		return
@@ -130,7 +140,7 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		p.away(w, r, err)
 		return
 	}
-	if err := annotation.Append(f.run.Dir, f.Annotation); err != nil { // the store has it
+	if err := p.intoFolder(r.Context(), s, f); err != nil { // the store has it
 		p.Frame.Log.Error("an annotation is in the store and not in the folder of its run", "run", f.RunID, "error", err)
 	}
 	p.frame.Remember(w, r, f.Author)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rehearse/internal/annotation"
 	"rehearse/internal/result"
@@ -20,7 +21,7 @@ import (
 )
 
 // withStore gives the pages a store to write to.
-func withStore(t *testing.T) (*site, *store.Store) {
+func withStore(t *testing.T, change ...func(*view.Config)) (*site, *store.Store) {
 	t.Helper()
 	kept, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "rehearse.db"))
 	if err != nil {
@@ -30,7 +31,12 @@ func withStore(t *testing.T) (*site, *store.Store) {
 	open := func(context.Context) (*view.Stored, error) {
 		return &view.Stored{Sessions: kept.Events(), Datasets: kept.Datasets(), Annotations: kept.Annotations(), Replays: kept.ReplayRuns()}, nil
 	}
-	return newSiteOf(t, func(c *view.Config) { c.Store, c.Make = open, open }), kept
+	return newSiteOf(t, func(c *view.Config) {
+		c.Store, c.Make = open, open
+		for _, other := range change {
+			other(c)
+		}
+	}), kept
 }
 
 // browser is somebody with cookies.
@@ -81,6 +87,76 @@ func (b *browser) send(page, form string, fields map[string]string) (status int,
 func reviewedRun(s *site) {
 	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x"}},
 		failed(talked("a"), result.AssistantContent, "wanted: contains \"x\""), talked("b"), failed(talked("c"), result.AssistantContent, "no"))
+}
+
+// A secret that somebody pastes into a comment does not travel with the run.
+func TestSecretInAComment(t *testing.T) {
+	s, _ := withStore(t, func(c *view.Config) {
+		c.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted KEY]") }
+	})
+	reviewedRun(s)
+	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "with hunter2 it works", "author": "Ada"})
+	said, _, err := annotation.Read(filepath.Join(s.root, "one"))
+	if err != nil || len(said) != 1 || said[0].Comment != "with [redacted KEY] it works" {
+		t.Errorf("%+v, %v", said, err)
+	}
+}
+
+// What could not be written into the folder of the run is said: it does not travel with the run.
+func TestSaidInTheStoreAlone(t *testing.T) {
+	clock := now
+	s, _ := withStore(t, func(c *view.Config) { c.Now = func() time.Time { return clock } })
+	reviewedRun(s)
+	file := filepath.Join(s.root, "one", annotation.File)
+	if err := os.Mkdir(file, 0o755); err != nil { // nothing can be written to it
+		t.Fatal(err)
+	}
+	page := "/runs/one/tests/a?suite=shop&target=x"
+	if status, _ := s.browser().send(page, "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"}); status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if shown := s.get(http.StatusOK, page); warned(shown, "in the store alone") {
+		t.Error("it may be on its way")
+	}
+	clock = clock.Add(time.Minute)
+	for _, at := range []string{page, "/runs/one"} {
+		if shown := s.get(http.StatusOK, at); !warned(shown, "1 annotation of this run stands in the store alone") {
+			t.Errorf("%s says nothing", at)
+		}
+	}
+	s.browser().send(page, "override", map[string]string{"verdict": "fail", "comment": "wrong", "author": "Bob"})
+	if said, _, err := annotation.Read(filepath.Join(s.root, "one")); err != nil || len(said) != 2 || said[0].Author != "Ada" {
+		t.Errorf("%+v, %v", said, err)
+	}
+	if shown := s.get(http.StatusOK, page); warned(shown, "in the store alone") {
+		t.Error("it is still said")
+	}
+}
+
+// With several targets what was reviewed, and the pass rate after it, stand with each target; there is none over different systems.
+func TestReviewOfTargets(t *testing.T) {
+	s, _ := withStore(t)
+	other := talked("a")
+	other.Target = "y"
+	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x", "y"}, ByTarget: map[string]result.TargetResult{"x": {}, "y": {}}},
+		failed(talked("a"), result.AssistantContent, "no"), talked("b"), other)
+	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"})
+	run := s.get(http.StatusOK, "/runs/one")
+	for target, want := range map[string][2]string{"x": {"1", "1"}, "y": {"0", ""}} {
+		rate := ""
+		for _, figure := range run.All("data-figure=pass_rate_reviewed", "data-target="+target) {
+			rate = figure.Attr["data-value"]
+		}
+		if got := run.One("data-figure=reviewed", "data-target="+target).Attr["data-value"]; got != want[0] || rate != want[1] {
+			t.Errorf("%s: %s reviewed, pass rate %q, want %v", target, got, rate, want)
+		}
+	}
+	if len(run.All("data-figure=pass_rate_reviewed")) != 1 {
+		t.Error("a rate over both targets")
+	}
 }
 
 // A verdict of somebody stands beside the machine's, in the store and in the folder of the run, and can be taken back.
