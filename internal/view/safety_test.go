@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -198,5 +199,24 @@ func TestLogin(t *testing.T) {
 	}
 	if response, _ := s.answer("GET", "/healthz", nil, nil); response.StatusCode != 200 {
 		t.Error("the health check asks for a token")
+	}
+}
+
+// looking admits everybody to pages and nobody to forms.
+type looking struct{}
+
+func (looking) Admits(_ *http.Request, _ string, post bool) error {
+	if post {
+		return errors.New("no")
+	}
+	return nil
+}
+
+// Whoever may look and sends a form is told what it needs, not to log in.
+func TestFormWithoutItsScope(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) { c.Frame.Guard = looking{} })
+	response, page := s.answer("POST", "/runs", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, strings.NewReader("a=b"))
+	if response.StatusCode != 403 || !strings.Contains(page, "needs the scope run") {
+		t.Errorf("%s\n%s", response.Status, page)
 	}
 }

@@ -59,10 +59,13 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 
 // admitted reports whether whoever asks may come in; else it has answered.
 func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
-	err := f.Guard.Admits(r, sentToken(r), r.Method == http.MethodPost)
+	token, posted := sentToken(r), r.Method == http.MethodPost
+	err := f.Guard.Admits(r, token, posted)
 	switch {
 	case errors.Is(err, ErrClosed):
 		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
+	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
+		f.Refuse(w, r, http.StatusForbidden, "Your token opens the pages and sends no forms: that needs the scope run.")
 	case err != nil:
 		f.sendToLogin(w, r)
 	}
