@@ -3,10 +3,12 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"rehearse/internal/annotation"
+	"rehearse/internal/runlog"
 )
 
 // onTheWay is for how long an annotation may be in the store and not yet in the folder of its run.
@@ -19,6 +21,12 @@ func lacking(inFolder, inStore []annotation.Annotation, now time.Time) []annotat
 
 // intoFolder writes an annotation into the folder of its run, behind those that could not be written there before.
 func (p *Pages) intoFolder(ctx context.Context, s *Stored, f *sent) error {
+	switch there, err := runlog.ReadRun(f.run.Dir); { // a run with --out may just have moved this one aside, and the lines name no run
+	case err != nil:
+		return err
+	case there.ID != f.RunID:
+		return fmt.Errorf("%s has run %s now", f.run.Dir, there.ID)
+	}
 	inStore, err := s.Annotations.Of(ctx, f.RunID)
 	if err != nil {
 		return errors.Join(err, annotation.Append(f.run.Dir, f.Annotation))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rehearse/internal/annotation"
+	"rehearse/internal/archive"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/store"
@@ -133,6 +134,29 @@ func TestSaidInTheStoreAlone(t *testing.T) {
 	}
 	if shown := s.get(http.StatusOK, page); warned(shown, "in the store alone") {
 		t.Error("it is still said")
+	}
+}
+
+// Another run may take the folder while somebody writes: what was said of the one before is not said of it.
+func TestFolderTakenByAnotherRun(t *testing.T) {
+	root := t.TempDir()
+	runs := archive.New(func() time.Time { return now }) // it does not look again
+	runs.AddRoot(root)
+	s, kept := withStore(t, func(c *view.Config) { c.Runs = runs })
+	s.root = root
+	reviewedRun(s)
+	s.get(http.StatusOK, "/runs/one")
+	dir := filepath.Join(root, "one")
+	if err := runlog.WriteRun(dir, result.Run{Schema: result.Schema, ID: "two", ExitReason: result.ReasonPassed, ExitCode: new(0)}); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"}); status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	inStore, err := kept.Annotations().Of(t.Context(), "one")
+	inFolder, _, err2 := annotation.Read(dir)
+	if err != nil || err2 != nil || len(inStore) != 1 || len(inFolder) != 0 {
+		t.Errorf("%v in the store, %v in the folder, %v %v", inStore, inFolder, err, err2)
 	}
 }
 
