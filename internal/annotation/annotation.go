@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
@@ -57,7 +58,7 @@ type Annotation struct {
 	At     time.Time `json:"at"`
 }
 
-// maxText bounds each text of an annotation, in bytes.
+// maxText bounds each text of an annotation, in characters.
 const maxText = 20_000
 
 // Key returns the record that is meant.
@@ -73,7 +74,7 @@ func (a *Annotation) Terms() quarantine.Terms {
 // Check refuses an annotation that lacks something or cannot be meant.
 func (a *Annotation) Check(now time.Time) error {
 	for _, text := range []string{a.Suite, a.TestID, a.Target, a.Item, a.Assertion, a.Comment, a.Owner, a.Reason, a.Dataset, a.Author} {
-		if len(text) > maxText {
+		if utf8.RuneCountInString(text) > maxText {
 			return fmt.Errorf("a text has more than %d characters", maxText)
 		}
 	}

@@ -21,20 +21,21 @@ func TestCheck(t *testing.T) {
 		change func(*Annotation)
 		want   string
 	}{
-		"as it is":           {func(*Annotation) {}, ""},
-		"none":               {func(a *Annotation) { a.Verdict = None }, ""},
-		"no author":          {func(a *Annotation) { a.Author = " " }, "author is missing"},
-		"no comment":         {func(a *Annotation) { a.Comment = "" }, "needs a comment"},
-		"an error":           {func(a *Annotation) { a.Verdict = "error" }, "none of pass, fail and none"},
-		"long":               {func(a *Annotation) { a.Comment = strings.Repeat("x", maxText+1) }, "more than"},
-		"another kind":       {func(a *Annotation) { a.Kind = "praise" }, "unknown kind"},
-		"a label":            {func(a *Annotation) { a.Kind, a.Label = Label, "unclear" }, ""},
-		"a wrong label":      {func(a *Annotation) { a.Kind, a.Label = Label, "maybe" }, "none of pass, fail and unclear"},
-		"a quarantine":       {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-02", "x" }, ""},
-		"one that is over":   {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-01", "x" }, "choose tomorrow"},
-		"one for ever":       {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2036-03-01", "x" }, "within 90 days"},
-		"a dataset":          {func(a *Annotation) { a.Kind, a.Dataset = Dataset, "hard" }, ""},
-		"a nameless dataset": {func(a *Annotation) { a.Kind = Dataset }, "name the dataset"},
+		"as it is":            {func(*Annotation) {}, ""},
+		"none":                {func(a *Annotation) { a.Verdict = None }, ""},
+		"no author":           {func(a *Annotation) { a.Author = " " }, "author is missing"},
+		"no comment":          {func(a *Annotation) { a.Comment = "" }, "needs a comment"},
+		"an error":            {func(a *Annotation) { a.Verdict = "error" }, "none of pass, fail and none"},
+		"long":                {func(a *Annotation) { a.Comment = strings.Repeat("x", maxText+1) }, "more than"},
+		"long in bytes alone": {func(a *Annotation) { a.Comment = strings.Repeat("語", maxText) }, ""},
+		"another kind":        {func(a *Annotation) { a.Kind = "praise" }, "unknown kind"},
+		"a label":             {func(a *Annotation) { a.Kind, a.Label = Label, "unclear" }, ""},
+		"a wrong label":       {func(a *Annotation) { a.Kind, a.Label = Label, "maybe" }, "none of pass, fail and unclear"},
+		"a quarantine":        {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-02", "x" }, ""},
+		"one that is over":    {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-01", "x" }, "choose tomorrow"},
+		"one for ever":        {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2036-03-01", "x" }, "within 90 days"},
+		"a dataset":           {func(a *Annotation) { a.Kind, a.Dataset = Dataset, "hard" }, ""},
+		"a nameless dataset":  {func(a *Annotation) { a.Kind = Dataset }, "name the dataset"},
 	} {
 		a := override("pass", 0)
 		c.change(&a)
