@@ -65,10 +65,15 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	of := archive.Test{Suite: r.PostFormValue("suite"), ID: frame.Part(r, "test"), Target: r.PostFormValue("target")}
 	matches := index.Named(of)
 	if len(matches) == 0 {
+		matches = namedInForm(index, of)
+	}
+	if len(matches) == 0 {
 		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
 		return nil
 	}
 	e := matches[0]
+	r.PostForm.Set("suite", e.Suite)
+	r.PostForm.Set("target", e.Target)
 	trial, ok := trialOf(e, r.PostFormValue("trial"))
 	if !ok {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The test has no such trial.")
@@ -84,6 +89,23 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	}
 	f.back = addressOfTest(f.RunID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, r.PostFormValue("from"))
 	return f
+}
+
+// sameLines reports whether two texts are the same but for the ends of their lines. Browsers end each line of what a form sends with CR LF.
+func sameLines(a, b string) bool { return a == b || lines(a) == lines(b) }
+
+func lines(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+// namedInForm returns the tests that a form names, whose suite or target has several lines.
+func namedInForm(index *archive.Index, of archive.Test) (matches []*archive.Entry) {
+	for _, e := range index.Tests {
+		if e.TestID == of.ID && (of.Suite == "" || sameLines(e.Suite, of.Suite)) && (of.Target == "" || sameLines(e.Target, of.Target)) {
+			matches = append(matches, e)
+		}
+	}
+	return matches
 }
 
 // trialOf reads which trial of a test a form is about; 0 stands for the test itself.
@@ -130,7 +152,7 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		return
 	}
 	for _, words := range []*string{&f.Author, &f.Comment, &f.Owner, &f.Reason} { // they travel with the run
-		*words = p.masked(*words)
+		*words = p.masked(lines(*words))
 	}
 	s, ok := p.make(w, r)
 	if !ok {

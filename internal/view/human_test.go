@@ -73,6 +73,9 @@ func (b *browser) send(page, form string, fields map[string]string) (status int,
 	for name, value := range fields {
 		values.Set(name, value)
 	}
+	for name := range values { // as browsers send the ends of lines
+		values.Set(name, strings.ReplaceAll(values.Get(name), "\n", "\r\n"))
+	}
 	answer, err = b.client.PostForm(b.web.URL+f.Attr["action"], values)
 	if err != nil {
 		b.t.Fatal(err)
@@ -367,6 +370,39 @@ func bodyOf(t testing.TB, answer *http.Response) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// Criteria and names of several lines are found again, though browsers send their ends in another way.
+func TestFormsOfSeveralLines(t *testing.T) {
+	s, _ := withStore(t)
+	x := test("two\nlines", "a", "x\ny", "hello", "hello there")
+	x.Scores[0].Assertions = []result.Assertion{{Text: "Greets\nin two lines\n", Passed: true, Grader: "rubrics"}}
+	s.put(result.Run{ID: "one", Suites: []string{"s.yaml"}, Targets: []string{"x\ny"}}, x)
+	b := s.browser()
+	if status, _ := b.send("/judge?run=one", "label", map[string]string{"label": "pass", "author": "Ada", "comment": "one\ntwo"}); status != http.StatusSeeOther {
+		t.Errorf("label: %d", status)
+	}
+	if n := len(s.get(http.StatusOK, "/judge?run=one&labelled=yes").All("data-row=judgement")); n != 1 {
+		t.Errorf("%d labelled", n)
+	}
+	page := "/runs/one/tests/a"
+	for form, fields := range map[string]map[string]string{
+		"override": {"verdict": "fail", "comment": "one\ntwo", "author": "Ada", "item": "turn-1"}, "dataset": {"dataset": "d", "author": "Ada"},
+		"quarantine": {"owner": "Ada", "until": now.AddDate(0, 0, 2).Format("2006-01-02"), "reason": "flaky", "author": "Ada"},
+	} {
+		if status, _ := b.send(page, form, fields); status != http.StatusSeeOther {
+			t.Errorf("%s: %d", form, status)
+		}
+	}
+	said, _, err := annotation.Read(filepath.Join(s.root, "one"))
+	for _, a := range said {
+		if a.Suite != x.Suite || a.Target != x.Target || a.Comment != "" && a.Comment != "one\ntwo" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if err != nil || len(said) != 4 {
+		t.Errorf("%d, %v", len(said), err)
+	}
 }
 
 // A judged assertion is labelled without its judge's answer in sight; figures and the download have the labels.
