@@ -25,15 +25,19 @@ default: {reply: "Yes."}
 func TestHostile(t *testing.T) {
 	word := strings.Repeat("W", 4000)
 	write(t, "hostile/agent.yaml", strings.ReplaceAll(hostile, "${word}", word))
-	write(t, "hostile/suite.yaml", `name: "<b onmouseover=window.taken=1>suite</b>"
+	write(t, "hostile/suite.yaml", `name: "<b onmouseover=window.taken=1>suite</b>`+word[:150]+`"
 tests:
   - {id: "<img src=x onerror=window.taken=1>", input: "some markup", tags: ["<script>window.taken=1</script>"], assertions: [{type: contains, value: "</script><script>window.taken=1</script>"}]}
   - {id: direction, input: direction, assertions: [{type: contains, value: "\u202eno"}]}
-  - {id: `+"long-"+word[:200]+`, input: "a long word", assertions: [{type: not_contains, value: WWWW}]}
+  - {id: `+"long-"+word[:200]+`, input: "a long word", assertions: [{type: not_contains, value: WWWW, name: long-`+word[:300]+`}]}
 `)
 	out := filepath.Join(site.dir, ".rehearse", "runs", "hostile")
+	write(t, "hostile/calm.yaml", "default: {reply: Yes.}")
+	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/calm.yaml", "--quiet", "--out", ".rehearse/runs/calm")
 	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out", ".rehearse/runs/hostile")
-	pages := []string{"/runs", "/search?q=W*", "/runs/latest", "/runs/latest/matrix", "file://" + filepath.ToSlash(out) + "/report.html"}
+	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out", ".rehearse/runs/again", "--baseline", ".rehearse/runs/calm", "--ignore-target")
+	pages := []string{"/runs", "/search?q=W*", "/runs/latest", "/runs/latest/matrix", "/compare?a=latest&b=latest", "file://" + filepath.ToSlash(out) + "/report.html",
+		"file://" + filepath.ToSlash(filepath.Join(filepath.Dir(out), "again")) + "/report.html"}
 	for _, id := range []string{"<img src=x onerror=window.taken=1>", "direction", "long-" + word[:200]} {
 		pages = append(pages, "/runs/latest/tests/"+url.PathEscape(id), "/runs/latest/tests/"+url.PathEscape(id)+"?view=raw")
 	}
@@ -52,7 +56,7 @@ tests:
 					.filter((to) => typeof to == "string" && !to.startsWith(location.origin) && !to.startsWith("file:") && !to.startsWith("data:")).join(" ")`); away != "" {
 					t.Errorf("the page leads to %s", away)
 				}
-				if i == 5 {
+				if i == 7 {
 					b.keep("hostile-"+l.String(), true)
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rehearse/internal/quarantine"
 	"rehearse/internal/result"
@@ -57,7 +58,7 @@ type Annotation struct {
 	At     time.Time `json:"at"`
 }
 
-// maxText bounds each text of an annotation, in bytes.
+// maxText bounds each text of an annotation, in characters.
 const maxText = 20_000
 
 // Key returns the record that is meant.
@@ -73,25 +74,22 @@ func (a *Annotation) Terms() quarantine.Terms {
 // Check refuses an annotation that lacks something or cannot be meant.
 func (a *Annotation) Check(now time.Time) error {
 	for _, text := range []string{a.Suite, a.TestID, a.Target, a.Item, a.Assertion, a.Comment, a.Owner, a.Reason, a.Dataset, a.Author} {
-		if len(text) > maxText {
+		if utf8.RuneCountInString(text) > maxText {
 			return fmt.Errorf("a text has more than %d characters", maxText)
 		}
 	}
 	if strings.TrimSpace(a.Author) == "" {
 		return errors.New("say who you are: the author is missing")
 	}
+	if err := a.known(); err != nil {
+		return err
+	}
 	switch a.Kind {
 	case Override:
-		switch {
-		case !slices.Contains([]string{"pass", "fail", None}, a.Verdict):
-			return fmt.Errorf("the verdict %q is none of pass, fail and none", a.Verdict)
-		case strings.TrimSpace(a.Comment) == "":
+		if strings.TrimSpace(a.Comment) == "" {
 			return errors.New("an override needs a comment: say why the machine is wrong")
 		}
 	case Label:
-		if !slices.Contains([]string{"pass", "fail", "unclear"}, a.Label) {
-			return fmt.Errorf("the label %q is none of pass, fail and unclear", a.Label)
-		}
 	case Quarantine:
 		return a.Terms().Begins(now)
 	case Dataset:
@@ -100,6 +98,17 @@ func (a *Annotation) Check(now time.Time) error {
 		}
 	default:
 		return fmt.Errorf("unknown kind %q", a.Kind)
+	}
+	return nil
+}
+
+// known refuses a verdict or a label that nothing counts.
+func (a *Annotation) known() error {
+	switch {
+	case a.Kind == Override && !slices.Contains([]string{"pass", "fail", None}, a.Verdict):
+		return fmt.Errorf("the verdict %q is none of pass, fail and none", a.Verdict)
+	case a.Kind == Label && !slices.Contains([]string{"pass", "fail", "unclear"}, a.Label):
+		return fmt.Errorf("the label %q is none of pass, fail and unclear", a.Label)
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ type Book struct {
 	labels    map[place]Annotation
 	// quarantined has the quarantine of a test by its suite and id, tests the override of a test as a whole, whichever of its trials was looked at.
 	quarantined, tests map[result.Key]Annotation
+	// touched are the tests that somebody decided over, as a whole or in part.
+	touched map[result.Key]bool
 }
 
 // place is what an annotation is about.
@@ -28,7 +30,7 @@ func (a *Annotation) place() place { return place{a.Key(), a.Item, a.Assertion} 
 // BookOf makes a book of annotations of one run, which may come from several places and more than once.
 func BookOf(lists ...[]Annotation) *Book {
 	b := &Book{
-		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{}, tests: map[result.Key]Annotation{},
+		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{}, tests: map[result.Key]Annotation{}, touched: map[result.Key]bool{},
 	}
 	seen := map[Annotation]bool{}
 	for _, list := range lists {
@@ -44,15 +46,8 @@ func BookOf(lists ...[]Annotation) *Book {
 	for _, a := range b.All {
 		switch a.Kind {
 		case Override:
-			test := result.Key{Suite: a.Suite, TestID: a.TestID, Target: a.Target}
-			if a.Item == "" {
-				b.tests[test] = a
-			}
 			if b.overrides[a.place()] = a; a.Verdict == None {
 				delete(b.overrides, a.place())
-				if a.Item == "" {
-					delete(b.tests, test)
-				}
 			}
 		case Quarantine:
 			b.quarantined[result.Key{Suite: a.Suite, TestID: a.TestID}] = a
@@ -60,7 +55,36 @@ func BookOf(lists ...[]Annotation) *Book {
 			b.labels[a.place()] = a
 		}
 	}
+	b.judgeTests()
 	return b
+}
+
+// Lacking returns the annotations that are not among others.
+func (b *Book) Lacking(others []Annotation) (lacking []Annotation) {
+	has := BookOf(others)
+	there := make(map[Annotation]bool, len(has.All))
+	for _, a := range has.All {
+		there[a] = true
+	}
+	for _, a := range b.All {
+		if !there[a] {
+			lacking = append(lacking, a)
+		}
+	}
+	return lacking
+}
+
+// judgeTests finds what holds of tests as a whole: of the overrides that were not taken back the last, whichever trial it was made at.
+func (b *Book) judgeTests() {
+	for _, a := range b.All {
+		if a.Kind != Override || b.overrides[a.place()] != a {
+			continue
+		}
+		test := result.Key{Suite: a.Suite, TestID: a.TestID, Target: a.Target}
+		if b.touched[test] = true; a.Item == "" {
+			b.tests[test] = a
+		}
+	}
 }
 
 // in returns a copy of what a map has of a key, nil for nothing. It makes none where there is nothing, as for most tests of a run.
@@ -119,17 +143,9 @@ func (b *Book) Label(key result.Key, item, assertion string) *Annotation {
 	return in(b.labels, place{key, item, assertion})
 }
 
-// Reviewed counts the tests that somebody decided over, each with its target once.
-func (b *Book) Reviewed() int {
-	if b == nil {
-		return 0
-	}
-	tests := map[result.Key]bool{}
-	for at := range b.overrides {
-		at.key.Trial = 0
-		tests[at.key] = true
-	}
-	return len(tests)
+// HasOverrides reports whether somebody decided over a test, or over a part of it.
+func (b *Book) HasOverrides(suite, test, target string) bool {
+	return b != nil && b.touched[result.Key{Suite: suite, TestID: test, Target: target}]
 }
 
 // Verdict returns the verdict of a test after review: somebody's, else the machine's.

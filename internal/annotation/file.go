@@ -2,6 +2,7 @@ package annotation
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,15 +23,23 @@ const (
 	maxRead = 100_000
 )
 
-// Append adds an annotation to the file in the folder of its run. Several processes may add at the same time. A line that was cut off by a crash is
+// Append adds annotations to the file in the folder of their run. Several processes may add at the same time. A line that was cut off by a crash is
 // ended first.
-func Append(dir string, a Annotation) (err error) {
-	a.RunID = ""
-	line, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("annotation: %w", err)
+func Append(dir string, of ...Annotation) (err error) {
+	var lines []byte
+	for _, a := range of {
+		a.RunID = ""
+		line, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Errorf("annotation: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
 	}
-	file, err := os.OpenFile(filepath.Join(dir, File), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	path := filepath.Join(dir, File)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // a folder may come from others: nothing is written where a link leads
+		return fmt.Errorf("annotation: %s is no file", path)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
@@ -38,10 +47,10 @@ func Append(dir string, a Annotation) (err error) {
 	if size, err := file.Seek(0, io.SeekEnd); err == nil && size > 0 {
 		last := make([]byte, 1)
 		if _, err := file.ReadAt(last, size-1); err == nil && last[0] != '\n' {
-			line = append([]byte("\n"), line...)
+			lines = append([]byte("\n"), lines...)
 		}
 	}
-	if _, err := file.Write(append(line, '\n')); err != nil {
+	if _, err := file.Write(lines); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
 	return file.Sync()
@@ -49,29 +58,58 @@ func Append(dir string, a Annotation) (err error) {
 
 // Read returns the annotations in the folder of a run, and how many lines are none. A folder without the file has none.
 func Read(dir string) (all []Annotation, unreadable int, err error) {
-	file, err := os.Open(filepath.Join(dir, File))
-	if errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(dir, File)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0, nil
+	case err != nil:
+		return nil, 0, fmt.Errorf("annotations: %w", err)
+	case !info.Mode().IsRegular(): // opening a pipe waits for somebody who writes to it
+		return nil, 0, fmt.Errorf("annotations: %s is no file", path)
 	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, 0, fmt.Errorf("annotations: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() && len(all) < maxRead {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		var a Annotation
-		if json.Unmarshal(lines.Bytes(), &a) != nil || a.Kind == "" || a.TestID == "" {
+	lines := bufio.NewReader(file)
+	for {
+		line, long, err := readLine(lines)
+		if a := parse(line); a != nil && len(all) < maxRead {
+			all = append(all, *a)
+		} else if long || len(bytes.TrimSpace(line)) > 0 {
 			unreadable++
-			continue
 		}
-		all = append(all, a)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, unreadable, nil
+		case err != nil:
+			return all, unreadable, fmt.Errorf("annotations: %w", err)
+		}
 	}
-	if err := lines.Err(); err != nil {
-		return all, unreadable, fmt.Errorf("annotations: %w", err)
+}
+
+// parse reads a line; nil is one that is no annotation.
+func parse(line []byte) *Annotation {
+	var a Annotation
+	if json.Unmarshal(line, &a) != nil || a.Kind == "" || a.TestID == "" || a.known() != nil {
+		return nil
 	}
-	return all, unreadable, nil
+	return &a
+}
+
+// readLine returns the next line. It keeps none that has more than maxLine bytes; long is true for such a line.
+func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
 }

@@ -144,7 +144,8 @@ func openScripted(m config.Model, o Options) (Model, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &priced{script.As(orElse(name, script.Name())), m}, file, nil
+	script.file = near(file)
+	return &priced{script.As(orElse(name, script.Name())), m}, script.file, nil
 }
 
 func openCassette(m config.Model, o Options) (Model, string, error) {
@@ -153,13 +154,23 @@ func openCassette(m config.Model, o Options) (Model, string, error) {
 		return nil, "", err
 	}
 	cassette, err := playAnywhere(file, data, o.Mask)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, "", err
-	case name == "":
-		return cassette, file, nil
 	}
-	return cassette.As(name), file, nil
+	if cassette.file = near(file); name == "" {
+		return cassette, cassette.file, nil
+	}
+	return cassette.As(name), cassette.file, nil
+}
+
+// near returns a file as what a model says of itself names it: from the working folder. Records and reports have no path of this machine.
+func near(file string) string {
+	if here, err := filepath.Abs("."); err == nil {
+		if below, err := filepath.Rel(here, file); err == nil {
+			return below
+		}
+	}
+	return file
 }
 
 // readModelFile reads the file that a model's name stands for; what follows a # is the name to play.

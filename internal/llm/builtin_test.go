@@ -59,6 +59,33 @@ default: {reply: hello you}`})}
 	})
 }
 
+// Errors end up in reports, which have no path of the machine: files are named from the working folder.
+func TestFilesInErrors(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	agent, tape := filepath.Join(here, "agent.yaml"), filepath.Join(here, "tape.jsonl")
+	var recorded strings.Builder
+	if _, err := NewRecorder(&recorded, nil).Record("a", script(t, "default: {reply: a}")).Generate(t.Context(), say("x")); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{ReadFile: func(name string) ([]byte, error) {
+		return []byte(map[string]string{agent: "rules:\n  - {when: {user: broken}, fault: malformed}\n  - {when: {user: ^known$}, reply: yes}\n", tape: recorded.String()}[name]), nil
+	}}
+	for _, m := range []config.Model{
+		{Provider: "scripted", Name: "agent.yaml", Dir: here, Retries: new(0)}, {Provider: "cassette", Name: "tape.jsonl", Dir: here}, {Provider: "cassette", Name: "tape.jsonl#b", Dir: here},
+	} {
+		model, err := Open(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, message := range []string{"broken", "unknown"} {
+			if _, err := model.Generate(t.Context(), say(message)); err == nil || strings.Contains(err.Error(), here) {
+				t.Errorf("%s: %v", m.Name, err)
+			}
+		}
+	}
+}
+
 func TestOpenOpenAI(t *testing.T) {
 	calls := 0
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MaxDays is how many days ahead a quarantine may end: it is no way to switch a test off.
@@ -20,7 +21,7 @@ type Terms struct {
 	Reason string `json:"reason"`
 }
 
-// maxText bounds the owner and the reason, in bytes.
+// maxText bounds the owner and the reason, in characters.
 const maxText = 2_000
 
 // Check refuses terms that lack something, or that end too late to be looked at again. Terms that have run out are valid.
@@ -31,8 +32,8 @@ func (t Terms) Check(now time.Time) error {
 		return errors.New("a quarantine needs an owner: name who mends the test")
 	case strings.TrimSpace(t.Reason) == "":
 		return errors.New("a quarantine needs a reason: say why the test may fail")
-	case len(t.Owner) > maxText || len(t.Reason) > maxText:
-		return fmt.Errorf("owner and reason of a quarantine have at most %d bytes", maxText)
+	case utf8.RuneCountInString(t.Owner) > maxText || utf8.RuneCountInString(t.Reason) > maxText:
+		return fmt.Errorf("owner and reason of a quarantine have at most %d characters", maxText)
 	case err != nil:
 		return fmt.Errorf("%q is no day: write until as 2006-01-02", t.Until)
 	case until.After(day(now).AddDate(0, 0, MaxDays)):

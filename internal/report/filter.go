@@ -25,13 +25,15 @@ func filterStyle() string {
 		"#show-quarantine:checked ~ .filters .quarantine b { color: var(--page); }\n" +
 		"#show-quarantine:focus-visible ~ .filters .quarantine { outline: 2px solid var(--accent); outline-offset: 2px; }\n" +
 		"#show-quarantine:checked ~ .list :is(.test, .row):not([data-quarantined]) { display: none; }\n" +
-		".codes .quarantine li { display: block; }\n")
+		".codes .quarantine li { display: block; }\n" +
+		// What is in quarantine counts with no other choice.
+		":is(#show-pass, #show-fail, #show-error):checked ~ .list [data-quarantined] { display: none; }\n")
 	for _, code := range result.Codes {
 		chosen := "#show-" + string(code) + ":checked ~ "
 		fmt.Fprintf(&style, "%s.filters .%s { background: var(--ink); border-color: var(--ink); color: var(--page); }\n", chosen, code)
 		fmt.Fprintf(&style, "%s.filters .%s b { color: var(--page); }\n", chosen, code)
 		fmt.Fprintf(&style, "#show-%s:focus-visible ~ .filters .%s { outline: 2px solid var(--accent); outline-offset: 2px; }\n", code, code)
-		fmt.Fprintf(&style, "%s.list :is(.test, .row):not([data-codes~=\"%s\"]) { display: none; }\n", chosen, code)
+		fmt.Fprintf(&style, "%s.list :is(.test, .row):is(:not([data-codes~=\"%s\"]), [data-quarantined]) { display: none; }\n", chosen, code)
 	}
 	return style.String()
 }

@@ -86,10 +86,15 @@ func (h *htmlPage) write(name string, data any) {
 	}
 }
 
+// onPage returns the tests that stand on the page, what failed first.
+func onPage(s *survey) []*entry {
+	all := slices.Concat(s.failing, s.others)
+	return all[:min(len(all), maxRows)]
+}
+
 // choose returns the tests that stand on the page, in the order of the run, and notes in which order they are worth room.
 func (h *htmlPage) choose(run result.Run, s *survey) []*entry {
-	h.full = slices.Concat(s.failing, s.others)
-	h.full = h.full[:min(len(h.full), maxRows)]
+	h.full = onPage(s)
 	shown := slices.Clone(h.full)
 	inRunOrder(run, s, shown)
 	failing := min(len(s.failing), len(h.full))

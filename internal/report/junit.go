@@ -25,6 +25,12 @@ func (r *Report) JUnit(w io.Writer) error {
 		return err
 	}
 	j := &junit{w: w, run: run, manyTargets: manyTargets(run, s), link: r.link}
+	if s.added > maxRows {
+		j.onPage = map[id]bool{}
+		for _, e := range onPage(s) {
+			j.onPage[e.id] = true
+		}
+	}
 	t := run.Totals
 	j.printf("%s<testsuites name=\"rehearse\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
 		xml.Header, t.Tests+len(s.notRun), t.Failed, t.Errors, t.Skipped+t.Quarantined+len(s.notRun), run.DurationMS/1000, j.timestamp())
@@ -44,7 +50,9 @@ type junit struct {
 	run         result.Run
 	manyTargets bool
 	link        func(id string) string
-	err         error
+	// onPage are the tests that stand on the page; nil where all do.
+	onPage map[id]bool
+	err    error
 }
 
 func (j *junit) printf(format string, args ...any) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rehearse/internal/result"
@@ -70,14 +71,14 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	c := testcase{
 		Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000), File: text.Visible(e.at.file), Line: e.at.line,
 	}
-	if page := j.link(cmp.Or(e.spot, e.key().Anchor())); page != "" {
-		c.Properties = &properties{[]property{{"report", page}}}
+	spot := cmp.Or(e.spot, e.key().Anchor())
+	if j.onPage != nil && !j.onPage[e.id] {
+		spot = "" // the page says that it leaves tests out
 	}
-	if review := e.reviewed(); review != "" {
-		if c.Properties == nil {
-			c.Properties = &properties{}
-		}
-		c.Properties.Property = append(c.Properties.Property, property{"review", review})
+	c.say("report", j.link(spot))
+	c.say("review", e.reviewed())
+	if at := slices.IndexFunc(j.run.RanOut, func(out result.RanOut) bool { return out.Suite == e.suite && out.TestID == e.test }); at >= 0 {
+		c.say("quarantine", ranOut(j.run.RanOut[at]))
 	}
 	if t != nil && t.User != nil {
 		c.Output = "user: " + userLine(t.User)
@@ -108,6 +109,17 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 		c.Skipped = &problem{Message: cmp.Or(text.OneLine(e.reason, 500), p.Message)}
 	}
 	return c
+}
+
+// say adds a property, unless it says nothing.
+func (c *testcase) say(name, value string) {
+	if value == "" {
+		return
+	}
+	if c.Properties == nil {
+		c.Properties = &properties{}
+	}
+	c.Properties.Property = append(c.Properties.Property, property{name, value})
 }
 
 // maxReply is how much of a reply stands in the body of a failure.

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -160,6 +161,33 @@ func TestJUnitOfAnInterruptedRun(t *testing.T) {
 	for i, want := range []string{"not run: the run was interrupted", "not run: the run was interrupted after 2 trials"} {
 		if c := got.Suites[0].Cases[i]; c.Skipped == nil || c.Skipped.Message != want {
 			t.Errorf("case %+v, want it skipped: %s", c, want)
+		}
+	}
+}
+
+// The page has room for so many tests and says how many it leaves out. Every link of a larger run leads to something that stands on its page.
+func TestJUnitLinksOfManyTests(t *testing.T) {
+	var many []*result.Test
+	for i := range 10_050 {
+		x := test("suites/travel.yaml", fmt.Sprintf("test-%d", i))
+		if i%100 == 99 {
+			failed(x, 0.4)
+		}
+		many = append(many, x)
+	}
+	r := report.New(result.Run{Targets: []string{"t"}}, each(many...))
+	page := reporttest.Rendered(t, func(w io.Writer) error { return r.HTML(w) })
+	there := map[string]bool{"": true}
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		there[id[1]] = true
+	}
+	links := regexp.MustCompile(`report\.html#?([^"]*)"`).FindAllStringSubmatch(reporttest.Rendered(t, func(w io.Writer) error { return r.JUnit(w) }), -1)
+	if len(links) != len(many) {
+		t.Fatalf("%d links of %d tests", len(links), len(many))
+	}
+	for _, link := range links {
+		if !there[link[1]] {
+			t.Fatalf("%s stands nowhere", link[0])
 		}
 	}
 }

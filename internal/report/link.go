@@ -71,6 +71,8 @@ func CheckAddress(address string) error {
 		return fmt.Errorf("%q is no address of a folder: give one such as https://ci.example/runs/7", address)
 	case at.User != nil:
 		return errors.New("the address has a name or password in it: leave them out")
+	case strings.Contains(address, "#"): // links to single tests stand behind one
+		return fmt.Errorf("%q leads to a part of a page: give the address of a folder, without #", address)
 	}
 	return nil
 }

@@ -33,10 +33,14 @@ func quarantineLines(run result.Run, s *survey) (lines []quarantineLine, left in
 		lines = append(lines, quarantineLine{name, page.VerdictWord(e.verdict) + "; " + about, e.verdict})
 	}
 	for _, out := range run.RanOut[:min(len(run.RanOut), maxQuarantined)] {
-		about := fmt.Sprintf("the quarantine ran out on %s, owned by %s: the test counts again", text.OneLine(out.Until, 20), text.OneLine(out.Owner, 100))
-		lines = append(lines, quarantineLine{text.OneLine(out.TestID, 200), about, ""})
+		lines = append(lines, quarantineLine{text.OneLine(out.TestID, 200), ranOut(out), ""})
 	}
 	return lines, run.Totals.Quarantined - len(held) + max(0, len(run.RanOut)-maxQuarantined)
+}
+
+// ranOut says of a test that its quarantine is over.
+func ranOut(out result.RanOut) string {
+	return fmt.Sprintf("the quarantine ran out on %s, owned by %s: the test counts again", text.OneLine(out.Until, 20), text.OneLine(out.Owner, 100))
 }
 
 // quarantines writes the tests in quarantine for a terminal.

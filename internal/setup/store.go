@@ -51,20 +51,21 @@ func (s *Setup) Quarantines(ctx context.Context) (terms map[result.Key]quarantin
 }
 
 // Annotations returns what people said of a run: in its folder, and in the configured store where there is one.
-func (s *Setup) Annotations(ctx context.Context, dir, run string) (*annotation.Book, error) {
-	inFolder, _, err := annotation.Read(dir)
+// unreadable are the lines of its folder that are no annotations.
+func (s *Setup) Annotations(ctx context.Context, dir, run string) (b *annotation.Book, unreadable int, err error) {
+	inFolder, unreadable, err := annotation.Read(dir)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	h, err := FindHistory(ctx, s.StorePath())
 	if source.IsInvalid(err) { // there is none yet
-		return annotation.BookOf(inFolder), nil
+		return annotation.BookOf(inFolder), unreadable, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	inStore, err := h.Annotations.Of(ctx, run)
-	return annotation.BookOf(inFolder, inStore), errors.Join(err, h.Close())
+	return annotation.BookOf(inFolder, inStore), unreadable, errors.Join(err, h.Close())
 }
 
 // StoreAt opens the store in a file, once. Setup closes it.

@@ -38,6 +38,13 @@ func (p *Pages) book(ctx context.Context, run *archive.Found) (b *annotation.Boo
 			p.Frame.Log.Error("annotations cannot be read", "run", run.Record.ID, "error", err)
 		}
 	}
+	if n := len(lacking(inFolder, inStore, p.Now())); n > 0 && err == nil {
+		stand := " of this run stands in the store alone: its folder"
+		if n > 1 {
+			stand = " of this run stand in the store alone: its folder"
+		}
+		warnings = append(warnings, text.Plural(n, "annotation")+stand+" could not be written, and does not take them along.")
+	}
 	return annotation.BookOf(inFolder, inStore), warnings
 }
 
@@ -58,10 +65,15 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	of := archive.Test{Suite: r.PostFormValue("suite"), ID: frame.Part(r, "test"), Target: r.PostFormValue("target")}
 	matches := index.Named(of)
 	if len(matches) == 0 {
+		matches = namedInForm(index, of)
+	}
+	if len(matches) == 0 {
 		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
 		return nil
 	}
 	e := matches[0]
+	r.PostForm.Set("suite", e.Suite)
+	r.PostForm.Set("target", e.Target)
 	trial, ok := trialOf(e, r.PostFormValue("trial"))
 	if !ok {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The test has no such trial.")
@@ -77,6 +89,23 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 	}
 	f.back = addressOfTest(f.RunID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, r.PostFormValue("from"))
 	return f
+}
+
+// sameLines reports whether two texts are the same but for the ends of their lines. Browsers end each line of what a form sends with CR LF.
+func sameLines(a, b string) bool { return a == b || lines(a) == lines(b) }
+
+func lines(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+// namedInForm returns the tests that a form names, whose suite or target has several lines.
+func namedInForm(index *archive.Index, of archive.Test) (matches []*archive.Entry) {
+	for _, e := range index.Tests {
+		if e.TestID == of.ID && (of.Suite == "" || sameLines(e.Suite, of.Suite)) && (of.Target == "" || sameLines(e.Target, of.Target)) {
+			matches = append(matches, e)
+		}
+	}
+	return matches
 }
 
 // trialOf reads which trial of a test a form is about; 0 stands for the test itself.
@@ -122,6 +151,9 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, text.Capital(err.Error())+".")
 		return
 	}
+	for _, words := range []*string{&f.Author, &f.Comment, &f.Owner, &f.Reason} { // they travel with the run
+		*words = p.masked(lines(*words))
+	}
 	s, ok := p.make(w, r)
 	if !ok {
 		return
@@ -130,7 +162,7 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		p.away(w, r, err)
 		return
 	}
-	if err := annotation.Append(f.run.Dir, f.Annotation); err != nil { // the store has it
+	if err := p.intoFolder(r.Context(), s, f); err != nil { // the store has it
 		p.Frame.Log.Error("an annotation is in the store and not in the folder of its run", "run", f.RunID, "error", err)
 	}
 	p.frame.Remember(w, r, f.Author)

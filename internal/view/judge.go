@@ -217,12 +217,14 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	all := read.all
-	at := slices.IndexFunc(all, func(j judgement) bool { return j.Key == f.Key() && j.Item == f.Item && j.Assertion == f.Assertion })
+	at := slices.IndexFunc(all, func(j judgement) bool {
+		return j.Key == f.Key() && j.Item == f.Item && sameLines(j.Assertion, f.Assertion)
+	})
 	if at < 0 {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "The conversation has no such judged assertion.")
 		return
 	}
-	f.Judged, f.Model = all[at].Judged(), f.run.Record.Judge
+	f.Assertion, f.Judged, f.Model = all[at].Assertion, all[at].Judged(), f.run.Record.Judge
 	if f.back = "/judge?run=" + url.QueryEscape(f.RunID); r.PostFormValue("back") != "" {
 		if values, err := url.ParseQuery(r.PostFormValue("back")); err == nil {
 			f.back = frame.Address("/judge", frame.Only(values, "run", "grader", "labelled", "author", "page", "per"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rehearse/internal/annotation"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/view"
@@ -33,5 +34,17 @@ func TestPipeForALog(t *testing.T) {
 	}
 	for _, ticked := range []string{"/compare?a=pipe&b=good", "/judge?run=pipe"} {
 		s.get(503, ticked)
+	}
+}
+
+// Neither does anybody wait for a pipe in place of what people said of a run.
+func TestPipeForAnnotations(t *testing.T) {
+	s := newSite(t)
+	s.put(result.Run{ID: "one", Targets: []string{"t"}}, rated("a", "t", result.Pass, 1, 10))
+	if err := syscall.Mkfifo(filepath.Join(s.root, "one", annotation.File), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if page := s.get(200, "/runs/one"); !warned(page, "What people said of this run cannot be read in its folder") {
+		t.Errorf("%s", page.Words())
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"rehearse/internal/archive"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
-	"rehearse/internal/stats"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -201,29 +200,6 @@ func (p *runPage) figures(index *archive.Index) {
 	}
 	for _, e := range p.Facets.costliest {
 		p.Costliest = append(p.Costliest, extreme{e.TestID, e.Target, addressOfTest(p.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""), text.Dollars(e.Cost.USD)})
-	}
-}
-
-// reviewed adds the figures of what people decided over the machine.
-func (p *runPage) reviewed(index *archive.Index, book *annotation.Book) {
-	p.Figures = append(p.Figures, count("quarantined", "In quarantine", index.Run.Totals.Quarantined), count("reviewed", "Reviewed", book.Reviewed()))
-	if book.Reviewed() == 0 || len(index.Run.ByTarget) > 1 {
-		return
-	}
-	passed, graded := 0, 0
-	for _, e := range index.Tests {
-		v := book.Verdict(e.Key, e.Verdict)
-		if e.Quarantined != nil || !v.Graded() {
-			continue
-		}
-		if graded++; v == result.Pass {
-			passed++
-		}
-	}
-	if graded > 0 {
-		figure := rateFigure(new(float64(passed)/float64(graded)), new(stats.Wilson(passed, graded)))
-		figure.Name, figure.Label = "pass_rate_reviewed", "Pass rate after review"
-		p.Figures = append(p.Figures, figure)
 	}
 }
 

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -115,9 +116,20 @@ func TestMethods(t *testing.T) {
 			t.Errorf("%s: %s", method, response.Status)
 		}
 	}
-	large := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	if response, _ := s.answer("POST", "/runs", large, strings.NewReader("a="+strings.Repeat("x", 2<<20))); response.StatusCode != 413 {
-		t.Error(response.Status)
+}
+
+// A body of more than 1 MB is refused, of whatever kind it is, also where nobody has shown a token yet.
+func TestLargeBodies(t *testing.T) {
+	guarded := newSiteOf(t, func(c *view.Config) {
+		c.Frame.Guard = view.Tokens{Authenticator: access.New(access.Config{Token: "rht_secret"})}
+	})
+	for path, s := range map[string]*site{"/runs": newSite(t), "/login": guarded} {
+		for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"} {
+			body := "--x\r\nContent-Disposition: form-data; name=\"to\"\r\n\r\n" + strings.Repeat("x", 2<<20) + "\r\n--x--\r\n"
+			if response, _ := s.answer("POST", path, http.Header{"Content-Type": {kind}}, strings.NewReader(body)); response.StatusCode != 413 {
+				t.Errorf("%s, %s: %s", path, kind, response.Status)
+			}
+		}
 	}
 }
 
@@ -187,5 +199,24 @@ func TestLogin(t *testing.T) {
 	}
 	if response, _ := s.answer("GET", "/healthz", nil, nil); response.StatusCode != 200 {
 		t.Error("the health check asks for a token")
+	}
+}
+
+// looking admits everybody to pages and nobody to forms.
+type looking struct{}
+
+func (looking) Admits(_ *http.Request, _ string, post bool) error {
+	if post {
+		return errors.New("no")
+	}
+	return nil
+}
+
+// Whoever may look and sends a form is told what it needs, not to log in.
+func TestFormWithoutItsScope(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) { c.Frame.Guard = looking{} })
+	response, page := s.answer("POST", "/runs", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, strings.NewReader("a=b"))
+	if response.StatusCode != 403 || !strings.Contains(page, "needs the scope run") {
+		t.Errorf("%s\n%s", response.Status, page)
 	}
 }

@@ -57,3 +57,26 @@ func TestServeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The address that is told opens pages, also where the server listens on all addresses.
+func TestServeOnAllAddresses(t *testing.T) {
+	stop, opened, ended := make(chan os.Signal, 1), make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- view.Serve(t.Context(), view.Serving{
+			Config: view.Config{Runs: archive.New(nil)}, Addr: "0.0.0.0:0", Token: "rht_secret", Stop: stop, Opened: func(base string) { opened <- base },
+		})
+	}()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	base := <-opened
+	response, err := client.Get(base + "/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = response.Body.Close(); response.StatusCode != 200 { // that of the login
+		t.Errorf("%s: %s", base, response.Status)
+	}
+	stop <- os.Interrupt
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

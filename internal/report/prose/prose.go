@@ -18,18 +18,29 @@ type Mark struct {
 	Grader   string
 }
 
+// After returns the marks of what stands behind so many code points.
+func After(marks []Mark, n int) (behind []Mark) {
+	for _, m := range marks {
+		if m.To > n {
+			behind = append(behind, Mark{max(0, m.From-n), m.To - n, m.Grader})
+		}
+	}
+	return behind
+}
+
 // maxMarks bounds the marks of one text.
 const maxMarks = 64
 
 // maxDepth bounds how deep quotations, lists and emphasis are nested; what is deeper is shown as text.
 const maxDepth = 6
 
-// Markdown renders a text as Markdown.
-func Markdown(s string, marks []Mark) template.HTML {
+// Markdown renders a text as Markdown. hidden is true where a marked piece has no character that is shown: it is markup, such as the signs around a
+// word in bold.
+func Markdown(s string, marks []Mark) (shown template.HTML, hidden bool) {
 	w := newWriter(marks)
 	w.blocks(linesOf(s), 0)
 	w.unmark()
-	return template.HTML(w.out.String()) //nolint:gosec // the writer escapes every character of the text
+	return template.HTML(w.out.String()), slices.Contains(w.seen, false) //nolint:gosec // the writer escapes every character of the text
 }
 
 // Plain shows the characters of a text.
@@ -45,7 +56,8 @@ var layout = strings.NewReplacer("<p>", "", "</p>", "", "<br>", "", "\n", "")
 
 // Formatted reports whether Markdown shows other characters than the text has, or gives some of them a meaning.
 func Formatted(s string) bool {
-	return layout.Replace(string(Markdown(s, nil))) != layout.Replace(string(Plain(s, nil)))
+	shown, _ := Markdown(s, nil)
+	return layout.Replace(string(shown)) != layout.Replace(string(Plain(s, nil)))
 }
 
 // cell is a character of the text with its place among the code points.
@@ -85,7 +97,8 @@ func withoutReturn(line []cell) []cell {
 type writer struct {
 	out   strings.Builder
 	marks []Mark
-	open  []int // of marks
+	seen  []bool // of each mark, whether a character of it was written
+	open  []int  // of marks
 }
 
 func newWriter(marks []Mark) *writer {
@@ -95,6 +108,7 @@ func newWriter(marks []Mark) *writer {
 			w.marks = append(w.marks, m)
 		}
 	}
+	w.seen = make([]bool, len(w.marks))
 	return w
 }
 
@@ -122,6 +136,7 @@ func (w *writer) text(cells []cell) {
 		if !slices.Equal(covering, w.open) {
 			w.unmark()
 			for _, m := range covering {
+				w.seen[m] = true
 				w.out.WriteString(`<mark data-evidence data-grader="` + html.EscapeString(text.OneLine(w.marks[m].Grader, 80)) + `">`)
 			}
 			w.open = covering

@@ -12,6 +12,24 @@ import (
 	"rehearse/internal/report/prose"
 )
 
+func markdown(s string, marks []prose.Mark) string {
+	shown, _ := prose.Markdown(s, marks)
+	return string(shown)
+}
+
+// A piece that is markup is shown nowhere in the rendered text, and that is said.
+func TestHiddenMarks(t *testing.T) {
+	for _, tc := range []struct {
+		in       string
+		from, to int
+		hidden   bool
+	}{{"a **b** c", 2, 4, true}, {"a **b** c", 2, 5, false}, {"# b", 0, 2, true}, {"[b](c)", 0, 1, true}, {"a * b", 2, 3, false}, {"a b", 0, 3, false}} {
+		if _, hidden := prose.Markdown(tc.in, []prose.Mark{{From: tc.from, To: tc.to}}); hidden != tc.hidden {
+			t.Errorf("%q from %d to %d: hidden is %v", tc.in, tc.from, tc.to, hidden)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"a paragraph", "Hello\nthere", "<p>Hello<br>there</p>"},
@@ -39,7 +57,7 @@ func TestMarkdown(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := string(prose.Markdown(tc.in, nil)); got != tc.want {
+			if got := markdown(tc.in, nil); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
@@ -73,7 +91,7 @@ func TestMarks(t *testing.T) {
 		{"none", "abc", []prose.Mark{{From: 2, To: 2, Grader: "x"}, {From: -5, To: 0, Grader: "y"}}, "<p>abc</p>", "abc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := string(prose.Markdown(tc.in, tc.marks)); got != tc.markdown {
+			if got := markdown(tc.in, tc.marks); got != tc.markdown {
 				t.Errorf("got  %s\nwant %s", got, tc.markdown)
 			}
 			if got := string(prose.Plain(tc.in, tc.marks)); got != tc.plain {
@@ -98,7 +116,7 @@ func TestHarmless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(t, "pieces"), "")
 		marks := []prose.Mark{{From: rapid.IntRange(-2, 40).Draw(t, "from"), To: rapid.IntRange(0, 80).Draw(t, "to"), Grader: "x"}, {From: 3, To: 9, Grader: "y"}}
-		for _, out := range []string{string(prose.Markdown(in, marks)), string(prose.Plain(in, marks))} {
+		for _, out := range []string{markdown(in, marks), string(prose.Plain(in, marks))} {
 			decoder := xml.NewDecoder(strings.NewReader("<x>" + out + "</x>"))
 			decoder.Strict, decoder.AutoClose = false, []string{"br", "hr"}
 			words, depth := 0, 0
@@ -138,7 +156,7 @@ func TestHarmless(t *testing.T) {
 func TestNoLongTime(t *testing.T) {
 	for _, piece := range []string{"*a ", "_a ", "**a", "`", "``` ", "[", "![a](", "> ", "- ", "|a", "~~a ", "\\", "[a](b", "1. a\n", "a\n|"} {
 		in := strings.Repeat(piece, 20_000/len(piece))
-		if len(prose.Markdown(in, nil)) == 0 {
+		if len(markdown(in, nil)) == 0 {
 			t.Errorf("nothing of %q", piece)
 		}
 	}

@@ -3,7 +3,9 @@ package transcript
 import (
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/report/prose"
@@ -59,21 +61,27 @@ func (m *Message) say(said string, marks []prose.Mark, as Messages) {
 	head, _ := text.Cut(said, maxOpen)
 	rest, left := text.Cut(said[len(head):], maxFolded)
 	p := Part{Left: left}
-	switch as {
-	case Raw:
+	if as == Raw {
 		p.Head = prose.Plain(head, marks)
-	case Both:
-		if p.Head = prose.Markdown(head, marks); prose.Formatted(head) {
+	} else {
+		var hidden bool
+		if p.Head, hidden = prose.Markdown(head, before(marks, head)); hidden { // the characters have what a grader decided on
+			p.Plain = prose.Plain(head, marks)
+		} else if as == Both && prose.Formatted(head) {
 			p.Plain = prose.Plain(head, nil)
 		}
-	default:
-		p.Head = prose.Markdown(head, marks)
 	}
 	if rest != "" {
-		p.Folded = prose.Plain(rest, nil)
-		p.FoldedLen = len([]rune(rest))
+		p.Folded = prose.Plain(rest, prose.After(marks, utf8.RuneCountInString(head)))
+		p.FoldedLen = utf8.RuneCountInString(rest)
 	}
 	m.Parts = append(m.Parts, p)
+}
+
+// before returns the marks that begin in the head of a message.
+func before(marks []prose.Mark, head string) []prose.Mark {
+	n := utf8.RuneCountInString(head)
+	return slices.DeleteFunc(slices.Clone(marks), func(m prose.Mark) bool { return m.From >= n })
 }
 
 var imageURL = regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)

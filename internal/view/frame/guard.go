@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -58,10 +59,13 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 
 // admitted reports whether whoever asks may come in; else it has answered.
 func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
-	err := f.Guard.Admits(r, sentToken(r), r.Method == http.MethodPost)
+	token, posted := sentToken(r), r.Method == http.MethodPost
+	err := f.Guard.Admits(r, token, posted)
 	switch {
 	case errors.Is(err, ErrClosed):
 		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
+	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
+		f.Refuse(w, r, http.StatusForbidden, "Your token opens the pages and sends no forms: that needs the scope run.")
 	case err != nil:
 		f.sendToLogin(w, r)
 	}
@@ -133,14 +137,18 @@ type loginPage struct {
 
 // login takes a token and remembers it in a cookie of the session.
 func (f *Frame) login(w http.ResponseWriter, r *http.Request) {
-	page := loginPage{Page: f.Base(r, "login", "Log in"), To: here(r.FormValue("to"))}
+	posted := r.Method == http.MethodPost
+	if posted && !f.formed(w, r) { // before anything else reads the body: nobody has shown a token yet
+		return
+	}
+	page := loginPage{Page: f.Base(r, "login", "Log in"), To: here(r.URL.Query().Get("to"))}
 	page.CSRF = f.formValue(w, r)
-	if r.Method != http.MethodPost {
+	if !posted {
 		f.Show(w, http.StatusOK, "login", page)
 		return
 	}
-	if !f.formed(w, r) {
-		return
+	if to := r.PostFormValue("to"); to != "" {
+		page.To = here(to)
 	}
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	if err := f.Guard.Admits(r, token, false); err != nil || token == "" {
@@ -222,7 +230,11 @@ const formTime = 20 * time.Second
 func (f *Frame) formed(w http.ResponseWriter, r *http.Request) bool {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime)) // the server's own limit stays
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if err := r.ParseForm(); err != nil {
+	err := r.ParseForm()
+	if err == nil { // a body of another kind is none of a form, and is left unread
+		_, err = io.Copy(io.Discard, r.Body)
+	}
+	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			f.Refuse(w, r, http.StatusRequestEntityTooLarge, "The form is larger than 1 MB.")
 			return false
