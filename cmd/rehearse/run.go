@@ -197,7 +197,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
-	said := ci.Said{Dir: held.Dir, Failing: r.Failing}
+	said := ci.Said{Dir: held.Dir, Failing: r.Failing, Deciding: held.Run.Totals.Failed + held.Run.Totals.Errors}
 	if held.Run.Stopped() {
 		said.Stopped = report.Headline(held.Run)
 	}
