@@ -207,8 +207,11 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	}
 	if held.Run.Code() == result.ExitInterrupted && f.server.url == "" {
 		again := ""
+		if held.Run.RegradedFrom == "" { // its command ends with arguments
+			again = env.again()
+		}
 		if f.rerun != "" {
-			again = " --rerun " + f.rerun
+			again += " --rerun " + f.rerun
 		}
 		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  %s%s\n", goOn(held.Run, held.Dir), again)
 	}
