@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/demo"
+	"rehearse/internal/fleet"
 	"rehearse/internal/result"
 	"rehearse/internal/setup"
 	"rehearse/internal/text"
@@ -138,5 +140,9 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 	}})
 	c.SetArgs(step.Args[1:])
 	c.SilenceErrors, c.SilenceUsage = true, true
-	return c.ExecuteContext(ctx)
+	err := c.ExecuteContext(ctx)
+	if errors.Is(err, fleet.ErrServed) {
+		return usage("another demonstration of this folder is still shown: end it, or choose another folder with `rehearse demo FOLDER`")
+	}
+	return err
 }

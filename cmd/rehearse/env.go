@@ -29,6 +29,8 @@ type Env struct {
 	// Width is that of the terminal on Stdout in cells, 0 without one.
 	Width int
 
+	// envFiles are the files that --env-file names.
+	envFiles []string
 	// secrets keeps secrets out of what is written; screen is Stderr as it is, for what redraws a line. Main sets both.
 	secrets *setup.Redactor
 	screen  io.Writer

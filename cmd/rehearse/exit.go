@@ -45,8 +45,13 @@ func outcome(err error) error {
 
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, env *Env, args []string) int {
+	env, unread := env.withEnvFiles(args)
 	env, flush := env.guarded(args)
 	defer flush()
+	if unread != nil {
+		tell(env, "", unread)
+		return result.ExitInvalid
+	}
 	root := newRoot(env)
 	if completing(args) {
 		env.complete(root)

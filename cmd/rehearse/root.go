@@ -37,6 +37,7 @@ and says what passed, what failed and why.`),
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
+	registerEnvFile(root.PersistentFlags())
 	root.AddCommand(
 		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env), newMCP(env),
 		newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env), newToken(env),

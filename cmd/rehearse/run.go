@@ -197,7 +197,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
-	said := ci.Said{Dir: held.Dir, Failing: r.Failing}
+	said := ci.Said{Dir: held.Dir, Failing: r.Failing, Deciding: held.Run.Totals.Failed + held.Run.Totals.Errors}
 	if held.Run.Stopped() {
 		said.Stopped = report.Headline(held.Run)
 	}
@@ -207,8 +207,11 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	}
 	if held.Run.Code() == result.ExitInterrupted && f.server.url == "" {
 		again := ""
+		if held.Run.RegradedFrom == "" { // its command ends with arguments
+			again = env.again()
+		}
 		if f.rerun != "" {
-			again = " --rerun " + f.rerun
+			again += " --rerun " + f.rerun
 		}
 		fmt.Fprintf(env.Stderr, "rehearse: interrupted; go on with\n  %s%s\n", goOn(held.Run, held.Dir), again)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // notKept are the flags that do not say what is run: a command that is given again says them anew.
-var notKept = []string{"resume", "rerun", "watch", "dry-run", "out", "ci", "report-url"}
+var notKept = []string{"resume", "rerun", "watch", "dry-run", "out", "ci", "report-url", envFileFlag}
 
 // restore returns the flags and suites of the run to be resumed, with what was said now on top.
 func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags, []string, error) {
@@ -43,7 +43,7 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	}
 	var clash error
 	c.Flags().Visit(func(flag *pflag.Flag) {
-		if flag.Name == "resume" || flag.Name == "rerun" {
+		if flag.Name == "resume" || flag.Name == "rerun" || flag.Name == envFileFlag {
 			return
 		}
 		clash = errors.Join(clash, commandline.Set(flags, flag))

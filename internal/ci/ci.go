@@ -70,13 +70,15 @@ type Said struct {
 	// Stopped says that the run ended before its end, and how far it came; empty for a whole one.
 	Stopped string
 	Failing func(most int) (failing []report.Failing, more int, err error)
+	// Deciding is how many of Failing count. Those in quarantine do not.
+	Deciding int
 	// What is one of Failing; empty means a failing test.
 	What string
 }
 
 // Invalid is what a run has to say that did not begin, as its files have problems.
 func Invalid(problems source.Problems) Said {
-	return Said{What: "problem", Failing: func(most int) ([]report.Failing, int, error) {
+	return Said{What: "problem", Deciding: len(problems), Failing: func(most int) ([]report.Failing, int, error) {
 		failing := make([]report.Failing, 0, min(most, len(problems)))
 		for _, p := range problems[:cap(failing)] {
 			failing = append(failing, report.Failing{
@@ -87,14 +89,39 @@ func Invalid(problems source.Problems) Said {
 	}}
 }
 
-// others counts what is not named.
-func (s Said) others(n int) string {
-	return text.Plural(n, "more "+cmp.Or(s.What, "failing test"))
+// rest is a number of tests that are not named.
+type rest struct{ kind, what string }
+
+// others counts what is not named: how many more there are, apart from those that were told. What is in quarantine is counted apart, as it fails
+// no run.
+func (s Said) others(told []report.Failing, more int) (counted []rest) {
+	deciding := s.Deciding
+	for _, f := range told {
+		if !f.Quarantined {
+			deciding--
+		}
+	}
+	deciding = max(0, min(deciding, more))
+	if deciding > 0 {
+		counted = append(counted, rest{kind(false), text.Plural(deciding, "more "+cmp.Or(s.What, "failing test"))})
+	}
+	if held := more - deciding; held > 0 {
+		counted = append(counted, rest{kind(true), text.Plural(held, "more failing test") + " in quarantine"})
+	}
+	return counted
+}
+
+// kind is how loud a failure is.
+func kind(quarantined bool) string {
+	if quarantined {
+		return "warning"
+	}
+	return "error"
 }
 
 // Verdict is what an evaluation has to say that is one verdict over all, such as a replay: its name and a sentence, where it did not pass.
 func Verdict(dir, name, sentence string, passed bool) Said {
-	return Said{Dir: dir, Failing: func(int) ([]report.Failing, int, error) {
+	return Said{Dir: dir, Deciding: 1, Failing: func(int) ([]report.Failing, int, error) {
 		if passed {
 			return nil, 0, nil
 		}

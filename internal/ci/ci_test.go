@@ -109,8 +109,43 @@ func TestStoppedRuns(t *testing.T) {
 	}
 	many := make([]report.Failing, maxAnnotations-1)
 	var b bytes.Buffer
-	said := Said{Stopped: "Stopped", Failing: func(int) ([]report.Failing, int, error) { return many, 4, nil }}
+	said := Said{Stopped: "Stopped", Deciding: len(many) + 4, Failing: func(int) ([]report.Failing, int, error) { return many, 4, nil }}
 	if err := (System{Name: GitHub}).Tell(&b, said); err != nil || strings.Count(b.String(), "\n") != maxAnnotations || !strings.HasSuffix(b.String(), "5 more failing tests\n") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// What is not named is counted by what it decides: a run that passes beside its quarantine shows no error.
+func TestOthersInQuarantine(t *testing.T) {
+	for _, c := range []struct {
+		deciding, quarantined int
+		github, gitlab        string
+	}{
+		{0, 12, "::warning title=3 more failing tests in quarantine::3 more failing tests in quarantine", "warning: 3 more failing tests in quarantine"},
+		{10, 0, "::error title=1 more failing test::1 more failing test", "error: 1 more failing test"},
+		{
+			11, 1, "::error title=2 more failing tests::2 more failing tests\n::warning title=1 more failing test in quarantine::1 more failing test in quarantine",
+			"error: 2 more failing tests\nwarning: 1 more failing test in quarantine",
+		},
+		{4, 6, "::warning title=1 more failing test in quarantine::1 more failing test in quarantine", "warning: 1 more failing test in quarantine"},
+	} {
+		said := Said{Deciding: c.deciding, Failing: func(most int) ([]report.Failing, int, error) {
+			all := make([]report.Failing, c.deciding+c.quarantined)
+			for i := range all {
+				all[i].Quarantined = i >= c.deciding
+			}
+			most = min(most, len(all))
+			return all[:most], len(all) - most, nil
+		}}
+		for name, want := range map[string]string{GitHub: c.github, GitLab: c.gitlab} {
+			var b bytes.Buffer
+			if err := (System{Name: name}).Tell(&b, said); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.SplitN(strings.TrimSuffix(b.String(), "\n"), "\n", maxAnnotations)
+			if got := lines[len(lines)-1]; got != want {
+				t.Errorf("%s, %d and %d: %q, want %q", name, c.deciding, c.quarantined, got, want)
+			}
+		}
 	}
 }

@@ -38,15 +38,10 @@ func (s System) gitHub(w io.Writer, said Said) error {
 		if f.File != "" {
 			properties = fmt.Sprintf("file=%s,line=%d,", property(s.file(f.File)), f.Line)
 		}
-		kind := "error"
-		if f.Quarantined {
-			kind = "warning"
-		}
-		fmt.Fprintf(w, "::%s %stitle=%s::%s\n", kind, properties, property(title(f, targets)), data(message(f)))
+		fmt.Fprintf(w, "::%s %stitle=%s::%s\n", kind(f.Quarantined), properties, property(title(f, targets)), data(message(f)))
 	}
-	if more > 0 {
-		what := said.others(more)
-		fmt.Fprintf(w, "::error title=%s::%s\n", property(what), what)
+	for _, r := range said.others(failing, more) {
+		fmt.Fprintf(w, "::%s title=%s::%s\n", r.kind, property(r.what), r.what)
 	}
 	return summary
 }

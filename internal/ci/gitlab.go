@@ -52,14 +52,11 @@ func (s System) gitLab(w io.Writer, said Said) error {
 	for i, f := range failing {
 		at := s.file(f.File)
 		if i < maxAnnotations-1 {
-			where, kind := "", "error"
-			if f.Quarantined {
-				kind = "warning"
-			}
+			where := ""
 			if at != "" {
 				where = fmt.Sprintf("%s:%d: ", at, f.Line)
 			}
-			fmt.Fprintln(w, text.NoCommand(text.OneLine(fmt.Sprintf("%s: %s%s: %s", kind, where, title(f, targets), message(f)), 2_000)))
+			fmt.Fprintln(w, text.NoCommand(text.OneLine(fmt.Sprintf("%s: %s%s: %s", kind(f.Quarantined), where, title(f, targets), message(f)), 2_000)))
 		}
 		sum := sha256.Sum256([]byte(f.Suite + "\x00" + f.TestID + "\x00" + f.Target + "\x00" + string(f.Code)))
 		severity := "major"
@@ -74,8 +71,9 @@ func (s System) gitLab(w io.Writer, said Said) error {
 			Location: location{Path: at, Lines: lines{Begin: max(1, f.Line)}},
 		})
 	}
-	if left := len(failing) + more - (maxAnnotations - 1); left > 0 {
-		fmt.Fprintf(w, "error: %s\n", said.others(left))
+	told := failing[:min(len(failing), maxAnnotations-1)]
+	for _, r := range said.others(told, len(failing)+more-len(told)) {
+		fmt.Fprintf(w, "%s: %s\n", r.kind, r.what)
 	}
 	if said.Dir == "" {
 		return nil

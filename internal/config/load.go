@@ -52,7 +52,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {
-		fill := filling{env: env}
+		fill := filling{env: f.readVariables(files, reader.Node(root, ""), env)}
 		root = fill.value(reader.Node(root, ""))
 		f.unset = fill.unset
 		f.read(files, reader.Node(root, ""), kinds)
@@ -83,6 +83,7 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 		"judge":       func(n source.Node) { f.Judge = f.judge(n) },
 		"user":        func(n source.Node) { f.User = new(f.model(n)) },
 		"embedder":    func(n source.Node) { f.Embedder = new(f.model(n)) },
+		"env_file":    func(source.Node) {}, // it was read before, as texts take in what it says
 		"store":       func(n source.Node) { f.Store = f.store(n) },
 		"public_env":  func(n source.Node) { f.PublicEnv = n.Texts() },
 		"redact":      func(n source.Node) { f.Redact = readPatterns(n) },

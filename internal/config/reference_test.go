@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
 	"rehearse/internal/golden"
 )
 
@@ -31,7 +31,11 @@ type key struct {
 // TestReference holds docs/reference/configuration.md to the schema: UPDATE_GOLDEN=1 writes it.
 func TestReference(t *testing.T) {
 	var root key
-	if err := json.Unmarshal(config.Schema(), &root); err != nil {
+	written, err := os.ReadFile("config.schema.json") // in which a text is a text, and no more
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(written, &root); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

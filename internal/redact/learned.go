@@ -173,6 +173,18 @@ func (r *Redactor) Named(names ...string) {
 	r.learn(func(l *learned) bool { return add(l.named, names) })
 }
 
+// Variables learns variables that are as good as those of the environment, in the form of os.Environ.
+func (r *Redactor) Variables(environ ...string) {
+	r.learn(func(l *learned) bool {
+		for _, entry := range environ {
+			name, value, _ := strings.Cut(entry, "=")
+			l.environ, l.values[name] = append(l.environ, entry), value
+			l.address(value, name, true)
+		}
+		return len(environ) > 0
+	})
+}
+
 // Shown learns variables whose values a text takes in with ${{ NAME }}.
 func (r *Redactor) Shown(names ...string) {
 	r.learn(func(l *learned) bool { return add(l.shown, names) })

@@ -146,7 +146,7 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	if o.NATS == "" {
 		server, err := fleet.StartServer(ctx, fleet.ServerConfig{Dir: filepath.Join(o.Data, "nats"), Listen: o.Listen, Token: o.Token, Log: o.Log})
 		if errors.Is(err, fleet.ErrServed) {
-			return nil, source.Invalid("another server uses the folder %s: choose another one with --data", o.Data)
+			return nil, source.Invalid("%w %s: choose another one with --data", err, o.Data)
 		}
 		if errors.Is(err, fleet.ErrOpenListener) {
 			return nil, source.Invalid("--nats-addr %s: %w: put one into REHEARSE_NATS_TOKEN", o.Listen, err)

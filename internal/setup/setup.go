@@ -56,6 +56,10 @@ type shared struct {
 	// graded is true once replies are given as they are (Graded).
 	graded atomic.Bool
 
+	// lending guards lent, the variables of the files that configurations name.
+	lending sync.RWMutex
+	lent    map[string]lentValue
+
 	// telling guards told, the problems that targets found while they were asked.
 	telling sync.Mutex
 	told    []string
@@ -92,7 +96,7 @@ func Open(o Options) (*Setup, error) {
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, read: map[string]readSites{},
-		stores: map[string]*store.Store{},
+		stores: map[string]*store.Store{}, lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {
 		s.secrets = newRedactor(o.Environ)
@@ -133,6 +137,7 @@ func (s *shared) configured(path string) (*Setup, error) {
 	if path != "" {
 		var err error
 		found.config, err = config.Load(s.Files, path, target.Kinds(), s.lookupNamed, s.passedOver()...)
+		err = cmp.Or(err, s.lend(found.config))
 		s.secrets.Read(found.config.Document)
 		s.secrets.Public(found.config.PublicEnv...)
 		if err != nil {

@@ -108,6 +108,11 @@ func TestSchemaTakesConfigurations(t *testing.T) {
 		`{targets: {a: {url: "http://x", preset: openai, with: {model: m}, timeout: 3s}}, judge: {model: openai:x}, models: {m: {model: openai:x}}}`:                                                                                     true,
 		`{targets: {a: {kind: command, command: a, mcp: {tools: [{name: t}]}}, b: {url: "ws://x", headers: {T: "{{mcp_url}}"}, mcp: {tools: [{name: t}]}}}}`:                                                                             true,
 		`{targets: {a: {url: "http://x", answer: {node: $.n}, flow: f, flow_id: i}, b: {kind: command, command: a, state_of: state, flow: f}, c: {url: "ws://x", answer: {node: $.n}, flow: f}}}`:                                        true,
+		// What the program takes for a text, or for nothing.
+		`{judge: null, public_env: 1, store: 7, targets: {a: {url: "http://x", method: POST, timeout: null, answer: {text: null}}, b: {kind: command, command: [sleep, 1]}}}`: true,
+		`null`:                        true,
+		`{store: {}}`:                 false,
+		`{mcp: {tools: [{name: t}]}}`: false,
 		`{targets: {a: {kind: sitebot, sites: s, flow: f}}}`:                false,
 		`{targets: {a: {url: "http://x", bdy: 1}}}`:                         false,
 		`{targets: {a: {kind: flow, flow: f, mcp: {tools: [{name: t}]}}}}`:  false,
