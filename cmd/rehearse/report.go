@@ -10,12 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/annotation"
 	"rehearse/internal/report"
 	"rehearse/internal/runlog"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
-	"rehearse/internal/text"
 )
 
 // textFormat is the format of report that goes to the terminal, not into a file.
@@ -75,12 +73,12 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 		return err
 	}
 	defer env.closed(s)
-	book, unreadable, err := s.Annotations(ctx, dir, run.ID)
+	book, warning, err := s.Annotations(ctx, dir, run.ID)
 	if err != nil {
 		return err
 	}
-	if unreadable > 0 {
-		fmt.Fprintf(env.Stderr, "warning: %s of %s cannot be read and count nowhere\n", text.Plural(unreadable, "line"), annotation.File)
+	if warning != "" {
+		fmt.Fprintln(env.Stderr, "warning: "+warning)
 	}
 	r := report.New(run, runlog.ReadWhole(dir, run)).At(url).Reviewed(book)
 	if len(chosen) > 0 {

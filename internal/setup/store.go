@@ -50,22 +50,25 @@ func (s *Setup) Quarantines(ctx context.Context) (terms map[result.Key]quarantin
 	return kept.Annotations().Quarantines(ctx)
 }
 
-// Annotations returns what people said of a run: in its folder, and in the configured store where there is one.
-// unreadable are the lines of its folder that are no annotations.
-func (s *Setup) Annotations(ctx context.Context, dir, run string) (b *annotation.Book, unreadable int, err error) {
+// Annotations returns what people said of a run: in its folder, and in the configured store where there is one. The warning says what of its folder
+// cannot be read; it is empty where all can.
+func (s *Setup) Annotations(ctx context.Context, dir, run string) (b *annotation.Book, warning string, err error) {
 	inFolder, unreadable, err := annotation.Read(dir)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
+	}
+	if unreadable > 0 {
+		warning = text.Plural(unreadable, "line") + " of " + annotation.File + " cannot be read and count nowhere"
 	}
 	h, err := FindHistory(ctx, s.StorePath())
 	if source.IsInvalid(err) { // there is none yet
-		return annotation.BookOf(inFolder), unreadable, nil
+		return annotation.BookOf(inFolder), warning, nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
 	}
 	inStore, err := h.Annotations.Of(ctx, run)
-	return annotation.BookOf(inFolder, inStore), unreadable, errors.Join(err, h.Close())
+	return annotation.BookOf(inFolder, inStore), warning, errors.Join(err, h.Close())
 }
 
 // StoreAt opens the store in a file, once. Setup closes it.
