@@ -127,7 +127,11 @@ func (l *Listening) ends(given context.Context, s *http.Server) bool {
 
 // open opens the port. Only programs of this machine may come in without a token.
 func (l *Listening) open(ctx context.Context) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(l.Addr); err != nil {
+	_, port, err := net.SplitHostPort(l.Addr)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port) // as Listen would; it asks nobody
+	}
+	if err != nil {
 		return nil, source.Invalid("--addr %q is not HOST:PORT, such as 127.0.0.1:8090", l.Addr)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", l.Addr)

@@ -147,3 +147,22 @@ func TestManyUnreadableFolders(t *testing.T) {
 		t.Errorf("%d warnings", n)
 	}
 }
+
+// Records with very many failures, codes and tags make pages of a bounded size, which say what they leave out.
+func TestManyFailures(t *testing.T) {
+	s := newSite(t)
+	x := failed(test("s", "x", "t", "Hi", "Yes"), result.QualityJudgeFail, "no")
+	for i := range 10_000 {
+		f := result.Failure{Code: result.Code(fmt.Sprint("CODE_", i)), Turn: 1, Message: strings.Repeat("m", 300)}
+		x.Failures, x.Scores[0].Failures = append(x.Failures, f), append(x.Scores[0].Failures, f)
+		x.Failures, x.Tags = append(x.Failures, result.Failure{Code: f.Code, Message: f.Message + "!"}), append(x.Tags, fmt.Sprint("tag", i))
+	}
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, x)
+	if row := s.get(200, "/runs/r?verdict=fail").One("data-row=test"); len(row.All("<code>")) != 20 || strings.Count(row.Attr["data-codes"], " ") != 10_000 {
+		t.Errorf("%d codes", len(row.All("<code>")))
+	}
+	page := s.get(200, "/runs/r/tests/x")
+	if said := page.One("<main>").Words(); len(page.All("data-failure")) != 600 || !strings.Contains(said, "9,701 more failures") || !strings.Contains(said, "9,700 more failures") {
+		t.Errorf("%d failures: %.300s", len(page.All("data-failure")), said)
+	}
+}

@@ -27,6 +27,7 @@ type runPage struct {
 	Figures       []frame.Figure
 	Targets       []targetFigures
 	Codes         []codeRow
+	CodesLeft     int // codes that are not shown, each seldom
 	Slowest       []extreme
 	Costliest     []extreme
 	Query         frame.Query
@@ -195,6 +196,8 @@ func (p *runPage) figures(index *archive.Index) {
 		p.Codes = append(p.Codes, codeRow{code, n, p.Facets.withCode[code], report.Meaning(code), p.Query.With("code", string(code))})
 	}
 	slices.SortFunc(p.Codes, func(a, b codeRow) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
+	p.CodesLeft = max(0, len(p.Codes)-maxCodes)
+	p.Codes = p.Codes[:len(p.Codes)-p.CodesLeft]
 	for _, e := range p.Facets.slowest {
 		p.Slowest = append(p.Slowest, extreme{e.TestID, e.Target, addressOfTest(p.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""), text.Milliseconds(e.DurationMS)})
 	}
@@ -256,6 +259,18 @@ func (p *runPage) pending(index *archive.Index) {
 	p.PendingTotal = max(p.PendingTotal, len(p.Pending))
 	p.PendingLeft = p.PendingTotal - len(p.Pending)
 }
+
+// maxCodes is how many failure codes a run's page lists. This program has fewer.
+const maxCodes = 200
+
+// maxMarks is how many tags and codes of a test a row shows. Its attributes have all codes.
+const maxMarks = 20
+
+// ShownTags are the tags that the row shows.
+func (r testRow) ShownTags() []string { return r.Tags[:min(len(r.Tags), maxMarks)] }
+
+// ShownCodes are the codes that the row shows.
+func (r testRow) ShownCodes() []result.Code { return r.Codes[:min(len(r.Codes), maxMarks)] }
 
 // PassedOf says how many trials of a test passed.
 func (r testRow) PassedOf() string {

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"fmt"
-	"slices"
 
 	"rehearse/internal/report/prose"
 	"rehearse/internal/result"
@@ -17,10 +16,15 @@ type Item struct {
 	Assertions []result.Assertion
 	Failures   []result.Failure
 	Left       int // assertions left out
+	Further    int // failures left out
 	Partial    bool
 }
 
-const maxAssertions = 300
+// maxAssertions and maxFailures are how many of an item are shown.
+const (
+	maxAssertions = 300
+	maxFailures   = 300
+)
 
 // scoreOf returns the score of a verdict as an attribute has it; nothing for what was not graded.
 func scoreOf(v result.Verdict, score float64) string {
@@ -48,15 +52,28 @@ func turnNumber(name string) (n int) {
 	return n
 }
 
-// unplaced returns the failures that no item has.
-func unplaced(t *result.Test) (failures []result.Failure) {
+// unplaced returns the failures that no item has, and how many of them are left out.
+func unplaced(t *result.Test) (failures []result.Failure, further int) {
+	type fault struct {
+		code            result.Code
+		source, message string
+	}
+	placed := map[fault]bool{}
+	for i := range t.Scores {
+		for _, f := range t.Scores[i].Failures {
+			placed[fault{f.Code, f.Source, f.Message}] = true
+		}
+	}
 	for _, f := range t.Failures {
-		same := func(g result.Failure) bool { return g.Code == f.Code && g.Source == f.Source && g.Message == f.Message }
-		if !slices.ContainsFunc(t.Scores, func(s result.Score) bool { return slices.ContainsFunc(s.Failures, same) }) {
+		switch {
+		case placed[fault{f.Code, f.Source, f.Message}]:
+		case len(failures) == maxFailures:
+			further++
+		default:
 			failures = append(failures, shownFailure(f))
 		}
 	}
-	return failures
+	return failures, further
 }
 
 func shownFailure(f result.Failure) result.Failure {
@@ -70,9 +87,10 @@ func itemOf(s result.Score) Item {
 		a.Text, a.Grader = text.OneLine(a.Text, 1_000), text.OneLine(a.Grader, 80)
 		i.Assertions = append(i.Assertions, a)
 	}
-	for _, f := range s.Failures {
+	for _, f := range s.Failures[:min(len(s.Failures), maxFailures)] {
 		i.Failures = append(i.Failures, shownFailure(f))
 	}
+	i.Further = len(s.Failures) - len(i.Failures)
 	return i
 }
 

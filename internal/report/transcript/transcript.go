@@ -66,6 +66,7 @@ type Transcript struct {
 	Verdict      result.Verdict
 	Score        string
 	Failures     []result.Failure // that belong to no turn
+	Further      int              // failures of that kind that are left out
 	Earlier      []Message
 	EarlierLeft  int // earlier messages left out, the first ones
 	Turns        []Turn
@@ -153,7 +154,7 @@ func Of(t *result.Test, prefix string, said Messages) Transcript {
 		}
 	}
 	k.unheld(items)
-	k.Failures = unplaced(t)
+	k.Failures, k.Further = unplaced(t)
 	earlier := Earlier(t)
 	k.EarlierLeft = max(0, len(earlier)-maxEarlier)
 	for _, m := range earlier[k.EarlierLeft:] {
