@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/replay/importer"
 	"rehearse/internal/setup"
+	"rehearse/internal/text"
 )
 
 // importFlags are the flags of replay import.
@@ -169,7 +170,7 @@ func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, i
 	if r.Conflicting > 0 {
 		fmt.Fprintf(env.Stderr, "rehearse: %d events are there with another content, and stay as they are: %s\n", r.Conflicting, strings.Join(r.Conflicts, ", "))
 	}
-	if _, err := fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", r.Imported, r.Sessions, r.Rejected); err != nil {
+	if _, err := fmt.Fprintf(env.Stdout, "imported %s, %s, %d rejected\n", text.Plural(r.Imported, "event"), text.Plural(r.Sessions, "session"), r.Rejected); err != nil {
 		return err
 	}
 	return outcome(r.Err())
