@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rehearse/internal/demo"
-	"rehearse/internal/fleet"
 	"rehearse/internal/result"
+	"rehearse/internal/service"
 	"rehearse/internal/setup"
 	"rehearse/internal/text"
 	"rehearse/internal/view"
@@ -141,7 +141,7 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 	c.SetArgs(step.Args[1:])
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(ctx)
-	if errors.Is(err, fleet.ErrServed) {
+	if errors.Is(err, service.ErrServed) {
 		return usage("another demonstration of this folder is still shown: end it, or choose another folder with `rehearse demo FOLDER`")
 	}
 	return err

@@ -17,7 +17,10 @@ func TestCommandReference(t *testing.T) {
 	b.WriteString("# Commands\n\nWritten from the program's own help; do not edit.\n\n" +
 		"Exit codes of all commands: 0 passed or done, 1 tests, a threshold or a gate failed, 2 wrong usage or invalid input, 3 something could not be run or\n" +
 		"graded, 130 interrupted. Where a command has others, its section says so. `replay run` has the codes of its [gate](../replay.md).\n")
-	describe(&b, newRoot(&Env{LookupEnv: func(string) (string, bool) { return "", false }}))
+	root := newRoot(&Env{LookupEnv: func(string) (string, bool) { return "", false }})
+	b.WriteString("\nEvery command takes\n")
+	describeFlags(&b, root.PersistentFlags())
+	describe(&b, root)
 	golden.Compare(t, "../../../docs/reference/commands.md", b.String())
 }
 

@@ -169,8 +169,16 @@ func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, i
 	if r.Conflicting > 0 {
 		fmt.Fprintf(env.Stderr, "rehearse: %d events are there with another content, and stay as they are: %s\n", r.Conflicting, strings.Join(r.Conflicts, ", "))
 	}
-	if _, err := fmt.Fprintf(env.Stdout, "imported %d events, %d sessions, %d rejected\n", r.Imported, r.Sessions, r.Rejected); err != nil {
+	if _, err := fmt.Fprintf(env.Stdout, "imported %s, %s, %d rejected\n", counted(r.Imported, "event"), counted(r.Sessions, "session"), r.Rejected); err != nil {
 		return err
 	}
 	return outcome(r.Err())
+}
+
+// counted says how many there are, in figures that programs read, too.
+func counted(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

@@ -208,7 +208,7 @@ func TestByName(t *testing.T) {
 		`{"reply":""}`:                                                "",
 		`{"data":{"data":{"data":{"data":{"data":"five"}}}}}`:         "five",
 		`{"data":{"data":{"data":{"data":{"data":{"data":"six"}}}}}}`: "error: no reply at",
-		`{"id":1,"status":"ok"}`:                                      "error: the answer has id, status",
+		`{"id":1,"status":"ok"}`:                                      "error: the answer has id, status (say where it is, with `answer` of the target; `rehearse init` with --agent looks deeper",
 		`{}`:                                                          "error: the answer is an object without keys",
 	} {
 		f, err := (&Spec{}).Whole([]byte(body), "application/json", 0)

@@ -111,5 +111,6 @@ func (r *Reading) text() (string, error) {
 	case pieces != nil:
 		return "", fmt.Errorf("%w %s: %v", ErrNoReply, pieces.Path, &r.keys)
 	}
-	return "", fmt.Errorf("%w any of %s: %v", ErrNoReply, strings.Join(names(), ", "), &r.keys)
+	return "", fmt.Errorf("%w any of %s: %v (say where it is, with `answer` of the target; `rehearse init` with --agent looks deeper, and writes it)",
+		ErrNoReply, strings.Join(names(), ", "), &r.keys)
 }

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -147,5 +148,24 @@ func TestOthersInQuarantine(t *testing.T) {
 				t.Errorf("%s, %d and %d: %q, want %q", name, c.deciding, c.quarantined, got, want)
 			}
 		}
+	}
+}
+
+// GitLab wants every field of a finding: a verdict over all, and a test of which no file is known, have them, too.
+func TestIssuesAreWhole(t *testing.T) {
+	dir := t.TempDir()
+	if err := (System{Name: GitLab}).Tell(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, CodeQuality))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issues []issue
+	if err := json.Unmarshal(data, &issues); err != nil || len(issues) != 1 {
+		t.Fatalf("%s: %v", data, err)
+	}
+	if i := issues[0]; i.CheckName != "fail" || i.Location.Path != "rehearse" || i.Location.Lines.Begin != 1 || i.Fingerprint == "" || i.Description == "" {
+		t.Errorf("%+v", i)
 	}
 }

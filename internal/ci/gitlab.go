@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,7 +20,7 @@ const CodeQuality = "codequality.json"
 // maxIssues bounds the failing tests of a code quality report.
 const maxIssues = 1_000
 
-// issue is a finding of a code quality report (docs.gitlab.com, "Code Quality", "Code Quality report format").
+// issue is a finding, each field of which GitLab wants to be filled, of a code quality report (docs.gitlab.com, "Code Quality", "Code Quality report format").
 type issue struct {
 	Description string `json:"description"`
 	CheckName   string `json:"check_name"`
@@ -67,8 +68,8 @@ func (s System) gitLab(w io.Writer, said Said) error {
 			severity = "critical"
 		}
 		issues = append(issues, issue{
-			Description: text.OneLine(title(f, targets)+": "+message(f), 2_000), CheckName: string(f.Code), Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity,
-			Location: location{Path: at, Lines: lines{Begin: max(1, f.Line)}},
+			Description: text.OneLine(title(f, targets)+": "+message(f), 2_000), CheckName: cmp.Or(string(f.Code), string(f.Verdict)), Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity,
+			Location: location{Path: cmp.Or(at, f.Suite, "rehearse"), Lines: lines{Begin: max(1, f.Line)}},
 		})
 	}
 	told := failing[:min(len(failing), maxAnnotations-1)]

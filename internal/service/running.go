@@ -23,6 +23,9 @@ import (
 	"rehearse/internal/worker"
 )
 
+// ErrServed says that another server uses the folder.
+var ErrServed = fleet.ErrServed
+
 // Options say how a process takes part in runs.
 type Options struct {
 	// Data is the folder of a server: its store, its NATS and what it needs of the runs that it leads.
@@ -145,7 +148,7 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	}}
 	if o.NATS == "" {
 		server, err := fleet.StartServer(ctx, fleet.ServerConfig{Dir: filepath.Join(o.Data, "nats"), Listen: o.Listen, Token: o.Token, Log: o.Log})
-		if errors.Is(err, fleet.ErrServed) {
+		if errors.Is(err, ErrServed) {
 			return nil, source.Invalid("%w %s: choose another one with --data", err, o.Data)
 		}
 		if errors.Is(err, fleet.ErrOpenListener) {

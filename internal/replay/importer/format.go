@@ -44,6 +44,9 @@ func readerOf(r *bufio.Reader, name string, o *Options) (reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, err
 	}
+	if bytes.HasPrefix(begin, []byte("SQLite format 3\x00")) {
+		return nil, source.Invalid("it is a database of SQLite: write its rows as CSV, such as with `sqlite3 -header -csv FILE 'SELECT * FROM messages' > log.csv`, and import that; a store of rehearse is named with --store")
+	}
 	if name == "" {
 		if name = formatOf(begin, o); name == "" {
 			return nil, source.Invalid("its format cannot be told from its first row: name it with --from")

@@ -423,6 +423,14 @@ func TestUselessFiles(t *testing.T) {
 	}
 }
 
+// A file of a database is not read as a table: what to do is said instead.
+func TestDatabaseFile(t *testing.T) {
+	_, err := importer.Import(t.Context(), inputs("SQLite format 3\x00\x10\x00\x01\x01\x00\x40"), &memory{}, importer.Options{})
+	if !source.IsInvalid(err) || !strings.Contains(err.Error(), "it is a database of SQLite: write its rows as CSV") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestNewestFirst reads traces in the order in which Langfuse lists them: the end of a session is that of its latest trace, and comes last.
 func TestNewestFirst(t *testing.T) {
 	const (
