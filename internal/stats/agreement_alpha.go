@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // The functions below return Krippendorff's α of units. A unit is the list of values that its raters gave. It does not matter who gave
@@ -127,7 +125,7 @@ func AlphaInterval[L any](units [][]L, seed uint64, alpha func([][]L) (float64, 
 	}
 	slices.Sort(alphas)
 	g := float64(len(units))
-	level := distuv.UnitNormal.CDF(-tQuantile(0.5+Confidence/2, g-1) / math.Sqrt((g-1)/g))
+	level := normalBelow(-tQuantile(0.5+Confidence/2, g-1) / math.Sqrt((g-1)/g))
 	below := max(int(float64(len(alphas)+1)*level)-1, 0)
 	return [2]float64{alphas[below], alphas[len(alphas)-1-below]}
 }

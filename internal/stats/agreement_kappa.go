@@ -2,8 +2,6 @@ package stats
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Agreement is how far two raters, such as a judge and a person, agree on the same items.
@@ -148,6 +146,6 @@ func (r ratings) interval(g Agreement, ofFirst, ofSecond []float64, weight func(
 	}
 	off := g.Kappa - g.Expected*(1-g.Kappa)
 	se := math.Sqrt(max(variance-off*off, 0)/r.n) / (1 - g.Expected)
-	half := distuv.UnitNormal.Quantile(0.5+Confidence/2) * se
+	half := normalQuantile(0.5+Confidence/2) * se
 	return [2]float64{max(g.Kappa-half, -1), min(g.Kappa+half, 1)}
 }

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"rehearse/internal/stats"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // singles pairs each baseline with its candidate, one pair to a cluster.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // McNemar returns the two-sided exact p-value of the hypothesis that two systems fail equally often. onlyFirst units were passed by the
@@ -40,7 +39,7 @@ func PairedRateInterval(onlyFirst, onlySecond, n int) [2]float64 {
 	if n <= 0 {
 		return [2]float64{-1, 1}
 	}
-	z := distuv.UnitNormal.Quantile(0.5 + Confidence/2)
+	z := normalQuantile(0.5 + Confidence/2)
 	at := float64(onlySecond-onlyFirst) / float64(n)
 	return [2]float64{
 		tangoLimit(-1, at, func(x float64) bool { return tangoZ(x, onlyFirst, onlySecond, n) > z }),

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Power is the probability with which a detectable difference is found, unless a Criterion gives another.
 const Power = 0.8
@@ -72,15 +68,6 @@ func (d *Difference) detectable() float64 {
 		return math.Inf(1)
 	}
 	return detectable(d.SE, d.df, d.power)
-}
-
-// shiftedTail returns the probability that t exceeds critical when the true mean is shift standard errors above 0. It uses the normal
-// distribution for very many degrees of freedom, where the series of the noncentral t would take too long.
-func shiftedTail(critical, shift, df float64) float64 {
-	if df > 10_000 {
-		return distuv.UnitNormal.Survival(critical - shift)
-	}
-	return 1 - distuv.NoncentralT{Nu: df, Mu: shift}.CDF(critical)
 }
 
 // mostUnits bounds the search of leastUnits.

@@ -2,8 +2,6 @@ package stats
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // exactPowerPairs is the number of expected discordant pairs up to which the power of McNemar's test is summed exactly.
@@ -50,20 +48,19 @@ func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 	discordant = max(discordant, difference)
 	expected := float64(n) * discordant
 	if expected > exactPowerPairs {
-		z := distuv.UnitNormal.Quantile(1 - significance/2)
+		z := normalQuantile(1 - significance/2)
 		above := float64(n)*difference - 1 - z*math.Sqrt(expected)
-		return distuv.UnitNormal.CDF(above / math.Sqrt(expected-float64(n)*difference*difference))
+		return normalBelow(above / math.Sqrt(expected-float64(n)*difference*difference))
 	}
 	favour := min((discordant+difference)/(2*discordant), 1)
 	if discordant >= 1 { // every pair is, and the logarithm below would be that of 0
 		return t.tail(n, favour)
 	}
-	number := distuv.Binomial{N: float64(n), P: discordant}
 	off := 6 * math.Sqrt(expected*(1-discordant))
 	from, to := max(0, int(expected-off)), min(n, int(expected+off)+1)
 	power := 0.0
 	for pairs := from; pairs <= to; pairs++ {
-		power += number.Prob(float64(pairs)) * t.tail(pairs, favour)
+		power += binomialChance(pairs, n, discordant) * t.tail(pairs, favour)
 	}
 	return power
 }

@@ -7,9 +7,6 @@ package stats
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Confidence is the level of every interval in this package.
@@ -30,7 +27,7 @@ func Wilson(passed, n int) [2]float64 {
 }
 
 func wilson95(p, n float64) [2]float64 {
-	return wilson(p, n, distuv.UnitNormal.Quantile(0.5+Confidence/2))
+	return wilson(p, n, normalQuantile(0.5+Confidence/2))
 }
 
 // wilson is Wilson for a rate p of n observations and a quantile z; n need not be whole.
@@ -70,23 +67,16 @@ func TInterval(xs []float64) [2]float64 {
 	if n < 2 {
 		return [2]float64{math.Inf(-1), math.Inf(1)}
 	}
-	mean, sd := stat.MeanStdDev(xs, nil)
-	half := tQuantile(0.5+Confidence/2, n-1) * sd / math.Sqrt(n)
-	return [2]float64{mean - half, mean + half}
+	var all spread
+	for _, x := range xs {
+		all.add(x)
+	}
+	half := tQuantile(0.5+Confidence/2, n-1) * math.Sqrt(all.squares/(n-1)/n)
+	return [2]float64{all.mean - half, all.mean + half}
 }
 
 // TLower returns the lower end of TInterval for scores between 0 and 1, clamped to [0, 1].
 // Fewer than two scores give 0: one trial proves no lower bound.
 func TLower(scores []float64) float64 {
 	return min(max(TInterval(scores)[0], 0), 1)
-}
-
-// tQuantile returns the quantile of Student's t at probability p. Degrees of freedom need not be whole.
-func tQuantile(p, df float64) float64 { //nolint:unparam // as tables have it
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(p)
-}
-
-// tTail returns the probability that Student's t exceeds t.
-func tTail(t, df float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-t)
 }
