@@ -360,3 +360,12 @@ func TestGate(t *testing.T) {
 		t.Error("ParseGate takes anything")
 	}
 }
+
+// A list that is empty is an empty list, also where it is written as JSON.
+func TestEmptyListsAreLists(t *testing.T) {
+	for _, list := range runs(t, sideOf("a"), sideOf("b"), compare.Options{}).Lists() {
+		if *list == nil {
+			t.Error("an empty list is none")
+		}
+	}
+}

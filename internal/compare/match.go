@@ -91,8 +91,8 @@ func (m *Matched) list(met []meeting) {
 	for _, x := range met {
 		sizes[x.listIn(m.Comparison)]++
 	}
-	for list, size := range sizes {
-		*list = make([]result.Change, 0, size)
+	for _, list := range m.Comparison.Lists() {
+		*list = make([]result.Change, 0, sizes[list])
 	}
 	var kept scores
 	for _, x := range met {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
-
 	"github.com/google/go-cmp/cmp"
+
+	"rehearse/internal/stats"
 )
 
 // singles pairs each baseline with its candidate, one pair to a cluster.

@@ -70,6 +70,14 @@ type Place struct {
 	Turns []int
 }
 
+// PlaceOfRow returns where a test was written that is a row of a file, with its one turn. A row without a line was made.
+func PlaceOfRow(file string, line int) Place {
+	if line == 0 {
+		return Place{}
+	}
+	return Place{File: file, Line: line, Turns: []int{line}}
+}
+
 // OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be
 // run or graded, or was skipped itself; a low score does not.
 type OnDependencyFailure string
