@@ -200,7 +200,7 @@ func ranks(said []Verdict) []float64 {
 }
 
 // alpha returns α of units with its interval, which is nil when nothing is known of it.
-func alpha[L any](units [][]L, of func([][]L) (float64, bool)) (*float64, *[2]float64) {
+func alpha[L comparable](units [][]L, of func([][]L) (float64, bool)) (*float64, *[2]float64) {
 	a, defined := of(units)
 	if !defined {
 		return nil, nil

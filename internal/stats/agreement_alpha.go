@@ -102,13 +102,13 @@ func alphaOf(disagreeing, expected float64, n int) (alpha float64, defined bool)
 const alphaResamples = 2_000
 
 // AlphaInterval returns the 95 % interval of alpha, one of NominalAlpha, OrdinalAlpha and IntervalAlpha. Draws that leave α undefined are
-// not counted. The interval is {−1, 1} with fewer than two units, or when half of all draws leave α undefined. It is {1, 1} when all units
-// agree without exception; RuleOfThree then bounds the share that may still disagree.
+// not counted. The interval is {−1, 1} with fewer than two units, or when half of all draws leave α undefined. Where all units agree, all draws do:
+// then the lower end is that of the share of units that agree, the others being as far apart as different units are.
 //
-// Source: K. Krippendorff, Bootstrapping Distributions for Krippendorff's Alpha (2006), with whole units drawn in place of pairs; the
+// Source: K. Krippendorff, Bootstrapping Distributions for Krippendorff's Alpha (2006), with whole units drawn in place of pairs;
 // T. C. Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), for levels that make percentiles as
-// wide as Student's t ("expanded percentile interval").
-func AlphaInterval[L any](units [][]L, seed uint64, alpha func([][]L) (float64, bool)) [2]float64 {
+// wide as Student's t ("expanded percentile interval"); Wilson, for a share of 1.
+func AlphaInterval[L comparable](units [][]L, seed uint64, alpha func([][]L) (float64, bool)) [2]float64 {
 	random := rand.NewPCG(seed, 0)
 	drawn := make([][]L, len(units))
 	var alphas []float64
@@ -124,8 +124,26 @@ func AlphaInterval[L any](units [][]L, seed uint64, alpha func([][]L) (float64, 
 		return [2]float64{-1, 1}
 	}
 	slices.Sort(alphas)
+	if alphas[0] >= 1 {
+		return [2]float64{agreedAlpha(units), 1}
+	}
 	g := float64(len(units))
 	level := normalBelow(-tQuantile(0.5+Confidence/2, g-1) / math.Sqrt((g-1)/g))
 	below := max(int(float64(len(alphas)+1)*level)-1, 0)
 	return [2]float64{alphas[below], alphas[len(alphas)-1-below]}
+}
+
+// agreedAlpha returns the lower end of α where the values of each unit are equal.
+func agreedAlpha[L comparable](units [][]L) float64 {
+	all, n, same := map[L]float64{}, 0.0, 0.0
+	for _, unit := range units {
+		if len(unit) < 2 {
+			continue
+		}
+		same += 2 * all[unit[0]]
+		all[unit[0]]++
+		n++
+	}
+	differ := 1 - same/(n*(n-1)) // the chance that two units have different values
+	return max(-1, 1-(1-wilson95(1, n)[0])/differ)
 }

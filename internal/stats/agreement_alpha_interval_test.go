@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"math"
 	"testing"
 
 	"rehearse/internal/stats"
@@ -19,6 +20,22 @@ func TestAlphaInterval(t *testing.T) {
 	for _, few := range [][][]int{nil, {{1, 2}}, {{1}, {2}}, {{1, 1}, {1, 1}}} {
 		if got := stats.AlphaInterval(few, 42, stats.OrdinalAlpha[int]); got != [2]float64{-1, 1} {
 			t.Errorf("the interval of %v is %v", few, got)
+		}
+	}
+}
+
+// TestAlphaOfAgreement: few units that agree prove little, many prove more. Of two raters and two labels that are equally frequent among n units, a share s that
+// may disagree lowers α by s·2(n−1)/n.
+func TestAlphaOfAgreement(t *testing.T) {
+	for _, n := range []int{4, 40, 4_000} {
+		var units [][]int
+		for i := range n {
+			units = append(units, []int{i % 2, i % 2})
+		}
+		share := 1 - stats.Wilson(n, n)[0]
+		want := max(-1, 1-share*2*float64(n-1)/float64(n))
+		if got := stats.AlphaInterval(units, 42, stats.NominalAlpha[int]); math.Abs(got[0]-want) > 1e-9 || got[1] != 1 {
+			t.Errorf("%d units that agree: %v, want from %v", n, got, want)
 		}
 	}
 }
