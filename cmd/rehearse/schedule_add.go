@@ -110,7 +110,7 @@ func scheduledSpec(c *cobra.Command, env *Env, f *runFlags, server serverFlags, 
 // onlyBefore refuses flags of run before a command, which has its own after --.
 func onlyBefore(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
-		if err == nil && !slices.Contains([]string{"cron", "timezone", "server", "token-env", "format"}, flag.Name) {
+		if err == nil && !slices.Contains([]string{"cron", "timezone", "server", "token-env", "format", envFileFlag}, flag.Name) {
 			err = usage("--%s is of the command: write it after --", flag.Name)
 		}
 	})
@@ -146,13 +146,14 @@ func commandSpec(
 		at = below
 	}
 	ask := prepare(at, server)
+	registerEnvFile(at.Flags())
 	switch err := at.ParseFlags(rest); {
 	case errors.Is(err, pflag.ErrHelp):
 		return spec, usage("see `%s --help`", at.CommandPath())
 	case err != nil:
 		return spec, usage("%w (see `%s --help`)", err, at.CommandPath())
 	}
-	for _, name := range []string{"server", "token-env"} {
+	for _, name := range []string{"server", "token-env", envFileFlag} {
 		if at.Flags().Changed(name) {
 			return spec, usage("--%s is of the schedule: write it before --", name)
 		}

@@ -243,11 +243,18 @@ type Planned struct {
 	ByTarget      map[string]int
 }
 
-// Planned returns what the run will do.
+// Planned returns what the run will do, with the names that its records will have: without secrets.
 func (e *Evaluation) Planned() Planned {
-	p := Planned{Targets: e.planned.targets, Conversations: e.planned.conversations, ByTarget: e.planned.byTarget}
+	p := Planned{Conversations: e.planned.conversations, ByTarget: map[string]int{}}
+	secrets := e.setup.Secrets()
+	for _, target := range e.planned.targets {
+		p.Targets = append(p.Targets, secrets.Text(target))
+	}
+	for target, n := range e.planned.byTarget {
+		p.ByTarget[secrets.Text(target)] += n
+	}
 	for _, s := range e.suites {
-		p.Suites = append(p.Suites, s.Name)
+		p.Suites = append(p.Suites, secrets.Text(s.Name))
 	}
 	return p
 }

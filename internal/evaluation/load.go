@@ -1,6 +1,10 @@
 package evaluation
 
 import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
 	"rehearse/internal/grader"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
@@ -10,7 +14,7 @@ import (
 // read. Suites with the same name are distinguished by their files. The types of assertions are the built-in ones.
 func Load(names []string, o suite.Options) (suites []*suite.Suite, problems source.Problems, err error) {
 	o.Kinds = grader.New(grader.Config{Files: o.Files})
-	called, seen := map[string]bool{}, map[string]bool{}
+	seen, paths := map[string]bool{}, map[*suite.Suite]string{}
 	for _, name := range names {
 		files, err := suite.Find(o.Files, name)
 		if err != nil {
@@ -18,7 +22,8 @@ func Load(names []string, o suite.Options) (suites []*suite.Suite, problems sour
 			continue
 		}
 		for _, file := range files {
-			if path, err := o.Files.Abs(file); err == nil {
+			path, err := o.Files.Abs(file)
+			if err == nil {
 				if seen[path] { // named twice, or also by its folder
 					continue
 				}
@@ -32,12 +37,35 @@ func Load(names []string, o suite.Options) (suites []*suite.Suite, problems sour
 			if err != nil {
 				return nil, nil, err
 			}
-			if called[s.Name] {
-				s.Rename(s.File)
-			}
-			called[s.Name] = true
+			paths[s] = cmp.Or(path, file)
 			suites = append(suites, s)
 		}
 	}
+	distinguish(suites, paths)
 	return suites, problems, nil
+}
+
+// distinguish gives suites whose name an earlier one has that of their file, from the folder that all suites have in common: so it is the same wherever
+// that folder is.
+func distinguish(suites []*suite.Suite, paths map[*suite.Suite]string) {
+	common := ""
+	for i, s := range suites {
+		for dir := filepath.Dir(paths[s]); ; dir = filepath.Dir(dir) {
+			if i == 0 || dir == common || dir == filepath.Dir(dir) || strings.HasPrefix(common, dir+string(filepath.Separator)) {
+				common = dir
+				break
+			}
+		}
+	}
+	called := map[string]bool{}
+	for _, s := range suites {
+		if called[s.Name] {
+			name, err := filepath.Rel(common, paths[s])
+			if err != nil {
+				name = s.File
+			}
+			s.Rename(filepath.ToSlash(name))
+		}
+		called[s.Name] = true
+	}
 }

@@ -63,6 +63,7 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 		return s.push(ctx, again)
 	case r.Record == nil && r.Fault != "":
 		r.Record = Broken(task, s.Now(), r.Fault)
+		r.Record.Attempts = r.Attempts
 	case r.Record == nil:
 		if r.Err == nil || ctx.Err() != nil || errors.Is(r.Err, context.Canceled) {
 			return ErrStopped

@@ -64,6 +64,8 @@ type Return struct {
 	// Record is the result. Without one, Fault says why the conversation could not be held; without both it was interrupted, or Lost.
 	Record *result.Test
 	Fault  string
+	// Attempts are those of a conversation that was held more than once.
+	Attempts []result.Attempt
 	// Body is the result of an item of a Stream, as a worker elsewhere has sent it, and Worker its name.
 	Body   json.RawMessage
 	Worker string

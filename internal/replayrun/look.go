@@ -114,6 +114,11 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 	config.Spec.LastDay = end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
 	config.Spec.RunID = w.runID(before)
 	r, some, err := w.open(ctx, config, end)
+	if err == nil && some {
+		if err = r.claim(ctx); err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}
 	if errors.Is(err, errElsewhere) {
 		err := awaitElsewhere(ctx, w.Setup.Now, func(ctx context.Context) (replay.Run, error) { return w.history.Runs.Run(ctx, config.Spec.RunID) })
 		if err != nil {

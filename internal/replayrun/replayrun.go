@@ -50,6 +50,8 @@ type Run struct {
 	history    *setup.History
 	noting     *Noting
 	evaluation *replay.Evaluation
+	// former is the row of the run that goes on; nil for a new one.
+	former *replay.Run
 }
 
 // Open opens the log and both agents, and finds the run that goes on. Nothing is replayed yet.
@@ -167,12 +169,31 @@ func (r *Run) identify(ctx context.Context) error {
 	case err != nil:
 		return err
 	case r.config.Lead == nil && goesOn(&former, r.config.Setup.Now()):
-		return source.Invalid("run %s %w: wait for it, or until it has been silent for %s", run.ID, errElsewhere, alive)
+		return elsewhere(run.ID)
 	case !source.SameJSON(run.Settings, former.Settings):
 		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
 	}
-	r.evaluation.Resumed = true
+	r.evaluation.Resumed, r.former = true, &former
 	return nil
+}
+
+func elsewhere(id string) error {
+	return source.Invalid("run %s %w: wait for it, or until it has been silent for %s", id, errElsewhere, alive)
+}
+
+// claim makes a run with a given id this process's: of several that begin it at once, one does. A server leads its runs by its leases.
+func (r *Run) claim(ctx context.Context) error {
+	if r.config.Lead != nil || r.config.Spec.RunID == "" {
+		return nil
+	}
+	row := r.evaluation.Head.Run
+	row.Status, row.Started = replay.Running, r.config.Setup.Now()
+	row.Seen = row.Started
+	claimed, err := r.history.Runs.ClaimRun(ctx, row, r.former)
+	if err == nil && !claimed {
+		err = elsewhere(r.ID)
+	}
+	return err
 }
 
 // Hold replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
@@ -180,6 +201,9 @@ func (r *Run) identify(ctx context.Context) error {
 func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
+	}
+	if err := r.claim(ctx); err != nil { // before the reports of another process are taken away
+		return nil, err
 	}
 	if err := Clear(r.Dir, r.config.Sessions); err != nil {
 		return nil, err

@@ -203,6 +203,21 @@ func (s Spec) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Named returns what the spec itself names in texts that may have addresses, and secrets in these. Its files are not among them.
+func (s *Spec) Named() []string {
+	named := append([]string{s.Judge, s.User, s.Model}, s.Targets...)
+	if s.Classify != nil {
+		named = append(named, s.Classify.Target)
+	}
+	if s.Replay != nil {
+		named = append(named, s.Replay.User, s.Replay.Candidate, s.Replay.Baseline)
+	}
+	if s.Webhook != nil {
+		named = append(named, s.Webhook.URL)
+	}
+	return named
+}
+
 // Over returns how a test is executed: as the spec says, where it is silent as the test does.
 func (s *Spec) Over(e suite.Execution) suite.Execution {
 	said := suite.Execution{

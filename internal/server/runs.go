@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"rehearse/internal/fleet"
 	"rehearse/internal/runspec"
 	"rehearse/internal/service"
+	"rehearse/internal/setup"
 	"rehearse/internal/store"
 )
 
@@ -173,7 +175,11 @@ func (s *Runs) spec(w http.ResponseWriter, r *http.Request) error {
 	for name, f := range spec.Files {
 		spec.Files[name] = runspec.File{SHA256: f.Hash()}
 	}
-	writeBody(w, http.StatusOK, "application/json", spec)
+	shown, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", json.RawMessage(setup.Secrets(nil, spec.Named()).Bytes(shown)))
 	return nil
 }
 

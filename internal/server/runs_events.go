@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rehearse/internal/fleet"
+	"rehearse/internal/setup"
 	"rehearse/internal/store"
 )
 
@@ -118,7 +119,7 @@ func (s *Runs) turns(id string) (turns <-chan string, quiet func()) {
 			return
 		}
 		data, err := json.Marshal(map[string]any{
-			"suite": n.Key.Suite, "test_id": n.Key.TestID, "target": n.Key.Target, "trial": n.Key.Trial, "turn": n.Turn, "of": n.Of,
+			"suite": n.Key.Suite, "test_id": n.Key.TestID, "target": setup.Shown(n.Key.Target), "trial": n.Key.Trial, "turn": n.Turn, "of": n.Of,
 		})
 		if err != nil {
 			return

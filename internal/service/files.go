@@ -130,6 +130,9 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir, stamp strin
 	switch run.Kind {
 	case runspec.KindClassify:
 		err = s.classified(ctx, run.ID, record, made)
+		if err != nil && run.Status == store.RunFailed && !store.Away(err) && ctx.Err() == nil {
+			err = nil // what kept the run from being held keeps it from being opened again; its record says why
+		}
 	case runspec.KindReplay:
 		err = s.replayReports(ctx, run.ID, made)
 	}
@@ -180,7 +183,11 @@ func (s *Service) record(ctx context.Context, run store.Run) (record result.Run,
 	case run.ExitReason == nil || run.ExitCode == nil:
 		return record, errors.New("it does not say how it ended")
 	}
-	return *s.cutShort(ctx, run.ID, *run.ExitCode, *run.ExitReason, ""), nil
+	why := ""
+	if run.Error != nil { // it could not be begun
+		why = *run.Error
+	}
+	return *s.cutShort(ctx, run.ID, *run.ExitCode, *run.ExitReason, why), nil
 }
 
 // cutShort returns the record of a run that could not be led to its end. It counts what is stored. A store that is away is waited for.

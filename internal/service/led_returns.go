@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
+	"rehearse/internal/queue"
 	"rehearse/internal/result"
 )
 
@@ -41,6 +41,9 @@ func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return
 	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Worker: got.Worker, Settle: func() {
 		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
 	}}
+	if got.Fault != "" && givenUp(got) {
+		r.Fault += ": " + queue.Reasons(got.Tries)
+	}
 	if l.sessions {
 		r.Body = got.Record
 		return r
@@ -54,8 +57,11 @@ func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return
 	if r.Record != nil {
 		l.receiveArtifacts(ctx, r.Record)
 	}
-	if r.Record != nil && len(got.Tries) > 0 {
-		r.Record.Attempts = attempts(got)
+	if len(got.Tries) > 0 {
+		r.Attempts = attempts(got)
+	}
+	if r.Record != nil {
+		r.Record.Attempts = r.Attempts
 	}
 	l.mu.Lock()
 	l.workers[got.Key] = got.Worker
@@ -63,17 +69,27 @@ func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return
 	return r
 }
 
+// givenUp reports whether a conversation was not held again, after all its deliveries had come to nothing.
+func givenUp(got *fleet.Received) bool { return len(got.Tries) > 0 && got.Attempt <= len(got.Tries) }
+
 // attempts says how often a conversation was held, and why the earlier times do not count.
 func attempts(got *fleet.Received) (all []result.Attempt) {
 	for i, try := range got.Tries {
-		a := result.Attempt{N: i + 1, Code: result.WorkerLost, Message: strings.TrimSpace("worker " + try.Worker + " was not heard of again")}
+		who := "worker " + try.Worker
+		if try.Worker == "" { // it was lost before NATS knew
+			who = "its worker"
+		}
+		a := result.Attempt{N: i + 1, Code: result.WorkerLost, Message: who + " was not heard of again"}
 		if !try.Lost && try.Why != "" {
-			a.Message = "worker " + try.Worker + " gave it back: " + try.Why
+			a.Message = who + " gave it back: " + try.Why
 		}
 		if !try.At.IsZero() {
 			a.StartedAt = new(try.At.UTC())
 		}
 		all = append(all, a)
+	}
+	if givenUp(got) {
+		return all
 	}
 	last := result.Attempt{N: len(got.Tries) + 1}
 	if !got.StartedAt.IsZero() {

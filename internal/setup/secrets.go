@@ -29,6 +29,14 @@ func Secrets(environ, args []string) *redact.Redactor {
 	return secrets
 }
 
+// Shown returns a text without the passwords and the query values of its own addresses.
+func Shown(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	return Secrets(nil, []string{text}).Text(text)
+}
+
 // newRedactor returns a redactor that leaves cassettes readable.
 func newRedactor(environ []string) *redact.Redactor {
 	return redact.New(environ, llm.CassetteWords()...)

@@ -124,6 +124,11 @@ type cell struct {
 // upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table has its own types
 // and perhaps no unique key. A lock therefore makes writers wait for each other.
 func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {
+	return p.upsertIf(ctx, table, key, id, cells, func(pgx.Tx) (bool, error) { return true, nil })
+}
+
+// upsertIf is upsert where may says yes, which is asked when other writers wait.
+func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []cell, may func(pgx.Tx) (bool, error)) error {
 	var sets, columns, places []string
 	args := []any{id}
 	for _, c := range cells {
@@ -133,6 +138,9 @@ func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []ce
 	}
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, int32(upsertLock), table+" "+id); err != nil {
+			return err
+		}
+		if yes, err := may(tx); err != nil || !yes {
 			return err
 		}
 		done, err := tx.Exec(ctx, `UPDATE `+table+` SET `+strings.Join(sets, ", ")+` WHERE `+isKey(key), args...)

@@ -25,6 +25,8 @@ type replayRunTable interface {
 	// runs returns the newest runs, or with an id that run, if it exists. A limit below 1 means all.
 	runs(ctx context.Context, id string, limit int) ([]replay.Run, error)
 	putRun(ctx context.Context, r replayRunRow) error
+	// claimRun writes the row of a run where there is none, or in place of the former one where nobody has changed that. It reports whether it did.
+	claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error)
 	// sweep ends the runs that were last seen before a time.
 	sweep(ctx context.Context, before time.Time) (int, error)
 	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports whether the run exists;
@@ -52,6 +54,16 @@ func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
 		return err
 	}
 	return r.table.putRun(ctx, row)
+}
+
+// ClaimRun writes the row of a run that begins: where there is none, or, with a former one as Run has returned it, where its status and the time when it was
+// seen are still those. It reports whether it did; of several processes that claim a run at once, one does.
+func (r *ReplayRuns) ClaimRun(ctx context.Context, run replay.Run, former *replay.Run) (claimed bool, err error) {
+	row, err := newReplayRunRow(run)
+	if err != nil {
+		return false, err
+	}
+	return r.table.claimRun(ctx, row, former)
 }
 
 // Run returns the run with the id. If there is none, the error wraps replay.ErrUnknown.

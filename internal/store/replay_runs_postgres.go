@@ -26,6 +26,26 @@ func (t postgresReplayRuns) explain(ctx context.Context, op string, err error) e
 }
 
 func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
+	err := t.db.upsert(ctx, "exp.conversation_replay_results", "evaluation_run_id", r.ID, r.cells())
+	return t.explain(ctx, "write a replay run to", err)
+}
+
+func (t postgresReplayRuns) claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error) {
+	query, args := `SELECT NOT EXISTS (SELECT 1 FROM exp.conversation_replay_results WHERE `+isKey("evaluation_run_id")+`)`, []any{r.ID}
+	if former != nil { // a session that is written meanwhile would change when the run was seen
+		query = `SELECT count(*) > 0 FROM (SELECT 1 FROM exp.conversation_replay_results WHERE ` + isKey("evaluation_run_id") + `
+			AND coalesce(status::text, '') = $2 AND seen_at IS NOT DISTINCT FROM $3::timestamptz FOR UPDATE) AS same`
+		args = append(args, string(former.Status), timeOrNull(former.Seen))
+	}
+	err = t.db.upsertIf(ctx, "exp.conversation_replay_results", "evaluation_run_id", r.ID, r.cells(), func(tx pgx.Tx) (bool, error) {
+		err := tx.QueryRow(ctx, query, args...).Scan(&claimed)
+		return claimed, err
+	})
+	return claimed && err == nil, t.explain(ctx, "begin a replay run in", err)
+}
+
+// cells are what the columns of a run have, but for its id.
+func (r *replayRunRow) cells() []cell {
 	cells := []cell{
 		{column: "variant_id", value: r.VariantID},
 		{column: "baseline_variant_id", value: orNull(r.BaselineID)},
@@ -52,7 +72,7 @@ func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 	for _, at := range r.times() {
 		cells = append(cells, cell{at.column, "::timestamptz", timeOrNull(at.value)})
 	}
-	return t.explain(ctx, "write a replay run to", t.db.upsert(ctx, "exp.conversation_replay_results", "evaluation_run_id", r.ID, cells))
+	return cells
 }
 
 func timeOrNull(t time.Time) any {

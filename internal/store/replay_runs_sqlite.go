@@ -24,6 +24,27 @@ const replayRunColumns = `evaluation_run_id, variant_id, baseline_variant_id, fl
 	support_coverage, sessions, pairs_dropped, is_better_than_baseline, non_inferior, verdict, outcome, intervals, settings, rules, fidelity, started_at, seen_at, ended_at`
 
 func (t sqliteReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
+	err := t.store.write(ctx, func(tx *sql.Tx) error { return replaceRun(ctx, tx, r) })
+	return t.store.explain(ctx, "write a replay run to", err)
+}
+
+func (t sqliteReplayRuns) claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error) {
+	err = t.store.write(ctx, func(tx *sql.Tx) error {
+		query, args := `SELECT NOT EXISTS (SELECT 1 FROM conversation_replay_results WHERE evaluation_run_id = ?)`, []any{r.ID}
+		if former != nil {
+			query = `SELECT EXISTS (SELECT 1 FROM conversation_replay_results WHERE evaluation_run_id = ? AND status = ? AND seen_at IS ?)`
+			args = append(args, string(former.Status), microsOrNull(former.Seen))
+		}
+		if err := tx.QueryRowContext(ctx, query, args...).Scan(&claimed); err != nil || !claimed {
+			return err
+		}
+		return replaceRun(ctx, tx, r)
+	})
+	return claimed && err == nil, t.store.explain(ctx, "begin a replay run in", err)
+}
+
+// replaceRun writes the row of a run in place of one with its id.
+func replaceRun(ctx context.Context, tx *sql.Tx, r replayRunRow) error {
 	args := []any{r.ID, r.VariantID, r.BaselineID, r.FlowID, r.DatasetVersion, string(r.Mode), r.Gate, string(r.Status), r.Error}
 	for _, f := range r.figures() {
 		args = append(args, f.value)
@@ -32,9 +53,9 @@ func (t sqliteReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 	for _, at := range r.times() {
 		args = append(args, microsOrNull(at.value))
 	}
-	err := t.store.exec(ctx, `INSERT OR REPLACE INTO conversation_replay_results (`+replayRunColumns+`)
+	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO conversation_replay_results (`+replayRunColumns+`)
 		VALUES (?`+strings.Repeat(", ?", len(args)-1)+`)`, args...)
-	return t.store.explain(ctx, "write a replay run to", err)
+	return err
 }
 
 func microsOrNull(t time.Time) any {

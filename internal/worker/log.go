@@ -6,12 +6,13 @@ import (
 	"rehearse/internal/fleet"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/result"
+	"rehearse/internal/setup"
 	"rehearse/internal/trace"
 )
 
 // jobLog returns the log of everything about one job.
 func (w *Worker) jobLog(j orchestrator.Job, attempt int) *slog.Logger {
-	log := w.Log.With("run_id", j.Run, "suite", j.Key.Suite, "test_case_id", j.Key.TestID, "target", j.Key.Target)
+	log := w.Log.With("run_id", j.Run, "suite", j.Key.Suite, "test_case_id", j.Key.TestID, "target", setup.Shown(j.Key.Target))
 	if j.Key.Trial > 0 {
 		log = log.With("trial", j.Key.Trial)
 	}

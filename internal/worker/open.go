@@ -59,7 +59,7 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
 	if options.Secrets == nil {
-		options.Secrets = setup.Secrets(options.Environ, nil)
+		options.Secrets = setup.Secrets(options.Environ, spec.Named())
 	}
 	defer func() {
 		if err != nil {

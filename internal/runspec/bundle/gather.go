@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []stri
 	}
 	files, recorded := source.Recording(top)
 	if spec.Suites, err = read(files, spec); err != nil {
-		return s, "", explained(err, strings.TrimPrefix(here, top))
+		return s, "", explained(err, top, strings.TrimPrefix(here, top))
 	}
 	names, err := regular(files, recorded)
 	if err != nil {
@@ -74,21 +75,40 @@ func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []stri
 }
 
 // explained makes an absolute path a mistake of the author, and gives places the names that the working folder has for them.
-func explained(err error, fromTop string) error {
+func explained(err error, top, fromTop string) error {
+	// Where a name begins, with or without the top of the disk.
+	begins := regexp.MustCompile(`(^|[\s"'(:=,])(?:` + regexp.QuoteMeta(top) + `)?` + regexp.QuoteMeta(fromTop+string(filepath.Separator)))
+	here := func(text string) string {
+		if fromTop == "" {
+			return text
+		}
+		return begins.ReplaceAllString(text, "$1")
+	}
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		problems = slices.Clone(problems)
 		for i := range problems {
 			if name, err := filepath.Rel(fromTop, problems[i].File); err == nil && problems[i].File != "" {
 				problems[i].File = name
 			}
+			problems[i].Message = here(problems[i].Message)
 		}
 		return problems
 	}
 	if errors.Is(err, source.ErrAbsolute) {
 		return source.AsInvalid(err)
 	}
-	return err
+	return &fromHere{err, here(err.Error())}
 }
+
+// fromHere is an error in whose text the names of files begin at the working folder.
+type fromHere struct {
+	error
+	text string
+}
+
+func (e *fromHere) Error() string { return e.text }
+
+func (e *fromHere) Unwrap() error { return e.error }
 
 // regular returns the names of the files that were read, and of those in folders that are read whole.
 func regular(files source.Files, recorded *source.Recorded) ([]string, error) {

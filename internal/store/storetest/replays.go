@@ -29,6 +29,7 @@ func RunReplays(t *testing.T, open func(t *testing.T) *store.ReplayRuns) {
 		{"runs come newest first", replaysNewestFirst},
 		{"a run that cannot be kept is an error that names it", replaysRefused},
 		{"a silent run is ended", replaysSwept},
+		{"a run is claimed as it was seen, by one of many", replaysClaimed},
 		{"sessions come back as they were put, in byte order", outcomesSame},
 		{"a session that is put again is replaced", outcomesReplaced},
 		{"sessions are put all or none", outcomesAllOrNone},
