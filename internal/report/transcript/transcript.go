@@ -27,7 +27,7 @@ var Style string
 // Functions are what the templates call beside the page's own.
 func Functions() template.FuncMap {
 	return template.FuncMap{
-		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known,
+		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known, "rounded": rounded,
 	}
 }
 
@@ -44,6 +44,15 @@ func known(x *float64) string {
 		return ""
 	}
 	return number(*x)
+}
+
+// rounded returns a score that an attribute has exactly, as people read it.
+func rounded(exact string) string {
+	score, err := strconv.ParseFloat(exact, 64)
+	if err != nil { // there is none
+		return exact
+	}
+	return text.Score(score, 2)
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
