@@ -64,7 +64,18 @@ func TestKeys(t *testing.T) {
 	}
 	b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	b.press("?", `dialog[open]`)
+	b.press("ju", `dialog[open]`) // what lies behind the dialog is out of reach
+	if moved := value[int](b, `document.querySelectorAll(".at").length`); moved > 0 {
+		t.Error("a key moves what lies behind the dialog")
+	}
 	b.press("?", `dialog:not([open])`)
+	value[bool](b, `(document.querySelectorAll('[data-row="test"]')[2].querySelector("a").focus(), true)`) // as Tab does
+	b.press("j", `[data-row].at`)
+	if at := value[int](b, `[...document.querySelectorAll('[data-row="test"]')].findIndex((row) => row.classList.contains("at"))`); at != 3 {
+		t.Errorf("j leads from the third row to row %d", at+1)
+	}
+	b.to("/flows") // it has no field
+	b.press("/", `main[data-page="search"]`)
 }
 
 // wait waits until an expression is true, whatever page the tab has come to by then.
