@@ -90,6 +90,9 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
 	page.Human = p.human(w, r, book, page.Test, page.Run, itemsOf(page.Shown))
+	if !slices.ContainsFunc(page.Shown[0].Turns, func(t transcript.Turn) bool { return !t.User.Silent }) {
+		page.Human.Suite = ""
+	}
 	if t := rows[0].Quarantined; t != nil {
 		page.Quarantined = t.Until
 	}

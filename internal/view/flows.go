@@ -149,8 +149,15 @@ func (p *Pages) flowOfSessions(w http.ResponseWriter, r *http.Request, page *flo
 		return true
 	}
 	visits, turns := through.states, through.turns
-	if len(visits) == 0 {
-		return false
+	if len(visits) == 0 { // its sessions may say nothing of where they were; the list names it then, too
+		sessions, err := p.logged.list(r.Context(), store, p.Now)
+		if err != nil {
+			p.away(w, r, err)
+			return true
+		}
+		if !slices.ContainsFunc(sessions.all, func(s sessionSummary) bool { return s.Flow == page.ID }) {
+			return false
+		}
 	}
 	page.Traffic, page.Sessions, page.Undefined = "sessions", true, true
 	unknown := func(name, label string) frame.Figure { return frame.Figure{Name: name, Label: label, Value: "unknown"} }

@@ -57,6 +57,9 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 	})
 }
 
+// NoForms says why a token that opens pages has no forms on them.
+const NoForms = "Your token opens the pages and sends no forms: that needs the scope run."
+
 // admitted reports whether whoever asks may come in; else it has answered.
 func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
 	token, posted := sentToken(r), r.Method == http.MethodPost
@@ -65,7 +68,7 @@ func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
 	case errors.Is(err, ErrClosed):
 		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
 	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
-		f.Refuse(w, r, http.StatusForbidden, "Your token opens the pages and sends no forms: that needs the scope run.")
+		f.Refuse(w, r, http.StatusForbidden, NoForms)
 	case err != nil:
 		f.sendToLogin(w, r)
 	}
@@ -185,10 +188,10 @@ func (f *Frame) formValue(w http.ResponseWriter, r *http.Request) string {
 	return f.signed(c.Value)
 }
 
-// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. Read-only pages have no forms: the value is
-// empty.
+// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. It is empty where there are no forms: on read-only
+// pages, and for a token that may not send them.
 func (f *Frame) Form(w http.ResponseWriter, r *http.Request) string {
-	if f.ReadOnly {
+	if f.ReadOnly || f.Guard != nil && f.Guard.Admits(r, sentToken(r), true) != nil {
 		return ""
 	}
 	return f.formValue(w, r)
