@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ type comparedConversation struct {
 	Pairs       []turnPair
 	// Left counts the turns that are not shown.
 	Left int
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	LeftFrom int
+	LeftAt   string
 	// Whole is what was found of the conversations as a whole; nil where that is nothing.
 	Whole *wholePair
 }
@@ -107,6 +111,7 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.pair()
+	page.bound(frame.Only(r.URL.Query(), "a", "b", "a_target", "b_target", "suite", "target", fromTurn))
 	p.frame.Show(w, http.StatusOK, "compare-conversation", page)
 }
 
@@ -175,8 +180,6 @@ func (p *comparedConversation) pair() {
 		b, inB := sides[1][n]
 		x, y := p.A.turns[n], p.B.turns[n]
 		pair := turnPair{N: n, A: sideOf("a", a, inA, p.A.Address), B: sideOf("b", b, inB, p.B.Address)}
-		pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), inA && inB)
-		pair.A.Reply, pair.B.Reply = differing(x.Output, y.Output, inA && inB)
 		pair.A.Empty, pair.B.Empty = strings.TrimSpace(x.Output) == "", strings.TrimSpace(y.Output) == ""
 		_, pair.A.Left = text.Cut(x.Output, maxText)
 		_, pair.B.Left = text.Cut(y.Output, maxText)
@@ -188,6 +191,52 @@ func (p *comparedConversation) pair() {
 	if whole.A.says() || whole.B.says() {
 		p.Whole = &whole
 	}
+}
+
+// bound leaves out what would make the page too large, and leads to it. What differs stays longest.
+func (p *comparedConversation) bound(q url.Values) {
+	from, _ := strconv.Atoi(q.Get(fromTurn)) // what is no number is no turn
+	told := transcript.Fitting(len(p.Pairs), maxPage, func(i int) int {
+		pair := &p.Pairs[i]
+		p.mark(pair)
+		return aroundPair + pair.A.weight() + pair.B.weight()
+	},
+		func(i int) bool { return p.Pairs[i].N >= from && p.Pairs[i].Differs },
+		func(i int) bool { return p.Pairs[i].N >= from })
+	var shown []turnPair
+	for i, pair := range p.Pairs {
+		switch {
+		case told[i]:
+			shown = append(shown, pair)
+		case p.LeftFrom == 0 || p.LeftFrom < from && pair.N > from: // on from there, else from the beginning
+			p.LeftFrom = pair.N
+		}
+	}
+	p.Left += len(p.Pairs) - len(shown)
+	p.Pairs = shown
+	if p.LeftFrom > 0 {
+		q.Set(fromTurn, strconv.Itoa(p.LeftFrom))
+		p.LeftAt = frame.Address("/compare/tests/"+frame.Segment(p.Test), q) + "#turn-" + strconv.Itoa(p.LeftFrom)
+	}
+}
+
+// mark marks the words that differ. It takes its time, and is done for what is shown.
+func (p *comparedConversation) mark(pair *turnPair) {
+	x, y := p.A.turns[pair.N], p.B.turns[pair.N]
+	pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), pair.A.There && pair.B.There)
+	pair.A.Reply, pair.B.Reply = differing(x.Output, y.Output, pair.A.There && pair.B.There)
+}
+
+// aroundPair is what a page needs around the texts of two turns, in bytes.
+const aroundPair = 1_500
+
+// weight is about how many bytes of a page a turn takes.
+func (s turnSide) weight() int {
+	n := len(s.User) + len(s.Reply) + s.Item.Weight()
+	for _, c := range s.Calls {
+		n += c.Weight()
+	}
+	return n
 }
 
 func wholeOf(name string, h *held) wholeSide {

@@ -55,7 +55,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	if run == nil {
 		return
 	}
-	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from")
+	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from", fromTurn)
 	id := frame.Part(r, "test")
 	address := addressOfRun(run.Record.ID)
 	matches := index.Named(archive.Test{Suite: q.Get("suite"), ID: id, Target: q.Get("target")})
@@ -84,6 +84,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 		shown.asked(r.Context(), run.Dir, record)
 		page.Shown = append(page.Shown, shown)
 	}
+	page.bound(q, of)
 	if len(rows) == 1 && rows[0].Trial > 0 {
 		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)
 	}
@@ -105,6 +106,27 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	}
 	page.moves(r.Context(), run, index, book, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)
+}
+
+// fromTurn is the parameter that names a turn which a page shows, with those after it, where not all of a conversation fit.
+const fromTurn = "turn"
+
+// maxPage is about how many bytes the conversations of a page take.
+const maxPage = 800_000
+
+// bound leaves out what would make the page too large, and leads to it.
+func (p *conversationPage) bound(q url.Values, of archive.Test) {
+	from, _ := strconv.Atoi(q.Get(fromTurn)) // what is no number is no turn
+	for i := range p.Shown {
+		t := &p.Shown[i].Transcript
+		if t.Bound(maxPage/len(p.Shown), from); t.LeftFrom > 0 {
+			values := frame.Only(q, "suite", "target", "trial", "view", "from")
+			values.Set("suite", of.Suite)
+			values.Set("target", of.Target)
+			values.Set(fromTurn, strconv.Itoa(t.LeftFrom))
+			t.LeftAt = frame.Address(addressOfRun(p.Run)+"/tests/"+frame.Segment(of.ID), values) + "#" + t.Prefix + "turn-" + strconv.Itoa(t.LeftFrom)
+		}
+	}
 }
 
 // itemsOf are the parts of a conversation that were graded, by their names in the record.
@@ -151,11 +173,16 @@ func (p *conversationPage) links(e *archive.Entry, q url.Values, of archive.Test
 	from := q.Get("from")
 	withView := func(address string, raw bool) string {
 		u, err := url.Parse(address)
-		if err != nil || !raw {
+		if err != nil || !raw && !q.Has(fromTurn) {
 			return address
 		}
 		values := u.Query()
-		values.Set("view", "raw")
+		if raw {
+			values.Set("view", "raw")
+		}
+		if q.Has(fromTurn) {
+			values.Set(fromTurn, q.Get(fromTurn))
+		}
 		u.RawQuery = values.Encode()
 		return u.String()
 	}

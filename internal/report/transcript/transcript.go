@@ -70,16 +70,19 @@ type Messages int
 // Transcript is one record of a conversation.
 type Transcript struct {
 	// Prefix begins the ids of its turns, such as turn-1, and of the assertions about the whole.
-	Prefix       string
-	Trial        int
-	Verdict      result.Verdict
-	Score        string
-	Failures     []result.Failure // that belong to no turn
-	Further      int              // failures of that kind that are left out
-	Earlier      []Message
-	EarlierLeft  int // earlier messages left out, the first ones
-	Turns        []Turn
-	Left         int // turns left out
+	Prefix      string
+	Trial       int
+	Verdict     result.Verdict
+	Score       string
+	Failures    []result.Failure // that belong to no turn
+	Further     int              // failures of that kind that are left out
+	Earlier     []Message
+	EarlierLeft int // earlier messages left out, the first ones
+	Turns       []Turn
+	Left        int // turns left out
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	LeftFrom     int
+	LeftAt       string
 	Whole        []Item
 	WholeVerdict result.Verdict
 	Reason       string // why it was skipped
