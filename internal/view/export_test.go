@@ -2,12 +2,14 @@ package view_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/flow"
 	"rehearse/internal/result"
 	"rehearse/internal/suite"
 	"rehearse/internal/view"
@@ -68,4 +70,12 @@ func TestFlowsOfSessionsWithoutStates(t *testing.T) {
 		t.Errorf("%s", words)
 	}
 	s.get(http.StatusNotFound, "/flows/nowhere")
+}
+
+// Where the flows that were named cannot be read, the page of one does not ask for them to be named.
+func TestFlowThatCannotBeRead(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) { c.Flows = func() ([]*flow.Flow, error) { return nil, errors.New("cafe.yaml:1:1: no start node") } })
+	if words := s.get(http.StatusNotFound, "/flows/cafe").One("<main>").Words(); !strings.Contains(words, "cafe.yaml:1:1: no start node") || strings.Contains(words, "--flows FILE") {
+		t.Errorf("%s", words)
+	}
 }

@@ -121,7 +121,11 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 	}
 	if at < 0 {
 		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
-		p.frame.NotFound(w, r, "The definition of this flow is not here: `rehearse view --flows FILE` shows it.", links...)
+		why := "The definition of this flow is not here: `rehearse view --flows FILE` shows it."
+		if len(page.Warnings) > 0 { // it may be in a file that cannot be read
+			why = page.Warnings[0]
+		}
+		p.frame.NotFound(w, r, why, links...)
 		return
 	}
 	of := flows[at]
