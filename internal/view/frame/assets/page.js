@@ -117,8 +117,19 @@
     }, 3000);
     return;
   }
-  const source = new EventSource(events);
-  source.addEventListener('result', refresh);
-  source.addEventListener('end', () => { source.close(); again = true; refresh(); });
-  addEventListener('pagehide', () => source.close());
+  let source = null;
+  const listen = () => {
+    source = new EventSource(events);
+    source.addEventListener('result', refresh);
+    source.addEventListener('end', () => { source.close(); source = null; again = true; refresh(); });
+  };
+  const state = () => document.querySelector('main').dataset.state;
+  if (state() !== 'interrupted') listen();
+  // Whoever stays on the page of a run that was interrupted sees it go on.
+  setInterval(() => {
+    if (document.hidden || source) return;
+    if (state() === 'interrupted') refresh().catch(() => {});
+    else if (state() !== 'finished') listen();
+  }, 3000);
+  addEventListener('pagehide', () => { if (source) source.close(); });
 })();
