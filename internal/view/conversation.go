@@ -108,27 +108,6 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	p.frame.Show(w, http.StatusOK, "conversation", page)
 }
 
-// fromTurn is the parameter that names a turn which a page shows, with those after it, where not all of a conversation fit.
-const fromTurn = "turn"
-
-// maxPage is about how many bytes the conversations of a page take.
-const maxPage = 800_000
-
-// bound leaves out what would make the page too large, and leads to it.
-func (p *conversationPage) bound(q url.Values, of archive.Test) {
-	from, _ := strconv.Atoi(q.Get(fromTurn)) // what is no number is no turn
-	for i := range p.Shown {
-		t := &p.Shown[i].Transcript
-		if t.Bound(maxPage/len(p.Shown), from); t.LeftFrom > 0 {
-			values := frame.Only(q, "suite", "target", "trial", "view", "from")
-			values.Set("suite", of.Suite)
-			values.Set("target", of.Target)
-			values.Set(fromTurn, strconv.Itoa(t.LeftFrom))
-			t.LeftAt = frame.Address(addressOfRun(p.Run)+"/tests/"+frame.Segment(of.ID), values) + "#" + t.Prefix + "turn-" + strconv.Itoa(t.LeftFrom)
-		}
-	}
-}
-
 // itemsOf are the parts of a conversation that were graded, by their names in the record.
 func itemsOf(shown []shownTalk) (items []string) {
 	for _, t := range shown[0].Turns {

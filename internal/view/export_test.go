@@ -74,7 +74,9 @@ func TestFlowsOfSessionsWithoutStates(t *testing.T) {
 
 // Where the flows that were named cannot be read, the page of one does not ask for them to be named.
 func TestFlowThatCannotBeRead(t *testing.T) {
-	s := newSiteOf(t, func(c *view.Config) { c.Flows = func() ([]*flow.Flow, error) { return nil, errors.New("cafe.yaml:1:1: no start node") } })
+	s := newSiteOf(t, func(c *view.Config) {
+		c.Flows = func() ([]*flow.Flow, error) { return nil, errors.New("cafe.yaml:1:1: no start node") }
+	})
 	if words := s.get(http.StatusNotFound, "/flows/cafe").One("<main>").Words(); !strings.Contains(words, "cafe.yaml:1:1: no start node") || strings.Contains(words, "--flows FILE") {
 		t.Errorf("%s", words)
 	}
