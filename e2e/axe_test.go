@@ -46,11 +46,12 @@ func (b *tab) accessible() {
 	}
 }
 
-// fits holds that nothing has to be scrolled sideways, and that the page has one heading and one main part.
+// fits holds that nothing has to be scrolled sideways, and that the page has one heading and one main part. The window of a telephone grows with what is
+// too wide (innerWidth); the width that the page was laid out for does not.
 func (b *tab) fits() {
 	b.t.Helper()
 	type shape struct{ Width, Window, Headings, Mains int }
-	s := value[shape](b, `({width: document.documentElement.scrollWidth, window: innerWidth, headings: document.querySelectorAll("h1").length,
+	s := value[shape](b, `({width: document.documentElement.scrollWidth, window: document.documentElement.clientWidth, headings: document.querySelectorAll("h1").length,
 		mains: document.querySelectorAll("main").length})`)
 	if s.Width > s.Window {
 		b.t.Errorf("the page is %d wide in a window of %d; the widest: %s", s.Width, s.Window, value[string](b, `[...document.querySelectorAll("body *")]

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +65,18 @@ func TestKeys(t *testing.T) {
 	}
 	b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	b.press("?", `dialog[open]`)
+	b.press("ju", `dialog[open]`) // what lies behind the dialog is out of reach
+	if moved := value[int](b, `document.querySelectorAll(".at").length`); moved > 0 {
+		t.Error("a key moves what lies behind the dialog")
+	}
 	b.press("?", `dialog:not([open])`)
+	value[bool](b, `(document.querySelectorAll('[data-row="test"]')[2].querySelector("a").focus(), true)`) // as Tab does
+	b.press("j", `[data-row].at`)
+	if at := value[int](b, `[...document.querySelectorAll('[data-row="test"]')].findIndex((row) => row.classList.contains("at"))`); at != 3 {
+		t.Errorf("j leads from the third row to row %d", at+1)
+	}
+	b.to("/flows") // it has no field
+	b.press("/", `main[data-page="search"]`)
 }
 
 // wait waits until an expression is true, whatever page the tab has come to by then.
@@ -107,6 +119,39 @@ func TestOverride(t *testing.T) {
 		t.Errorf("%q tests are reviewed", reviewed)
 	}
 }
+
+// TestGoesOn holds that the page of a run that died sees it go on, without being loaded anew.
+func TestGoesOn(t *testing.T) {
+	write(t, "resumed/agent.yaml", "rules:\n  - when: {user: .}\n    delay: 1s\n    reply: Hello there.\n")
+	write(t, "resumed/suite.yaml", "tests:\n  - {id: one, input: a, assertions: [{type: contains, value: Hello}]}\n  - {id: two, input: b, assertions: [{type: contains, value: Hello}]}\n"+
+		"  - {id: three, input: c, assertions: [{type: contains, value: Hello}]}\n")
+	c := exec.CommandContext(t.Context(), site.program, "run", "resumed/suite.yaml", "--target", "scripted:resumed/agent.yaml", "--workers", "1", "--quiet")
+	c.Dir = site.dir
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, looks[0])
+	for listed := 0; listed == 0; { // each step has the limit of the tab
+		b.to("/runs?suite=resumed%2Fsuite.yaml")
+		listed = value[int](b, `document.querySelectorAll('[data-row="run"]').length`)
+	}
+	b.follow(`[data-row="run"] a`)
+	run := value[string](b, `document.querySelector("main").dataset.run`)
+	if err := errors.Join(c.Process.Kill(), ignored(c.Wait())); err != nil {
+		t.Fatal(err)
+	}
+	b.wait(`document.querySelector("main").dataset.state == "interrupted"`)
+	value[int](b, `window.opened = 1`) // a page that is loaded anew forgets it
+	rehearse(t, 0, "run", "--resume", filepath.Join(".rehearse", "runs", run), "--quiet")
+	b.wait(`document.querySelector("main").dataset.state == "finished"`)
+	b.wait(`document.querySelector('[data-figure="passed"]').dataset.value == "3"`)
+	if opened := value[int](b, `window.opened`); opened != 1 {
+		t.Error("the page was loaded anew")
+	}
+}
+
+// ignored drops the error of a program that was killed.
+func ignored(error) error { return nil }
 
 // TestLive holds that the page of a run fills by itself while the run goes on.
 func TestLive(t *testing.T) {

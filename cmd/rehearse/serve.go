@@ -202,10 +202,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 // tell says where the server listens, and where workers join it.
 func (f *serveFlags) tell(env *Env, at net.Addr, nats string) {
 	if f.opened != nil {
-		f.opened("http://" + at.String())
+		f.opened(server.BaseOf(at))
 		return
 	}
-	fmt.Fprintf(env.Stdout, "listening on http://%s\n", at)
+	fmt.Fprintf(env.Stdout, "listening on %s\n", server.BaseOf(at))
 	if nats != "" {
 		fmt.Fprintf(env.Stdout, "workers join with: rehearse worker --nats nats://%s\n", nats)
 	}

@@ -125,6 +125,14 @@ func (l *Listening) ends(given context.Context, s *http.Server) bool {
 	return s.Shutdown(within) == nil
 }
 
+// BaseOf returns the address of what listens, by which a browser of this machine reaches it: no request for a page may name "all addresses".
+func BaseOf(at net.Addr) string {
+	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+	}
+	return "http://" + at.String()
+}
+
 // open opens the port. Only programs of this machine may come in without a token.
 func (l *Listening) open(ctx context.Context) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(l.Addr)

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/grader"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
+	"rehearse/internal/text"
 )
 
 // Saving says how a talk becomes a test.
@@ -80,12 +81,16 @@ type Said struct {
 	Turns []Turn
 }
 
-// Written returns conversations as a suite with a test for each.
+// Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment names it.
 func Written(name string, all []Said, s Saving) ([]byte, error) {
 	data := []byte("name: " + strings.TrimSpace(string(source.Text(name).YAML())) + "\n")
 	for _, said := range all {
+		left := said.leaveOutBlank()
 		if len(said.Turns) == 0 {
 			return nil, source.Invalid("there is nothing to save: no message was answered")
+		}
+		if len(left) > 0 {
+			data = append(data, "# "+text.OneLine(said.ID, 100)+": a test cannot say an empty message; "+turnsNamed(left)+" left out\n"...)
 		}
 		var err error
 		if data, err = source.AppendYAML("suite.yaml", data, "tests", test(said, s)); err != nil {

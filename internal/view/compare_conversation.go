@@ -24,6 +24,9 @@ type comparedConversation struct {
 	Pairs       []turnPair
 	// Left counts the turns that are not shown.
 	Left int
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	LeftFrom int
+	LeftAt   string
 	// Whole is what was found of the conversations as a whole; nil where that is nothing.
 	Whole *wholePair
 }
@@ -107,6 +110,7 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.pair()
+	page.bound(frame.Only(r.URL.Query(), "a", "b", "a_target", "b_target", "suite", "target", fromTurn))
 	p.frame.Show(w, http.StatusOK, "compare-conversation", page)
 }
 
@@ -175,8 +179,6 @@ func (p *comparedConversation) pair() {
 		b, inB := sides[1][n]
 		x, y := p.A.turns[n], p.B.turns[n]
 		pair := turnPair{N: n, A: sideOf("a", a, inA, p.A.Address), B: sideOf("b", b, inB, p.B.Address)}
-		pair.A.User, pair.B.User = differing(x.Input.String(), y.Input.String(), inA && inB)
-		pair.A.Reply, pair.B.Reply = differing(x.Output, y.Output, inA && inB)
 		pair.A.Empty, pair.B.Empty = strings.TrimSpace(x.Output) == "", strings.TrimSpace(y.Output) == ""
 		_, pair.A.Left = text.Cut(x.Output, maxText)
 		_, pair.B.Left = text.Cut(y.Output, maxText)

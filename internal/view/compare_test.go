@@ -251,3 +251,28 @@ func TestCompareConversationWithFarTurns(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// People read two digits of a score; attributes have all of them.
+func TestScoresAreShort(t *testing.T) {
+	s := newSite(t)
+	exact, third := "0.6666666666666666", 2.0/3
+	run := func(id string, hour int) result.Run {
+		return result.Run{ID: id, Suites: []string{"s.yaml"}, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(hour) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed}
+	}
+	graded := func(id string, v result.Verdict) *result.Test {
+		r := rated(id, "t", v, third, 100)
+		r.Scores = []result.Score{{Name: "turn-1", Verdict: v, Score: third}}
+		return r
+	}
+	s.put(run("a", -2), graded("one", result.Pass))
+	s.put(run("b", -1), graded("one", result.Fail))
+	for _, address := range []string{"/compare?a=a&b=b", "/compare/tests/one?a=a&b=b&suite=s", "/runs/b", "/runs/b/matrix", "/runs/b/tests/one"} {
+		page := s.get(200, address)
+		if words := page.Words(); strings.Contains(words, "0.666") || !strings.Contains(words, "0.66") {
+			t.Errorf("%s says %q", address, words)
+		}
+		if len(page.All("data-score="+exact))+len(page.All("data-score-b="+exact)) == 0 {
+			t.Errorf("%s has no attribute with the exact score", address)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	if run == nil {
 		return
 	}
-	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from")
+	q := frame.Only(r.URL.Query(), "suite", "target", "trial", "view", "from", fromTurn)
 	id := frame.Part(r, "test")
 	address := addressOfRun(run.Record.ID)
 	matches := index.Named(archive.Test{Suite: q.Get("suite"), ID: id, Target: q.Get("target")})
@@ -84,12 +84,16 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 		shown.asked(r.Context(), run.Dir, record)
 		page.Shown = append(page.Shown, shown)
 	}
+	page.bound(q, of)
 	if len(rows) == 1 && rows[0].Trial > 0 {
 		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
 	page.Human = p.human(w, r, book, page.Test, page.Run, itemsOf(page.Shown))
+	if !slices.ContainsFunc(page.Shown[0].Turns, func(t transcript.Turn) bool { return !t.User.Silent }) {
+		page.Human.Suite = ""
+	}
 	if t := rows[0].Quarantined; t != nil {
 		page.Quarantined = t.Until
 	}
@@ -148,11 +152,16 @@ func (p *conversationPage) links(e *archive.Entry, q url.Values, of archive.Test
 	from := q.Get("from")
 	withView := func(address string, raw bool) string {
 		u, err := url.Parse(address)
-		if err != nil || !raw {
+		if err != nil || !raw && !q.Has(fromTurn) {
 			return address
 		}
 		values := u.Query()
-		values.Set("view", "raw")
+		if raw {
+			values.Set("view", "raw")
+		}
+		if q.Has(fromTurn) {
+			values.Set(fromTurn, q.Get(fromTurn))
+		}
 		u.RawQuery = values.Encode()
 		return u.String()
 	}

@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/dataset"
 	"rehearse/internal/dataset/conversation"
 	"rehearse/internal/replay"
+	"rehearse/internal/report/transcript"
 	"rehearse/internal/result"
 	"rehearse/internal/talk"
 	"rehearse/internal/view/frame"
@@ -29,7 +30,7 @@ func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
 	for _, x := range t.Turns {
 		turns = append(turns, talk.Turn{Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node}})
 	}
-	p.suite(w, r, t.TestID, turns)
+	p.suite(w, r, talk.Said{ID: t.TestID, Beginning: talk.Beginning{Earlier: transcript.Earlier(t)}, Turns: turns})
 }
 
 // record returns the record of a conversation that a request names: of several trials the first that failed, unless one is named.
@@ -61,12 +62,12 @@ func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p.suite(w, r, s.Summary.ID, talk.OfSession(s.Session))
+	p.suite(w, r, talk.Said{ID: s.Summary.ID, Turns: talk.OfSession(s.Session)})
 }
 
 // suite answers with a suite of one test.
-func (p *Pages) suite(w http.ResponseWriter, r *http.Request, id string, turns []talk.Turn) {
-	data, err := talk.Written(id, []talk.Said{{ID: id, Turns: turns}}, talk.Saving{Mask: p.Mask})
+func (p *Pages) suite(w http.ResponseWriter, r *http.Request, said talk.Said) {
+	data, err := talk.Written(said.ID, []talk.Said{said}, talk.Saving{Mask: p.Mask})
 	p.download(w, r, data, err)
 }
 

@@ -123,7 +123,7 @@ func (p *Pages) runThrough(page *flowPage, of *flow.Flow, run *archive.Found, tu
 			for _, x := range t.Turns {
 				if len(turns[x.Node]) < maxTurnsOfNode {
 					address := addressOfTest(run.Record.ID, archive.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, "")
-					turns[x.Node] = append(turns[x.Node], frame.Link{Label: fmt.Sprintf("%s, turn %d", e.TestID, x.Index), Address: fmt.Sprintf("%s#turn-%d", address, x.Index)})
+					turns[x.Node] = append(turns[x.Node], frame.Link{Label: fmt.Sprintf("%s, turn %d", e.TestID, x.Index), Address: atTurn(address, x.Index)})
 				}
 			}
 		}

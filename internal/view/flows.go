@@ -121,7 +121,11 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 	}
 	if at < 0 {
 		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
-		p.frame.NotFound(w, r, "The definition of this flow is not here: `rehearse view --flows FILE` shows it.", links...)
+		why := "The definition of this flow is not here: `rehearse view --flows FILE` shows it."
+		if len(page.Warnings) > 0 { // it may be in a file that cannot be read
+			why = page.Warnings[0]
+		}
+		p.frame.NotFound(w, r, why, links...)
 		return
 	}
 	of := flows[at]
@@ -149,8 +153,15 @@ func (p *Pages) flowOfSessions(w http.ResponseWriter, r *http.Request, page *flo
 		return true
 	}
 	visits, turns := through.states, through.turns
-	if len(visits) == 0 {
-		return false
+	if len(visits) == 0 { // its sessions may say nothing of where they were; the list names it then, too
+		sessions, err := p.logged.list(r.Context(), store, p.Now)
+		if err != nil {
+			p.away(w, r, err)
+			return true
+		}
+		if !slices.ContainsFunc(sessions.all, func(s sessionSummary) bool { return s.Flow == page.ID }) {
+			return false
+		}
 	}
 	page.Traffic, page.Sessions, page.Undefined = "sessions", true, true
 	unknown := func(name, label string) frame.Figure { return frame.Figure{Name: name, Label: label, Value: "unknown"} }

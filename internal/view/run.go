@@ -110,7 +110,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	if page.State == "interrupted" {
 		page.GoOn = goesOn(of, run.Dir)
 	}
-	if page.State == "running" {
+	if page.State != "finished" { // one that waits begins, and one that was interrupted may go on
 		page.Events = address + "/events"
 	}
 	book, warnings := p.book(r.Context(), run)

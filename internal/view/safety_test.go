@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -210,6 +211,20 @@ func (looking) Admits(_ *http.Request, _ string, post bool) error {
 		return errors.New("no")
 	}
 	return nil
+}
+
+// Whoever may look and not send forms sees none.
+func TestNoFormsWithoutTheirScope(t *testing.T) {
+	s := newSiteOf(t, func(c *view.Config) {
+		c.Frame.Guard = looking{}
+		c.Make = func(context.Context) (*view.Stored, error) { return &view.Stored{}, nil }
+	})
+	s.put(result.Run{ID: "r", Targets: []string{"t"}}, test("shop", "a", "t", "Hi", "Hello"))
+	for _, address := range []string{"/runs", "/runs/r", "/runs/r/tests/a", "/judge", "/try"} {
+		if forms := s.get(200, address).All("method=post"); len(forms) > 0 {
+			t.Errorf("%s has %d forms that its reader may not send", address, len(forms))
+		}
+	}
 }
 
 // Whoever may look and sends a form is told what it needs, not to log in.

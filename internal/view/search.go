@@ -185,7 +185,7 @@ func hitOf(run string, h archive.Hit, words archive.Words) hitRow {
 	}
 	row := hitRow{Hit: h, Run: run, Address: addressOfTest(run, archive.Test{Suite: h.Suite, ID: h.TestID, Target: h.Target}, trials, "")}
 	if h.Turn > 0 {
-		row.Address += "#turn-" + strconv.Itoa(h.Turn)
+		row.Address = atTurn(row.Address, h.Turn)
 	}
 	row.Sentence = sentence(h.Text, words)
 	return row

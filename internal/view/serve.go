@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -40,21 +39,13 @@ func Serve(ctx context.Context, s Serving) error {
 	}
 	err := server.Serve(ctx, New(s.Config), server.Listening{
 		Addr: s.Addr, Guarded: guarded, TokenEnv: s.TokenEnv, Log: s.Frame.Log, Stop: s.Stop, Grace: grace,
-		Opened:   func(at net.Addr) { s.Opened(baseOf(at)) },
+		Opened:   func(at net.Addr) { s.Opened(server.BaseOf(at)) },
 		Stopping: func() { close(stopping) },
 	})
 	if errors.Is(err, server.ErrGivenUp) { // a page that nobody waits for any more
 		return nil
 	}
 	return err
-}
-
-// baseOf returns the address of what listens, by which a browser of this machine reaches it: no request may name "all addresses".
-func baseOf(at net.Addr) string {
-	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
-	}
-	return "http://" + at.String()
 }
 
 // onLoopback reports whether an address is one of this machine alone.

@@ -10,6 +10,7 @@ import (
 	"rehearse/internal/replay"
 	"rehearse/internal/report/transcript"
 	"rehearse/internal/sitebot/register"
+	"rehearse/internal/talk"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -56,6 +57,9 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+of.ID), Session: of, Failures: found.Failures, Data: transcript.Pretty(found.Data), Raw: r.URL.Query().Get("view") == "raw"}
 	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
 	page.Suite, page.DatasetForm, page.Author = p.addressOfSession(of, "/suite.yaml", ""), p.addressOfSession(of, "/dataset", ""), p.frame.Author(r)
+	if !talk.Savable(talk.OfSession(found.Session)) {
+		page.Suite = ""
+	}
 	if p.Make != nil {
 		page.CSRF = p.frame.Form(w, r)
 	}

@@ -25,16 +25,18 @@ type Trying struct {
 type tryPage struct {
 	frame.Page
 	// Targets are whom one can talk to, Target is chosen. Suites and Tests are what can grade the talk; Suite and Test are chosen.
-	Targets        []string
-	Target         string
-	Suites, Tests  []string
-	Suite, Test    string
-	From           *origin
-	Said           []shownMessage
-	Hidden         []field
-	Message        string
-	Empty          string
-	ReadOnly, None bool
+	Targets       []string
+	Target        string
+	Suites, Tests []string
+	Suite, Test   string
+	From          *origin
+	Said          []shownMessage
+	Hidden        []field
+	Message       string
+	Empty         string
+	// ReadOnly says why nobody can be talked to from here; empty where somebody can.
+	ReadOnly string
+	None     bool
 }
 
 // try answers with the page on which a talk begins. It reads the configuration and asks nobody.
@@ -49,7 +51,12 @@ func (p *Pages) try(w http.ResponseWriter, r *http.Request) {
 		page.Trail = []frame.Link{{Label: "Run " + from.Run, Address: addressOfRun(from.Run)}, {Label: text.OneLine(from.Test, 200), Address: from.Address, Up: true}}
 	}
 	page.CSRF = p.frame.Form(w, r)
-	page.ReadOnly = page.CSRF == ""
+	switch {
+	case p.Frame.ReadOnly:
+		page.ReadOnly = "These pages are read-only: nobody can be talked to. Start them without --read-only."
+	case page.CSRF == "":
+		page.ReadOnly = frame.NoForms
+	}
 	for _, m := range from.Earlier {
 		page.Said = append(page.Said, shownMessageOf(m))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,6 +66,18 @@ func addressOfTest(run string, t archive.Test, trials []string, from string) str
 		values.Set("from", from)
 	}
 	return frame.Address(addressOfRun(run)+"/tests/"+frame.Segment(t.ID), frame.Only(values, "suite", "target", "trial", "from"))
+}
+
+// surelyShown is how many turns of a usual conversation a page shows, whatever was said in them.
+const surelyShown = 20
+
+// atTurn returns the address of a turn of a conversation. One that may not fit onto the page is asked for.
+func atTurn(address string, turn int) string {
+	number := strconv.Itoa(turn)
+	if turn > surelyShown {
+		address += map[bool]string{true: "&", false: "?"}[strings.Contains(address, "?")] + fromTurn + "=" + number
+	}
+	return address + "#turn-" + number
 }
 
 // plain writes a number, or one that may be unknown.

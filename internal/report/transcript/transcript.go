@@ -27,7 +27,7 @@ var Style string
 // Functions are what the templates call beside the page's own.
 func Functions() template.FuncMap {
 	return template.FuncMap{
-		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known,
+		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known, "rounded": rounded,
 	}
 }
 
@@ -46,6 +46,15 @@ func known(x *float64) string {
 	return number(*x)
 }
 
+// rounded returns a score that an attribute has exactly, as people read it.
+func rounded(exact string) string {
+	score, err := strconv.ParseFloat(exact, 64)
+	if err != nil { // there is none
+		return exact
+	}
+	return text.Score(score, 2)
+}
+
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Style of messages.
@@ -61,16 +70,19 @@ type Messages int
 // Transcript is one record of a conversation.
 type Transcript struct {
 	// Prefix begins the ids of its turns, such as turn-1, and of the assertions about the whole.
-	Prefix       string
-	Trial        int
-	Verdict      result.Verdict
-	Score        string
-	Failures     []result.Failure // that belong to no turn
-	Further      int              // failures of that kind that are left out
-	Earlier      []Message
-	EarlierLeft  int // earlier messages left out, the first ones
-	Turns        []Turn
-	Left         int // turns left out
+	Prefix      string
+	Trial       int
+	Verdict     result.Verdict
+	Score       string
+	Failures    []result.Failure // that belong to no turn
+	Further     int              // failures of that kind that are left out
+	Earlier     []Message
+	EarlierLeft int // earlier messages left out, the first ones
+	Turns       []Turn
+	Left        int // turns left out
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	LeftFrom     int
+	LeftAt       string
 	Whole        []Item
 	WholeVerdict result.Verdict
 	Reason       string // why it was skipped

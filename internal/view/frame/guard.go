@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -49,27 +50,42 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 		case r.URL.Path == "/login" && f.Guard != nil:
 			f.login(w, r)
 		default:
-			if f.Guard != nil && !f.admitted(w, r) {
-				return
+			if f.Guard != nil {
+				var ok bool
+				if r, ok = f.admitted(w, r); !ok {
+					return
+				}
 			}
 			f.checked(w, r, pages)
 		}
 	})
 }
 
-// admitted reports whether whoever asks may come in; else it has answered.
-func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) bool {
+// NoForms says why a token that opens pages has no forms on them.
+const NoForms = "Your token opens the pages and sends no forms: that needs the scope run."
+
+// sends is the key of a request's context under which stands that whoever asks may send forms.
+type sends struct{}
+
+// admitted reports whether whoever asks may come in, and notes whether it may send forms; else it has answered.
+func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	token, posted := sentToken(r), r.Method == http.MethodPost
-	err := f.Guard.Admits(r, token, posted)
+	err := f.Guard.Admits(r, token, true)
+	switch {
+	case err == nil:
+		return r.WithContext(context.WithValue(r.Context(), sends{}, true)), true
+	case !posted && !errors.Is(err, ErrClosed):
+		err = f.Guard.Admits(r, token, false)
+	}
 	switch {
 	case errors.Is(err, ErrClosed):
 		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
 	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
-		f.Refuse(w, r, http.StatusForbidden, "Your token opens the pages and sends no forms: that needs the scope run.")
+		f.Refuse(w, r, http.StatusForbidden, NoForms)
 	case err != nil:
 		f.sendToLogin(w, r)
 	}
-	return err == nil
+	return r, err == nil
 }
 
 // checked passes on what asks for a page, and forms that were sent from one.
@@ -185,10 +201,10 @@ func (f *Frame) formValue(w http.ResponseWriter, r *http.Request) string {
 	return f.signed(c.Value)
 }
 
-// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. Read-only pages have no forms: the value is
-// empty.
+// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. It is empty where there are no forms: on read-only
+// pages, and for a token that may not send them.
 func (f *Frame) Form(w http.ResponseWriter, r *http.Request) string {
-	if f.ReadOnly {
+	if f.ReadOnly || f.Guard != nil && r.Context().Value(sends{}) == nil {
 		return ""
 	}
 	return f.formValue(w, r)

@@ -7,7 +7,8 @@
   const steps = (selector) => [...document.querySelectorAll(selector)];
   const step = (selector, by, failing) => {
     const all = steps(selector);
-    let at = all.findIndex((el) => el.classList.contains('at'));
+    let at = all.findIndex((el) => el.contains(document.activeElement)); // who went there by Tab is there, too
+    if (at < 0) at = all.findIndex((el) => el.classList.contains('at'));
     if (at < 0 && by < 0) at = all.length;
     for (at += by; at >= 0 && at < all.length; at += by) {
       if (!failing || /^(fail|error)$/.test(all[at].dataset.verdict || '')) {
@@ -23,7 +24,7 @@
   for (const el of steps('.canvas')) el.scrollLeft = (el.scrollWidth - el.clientWidth) / 2; // a flow begins in the middle
   const onConversation = () => one('main[data-page="conversation"]');
   const keys = {
-    '/': ['search', () => { const el = one('[data-search]'); if (el) { el.focus(); el.select(); } return !!el; }],
+    '/': ['search', () => { const el = one('[data-search]'); if (!el) return go(one('header a[href="/search"]')); el.focus(); el.select(); return true; }],
     'j': ['next row, or next conversation', () => onConversation() ? go(one('[data-nav="next"]')) : step('[data-row]', 1)],
     'k': ['previous row, or previous conversation', () => onConversation() ? go(one('[data-nav="prev"]')) : step('[data-row]', -1)],
     'n': ['next failing', () => onConversation() ? go(one('[data-nav="next-failing"]')) : step('[data-row]', 1, true)],
@@ -60,6 +61,7 @@
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || typing(event.target)) return;
     if (event.key === 'Enter' && event.target.closest('a, button, summary')) return;
+    if (one('dialog[open]') && event.key !== '?') return; // what lies behind it is out of reach
     const found = keys[event.key];
     if (found && found[1]()) event.preventDefault();
   });
@@ -115,8 +117,19 @@
     }, 3000);
     return;
   }
-  const source = new EventSource(events);
-  source.addEventListener('result', refresh);
-  source.addEventListener('end', () => { source.close(); again = true; refresh(); });
-  addEventListener('pagehide', () => source.close());
+  let source = null;
+  const listen = () => {
+    source = new EventSource(events);
+    source.addEventListener('result', refresh);
+    source.addEventListener('end', () => { source.close(); source = null; again = true; refresh(); });
+  };
+  const state = () => document.querySelector('main').dataset.state;
+  if (state() !== 'interrupted') listen();
+  // Whoever stays on the page of a run that was interrupted sees it go on.
+  setInterval(() => {
+    if (document.hidden || source) return;
+    if (state() === 'interrupted') refresh().catch(() => {});
+    else if (state() !== 'finished') listen();
+  }, 3000);
+  addEventListener('pagehide', () => { if (source) source.close(); });
 })();
