@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,10 @@ type reading struct {
 
 // learnAfter is how long after an index its words are learned, unless somebody asks for them before: a browser paints the page meanwhile.
 const learnAfter = time.Second
+
+// manyRecords is from how many records on what their reading has left is collected once they are learned: it takes some hundred milliseconds, which nobody
+// waits for now, and somebody would who asks for the next page.
+const manyRecords = 10_000
 
 // Await returns the index of the run, or nil when it is not there after a while: reading goes on then, and read tells which share of the log has been read.
 func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, read float64, err error) {
@@ -40,7 +45,12 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 			}
 			index.digests() // so that a comparison finds them
 			if index.lexicon != nil {
-				time.AfterFunc(learnAfter, func() { _ = r.learn(context.Background(), index.lexicon, index.records) }) // whoever asks for words is told
+				time.AfterFunc(learnAfter, func() {
+					_ = r.learn(context.Background(), index.lexicon, index.records) // whoever asks for words is told
+					if index.records >= manyRecords {
+						runtime.GC()
+					}
+				})
 			}
 		}()
 	}

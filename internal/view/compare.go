@@ -179,7 +179,7 @@ func (s side) compared(read *[]measures) compare.Side {
 			if s.book != nil && figures != nil {
 				t.Verdict = s.book.Verdict(t.Key(), t.Verdict)
 			}
-			if *read = append(*read, measures{figures, t.Verdict, t.Score, t.Target}); !yield(t, nil) {
+			if *read = append(*read, measures{figures, t.Verdict, t.Target}); !yield(t, nil) {
 				return
 			}
 		}

@@ -31,14 +31,13 @@ type metric struct {
 type measures struct {
 	*archive.Figures
 	verdict result.Verdict
-	score   float64
 	target  string
 }
 
 // pair is a test that was graded in two runs.
 type pair struct{ a, b *measures }
 
-// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown.
+// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown. Scores are those that were matched.
 var measured = []struct {
 	name, label string
 	of          func(*measures) float64
@@ -46,7 +45,7 @@ var measured = []struct {
 	show        func(float64) string
 }{
 	{"pass_rate", "Pass rate", func(m *measures) float64 { return oneIf(m.verdict == result.Pass) }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent},
-	{"score", "Score", func(m *measures) float64 { return m.score }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
+	{"score", "Score", nil, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
 	{"latency_ms", "Latency of a turn", func(m *measures) float64 { return m.TurnMS }, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds},
 	{"turns", "Turns", func(m *measures) float64 { return m.Turns }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
 	{"tokens", "Tokens", func(m *measures) float64 { return m.Tokens }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
@@ -68,7 +67,10 @@ func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores st
 	var all sync.WaitGroup
 	for i, m := range measured {
 		all.Go(func() {
-			compared[i] = stats.Metric{Pairs: stats.NewPairs(len(pairs)), Criterion: m.by}
+			if compared[i] = (stats.Metric{Pairs: scores.Pairs, Criterion: m.by}); m.of == nil {
+				return
+			}
+			compared[i].Pairs = stats.NewPairs(len(pairs))
 			for n, p := range pairs {
 				if x, y := m.of(p.a), m.of(p.b); !math.IsNaN(x) && !math.IsNaN(y) {
 					compared[i].Pairs.AddNumbered(n, x, y)
