@@ -139,6 +139,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	}
 	page.pending(index)
 	p.frame.Show(w, http.StatusOK, "run", page)
+	go p.foresee(run, index)
 }
 
 func headline(run result.Run) string {
