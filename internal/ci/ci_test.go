@@ -151,7 +151,7 @@ func TestOthersInQuarantine(t *testing.T) {
 	}
 }
 
-// GitLab wants every field of a finding: a verdict over all, and a test of which no file is known, have them, too.
+// GitLab refuses a finding with an empty field. So a verdict over all has every field, and so has a test without a file.
 func TestIssuesAreWhole(t *testing.T) {
 	dir := t.TempDir()
 	if err := (System{Name: GitLab}).Tell(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {

@@ -20,7 +20,9 @@ const CodeQuality = "codequality.json"
 // maxIssues bounds the failing tests of a code quality report.
 const maxIssues = 1_000
 
-// issue is a finding, each field of which GitLab wants to be filled, of a code quality report (docs.gitlab.com, "Code Quality", "Code Quality report format").
+// issue is a finding of a code quality report. GitLab wants every field filled.
+//
+// Source: docs.gitlab.com, "Code Quality", "Code Quality report format".
 type issue struct {
 	Description string `json:"description"`
 	CheckName   string `json:"check_name"`

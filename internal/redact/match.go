@@ -127,7 +127,7 @@ func unescapeJSON(s string) (meaning string, length int, whole bool) {
 	return "", 0, len(s) >= 12
 }
 
-// codeUnit reads \uXXXX.
+// codeUnit reads an escape of JSON: a backslash, u and four hexadecimal digits.
 func codeUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

@@ -37,8 +37,8 @@ func tTail(t, df float64) float64 {
 // shiftedTail returns the probability that t exceeds critical, which is above 0, when the true mean is shift standard errors above 0: the noncentral t
 // distribution. It uses the normal distribution for very many degrees of freedom, where the series would take too long.
 //
-// Source: R. V. Lenth, Algorithm AS 243: Cumulative Distribution Function of the Non-Central t Distribution, Applied Statistics 38 (1989): weights of two
-// Poisson distributions, times incomplete beta functions, each of which follows from the one before.
+// Source: R. V. Lenth, Algorithm AS 243: Cumulative Distribution Function of the Non-Central t Distribution, Applied Statistics 38 (1989). It adds up
+// incomplete beta functions with the weights of two Poisson distributions. Each beta function follows from the one before.
 func shiftedTail(critical, shift, df float64) float64 {
 	if df > 10_000 {
 		return normalBelow(shift - critical)

@@ -26,7 +26,7 @@ type part struct {
 // Empty reports whether nothing was said.
 func (u Utterance) Empty() bool { return len(u.Parts) == 0 }
 
-// SayOpen adds a text of which the first characters are shown at once.
+// SayOpen adds a text. So many of its characters are shown at once; the rest is folded.
 func (u *Utterance) SayOpen(said string, open int) {
 	if strings.TrimSpace(said) == "" {
 		return

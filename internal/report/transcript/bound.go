@@ -41,8 +41,8 @@ func (k *Transcript) Bound(most, from int) {
 	k.Turns = shown
 }
 
-// Fitting chooses of n things those that fit into so many bytes: first those of which the first test holds, then those of the second and so on, at last all
-// others. The first that is chosen always fits.
+// Fitting chooses, of n things, what fits into so many bytes. Things for which the first of the tests is true come first, then those of the second test,
+// and so on; all others come last. The first thing is chosen however large it is.
 func Fitting(n, most int, weight func(int) int, first ...func(int) bool) []bool {
 	told, full, any := make([]bool, n), false, false
 	for _, fits := range append(first, func(int) bool { return true }) {
