@@ -17,13 +17,17 @@ const Schema = 1
 // Verdict is the outcome of a turn or test.
 type Verdict string
 
-// The verdicts. Error is what could not be run or decided.
+// The verdicts. Error is a test that could not be run or decided, Ungraded one that ran and has nothing that grades it.
 const (
-	Pass  Verdict = "pass"
-	Fail  Verdict = "fail"
-	Error Verdict = "error"
-	Skip  Verdict = "skip"
+	Pass     Verdict = "pass"
+	Fail     Verdict = "fail"
+	Error    Verdict = "error"
+	Skip     Verdict = "skip"
+	Ungraded Verdict = "ungraded"
 )
+
+// Verdicts lists every verdict.
+var Verdicts = []Verdict{Pass, Fail, Error, Skip, Ungraded}
 
 // Graded reports whether the verdict is about the agent: pass or fail.
 func (v Verdict) Graded() bool { return v == Pass || v == Fail }
@@ -180,11 +184,22 @@ type Test struct {
 	// EndedByAgent is true when the agent ended the conversation; the turns that were left are skipped.
 	EndedByAgent bool    `json:"ended_by_agent,omitempty"`
 	Score        float64 `json:"score"`
-	Verdict      Verdict `json:"verdict"`
+	// GradedScore aggregates, as Score does, only the items that graded something; nil when none did, and in records of earlier versions.
+	GradedScore *float64 `json:"graded_score"`
+	Verdict     Verdict  `json:"verdict"`
 	// SkipReason says why a skipped test was not run.
 	SkipReason string `json:"skip_reason,omitempty"`
-	// Threshold is the score from which the verdict is pass.
-	Threshold       float64        `json:"threshold"`
+	// Threshold is the score that Score and GradedScore must both reach for the verdict pass.
+	Threshold float64 `json:"threshold"`
+	// Strict is true where one failed check fails the test.
+	Strict bool `json:"strict,omitempty"`
+	// Required is true where the fall of this test alone fails the regression gate.
+	Required bool `json:"required,omitempty"`
+	// Cluster names the tests whose outcomes may depend on each other, within the suite; empty for a test that is a cluster of its own.
+	Cluster string `json:"cluster,omitempty"`
+	// Definition is a hash of what the author wrote: turns, input, state, assertions and the files they name. It does not depend on
+	// threshold, strictness, trials, target or judge. Empty in records of earlier versions.
+	Definition      string         `json:"definition,omitempty"`
 	ExecutionStatus Status         `json:"execution_status"`
 	Scores          []Score        `json:"scores"`
 	Output          []chat.Message `json:"output"`
