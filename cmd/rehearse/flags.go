@@ -29,6 +29,8 @@ type runFlags struct {
 	workers      int
 	trials       int
 	threshold    float64
+	strict       bool
+	ungraded     bool
 	filters      []string
 	tags         []string
 	sample       int
@@ -87,6 +89,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
 	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
 	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
+	flags.BoolVar(&f.strict, "strict", false, "fail a test for any failed check")
+	flags.BoolVar(&f.ungraded, "allow-ungraded", false, "exit with 0 although no test was graded")
 	flags.StringArrayVar(&f.filters, "filter", nil, "only tests whose id matches this glob, and what they depend on")
 	flags.StringSliceVar(&f.tags, "tag", nil, "only tests with this tag, and what they depend on")
 	flags.IntVar(&f.sample, "sample", 0, "only so many tests, the same ones every time")
@@ -166,7 +170,7 @@ func (f *runFlags) spec() runspec.Spec {
 	if f.hasRetries {
 		s.Retries = &f.retries
 	}
-	s.AttributeFlakes, s.Artifacts = f.attribute, f.artifacts
+	s.AttributeFlakes, s.Artifacts, s.Strict, s.AllowUngraded = f.attribute, f.artifacts, f.strict, f.ungraded
 	if f.noCache {
 		s.JudgeCache = new(false)
 	}

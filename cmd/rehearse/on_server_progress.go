@@ -35,6 +35,8 @@ func (p *serverProgress) tell(e client.Event) {
 			t.Failed++
 		case result.Error:
 			t.Errors++
+		case result.Ungraded:
+			t.Ungraded++
 		}
 	}
 	p.Observe(p.now)

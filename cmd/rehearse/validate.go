@@ -67,6 +67,9 @@ func validate(env *Env, args []string, format string) error {
 		case err == nil:
 			valid = append(valid, one)
 			warnings = append(warnings, one.Warnings...)
+			if message := one.Ungraded.String(); message != "" {
+				warnings = append(warnings, source.Problem{File: one.File, Message: message})
+			}
 		case !isProblem:
 			return outcome(err)
 		case !slices.Contains(problems, found[0]): // told once, however many suites have that configuration

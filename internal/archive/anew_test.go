@@ -49,7 +49,7 @@ func TestChangedInPlace(t *testing.T) {
 	}{
 		{"the first record", "a=fail m=pass x=skip z=pass", func(data []byte) []byte { return bytes.Replace(data, []byte(`"verdict":"pass"`), fails, 1) }},
 		{"one in the middle", "a=pass m=fail x=skip z=pass", func(data []byte) []byte {
-			return bytes.Replace(data, []byte(`"test_id":"m","target":"t","score":1,"verdict":"pass"`), []byte(`"test_id":"m","target":"t","score":1,"verdict":"fail"`), 1)
+			return bytes.Replace(data, []byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`), []byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"fail"`), 1)
 		}},
 		{"the last one, and one more", "a=pass m=pass x=skip z=fail new=fail", func(data []byte) []byte {
 			at := bytes.LastIndex(data, []byte(`"verdict":"pass"`))

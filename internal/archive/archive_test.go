@@ -113,7 +113,7 @@ func TestGrows(t *testing.T) {
 	if said(first) != "a=fail b=pass" {
 		t.Error("an index that was given out has changed")
 	}
-	if got := index.Run.Totals; got.Tests != 3 || got.Passed != 2 || got.Errors != 1 || got.Turns != 6 || got.NotRun != 6 || index.Run.PassRate == nil || *index.Run.PassRate != 1 {
+	if got := index.Run.Totals; got.Tests != 3 || got.Passed != 2 || got.Errors != 1 || got.Turns != 6 || got.NotRun != 6 || index.Run.Rate != nil || *index.Run.Bounds != [2]float64{2. / 9, 1} {
 		t.Errorf("%+v", got)
 	}
 	if _, err := log.WriteString("id\":\"d\",\"target\":\"t\",\"verdict\":\"skip\"}\n"); err != nil {
@@ -163,7 +163,7 @@ func TestTrials(t *testing.T) {
 	sum := record("a", result.Pass, 0.5)
 	sum.Trials = &result.Trials{Count: 2, Passed: 1, Class: "flaky"}
 	writeRun(t, dir, result.Run{
-		ID: "r", ExitReason: result.ReasonInterrupted, ExitCode: new(130), Targets: []string{"t"}, Totals: result.Totals{Planned: 4, Held: 1, Tests: 3, NotRun: 3},
+		ID: "r", ExitReason: result.ReasonInterrupted, ExitCode: new(130), Targets: []string{"t"}, Totals: result.Totals{Planned: 4, Completed: 1, Tests: 3, NotRun: 3},
 		NotRun:  []result.Key{{Suite: "s", TestID: "b", Target: "t"}, {Suite: "s", TestID: "old", Target: "t"}, {Suite: "s", TestID: "z", Target: "t"}},
 		LeftOut: []result.Key{{Suite: "s", TestID: "left", Target: "t"}},
 	})
@@ -354,7 +354,7 @@ func TestAsReadWhole(t *testing.T) {
 			}
 			want := result.Run{Targets: []string{"t", "u"}}
 			want.Count(&whole, want.Planned())
-			got := result.Run{Totals: index.Run.Totals, ByTarget: index.Run.ByTarget, PassRate: index.Run.PassRate, Targets: index.Run.Targets, Interval: index.Run.Interval}
+			got := result.Run{Totals: index.Run.Totals, ByTarget: index.Run.ByTarget, PassRate: index.Run.PassRate, Targets: index.Run.Targets, ByTag: index.Run.ByTag, Trials: index.Run.Trials}
 			if d := cmp.Diff(want, got); d != "" || len(index.Tests) != held {
 				rt.Fatalf("%d tests, want %d:\n%s", len(index.Tests), held, d)
 			}

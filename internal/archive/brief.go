@@ -49,9 +49,16 @@ func (b *brief) record(t *result.Test) {
 		b.truth()
 	}
 	b.numberOf("score", &t.Score)
+	if b.key("graded_score") && !b.has("null") {
+		t.GradedScore = new(b.number())
+	}
 	b.wordOf("verdict", (*string)(&t.Verdict))
 	b.textOf("skip_reason", &t.SkipReason)
 	b.numberOf("threshold", &t.Threshold)
+	b.truthOf("strict", &t.Strict)
+	b.truthOf("required", &t.Required)
+	b.wordOf("cluster", &t.Cluster)
+	b.textOf("definition", &t.Definition)
 	b.pass("execution_status")
 	if b.key("scores") {
 		b.list(func() { t.Scores = append(t.Scores, b.score()) })
@@ -146,6 +153,7 @@ func (b *brief) assertion() (a result.Assertion) {
 		}
 	}
 	b.wordOf("grader", &a.Grader)
+	b.truthOf("excused", &a.Excused)
 	if b.key("spans") {
 		b.list(func() {
 			b.must("[")

@@ -41,6 +41,12 @@ func (b *brief) intOf(name string, into *int) {
 	}
 }
 
+func (b *brief) truthOf(name string, into *bool) {
+	if b.key(name) {
+		*into = b.truth()
+	}
+}
+
 func (b *brief) whole(name string, into any) {
 	if b.key(name) {
 		b.as(into)

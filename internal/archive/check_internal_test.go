@@ -63,7 +63,7 @@ func verdicts(t *testing.T, run *Run) (said string, index *Index) {
 	return said, index
 }
 
-const passedM, failedM = `"test_id":"m","target":"t","score":1,"verdict":"pass"`, `"test_id":"m","target":"t","score":0,"verdict":"fail"`
+const passedM, failedM = `"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`, `"test_id":"m","target":"t","score":0,"graded_score":null,"verdict":"fail"`
 
 // A short log is held against its rows before it is told what it says.
 func TestEditedInTheMiddleAndAppended(t *testing.T) {

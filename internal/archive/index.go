@@ -21,8 +21,6 @@ type Index struct {
 	Unreadable, Missing, Foreign int
 	// Counted is what the log has where that of an ended run has other verdicts than the run counts; nil where they agree, or records are missing.
 	Counted *result.Totals
-	// Outcomes has by target how its tests came out.
-	Outcomes map[string]Outcomes
 
 	find map[Test]*Entry
 	// digests returns those of all tests by suite, id and target. They are made once.
@@ -108,7 +106,6 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		}
 	}
 	x.sort(all, named)
-	x.Outcomes = outcomesOf(x.Tests)
 	x.digests = sync.OnceValue(func() []digest { return digestsOf(x.Tests, x.Pending) })
 	x.count(&records)
 	return x

@@ -18,13 +18,18 @@ import (
 type Row struct {
 	result.Key
 	// RunID is the run that the record says it is of; empty where it says none.
-	RunID      string
-	Verdict    result.Verdict
-	Score      float64
-	Threshold  float64
-	DurationMS float64
-	StartedAt  time.Time
-	Turns      int
+	RunID   string
+	Verdict result.Verdict
+	Score   float64
+	// GradedScore is nil where nothing was graded, and in records of earlier versions.
+	GradedScore *float64
+	// CheckFailed is true where a check failed.
+	CheckFailed bool
+	Cluster     string
+	Threshold   float64
+	DurationMS  float64
+	StartedAt   time.Time
+	Turns       int
 	// Placed is true where a turn says at which node of a flow it was.
 	Placed bool
 	// LatencyMS is the sum over the turns.
@@ -65,7 +70,7 @@ const maxReason = 240
 // rowOf returns the row of a record whose line begins at start.
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
-		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
+		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, GradedScore: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Cluster: t.Cluster, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
 		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}
@@ -108,7 +113,7 @@ func (r *Row) Class() string {
 	if r.Trials == nil {
 		return ""
 	}
-	return r.Trials.Class
+	return string(r.Trials.Class)
 }
 
 // Tokens are those of the target and of the judge.
@@ -118,7 +123,10 @@ func (r *Row) Tokens() chat.Usage { return r.Usage.Add(r.Judge.Usage) }
 func (r *Row) counted(turns []result.Turn) *result.Test {
 	t := &result.Test{
 		Suite: r.Suite, TestID: r.TestID, Target: r.Target, Trial: r.Trial, Verdict: r.Verdict, Score: r.Score, Usage: r.Usage, Cost: r.Cost, Judge: r.Judge,
-		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns], Quarantined: r.Quarantined,
+		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns], Quarantined: r.Quarantined, Tags: r.Tags, Cluster: r.Cluster,
+	}
+	if r.CheckFailed {
+		t.Scores = []result.Score{{Assertions: []result.Assertion{{}}}}
 	}
 	for _, code := range r.Failures {
 		t.Failures = append(t.Failures, result.Failure{Code: code})

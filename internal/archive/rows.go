@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
@@ -125,11 +126,7 @@ func (b *brief) rows(some lines) (made rowsOf) {
 
 // isRecord reports whether what was read is the record of a test: it names one, and says how it came out.
 func isRecord(t *result.Test) bool {
-	switch t.Verdict {
-	case result.Pass, result.Fail, result.Error, result.Skip:
-		return t.TestID != ""
-	}
-	return false
+	return t.TestID != "" && slices.Contains(result.Verdicts, t.Verdict)
 }
 
 // Decode reads a line of a log. What the index would count as unreadable is an error.

@@ -115,7 +115,7 @@ func TestRunThatCannotBegin(t *testing.T) {
 	if err != nil || kept.ExitReason != result.ReasonAborted || kept.Code() != result.ExitNotRun || !strings.Contains(kept.ExitMessage, "out of date") {
 		t.Errorf("run.json: %s, code %d, %q, %v", kept.ExitReason, kept.Code(), kept.ExitMessage, err)
 	}
-	if n := kept.Totals; n.Planned != 2 || n.Held != 1 || n.Passed != 1 || n.NotRun != 1 || len(kept.NotRun) != 1 || kept.NotRun[0].TestID != "coffee" {
+	if n := kept.Totals; n.Planned != 2 || n.Completed != 1 || n.Passed != 1 || n.NotRun != 1 || len(kept.NotRun) != 1 || kept.NotRun[0].TestID != "coffee" {
 		t.Errorf("totals %+v, not run: %v", n, kept.NotRun)
 	}
 }

@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"begin", "keep sells pass", "keep coffee fail", "end"}, sink.calls); diff != "" || len(warned) > 0 {
 		t.Errorf("%s; warned %q", diff, warned)
 	}
-	if r := held.Run; r.Code() != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 || *r.PassRate != 0.5 {
+	if r := held.Run; r.Code() != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 || *r.Rate != 0.5 {
 		t.Errorf("run %+v", r)
 	}
 	written, err := runlog.ReadRun(held.Dir)

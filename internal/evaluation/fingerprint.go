@@ -55,7 +55,7 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 	x := t.Execution
 	t.Execution = suite.Execution{
 		Threshold: x.Threshold, Trials: x.Trials, Retries: x.Retries, Timeout: x.Timeout, ConversationTimeout: x.ConversationTimeout,
-		ShortCircuit: x.ShortCircuit, AllMustPass: x.AllMustPass,
+		ShortCircuit: x.ShortCircuit, Strict: x.Strict,
 	}
 	t.Turns = slices.Clone(t.Turns)
 	for i := range t.Turns {

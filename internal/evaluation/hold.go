@@ -221,7 +221,9 @@ func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key)
 	h.Run.RanOut = e.ranOut()
 	h.Run.EndedAt = now.UTC()
 	h.Run.DurationMS += float64(now.Sub(h.began).Microseconds()) / 1000
-	h.Run.Ended(h.Run.Totals.Exit())
+	code, reason, message := h.Run.Totals.Exit(e.spec.AllowUngraded)
+	h.Run.Ended(code, reason)
+	h.Run.ExitMessage = message
 	switch {
 	case h.stop == result.ReasonAborted:
 		h.Run.Ended(result.ExitNotRun, h.stop)

@@ -31,6 +31,8 @@ type plan struct {
 	targets                     []string
 	// byTarget counts the tests with each target.
 	byTarget map[string]int
+	// ungraded are the tests that grade nothing.
+	ungraded suite.Ungraded
 	// judged counts the tests that need a judge; gradings says for each grader set whether it needs one.
 	judged int
 	// embedded are the names of the suites with tests that need an embedding model.
@@ -100,6 +102,9 @@ func (e *Evaluation) plan() (*plan, error) {
 		p.count(u)
 	}
 	p.bound(e.spec.Budget)
+	if warning := p.ungraded.String(); warning != "" {
+		e.warn(warning)
+	}
 	if p.tests == 0 && e.regraded != nil {
 		return nil, source.Invalid("run %s has no record of a test that was selected: check the suites, --filter and --tag", e.regraded.run.ID)
 	}
@@ -122,6 +127,7 @@ func (p *plan) count(u orchestrator.Unit) {
 		p.users[userOf(u.Test)] = true
 	}
 	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
+	p.ungraded.Add(u.Test)
 	asks := p.e.asksJudge(u.Test)
 	if asks {
 		p.judged++
@@ -267,7 +273,7 @@ func (e *Evaluation) asksJudge(t *suite.Test) bool {
 	any := len(t.Assertions)+len(t.EveryTurn) > 0
 	for _, turn := range t.Turns {
 		any = any || len(turn.Assertions) > 0
-		if ask(turn.Assertions) || turn.Expected != "" && (t.Conversation || len(turn.Assertions) == 0) {
+		if ask(turn.Assertions) || turn.Expected != "" {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ type fleet struct{ waiting, running, workers *int }
 var statuses = []string{"completed", "failed", "cancelled", "partial"}
 
 var (
-	verdicts = []result.Verdict{result.Pass, result.Fail, result.Error, result.Skip}
+	verdicts = result.Verdicts
 	outcomes = []result.Code{held, result.EngineError, result.Timeout, result.WorkerLost}
 )
 

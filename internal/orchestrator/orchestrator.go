@@ -74,6 +74,7 @@ type Outcome struct {
 	Verdict    result.Verdict
 	Status     result.Status
 	Score      float64
+	Graded     *float64
 	Failures   []result.Failure
 	StartedAt  time.Time
 	Usage      chat.Usage
@@ -86,7 +87,7 @@ type Outcome struct {
 // OutcomeOf returns the outcome of a record.
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
-		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Failures: t.Failures, StartedAt: t.StartedAt,
+		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Graded: t.GradedScore, Failures: t.Failures, StartedAt: t.StartedAt,
 		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge, User: t.User,
 	}
 }
@@ -168,7 +169,7 @@ func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (r
 func unheld(t Task, at time.Time) *result.Test {
 	return &result.Test{
 		Schema: result.Schema, Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial, StartedAt: at.UTC(),
-		Tags: t.Test.Tags, Metadata: t.Test.Metadata, Threshold: runner.Threshold(t.Test),
+		Tags: t.Test.Tags, Metadata: t.Test.Metadata, Threshold: runner.Threshold(t.Test), Strict: t.Test.Execution.IsStrict(),
 		Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{}, Failures: []result.Failure{},
 	}
 }

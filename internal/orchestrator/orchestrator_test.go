@@ -67,6 +67,9 @@ func verdicts(of map[string]result.Verdict) func(context.Context, orchestrator.T
 		if v, ok := of[name]; ok {
 			r.Verdict, r.Score = v, 0.25
 		}
+		if r.Verdict.Graded() {
+			r.GradedScore = &r.Score
+		}
 		return r, nil
 	}
 }
@@ -148,13 +151,13 @@ func TestTrials(t *testing.T) {
 		want     []string
 		class    string
 	}{
-		{suite.PassAtK, mixed, []string{"x#1 fail", "x#2 pass", "x 1/2 1.00 pass"}, "flaky"},
-		{suite.PassAtK, nil, []string{"x#1 pass", "x 1/1 1.00 pass"}, "stable_pass"},
+		{suite.PassAtK, mixed, []string{"x#1 fail", "x#2 pass", "x 1/2 1.00 pass"}, ""},
+		{suite.PassAtK, nil, []string{"x#1 pass", "x 1/1 1.00 pass"}, ""},
 		{suite.PassAll, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.25 fail"}, "flaky"},
 		{suite.MeanScore, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.50 fail"}, "flaky"},
 		{suite.ConfidenceInterval, nil, []string{"x#1 pass", "x#2 pass", "x#3 pass", "x 3/3 1.00 pass"}, "stable_pass"},
 		{suite.MeanScore, map[string]result.Verdict{"x#2": result.Error}, []string{"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 0.00 error"}, "stable_pass"},
-		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{"x#1 error", "x#2 pass", "x 1/2 1.00 pass"}, "stable_pass"},
+		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{"x#1 error", "x#2 pass", "x 1/2 1.00 pass"}, ""},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tc.strategy, tc.of), func(t *testing.T) {
 			l := &ledger{}
@@ -167,7 +170,7 @@ func TestTrials(t *testing.T) {
 				t.Errorf("records mismatch (-want +got):\n%s", diff)
 			}
 			last := l.records[len(l.records)-1]
-			if last.Trials.Class != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 || math.Abs(totals.Cost.USD-float64(len(tc.want)-1)) > 1e-9 {
+			if string(last.Trials.Class) != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 || math.Abs(totals.Cost.USD-float64(len(tc.want)-1)) > 1e-9 {
 				t.Errorf("class %s, totals %+v", last.Trials.Class, totals)
 			}
 		})

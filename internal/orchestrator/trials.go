@@ -21,17 +21,22 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	slices.SortFunc(n.trials, byTrial)
 	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
 	broke, failed := 0, 0
+	var gradedScores []float64
 	for _, trial := range n.trials {
 		sum.Scores = append(sum.Scores, trial.Score)
+		if trial.GradedScore != nil {
+			gradedScores = append(gradedScores, *trial.GradedScore)
+		}
 		switch trial.Verdict {
 		case result.Pass:
 			sum.Passed++
 		case result.Fail:
 			failed++
+		case result.Ungraded:
 		default:
 			broke++
 		}
-		if trial.Verdict != result.Pass {
+		if trial.Verdict != result.Pass && trial.Verdict != result.Ungraded {
 			t.Failures = addCodes(t.Failures, trial.Failures)
 		}
 		t.Usage = t.Usage.Add(trial.Usage)
@@ -44,9 +49,12 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 		}
 	}
 	graded := sum.Passed + failed
-	sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
 	stability := stats.FlakinessOf(sum.Passed, graded)
-	sum.Class, sum.Interval = stability.Class, stability.Interval
+	sum.Interval = stability.Interval
+	if n.strategy() != suite.PassAtK { // which stops at the first pass: such trials are no sample
+		sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
+		sum.Class = result.Class(stability.Class)
+	}
 	t.Trials = sum
 	if attributed {
 		sum.Attribution = n.attribution()
@@ -54,17 +62,23 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	if a := sum.Attribution; a != nil {
 		t.Judge, t.Cost = t.Judge.Add(a.Use), t.Cost.Add(a.Use.Cost)
 	}
-	passed := false
-	t.Score, passed = combine(n.strategy(), sum, t.Threshold)
-	if n.Test.Execution.MustAllPass() && n.strategy() != suite.PassAtK {
-		passed = passed && sum.Passed == sum.Count // a trial may fail whose score reaches the threshold
+	t.Score = combine(n.strategy(), sum.Scores)
+	if len(gradedScores) > 0 {
+		t.GradedScore = new(combine(n.strategy(), gradedScores))
 	}
-	t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
-	switch {
-	case broke > 0 && (n.strategy() != suite.PassAtK || !passed):
-		t.Score, t.Verdict, t.ExecutionStatus = 0, result.Error, result.ExecutionError
-	case passed:
-		t.Verdict, t.ExecutionStatus = result.Pass, result.OK
+	rejected := failed > 0 && (n.Test.Execution.IsStrict() || n.strategy() == suite.PassAll)
+	t.Verdict, t.ExecutionStatus = result.Decide(t.Score, t.GradedScore, t.Threshold, rejected)
+	if n.strategy() == suite.PassAtK { // one trial decides: its score and graded score together
+		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
+		switch {
+		case sum.Passed > 0:
+			t.Verdict, t.ExecutionStatus = result.Pass, result.OK
+		case failed == 0:
+			t.Verdict, t.ExecutionStatus = result.Ungraded, result.OK
+		}
+	}
+	if broke > 0 && (n.strategy() != suite.PassAtK || sum.Passed == 0) {
+		t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = 0, nil, result.Error, result.ExecutionError
 	}
 	if sum.Passed > 0 && failed > 0 {
 		t.Failures = append(t.Failures, result.Failure{
@@ -88,17 +102,15 @@ func addCodes(failures, more []result.Failure) []result.Failure {
 	return failures
 }
 
-// combine returns the score by a strategy, and whether it passes.
-func combine(strategy suite.Strategy, t *result.Trials, threshold float64) (score float64, passed bool) {
+// combine returns the score of trials by a strategy.
+func combine(strategy suite.Strategy, scores []float64) float64 {
 	switch strategy {
 	case suite.PassAtK:
-		return suite.Max.Of(t.Scores), t.Passed > 0
+		return suite.Max.Of(scores)
 	case suite.PassAll:
-		return suite.Min.Of(t.Scores), t.Passed == t.Count
+		return suite.Min.Of(scores)
 	case suite.ConfidenceInterval:
-		score = stats.TLower(t.Scores)
-	default:
-		score = suite.Mean.Of(t.Scores)
+		return stats.TLower(scores)
 	}
-	return score, score >= threshold-1e-9
+	return suite.Mean.Of(scores)
 }

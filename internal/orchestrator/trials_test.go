@@ -26,7 +26,7 @@ var morning = time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC)
 func paid(j orchestrator.Task) *result.Test {
 	n := j.Trial
 	return &result.Test{
-		TestID: j.Test.ID, Trial: n, Verdict: result.Fail, Score: 0.25,
+		TestID: j.Test.ID, Trial: n, Verdict: result.Fail, Score: 0.25, GradedScore: new(0.25),
 		Failures:  []result.Failure{{Code: result.FactDrift, Source: "memory", Message: fmt.Sprint("trial ", n)}},
 		StartedAt: morning.Add(time.Duration(1+(n+1)%3) * time.Minute), DurationMS: float64(100 * n), Cost: chat.Cost{USD: float64(n) / 4},
 		Usage: chat.Usage{InputTokens: 10 * n, OutputTokens: n},

@@ -66,7 +66,7 @@ func (n *unit) strategy() suite.Strategy {
 	if s := n.Test.Execution.Trials.Strategy; s != "" {
 		return s
 	}
-	return suite.PassAtK
+	return suite.MeanScore
 }
 
 // oneByOne reports whether each trial decides about the next one.
@@ -92,7 +92,7 @@ func (s *scheduler) issueTrial(n *unit) error {
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(r.Key()); ok {
 			return s.trialEnded(n, &result.Test{
-				Trial: r.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
+				Trial: r.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, GradedScore: outcome.Graded, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
 				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge, User: outcome.User,
 			})
 		}
@@ -162,6 +162,8 @@ func became(v result.Verdict) string {
 		return "could not be run or graded"
 	case result.Skip:
 		return "was skipped"
+	case result.Ungraded:
+		return "grades nothing (on_dependency_failure: skip)"
 	}
 	return "did not pass (on_dependency_failure: skip)"
 }

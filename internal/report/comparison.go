@@ -57,7 +57,7 @@ func BrokenOff(name string, of result.Compared) string {
 		return ""
 	}
 	return name + ": " + stopped(result.Run{
-		ExitReason: of.ExitReason, Totals: result.Totals{Planned: of.Planned, Held: of.Held, NotRun: of.NotRun},
+		ExitReason: of.ExitReason, Totals: result.Totals{Planned: of.Planned, Completed: of.Held, NotRun: of.NotRun},
 	})
 }
 

@@ -48,7 +48,7 @@ func (r *Report) Failing(most int) (failing []Failing, more int, err error) {
 		if len(failures) > 0 {
 			f.Code, f.Message = failures[0].Code, text.OneLine(failures[0].Message, 1_000)
 		}
-		f.Message = cmp.Or(f.Message, shortfall(x.entry.score, x.threshold))
+		f.Message = cmp.Or(f.Message, shortfall(x.entry))
 		failing = append(failing, f)
 	}
 	return failing, max(0, total-len(failing)), nil

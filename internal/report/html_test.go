@@ -217,7 +217,7 @@ func TestHTMLOfAnInterruptedRun(t *testing.T) {
 	run := result.Run{ExitReason: result.ReasonInterrupted, Targets: []string{target}, Totals: result.Totals{Planned: 5}}
 	page := htmlOf(t, report.New(run, each(append(all[:2], greeting())...)))
 	for _, want := range []string{
-		"<title>Stopped (interrupted): 1 of 5 tests held, 4 not run · rehearse</title>", "<h1>Stopped (interrupted): 1 of 5 tests held, 4 not run</h1>",
+		"<title>Stopped (interrupted): 1 of 5 tests completed, 4 not run · rehearse</title>", "<h1>Stopped (interrupted): 1 of 5 tests completed, 4 not run</h1>",
 		"not run: the run was interrupted after 2 trials", "Trial 2", "not yet, or interrupted",
 	} {
 		if !strings.Contains(page, want) {

@@ -88,10 +88,15 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 		c.Skipped = &problem{Message: text.OneLine(fmt.Sprintf("%s (in quarantine until %s, owned by %s)", q.Reason, q.Until, q.Owner), 500)}
 		return c
 	}
-	if e.verdict == result.Pass {
+	switch e.verdict {
+	case result.Pass:
+		c.Output = strings.TrimPrefix(c.Output+"\n"+e.checks, "\n")
+		return c
+	case result.Ungraded:
+		c.Skipped = &problem{Message: "not graded: the test has no assertions"}
 		return c
 	}
-	p := &problem{Type: "FAIL", Message: fmt.Sprintf("scored %s, needs %s", score(e.score), score(e.threshold))}
+	p := &problem{Type: "FAIL", Message: shortfall(e)}
 	failures := e.failures
 	if t != nil {
 		p.Body = text.Visible(e.at.String()) + body(t, trial.body)

@@ -56,10 +56,14 @@ func mdHead(b *strings.Builder, run result.Run) {
 		fmt.Fprintf(b, "## %s %s\n\n", page.Emoji(verdict(run)), text.Capital(headline(run)))
 	}
 	facts := []string{}
-	if run.PassRate != nil {
-		facts = append(facts,
-			fmt.Sprintf("pass rate **%s** (95%% interval %s)", text.Percent(*run.PassRate), text.PercentRange(*run.Interval)),
-			fmt.Sprintf("mean score **%s**", score(*t.MeanScore)))
+	if rate := RateOf(t, run.PassRate); rate.Value != "" {
+		facts = append(facts, fmt.Sprintf("pass rate **%s** (%s)", rate.Value, rate.Note))
+	}
+	if mean := MeanScore(t); mean != "" {
+		facts = append(facts, fmt.Sprintf("mean score **%s**", mean))
+	}
+	if t.PassedWithFailures > 0 {
+		facts = append(facts, fmt.Sprintf("%s passed with failed checks", text.Count(t.PassedWithFailures)))
 	}
 	facts = append(facts, text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn"))
 	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", text.Markdown(judged(t))}} {
@@ -77,6 +81,18 @@ func mdHead(b *strings.Builder, run result.Run) {
 	}
 	if codes := codeCounts(t); len(codes) > 0 {
 		fmt.Fprintf(b, "Failure codes: %s\n\n", strings.Join(codes, " · "))
+	}
+	for _, line := range trialsWords(run) {
+		fmt.Fprintf(b, "%s\n\n", text.Markdown(line))
+	}
+	if rows, more := tagRows(run.ByTag); len(rows) > 0 {
+		b.WriteString("| Tag | Passed |\n|---|---|\n")
+		for _, row := range rows {
+			fmt.Fprintf(b, "| %s | %s |\n", text.Markdown(row[0]), row[1])
+		}
+		if b.WriteString("\n"); more > 0 {
+			fmt.Fprintf(b, "… and %s in run.json.\n\n", text.Plural(more, "more tag"))
+		}
 	}
 	if rule := ruleOfThree(run); rule != "" {
 		fmt.Fprintf(b, "%s\n\n", rule)
@@ -96,7 +112,7 @@ func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 				break
 			}
 			rows++
-			scored, time := score(e.score), ""
+			scored, time := scoreWords(e.score, e.graded), ""
 			if !e.verdict.Graded() {
 				scored = word(e)
 			}
@@ -106,7 +122,11 @@ func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence))), time)
+			why := codeCell(e.codes)
+			if e.checks != "" {
+				why = text.Markdown(text.OneLine(e.checks, maxSentence))
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(why, text.Markdown(text.OneLine(e.reason, maxSentence))), time)
 		}
 	}
 	b.WriteString("\n")
@@ -140,7 +160,7 @@ func (r *Report) mdDetails(b *strings.Builder, run result.Run, s *survey) error 
 
 func mdBlock(x explained, address string) string {
 	b := &strings.Builder{}
-	about := shortfall(x.entry.score, x.threshold)
+	about := shortfall(x.entry)
 	if x.verdict == result.Error {
 		about = "could not be run or graded"
 	}

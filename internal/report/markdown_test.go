@@ -3,6 +3,7 @@ package report_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestMarkdownIsInert(t *testing.T) {
 				t.Errorf("%q in %s", never, line)
 			}
 		}
-		if strings.HasPrefix(line, "| ") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 6 {
+		if strings.HasPrefix(line, "| ") && !slices.Contains([]int{3, 6}, strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")) {
 			t.Errorf("row of another width: %s", line)
 		}
 	}

@@ -30,8 +30,13 @@ type top struct {
 	Again    string
 	Facts    []page.Fact
 	Codes    []codeCount
+	Rate     Rate
 	Bar      page.Bar
 	Rule     string
+	// Trials are lines about trials, Tags the rates by tag; MoreTags counts the tags without a row.
+	Trials   []string
+	Tags     [][2]string
+	MoreTags int
 	Filters  []page.Filter
 	Against  *comparison
 	Targets  []targetRow
@@ -50,19 +55,22 @@ type codeCount struct {
 func topOf(run result.Run, s *survey) top {
 	t := top{
 		Run: run, Verdict: verdict(run), Headline: text.Capital(headline(run)), Title: text.Capital(headline(run)) + " · rehearse",
-		Again: regraded(run), Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run), Rule: ruleOfThree(run),
+		Again: regraded(run), Facts: factsOf(run), Codes: codesCounted(run.Totals), Bar: barOf(run.PassRate), Rate: RateOf(run.Totals, run.PassRate), Rule: ruleOfThree(run),
 		Against: comparisonOf(run), Targets: targetRows(run),
 	}
 	lines, more := quarantineLines(run, s)
 	if t.Quarantines = lines; more > 0 {
 		t.Quarantines = append(t.Quarantines, quarantineLine{Test: "…", About: text.Plural(more, "more test")})
 	}
+	t.Trials = trialsWords(run)
+	t.Tags, t.MoreTags = tagRows(run.ByTag)
 	totals := s.records.Totals()
 	t.Filters = append(t.Filters, page.Filter{ID: "all", Label: "All", Count: totals.Tests + len(s.notRun)})
 	for _, f := range []page.Filter{
 		{ID: "fail", Label: "Failed", Count: totals.Failed},
 		{ID: "error", Label: "Errors", Count: totals.Errors},
 		{ID: "pass", Label: "Passed", Count: totals.Passed},
+		{ID: "ungraded", Label: "Not graded", Count: totals.Ungraded},
 		{ID: "skip", Label: "Skipped", Count: totals.Skipped + len(s.notRun)},
 		{ID: "quarantine", Label: "Quarantine", Count: totals.Quarantined},
 	} {
@@ -78,21 +86,19 @@ func topOf(run result.Run, s *survey) top {
 	return t
 }
 
-// barOf returns the bar of the pass rate; an empty one where nothing was graded.
-func barOf(run result.Run) page.Bar {
-	if run.PassRate == nil {
-		return page.Bar{}
-	}
-	return page.BarOf(*run.PassRate, *run.Interval)
-}
-
 func factsOf(run result.Run) []page.Fact {
 	t := run.Totals
 	facts := []page.Fact{
 		{Name: "Tests", Value: testsHeld(t), Note: text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn")},
 	}
-	if t.MeanScore != nil {
-		facts = append(facts, page.Fact{Name: "Mean score", Value: score(*t.MeanScore), Note: "over the tests that could be graded"})
+	if mean := MeanScore(t); mean != "" {
+		facts = append(facts, page.Fact{Name: "Mean score", Value: mean, Note: "over the graded tests"})
+	}
+	if t.PassedWithFailures > 0 {
+		facts = append(facts, page.Fact{Name: "Passed with failed checks", Value: text.Count(t.PassedWithFailures)})
+	}
+	if t.Ungraded > 0 {
+		facts = append(facts, page.Fact{Name: "Not graded", Value: text.Count(t.Ungraded), Note: "no assertions"})
 	}
 	all := t.Usage.Add(t.Judge.Usage)
 	switch {

@@ -114,11 +114,15 @@ func headline(run result.Run) string {
 		return stopped(run)
 	case t.Tests == 0:
 		s = "no tests were run"
-	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0 && t.Quarantined == 0:
+	case t.Failed == 0 && t.Errors == 0 && t.Passed > 0 && t.Skipped == 0 && t.Quarantined == 0 && t.Ungraded == 0:
 		s = "all " + text.Plural(t.Tests, "test") + " passed"
 		if t.Tests == 1 {
 			s = "the test passed"
 		}
+	case t.Graded() == 0 && t.Errors == 0 && t.Ungraded > 0:
+		s = "no test was graded"
+	case t.Failed == 0 && t.Errors == 0 && t.Ungraded > 0:
+		s = fmt.Sprintf("%s of %s passed, %s not graded", text.Count(t.Passed), text.Plural(t.Graded(), "graded test"), text.Count(t.Ungraded))
 	case t.Failed == 0 && t.Errors == 0:
 		s = fmt.Sprintf("%s of %s passed", text.Count(t.Passed), text.Plural(t.Tests, "test"))
 	case t.Failed == 0:
@@ -128,6 +132,9 @@ func headline(run result.Run) string {
 		if t.Errors > 0 {
 			s += fmt.Sprintf(", %s could not be run or graded", text.Count(t.Errors))
 		}
+	}
+	if t.Ungraded > 0 && t.Failed+t.Errors > 0 {
+		s += fmt.Sprintf(", %s not graded", text.Count(t.Ungraded))
 	}
 	if t.Skipped > 0 {
 		s += fmt.Sprintf(", %s skipped", text.Count(t.Skipped))
@@ -141,7 +148,7 @@ func headline(run result.Run) string {
 // stopped says that a run ended, or died, before its end, and how far it came.
 func stopped(run result.Run) string {
 	t := run.Totals
-	far := fmt.Sprintf("%s of %s held", text.Count(t.Held), text.Plural(t.Planned, "test"))
+	far := fmt.Sprintf("%s of %s completed", text.Count(t.Completed), text.Plural(t.Planned, "test"))
 	switch run.ExitReason {
 	case result.ReasonRunning:
 		return "the run is under way: " + far
@@ -167,7 +174,7 @@ func verdict(run result.Run) result.Verdict {
 // ruleOfThree returns the sentence about a run without failures, or "".
 func ruleOfThree(run result.Run) string {
 	t := run.Totals
-	if t.Failed > 0 || t.Quarantined > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
+	if t.Failed+t.Unknown() > 0 || t.Quarantined > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))

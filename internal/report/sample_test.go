@@ -256,7 +256,7 @@ func trials() []*result.Test {
 	}
 	sum.Interval = stats.Wilson(sum.Passed, sum.Count)
 	sum.PassHatK, sum.PassAtK = stats.PassHatK(sum.Count, sum.Passed), stats.PassAtK(sum.Count, sum.Passed)
-	sum.Class = stats.Class(sum.Passed, sum.Count)
+	sum.Class = result.Class(stats.Class(sum.Passed, sum.Count))
 	t := failed(test("suites/travel.yaml", "remembers-the-seat"), 0.4)
 	t.Trials, t.DurationMS = sum, 9_100
 	t.Failures = []result.Failure{{Code: result.Flaky, Source: "orchestrator", Message: "wanted the same verdict every time; got 3 passes in 4 trials"}}

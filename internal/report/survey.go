@@ -26,9 +26,12 @@ func (a id) compare(b id) int {
 // entry is one test at a glance.
 type entry struct {
 	id
-	verdict    result.Verdict
-	score      float64
-	threshold  float64
+	verdict   result.Verdict
+	score     float64
+	graded    *float64
+	threshold float64
+	// checks says which checks of a passed test failed; empty where none did.
+	checks     string
 	durationMS float64
 	turns      int
 	codes      []result.Code
@@ -149,7 +152,7 @@ func whyStopped(run result.Run) string {
 // glance returns the entry of a test, without what would keep its conversation in memory.
 func glance(t *result.Test) *entry {
 	e := &entry{
-		id: idOf(t), verdict: t.Verdict, score: t.Score, threshold: t.Threshold, durationMS: t.DurationMS,
+		id: idOf(t), verdict: t.Verdict, score: t.Score, graded: t.GradedScore, checks: failedWords(t), threshold: t.Threshold, durationMS: t.DurationMS,
 		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position, at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
 	}
 	if t.Trials != nil {
@@ -198,7 +201,7 @@ func (s *survey) add(e *entry) {
 		tally.failures++
 	case result.Error:
 		tally.errors++
-	case result.Skip:
+	case result.Skip, result.Ungraded:
 		tally.skipped++
 	}
 	list := &s.others

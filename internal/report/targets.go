@@ -16,13 +16,15 @@ import (
 const maxMatrix = 200
 
 // targetRow is what a run found about one of its targets, in words.
-type targetRow struct{ Name, PassRate, MeanScore, Passed, Failed, Errors, Skipped, NotRun, Cost string }
+type targetRow struct {
+	Name, PassRate, MeanScore, Passed, Failed, Errors, Ungraded, Skipped, NotRun, Cost string
+}
 
 // targetTable returns the targets of a run as a table with a head. Columns in which nothing happened are left out.
 func targetTable(run result.Run) [][]string {
-	rows := [][]string{{"target", "pass rate", "mean score", "passed", "failed", "errors", "skipped", "not run", "cost"}}
+	rows := [][]string{{"target", "pass rate", "mean score", "passed", "failed", "errors", "not graded", "skipped", "not run", "cost"}}
 	for _, r := range targetRows(run) {
-		rows = append(rows, []string{r.Name, r.PassRate, r.MeanScore, r.Passed, r.Failed, r.Errors, r.Skipped, r.NotRun, r.Cost})
+		rows = append(rows, []string{r.Name, r.PassRate, r.MeanScore, r.Passed, r.Failed, r.Errors, r.Ungraded, r.Skipped, r.NotRun, r.Cost})
 	}
 	for column := len(rows[0]) - 1; column > 2; column-- {
 		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[column] != "0" && row[column] != "" }) {
@@ -42,11 +44,11 @@ func targetRows(run result.Run) []targetRow {
 		t := of.Totals
 		row := targetRow{
 			Name: text.OneLine(name, 100), PassRate: "-", MeanScore: "-", Passed: text.Count(t.Passed), Failed: text.Count(t.Failed),
-			Errors: text.Count(t.Errors), Skipped: text.Count(t.Skipped), NotRun: text.Count(t.NotRun), Cost: dollars(t.Cost),
+			Errors: text.Count(t.Errors), Ungraded: text.Count(t.Ungraded), Skipped: text.Count(t.Skipped), NotRun: text.Count(t.NotRun), Cost: dollars(t.Cost),
 		}
-		if of.PassRate != nil {
-			row.PassRate = fmt.Sprintf("%s (%s)", text.Percent(*of.PassRate), text.PercentRange(*of.Interval))
-			row.MeanScore = score(*t.MeanScore)
+		if of.Bounds != nil {
+			rate := RateOf(t, of.PassRate)
+			row.PassRate, row.MeanScore = fmt.Sprintf("%s (%s)", rate.Value, rate.Note), MeanScore(t)
 		}
 		rows = append(rows, row)
 	}

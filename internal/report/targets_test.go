@@ -26,17 +26,17 @@ func TestSeveralTargets(t *testing.T) {
 		records.Add(x)
 	}
 	run.Count(&records, map[string]int{"bot a": 3, "bot-b": 3})
-	if run.PassRate != nil || run.Interval != nil || run.Totals.MeanScore != nil || run.ByTarget["bot-b"].Totals.Errors != 1 || *run.ByTarget["bot a"].PassRate != 1 {
+	if run.Rate != nil || run.Interval != nil || run.Totals.MeanScore != nil || run.ByTarget["bot-b"].Totals.Errors != 1 || *run.ByTarget["bot a"].Rate != 1 {
 		t.Errorf("run %+v", run)
 	}
 	r := report.New(run, each(tests...))
 	wants := map[string][]string{
 		text(t, r, report.TextOptions{Width: 200}): {
-			"greets       ✓ 1.00  ✗ 0.40", "refunds      ✓ 0.90  ! error", "only with a  ✓ 1.00\n", "waits                - skipped", "bot a   100% (", "bot-b   0% (",
+			"greets       ✓ 1.00  ✗ 0.40", "refunds      ✓ 0.90  ! error", "only with a  ✓ 1.00\n", "waits                - skipped", "bot a   100% (", "bot-b   between 0% and 66.7% (",
 		},
 		text(t, r, report.TextOptions{Width: 200, Quiet: true}): {"bot a   100% ("},
-		markdown(t, r): {"| bot a | 100% (", "| bot-b | 0% (", "| Test | bot a | bot-b |", "| ✅ 1.00 | ❌ 0.40 |", "| ✅ 1.00 |  |"},
-		htmlOf(t, r):   {`<th scope="row"><bdi>bot a</bdi></th><td>100% (`, `<th scope="row"><bdi>bot-b</bdi></th><td>0% (`},
+		markdown(t, r): {"| bot a | 100% (", "| bot-b | between 0% and 66.7% (", "| Test | bot a | bot-b |", "| ✅ 1.00 | ❌ 0.40 |", "| ✅ 1.00 |  |"},
+		htmlOf(t, r):   {`<th scope="row"><bdi>bot a</bdi></th><td>100% (`, `<th scope="row"><bdi>bot-b</bdi></th><td>between 0% and 66.7% (`},
 	}
 	for got, parts := range wants {
 		for _, want := range parts {

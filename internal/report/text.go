@@ -47,7 +47,9 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	case o.Verbose:
 		err = r.textAll(p, s, o.Talks)
 	default:
-		err = r.textFailing(p, s, run.Totals.Failed+run.Totals.Errors)
+		if err = r.textFailing(p, s, run.Totals.Failed+run.Totals.Errors); err == nil {
+			p.passedWithFailures(s, run.Totals.PassedWithFailures)
+		}
 	}
 	if err != nil {
 		return err
@@ -84,6 +86,26 @@ func (r *Report) textFailing(p paint, s *survey, failing int) error {
 	return nil
 }
 
+// passedWithFailures lists the first tests that passed although a check failed.
+func (p paint) passedWithFailures(s *survey, all int) {
+	shown := 0
+	for _, e := range s.others {
+		if e.checks == "" || e.verdict != result.Pass {
+			continue
+		}
+		if shown++; shown > maxExplained {
+			break
+		}
+		p.test(e)
+	}
+	if shown > 0 {
+		if more := all - shown; more > 0 {
+			p.Line("… and ", text.Plural(more, "more test"), " that passed with failed checks: see report.html")
+		}
+		p.Line()
+	}
+}
+
 // textAll writes a line for each record as it comes, and below the failing ones why.
 func (r *Report) textAll(p paint, s *survey, talks bool) error {
 	for t, err := range r.tests {
@@ -118,12 +140,13 @@ func (r *Report) textAll(p paint, s *survey, talks bool) error {
 	return nil
 }
 
-// shortfall says why a test failed: its score, or a check where execution.all_must_pass asks for all of them.
-func shortfall(got, threshold float64) string {
-	if got >= threshold {
-		return "score " + score(got) + ", but a check failed"
+// shortfall says why a test failed: its score or graded score, or a check of a strict test.
+func shortfall(e *entry) string {
+	about := "score " + scoreWords(e.score, e.graded)
+	if result.Reaches(e.score, e.threshold) && (e.graded == nil || result.Reaches(*e.graded, e.threshold)) {
+		return about + ", but a check failed"
 	}
-	return fmt.Sprintf("score %s, needs %s", score(got), score(threshold))
+	return fmt.Sprintf("%s, needs %s", about, score(e.threshold))
 }
 
 // test writes the line of a test.
@@ -136,9 +159,11 @@ func (p paint) test(e *entry) {
 	case e.verdict == result.Skip:
 		about = append(about, word(e))
 	case e.verdict == result.Fail:
-		about = append(about, shortfall(e.score, e.threshold))
+		about = append(about, shortfall(e))
+	case e.verdict == result.Ungraded:
+		about = append(about, word(e))
 	default:
-		about = append(about, "score "+score(e.score))
+		about = append(about, "score "+scoreWords(e.score, e.graded))
 	}
 	if t := e.trials; t != nil {
 		about = append(about, fmt.Sprintf("%d of %s passed", t.Passed, text.Plural(t.Count, "trial")))
@@ -154,6 +179,9 @@ func (p paint) test(e *entry) {
 		p.Wrap("  ", terminal.Dim, side)
 	}
 	p.Wrap("  ", terminal.Dim, text.OneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
+	if e.checks != "" {
+		p.Wrap("    ", "", e.checks)
+	}
 }
 
 // Limits of a block, which is to be read at a glance; report.html has everything.

@@ -96,11 +96,11 @@ func TestHeadlines(t *testing.T) {
 		{tests(p, f), "failed", "1 of 2 tests failed"},
 		{tests(p, e), "errors", "1 of 2 tests could not be run or graded"},
 		{tests(f, e, s), "errors", "1 of 3 tests failed, 1 could not be run or graded, 1 skipped"},
-		{tests(p, p), "interrupted", "Stopped (interrupted): 2 of 7 tests held, 5 not run"},
-		{tests(p, s), "budget", "Stopped (budget): 1 of 7 tests held, 5 not run"},
-		{nil, "aborted", "Stopped (aborted): 0 of 7 tests held, 7 not run"},
-		{tests(p, f), "running", "The run is under way: 2 of 7 tests held"},
-		{tests(p, f), "died", "The run died: 2 of 7 tests held"},
+		{tests(p, p), "interrupted", "Stopped (interrupted): 2 of 7 tests completed, 5 not run"},
+		{tests(p, s), "budget", "Stopped (budget): 1 of 7 tests completed, 5 not run"},
+		{nil, "aborted", "Stopped (aborted): 0 of 7 tests completed, 7 not run"},
+		{tests(p, f), "running", "The run is under way: 2 of 7 tests completed"},
+		{tests(p, f), "died", "The run died: 2 of 7 tests completed"},
 	} {
 		run := result.Run{ExitReason: tc.reason, Targets: []string{target}}
 		if run.Stopped() {

@@ -21,6 +21,9 @@ func (p paint) totals(run result.Run, dir string) {
 		p.In(terminal.Green, "passed "+text.Count(t.Passed)), p.In(terminal.Red, "failed "+text.Count(t.Failed)),
 		p.In(terminal.Yellow, "errors "+text.Count(t.Errors)), p.In(terminal.Dim, "skipped "+text.Count(t.Skipped)),
 	}, "   ")
+	if t.Ungraded > 0 {
+		verdicts += "   " + p.In(terminal.Yellow, "not graded "+text.Count(t.Ungraded))
+	}
 	if len(terminal.Plain(verdicts)) > p.Width-2 {
 		p.Wrap("  ", "", terminal.Plain(verdicts))
 	} else {
@@ -32,11 +35,22 @@ func (p paint) totals(run result.Run, dir string) {
 		}
 	}
 	if t.Quarantined > 0 {
-		row("quarantine", text.Plural(t.Quarantined, "test")+" held that decide nothing")
+		row("quarantine", text.Plural(t.Quarantined, "test")+" run without deciding anything")
 	}
-	if run.PassRate != nil {
-		row("pass rate", fmt.Sprintf("%s (95%% interval %s)", text.Percent(*run.PassRate), text.PercentRange(*run.Interval)))
-		row("mean score", score(*t.MeanScore))
+	row("pass rate", RateOf(t, run.PassRate).String())
+	row("mean score", MeanScore(t))
+	if t.PassedWithFailures > 0 {
+		row("checks", text.Plural(t.PassedWithFailures, "test")+" passed with failed checks")
+	}
+	for i, line := range trialsWords(run) {
+		row([]string{"trials", ""}[min(i, 1)], line)
+	}
+	tags, more := tagRows(run.ByTag)
+	for i, tag := range tags {
+		row([]string{"tags", ""}[min(i, 1)], tag[0]+": "+tag[1])
+	}
+	if more > 0 {
+		row("", "… and "+text.Plural(more, "more tag")+" in run.json")
 	}
 	row("failures", strings.Join(codeCounts(t), ", "))
 	row("tests", fmt.Sprintf("%s (%s, %s)", testsHeld(t), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))

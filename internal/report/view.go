@@ -60,7 +60,7 @@ func headOf(e *entry) head {
 	}
 	switch {
 	case e.verdict.Graded():
-		h.Score, h.Data = score(e.score), strconv.FormatFloat(e.score, 'f', -1, 64)
+		h.Score, h.Data = scoreWords(e.score, e.graded), strconv.FormatFloat(e.score, 'f', -1, 64)
 	case e.notRun:
 		h.Score = word(e)
 	}
@@ -104,6 +104,7 @@ func ownFacts(t *result.Test) (facts []transcript.Fact) {
 			facts = append(facts, transcript.Fact{Name: name, Value: value})
 		}
 	}
+	add("checks", failedWords(t))
 	add("user", userLine(t.User))
 	add("sampling", sampling(t.Sampling))
 	return facts

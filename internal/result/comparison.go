@@ -45,7 +45,7 @@ type Compared struct {
 // ComparedOf returns a run as it stands in a comparison.
 func ComparedOf(run Run) Compared {
 	t := run.Totals
-	return Compared{RunID: run.ID, ExitReason: run.ExitReason, Planned: t.Planned, Held: t.Held, NotRun: t.NotRun}
+	return Compared{RunID: run.ID, ExitReason: run.ExitReason, Planned: t.Planned, Held: t.Completed, NotRun: t.NotRun}
 }
 
 // Stopped reports whether the run ended, or died, before it had held all that it set out to hold, or still goes on.

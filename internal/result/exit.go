@@ -9,13 +9,19 @@ const (
 	ExitInterrupted = 130 // stopped by the user
 )
 
-// Exit returns how a finished run ended. A test that could not be run outweighs a failed one: such a run says nothing about the agent.
-func (t Totals) Exit() (code int, reason string) {
+// NothingGraded is the message of a run in which no test was graded.
+const NothingGraded = "no test was graded (add assertions, or pass --allow-ungraded)"
+
+// Exit returns how a finished run ended; message is empty where the counts explain the code. An error outranks a failed test: what the agent
+// would have done is unknown. A run that graded no test ends with an error, too, unless allowUngraded is true.
+func (t Totals) Exit(allowUngraded bool) (code int, reason, message string) {
 	switch {
 	case t.Errors > 0:
-		return ExitNotRun, ReasonErrors
+		return ExitNotRun, ReasonErrors, ""
 	case t.Failed > 0:
-		return ExitFailed, ReasonFailed
+		return ExitFailed, ReasonFailed, ""
+	case t.Ungraded > 0 && t.Graded()+t.Quarantined == 0 && !allowUngraded:
+		return ExitNotRun, ReasonErrors, NothingGraded
 	}
-	return ExitPassed, ReasonPassed
+	return ExitPassed, ReasonPassed, ""
 }

@@ -48,6 +48,8 @@ type Assertion struct {
 	Passed   bool   `json:"passed"`
 	Evidence string `json:"evidence,omitempty"`
 	Grader   string `json:"grader,omitempty"`
+	// Excused is true of a failed member of a composite that passed and does not need it: mode any, or a share of members.
+	Excused bool `json:"excused,omitempty"`
 	// Spans are the pieces of the turn's output on which the assertion was decided: pairs of code points, the second not in the piece.
 	Spans [][2]int `json:"spans,omitempty"`
 	// Score is between 0 and 1, nil when the grader only decides passed or not.
@@ -238,13 +240,31 @@ type Trials struct {
 	Scores   []float64 `json:"scores"`
 	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK, PassAtK and Class are over the trials that could be graded.
 	Interval [2]float64 `json:"interval"`
-	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes.
+	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes; nil where trials
+	// stop at the first pass.
 	PassHatK []float64 `json:"pass_hat_k"`
 	PassAtK  []float64 `json:"pass_at_k"`
-	// Class is stable_pass, stable_fail or flaky; empty when no trial could be graded.
-	Class string `json:"class"`
+	// Class is stable_pass, stable_fail or flaky; empty, and null in JSON, when no trial could be graded or trials stop at the first pass.
+	Class Class `json:"class"`
 	// Attribution says what varies; nil where nothing does, or nobody asked.
 	Attribution *Attribution `json:"attribution,omitempty"`
+}
+
+// EarlyStrategy is the strategy whose trials stop at the first pass.
+const EarlyStrategy = "pass_at_k"
+
+// Early reports whether the trials stop at the first pass.
+func (t *Trials) Early() bool { return t.Strategy == EarlyStrategy }
+
+// Class says how stable the outcome of a test is.
+type Class string
+
+// MarshalJSON writes null for an empty class.
+func (c Class) MarshalJSON() ([]byte, error) {
+	if c == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(c))
 }
 
 // Attempt is one time that a conversation was held.

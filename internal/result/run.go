@@ -1,62 +1,67 @@
 package result
 
 import (
-	"slices"
+	"encoding/json"
 	"time"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/quarantine"
-	"rehearse/internal/stats"
 )
 
 // Totals counts a run's tests, each once for every target. A test with trials counts once.
 type Totals struct {
-	// Planned is what the run set out to hold: Held + Skipped + NotRun. Of a test that is not run, some trials may have been held.
+	// Planned is the run's plan: Completed + Skipped + NotRun. A test that was not run may have records of some trials.
 	Planned int `json:"planned"`
-	// Held is Passed + Failed + Errors + Quarantined.
-	Held    int `json:"held"`
-	Skipped int `json:"skipped"`
-	NotRun  int `json:"not_run"`
-	Passed  int `json:"passed"`
-	Failed  int `json:"failed"`
-	Errors  int `json:"errors"`
-	// Quarantined were held, and count neither as passed nor as failed.
+	// Completed is Passed + Failed + Errors + Ungraded + Quarantined.
+	Completed int `json:"completed"`
+	Skipped   int `json:"skipped"`
+	NotRun    int `json:"not_run"`
+	Passed    int `json:"passed"`
+	// PassedWithFailures counts the tests among Passed in which a check or a trial failed.
+	PassedWithFailures int `json:"passed_with_failures"`
+	Failed             int `json:"failed"`
+	Errors             int `json:"errors"`
+	// Ungraded counts tests that grade nothing. They are in no rate.
+	Ungraded int `json:"ungraded"`
+	// Quarantined were run, and count neither as passed nor as failed.
 	Quarantined int `json:"quarantined,omitempty"`
-	// Tests counts the records: Held + Skipped.
+	// Tests counts the records: Completed + Skipped.
 	Tests         int `json:"tests"`
 	Conversations int `json:"conversations"`
 	Turns         int `json:"turns"`
-	// MeanScore is over the tests that could be graded; nil when there is none, and over several targets.
-	MeanScore *float64   `json:"mean_score"`
-	Usage     chat.Usage `json:"usage"`
-	Cost      chat.Cost  `json:"cost_usd"`
-	Judge     JudgeUse   `json:"judge"`
+	// MeanScore is over the tests that were graded; nil when there is none, when more than MaxUnknown of the tests are unknown, and over
+	// several targets. MeanScoreBounds are the means if each unknown test had scored 0, and 1; nil when there is no test to count.
+	MeanScore       *float64    `json:"mean_score"`
+	MeanScoreBounds *[2]float64 `json:"mean_score_bounds"`
+	Usage           chat.Usage  `json:"usage"`
+	Cost            chat.Cost   `json:"cost_usd"`
+	Judge           JudgeUse    `json:"judge"`
 	// User is there when a test has a simulated user. Neither Usage nor Cost has its part in it.
 	User *UserTotals `json:"user,omitempty"`
 	// Failures counts failure codes over all tests.
 	Failures map[Code]int `json:"failures,omitempty"`
 }
 
-// plan completes totals by what was planned.
-func (t *Totals) plan(planned int) {
-	t.Planned = max(planned, t.Held+t.Skipped)
-	t.NotRun = t.Planned - t.Held - t.Skipped
-}
-
-// rate returns the share of the graded tests that passed with its 95 % Wilson interval; nil when none was graded.
-func (t *Totals) rate() (*float64, *[2]float64) {
-	n := t.Passed + t.Failed
-	if n == 0 {
-		return nil, nil
+// UnmarshalJSON also reads the totals of earlier versions, in which Completed had the key "held".
+func (t *Totals) UnmarshalJSON(data []byte) error {
+	type plain Totals
+	known := struct {
+		*plain
+		Held int `json:"held"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(data, &known); err != nil {
+		return err
 	}
-	return new(float64(t.Passed) / float64(n)), new(stats.Wilson(t.Passed, n))
+	t.Completed = max(t.Completed, known.Held)
+	return nil
 }
 
-// TargetResult is what a run found about one of several targets.
-type TargetResult struct {
-	Totals   Totals      `json:"totals"`
-	PassRate *float64    `json:"pass_rate"`
-	Interval *[2]float64 `json:"pass_rate_interval"`
+// GroupResult is what a run found about some of its tests: those with one of several targets, or with a tag.
+type GroupResult struct {
+	Totals Totals `json:"totals"`
+	PassRate
+	// ByTag has the rates by tag of a target among several.
+	ByTag map[string]GroupResult `json:"by_tag,omitempty"`
 }
 
 // The reasons why a run ended; ReasonRunning stands until it has.
@@ -96,10 +101,12 @@ type Run struct {
 	DurationMS float64   `json:"duration_ms"`
 	Totals     Totals    `json:"totals"`
 	// ByTarget is there when the run has several targets. A rate over different systems says nothing: PassRate and Interval are nil then.
-	ByTarget map[string]TargetResult `json:"by_target,omitempty"`
-	// PassRate and Interval (95 %, Wilson) are over the tests that could be graded; nil when there is none.
-	PassRate *float64    `json:"pass_rate"`
-	Interval *[2]float64 `json:"pass_rate_interval"`
+	ByTarget map[string]GroupResult `json:"by_target,omitempty"`
+	PassRate
+	// ByTag has the rates of the tests with each tag; with several targets they are in ByTarget.
+	ByTag map[string]GroupResult `json:"by_tag,omitempty"`
+	// Trials is there when tests were run more than once, all of their trials and with one target.
+	Trials *TrialTotals `json:"trials,omitempty"`
 	// RegradedFrom is the id of the run whose conversations were graded again; empty for a run that held its own.
 	RegradedFrom string `json:"regraded_from,omitempty"`
 	// Comparison is with the baseline, where one was named.
@@ -149,27 +156,31 @@ func (r *Run) Stopped() bool {
 	return r.Totals.NotRun > 0
 }
 
-// Count fills in totals and rates from the records; planned is what the run set out to hold with each target. What a run without a plan set out
-// to hold is what it held.
+// Count fills in totals and rates from the records; planned is the plan's number of tests with each target. A run without a plan is taken
+// to have planned the tests that it has records of.
 func (r *Run) Count(records *Tallies, planned map[string]int) {
-	all, sum := records.Totals(), 0
+	sum := 0
 	for _, n := range planned {
 		sum += n
 	}
-	all.plan(sum)
-	r.PassRate, r.Interval = all.rate()
-	r.ByTarget = nil
+	r.ByTarget, r.ByTag, r.Trials = nil, nil, nil
 	if names := records.targets(planned); len(names) > 1 {
-		r.ByTarget = make(map[string]TargetResult, len(names))
+		r.Totals, r.PassRate = records.all.summary(sum)
+		r.PassRate, r.Totals.MeanScore, r.Totals.MeanScoreBounds = PassRate{}, nil, nil
+		r.ByTarget = make(map[string]GroupResult, len(names))
 		for _, name := range names {
-			of := TargetResult{Totals: records.Of(name)}
-			of.Totals.plan(planned[name])
-			of.PassRate, of.Interval = of.Totals.rate()
+			tally := &Tally{}
+			if records.each[name] != nil {
+				tally = records.each[name]
+			}
+			of := GroupResult{ByTag: tally.byTag()}
+			of.Totals, of.PassRate = tally.summary(planned[name])
 			r.ByTarget[name] = of
 		}
-		r.PassRate, r.Interval, all.MeanScore = nil, nil, nil
+		return
 	}
-	r.Totals = all
+	r.Totals, r.PassRate = records.all.summary(sum)
+	r.ByTag, r.Trials = records.all.byTag(), records.all.trials()
 }
 
 // Planned returns what the run set out to hold with each target.
@@ -182,19 +193,4 @@ func (r *Run) Planned() map[string]int {
 		planned[r.Targets[0]] = r.Totals.Planned
 	}
 	return planned
-}
-
-// targets returns the targets of the records and of the plan, in order.
-func (y *Tallies) targets(planned map[string]int) []string {
-	var names []string
-	for name := range planned {
-		names = append(names, name)
-	}
-	for name := range y.each {
-		if _, ok := planned[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

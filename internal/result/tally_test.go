@@ -33,7 +33,7 @@ func TestTally(t *testing.T) {
 	}
 	got := y.Totals()
 	want := result.Totals{
-		Tests: 5, Held: 4, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScore: new(0.75),
+		Tests: 5, Completed: 4, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScoreBounds: &[2]float64{0.45, 0.85}, // two of five are unknown
 		Usage: chat.Usage{InputTokens: 50, OutputTokens: 5}, Cost: chat.Cost{USD: 2},
 		Failures: map[result.Code]int{result.AssistantContent: 1, result.Budget: 1, result.EngineError: 1, result.Flaky: 1},
 	}
@@ -60,7 +60,7 @@ func TestUnknownIsNull(t *testing.T) {
 		{result.Score{Name: "turn-1", Verdict: result.Error}, `"score":null`},
 		{result.Score{Name: "turn-1", Verdict: result.Fail}, `"score":0,`},
 		{result.Run{ExitReason: "running"}, `"exit_code":null`},
-		{result.Run{}, `"pass_rate":null,"pass_rate_interval":null`},
+		{result.Run{}, `"pass_rate":null,"pass_rate_bounds":null,"pass_rate_interval":null`},
 		{result.Totals{}, `"mean_score":null`},
 		{result.Test{Cost: chat.Cost{Unknown: true}, Usage: chat.Usage{Unknown: true}}, `"usage":null,"cost_usd":null`},
 	} {

@@ -40,11 +40,13 @@ func Agree(dir string, run result.Run) error {
 		return fmt.Errorf("%s has %d lines for %d records: some tests stand in it twice", filepath.Join(dir, LogFile), lines, records)
 	}
 	has, counts := tally.Totals(), run.Totals
-	if has.Tests == counts.Tests && has.Passed == counts.Passed && has.Failed == counts.Failed && has.Errors == counts.Errors && has.Skipped == counts.Skipped {
+	if has.Tests == counts.Tests && has.Passed == counts.Passed && has.Failed == counts.Failed && has.Errors == counts.Errors && has.Skipped == counts.Skipped &&
+		has.Ungraded == counts.Ungraded {
 		return nil
 	}
-	return fmt.Errorf("%s has %d passed, %d failed, %d errors and %d skipped; %s counts %d, %d, %d and %d", filepath.Join(dir, LogFile),
-		has.Passed, has.Failed, has.Errors, has.Skipped, RunFile, counts.Passed, counts.Failed, counts.Errors, counts.Skipped)
+	return fmt.Errorf("%s has %d passed, %d failed, %d errors, %d ungraded and %d skipped; %s counts %d, %d, %d, %d and %d",
+		filepath.Join(dir, LogFile), has.Passed, has.Failed, has.Errors, has.Ungraded, has.Skipped,
+		RunFile, counts.Passed, counts.Failed, counts.Errors, counts.Ungraded, counts.Skipped)
 }
 
 // countLines counts the lines of a log that are not blank.

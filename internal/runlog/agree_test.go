@@ -12,7 +12,7 @@ import (
 // A record that counts other verdicts than its log has is no record of it.
 func TestAgree(t *testing.T) {
 	const pass, fail = `{"suite":"s","test_id":"a","verdict":"pass"}`, `{"suite":"s","test_id":"b","verdict":"fail"}`
-	counted := result.Totals{Tests: 2, Held: 2, Passed: 1, Failed: 1}
+	counted := result.Totals{Tests: 2, Completed: 2, Passed: 1, Failed: 1}
 	for name, c := range map[string]struct {
 		log  string
 		want bool

@@ -161,11 +161,10 @@ func (h *held) skipTurns() {
 }
 
 // turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own criteria, or an implicit
-// one when no assertion of the turn asks a judge (S2.16).
-// In a single-turn test with assertions, the expected output only serves them (S2.32).
+// one when no assertion of the turn calls a judge.
 func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	checks, err := h.checks(turn.Assertions)
-	if err != nil || turn.Expected == "" || !h.Test.Conversation && len(checks) > 0 ||
+	if err != nil || turn.Expected == "" ||
 		slices.ContainsFunc(checks, func(c Check) bool { return c.Judged }) {
 		return checks, err
 	}

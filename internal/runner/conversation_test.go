@@ -351,10 +351,10 @@ func TestScoring(t *testing.T) {
 			1, 1,
 		},
 		{
-			"single turn whose expected output serves its own grader asks no judge (S2.32)",
+			"single turn whose expected output stands beside another assertion is judged, too",
 			"id: x\ninput: a\nexpected_output: answer 1\nassertions: [{type: levenshtein}]", nil,
 			[]string{"turn-1 pass 1"},
-			1, 0,
+			1, 1,
 		},
 		{
 			"conversation-level text graders see every reply",

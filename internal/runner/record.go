@@ -11,6 +11,7 @@ import (
 func (h *held) record() *result.Test {
 	t := &result.Test{
 		Schema: result.Schema, Suite: h.Test.Suite, TestID: h.Test.ID, Trial: h.Trial, Threshold: h.threshold,
+		Strict:         h.Test.Execution.IsStrict(),
 		ConversationID: h.ID, SessionID: h.sessionID, EndedByAgent: h.ended,
 		Scores: h.scores, Output: transcript(h.history), Turns: h.log, Failures: []result.Failure{}, Judge: h.judge,
 		StartedAt: h.started.UTC(), DurationMS: milliseconds(h.Now().Sub(h.started)),
@@ -25,9 +26,12 @@ func (h *held) record() *result.Test {
 		t.Usage = t.Usage.Add(turn.Usage)
 		t.Cost = t.Cost.Add(turn.Cost)
 	}
-	scores := make([]float64, 0, len(h.scores))
-	for _, s := range h.scores {
+	scores, graded := make([]float64, 0, len(h.scores)), make([]float64, 0, len(h.scores))
+	for i, s := range h.scores {
 		scores = append(scores, s.Score)
+		if s.Name == wholeName || len(h.turns[i]) > 0 {
+			graded = append(graded, s.Score)
+		}
 		if s.Verdict == result.Fail || s.Verdict == result.Error {
 			t.Failures = append(t.Failures, s.Failures...)
 		}
@@ -41,10 +45,10 @@ func (h *held) record() *result.Test {
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
 	default:
 		t.Score = h.Test.Aggregation.Of(scores)
-		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
-		if reaches(t.Score, h.threshold) && !(h.Test.Execution.MustAllPass() && anyFailed(h.scores)) {
-			t.Verdict, t.ExecutionStatus = result.Pass, result.OK
+		if len(graded) > 0 {
+			t.GradedScore = new(h.Test.Aggregation.Of(graded))
 		}
+		t.Verdict, t.ExecutionStatus = result.Decide(t.Score, t.GradedScore, h.threshold, h.Test.Execution.IsStrict() && anyFailed(h.scores))
 	}
 	return t
 }

@@ -10,15 +10,16 @@ import (
 // score gives a decided item its score, and the verdict pass where it deserves that. failed says that a check failed.
 func score(item *result.Score, checks []Check, grades []result.Grade, failed bool, threshold float64, x *Exchange) {
 	item.Score = Weigh(checks, grades, threshold)
+	reached := result.Reaches(item.Score, threshold)
 	switch {
-	case !reaches(item.Score, threshold) && !failed:
+	case !reached && !failed:
 		item.Failures = append(item.Failures, belowThreshold(item.Score, threshold, checks, grades, x))
-	case reaches(item.Score, threshold) && !(failed && x.Test.Execution.MustAllPass()):
+	case reached && !(x.Test.Execution.IsStrict() && (failed || result.AnyFails(item.Assertions))):
 		item.Verdict = result.Pass
 	}
 }
 
-// belowThreshold is the failure of a turn whose checks all passed, each by its own mark, and whose score is too low all the same.
+// belowThreshold is the failure of a turn whose checks all passed their own thresholds, and whose score is too low all the same.
 // It bears the code of the check with the lowest grade.
 func belowThreshold(score, threshold float64, checks []Check, grades []result.Grade, x *Exchange) result.Failure {
 	lowest := -1
@@ -36,7 +37,7 @@ func belowThreshold(score, threshold float64, checks []Check, grades []result.Gr
 		what = "conversation"
 	}
 	got, needed := apart(score, threshold)
-	f.Message = fmt.Sprintf("%s scored %s, needs %s; every check passed by its own mark", what, got, needed)
+	f.Message = fmt.Sprintf("%s scored %s, needs %s; every check passed its own threshold", what, got, needed)
 	return f
 }
 

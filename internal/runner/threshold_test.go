@@ -79,20 +79,20 @@ func TestScoresExplainThemselves(t *testing.T) {
 			"every check passes by its own mark, but the turn does not",
 			"id: x\nmode: conversation\naggregation: min\nturns:\n- {input: a, assertions: [{type: rouge, value: answer 1 two three}]}\n- {input: b}", nil,
 			result.Fail, 2.0 / 3,
-			[]string{"ASSISTANT_CONTENT threshold 1 turn scored 0.67, needs 0.80; every check passed by its own mark"},
+			[]string{"ASSISTANT_CONTENT threshold 1 turn scored 0.67, needs 0.80; every check passed its own threshold"},
 		},
 		{
 			"the code is that of the lowest grader",
 			"id: x\nmode: conversation\nturns:\n- {input: a, assertions: [{type: rouge, value: answer 1}, {type: rubrics, threshold: 0.3, criteria: [no, short]}]}",
 			[]string{"no"},
 			result.Fail, 0.75,
-			[]string{"QUALITY_JUDGE_FAIL threshold 1 turn scored 0.75, needs 0.80; every check passed by its own mark"},
+			[]string{"QUALITY_JUDGE_FAIL threshold 1 turn scored 0.75, needs 0.80; every check passed its own threshold"},
 		},
 		{
 			"the conversation's own assertions say so, too",
 			"id: x\nmode: conversation\naggregation: min\nturns:\n- {input: a}\nassertions: [{type: levenshtein, threshold: 0.2, value: answer of}]", nil,
 			result.Fail, 7.0 / 9,
-			[]string{"ASSISTANT_CONTENT threshold 0 conversation scored 0.78, needs 0.80; every check passed by its own mark"},
+			[]string{"ASSISTANT_CONTENT threshold 0 conversation scored 0.78, needs 0.80; every check passed its own threshold"},
 		},
 		{
 			"where a check fails, that is the reason",
@@ -104,7 +104,7 @@ func TestScoresExplainThemselves(t *testing.T) {
 			"two digits that would be the same become more",
 			"id: x\nmode: conversation\nexecution: {threshold: 0.4001}\nturns:\n- {input: a, assertions: [{type: rouge, threshold: 0.1, value: answer one two}]}", nil,
 			result.Fail, 0.4,
-			[]string{"ASSISTANT_CONTENT threshold 1 turn scored 0.4000, needs 0.4001; every check passed by its own mark"},
+			[]string{"ASSISTANT_CONTENT threshold 1 turn scored 0.4000, needs 0.4001; every check passed its own threshold"},
 		},
 		{
 			"one failing check of six passes",

@@ -96,7 +96,7 @@ func TestSimulatedTalks(t *testing.T) {
 			result.EndUser, result.Pass, "",
 		},
 		{
-			"the user says nothing more", "id: t\nuser: {goal: x}", answers("a"), []string{"1", "2"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndUser, result.Pass, "",
+			"the user says nothing more", "id: t\nuser: {goal: x}", answers("a"), []string{"1", "2"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndUser, result.Ungraded, "",
 		},
 		{
 			"the limit, with written turns", "id: t\nturns: [{input: w, assertions: [{type: contains, value: a}]}]\nuser: {goal: x, max_turns: 3}\nevery_turn: [{type: contains, value: b}]",
@@ -112,7 +112,7 @@ func TestSimulatedTalks(t *testing.T) {
 			result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
-			"the agent ends", "id: t\nuser: {goal: x}", answers("a", "b[END]"), []string{"1", "2", "3"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndAgent, result.Pass, "",
+			"the agent ends", "id: t\nuser: {goal: x}", answers("a", "b[END]"), []string{"1", "2", "3"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndAgent, result.Ungraded, "",
 		},
 		{
 			"the agent ends before written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x}", answers("a[END]"),
@@ -124,13 +124,13 @@ func TestSimulatedTalks(t *testing.T) {
 			"a stop", "id: t\nuser: {goal: x, stop: [never, {type: contains, value: b}]}", answers("a", "b"),
 			[]string{"1", "2", "3"},
 			[]string{"turn-1 pass 1", "turn-2 pass 1"},
-			result.EndStop, result.Pass, "",
+			result.EndStop, result.Ungraded, "",
 		},
 		{
 			"a stop waits for written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x, stop: {type: contains, value: a}}", answers("a", "b"),
 			[]string{"1"},
 			[]string{"turn-1 pass 1", "turn-2 pass 1"},
-			result.EndStop, result.Pass, "",
+			result.EndStop, result.Ungraded, "",
 		},
 		{
 			"a stop that cannot be decided", "id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}\nevery_turn: [{type: contains, value: z}]",

@@ -11,7 +11,7 @@ func (c Check) Adjust(g result.Grade) result.Grade {
 	if c.Negate {
 		g.Score, g.Zero, g.Also = 1-g.Score, false, nil
 		for i := range g.Assertions {
-			g.Assertions[i].Passed = !g.Assertions[i].Passed
+			g.Assertions[i].Passed, g.Assertions[i].Excused = !g.Assertions[i].Passed, false
 			g.Assertions[i].Text = "not: " + g.Assertions[i].Text
 		}
 		if g.Reason == "" {
@@ -39,14 +39,14 @@ func (c Check) Passes(g result.Grade, threshold float64) bool {
 	if c.Threshold >= 0 && c.Threshold <= 1 {
 		threshold = c.Threshold
 	}
-	return reaches(g.Score, threshold)
+	return result.Reaches(g.Score, threshold)
 }
 
 // Fails reports whether an adjusted grade is a failure: it does not pass, or it makes the score of the turn 0.
 // why gives the cause in words when the grade's own reason does not.
 func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string) {
 	passes := c.Passes(g, threshold)
-	if needed, required := c.requires(threshold); required && !reaches(g.Score, needed) {
+	if needed, required := c.requires(threshold); required && !result.Reaches(g.Score, needed) {
 		if !passes && g.Reason != "" {
 			return true, ""
 		}
@@ -59,7 +59,7 @@ func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string
 // beside it: it is below the score that its check requires, or a required criterion failed.
 func (c Check) Zeroes(g result.Grade, threshold float64) bool {
 	needed, required := c.requires(threshold)
-	return g.Zero || required && !reaches(g.Score, needed)
+	return g.Zero || required && !result.Reaches(g.Score, needed)
 }
 
 // requires returns the score below which the whole turn scores 0.
@@ -93,6 +93,3 @@ func Weigh(checks []Check, grades []result.Grade, threshold float64) float64 {
 	}
 	return sum / weights
 }
-
-// reaches compares scores and allows for the rounding of a mean: four fifths reach 0.8.
-func reaches(score, threshold float64) bool { return score >= threshold-1e-9 }

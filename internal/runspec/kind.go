@@ -50,7 +50,7 @@ var kinds = []kind{
 
 // ofSuites are the keys that have a meaning for suites alone, and more.
 func ofSuites(more ...string) []string {
-	return append([]string{"suites", "targets", "filter", "tags", "attribute_flakes", "baseline"}, more...)
+	return append([]string{"suites", "targets", "filter", "tags", "attribute_flakes", "baseline", "strict", "allow_ungraded"}, more...)
 }
 
 // keys are those of a spec that some kind has no use for. said reports whether a spec says something by it.
@@ -66,6 +66,8 @@ var keys = []struct {
 	{"tags", func(s *Spec) bool { return len(s.Tags) > 0 }},
 	{"sample", func(s *Spec) bool { return s.Sample != 0 }},
 	{"threshold", func(s *Spec) bool { return s.Threshold != nil }},
+	{"strict", func(s *Spec) bool { return s.Strict }},
+	{"allow_ungraded", func(s *Spec) bool { return s.AllowUngraded }},
 	{"judge_cache", func(s *Spec) bool { return s.JudgeCache != nil }},
 	{"attribute_flakes", func(s *Spec) bool { return s.AttributeFlakes }},
 	{"baseline", func(s *Spec) bool { return s.Baseline != "" }},

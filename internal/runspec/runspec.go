@@ -55,7 +55,11 @@ type Spec struct {
 	Sample int      `json:"sample,omitempty"`
 	// Threshold is the score from which a test passes, Retries how often a failed call is tried again; nil leaves them to the tests.
 	Threshold *float64 `json:"threshold,omitempty"`
-	Retries   *int     `json:"retries,omitempty"`
+	// Strict fails a test for any failed check; false leaves it to the tests.
+	Strict bool `json:"strict,omitempty"`
+	// AllowUngraded lets a run pass in which no test was graded.
+	AllowUngraded bool `json:"allow_ungraded,omitempty"`
+	Retries       *int `json:"retries,omitempty"`
 	// Timeout bounds one reply; 0 leaves it to the tests.
 	Timeout Duration `json:"timeout,omitzero"`
 	// JudgeCache false asks the judge also what it has answered before; nil leaves it to the tests.
@@ -224,11 +228,9 @@ func (s *Spec) Over(e suite.Execution) suite.Execution {
 		Targets: slices.Compact(slices.Sorted(slices.Values(s.Targets))), Workers: s.Limits.Workers, Timeout: time.Duration(s.Timeout),
 		Threshold: s.Threshold, Retries: s.Retries, Cache: s.JudgeCache,
 	}
-	if s.Trials > 0 {
-		said.Trials.Count = s.Trials
-		if e.Trials.Strategy == "" { // every trial is wanted, so none may be spared by an early pass
-			said.Trials.Strategy = suite.MeanScore
-		}
+	said.Trials.Count = s.Trials
+	if s.Strict {
+		said.Strict = &s.Strict
 	}
 	return said.Over(e)
 }

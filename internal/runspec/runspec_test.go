@@ -154,7 +154,7 @@ func TestOver(t *testing.T) {
 	got := s.Over(own)
 	want := suite.Execution{
 		Targets: []string{"a", "b"}, Retries: new(0), Timeout: time.Second, Threshold: new(0.0),
-		Trials: suite.Trials{Count: 3, Strategy: suite.MeanScore},
+		Trials: suite.Trials{Count: 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -98,11 +98,12 @@ func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
 // progressOf returns how far a run is. Its totals are what the store counts.
 func progressOf(run store.Run) string {
 	n := run.Counts
-	held := n.Passed + n.Failed + n.Errors
+	completed := n.Passed + n.Failed + n.Errors + n.Ungraded
 	data, _ := json.Marshal(map[string]any{ // numbers
 		"conversations": run.Progress.Conversations, "done": run.Progress.Done, "running": run.Progress.Running,
 		"totals": map[string]int{
-			"tests": held + n.Skipped, "held": held, "passed": n.Passed, "failed": n.Failed, "errors": n.Errors, "skipped": n.Skipped,
+			"tests": completed + n.Skipped, "completed": completed, "passed": n.Passed, "failed": n.Failed, "errors": n.Errors,
+			"ungraded": n.Ungraded, "skipped": n.Skipped,
 		},
 	})
 	return string(data)

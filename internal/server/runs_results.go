@@ -38,7 +38,7 @@ func (v resultView) MarshalJSON() ([]byte, error) {
 func resultFilter(r *http.Request) (filter store.ResultFilter, page store.PageOf, err error) {
 	q := query{r.URL.Query(), nil}
 	filter = store.ResultFilter{
-		Verdict: oneOf(&q, "verdict", result.Pass, result.Fail, result.Error, result.Skip), Code: result.Code(q.text("code")), Suite: q.text("suite"), TestID: q.text("test_id"),
+		Verdict: oneOf(&q, "verdict", result.Verdicts...), Code: result.Code(q.text("code")), Suite: q.text("suite"), TestID: q.text("test_id"),
 		Target: q.text("target"), Trial: q.number("trial"), Text: q.text("q"),
 	}
 	page, err = q.page("verdict", "code", "suite", "test_id", "target", "trial", "q")

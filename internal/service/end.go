@@ -75,7 +75,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 func (s *Service) ended(ctx context.Context, id string, fence store.Fence, status store.RunStatus, ended *result.Run) error {
 	_, err := s.Store.UpdateRun(ctx, id, fence, func(r *store.Run) error {
 		r.Status, r.EndedAt = status, new(s.Now())
-		r.Totals, r.PassRate, r.Interval = &ended.Totals, ended.PassRate, ended.Interval
+		r.Totals, r.PassRate = &ended.Totals, ended.PassRate
 		r.ExitReason, r.ExitCode = &ended.ExitReason, new(ended.Code())
 		r.Progress.Running = 0
 		if ended.ExitMessage != "" {

@@ -208,7 +208,7 @@ func localRun(entry store.RunEntry) store.Run {
 		run.Progress.Conversations = new(record.Totals.Conversations)
 	}
 	run.EndedAt = new(cmp.Or(record.EndedAt, record.StartedAt).UTC())
-	run.Totals, run.PassRate, run.Interval = &record.Totals, record.PassRate, record.Interval
+	run.Totals, run.PassRate = &record.Totals, record.PassRate
 	run.ExitReason, run.ExitCode = &record.ExitReason, record.ExitCode
 	if record.ExitMessage != "" {
 		run.Error = &record.ExitMessage

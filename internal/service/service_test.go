@@ -510,7 +510,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	if err != nil || record.Code() != result.ExitInterrupted || record.Totals.Planned != 3 || record.Totals.NotRun != 3 {
 		t.Errorf("%+v, %v", record, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests held") {
+	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests completed") {
 		t.Errorf("%.200s, %v", data, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil || strings.Count(string(data), `<skipped message="not run`) != 3 {

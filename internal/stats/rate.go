@@ -46,6 +46,43 @@ func wilson(p, n, z float64) [2]float64 {
 	return [2]float64{low, high}
 }
 
+// ClusteredWilson is Wilson for tests that come in clusters of tests that depend on each other: alone counts those on their own, clusters
+// has the counts of each cluster. It is Wilson's interval with the effective number of tests, n over the design effect, or the number of
+// clusters where all outcomes are alike and the effect cannot be estimated.
+//
+// Source: E. L. Korn and B. I. Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from
+// Survey Data, Survey Methodology 24 (1998), for the effective sample size; as for ClusteredMean.
+func ClusteredWilson(alone Repeated, clusters []Repeated) [2]float64 {
+	n, passed := alone.N, alone.Passed
+	of := make([]spread, 0, alone.N+len(clusters))
+	for i := range alone.N {
+		x := 0.0
+		if i < alone.Passed {
+			x = 1
+		}
+		of = append(of, spread{n: 1, mean: x})
+	}
+	for _, c := range clusters {
+		if c.N > 0 {
+			n, passed = n+c.N, passed+c.Passed
+			mean := float64(c.Passed) / float64(c.N)
+			of = append(of, spread{float64(c.N), mean, float64(c.N) * mean * (1 - mean)})
+		}
+	}
+	if len(of) == n {
+		return Wilson(passed, n)
+	}
+	sums := make([]clusterSum, len(of))
+	for i, s := range of {
+		sums[i] = s.sum()
+	}
+	effective := float64(len(of))
+	if mean := clusteredMean(sums); !mean.alike() && !math.IsInf(mean.se, 0) {
+		effective = min(float64(n)/designEffect(of, mean.se), float64(n))
+	}
+	return wilson95(float64(passed)/float64(n), max(effective, 1))
+}
+
 // RuleOfThree returns a rate for something that never happened in n independent tries: with 95 % confidence, its true rate is not higher.
 // It is 3/n, at most 1.
 //

@@ -78,26 +78,42 @@ type RepeatRate struct {
 	PassHatInterval, PassAtInterval [2]float64
 }
 
-// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out.
-// The intervals say how the means would vary over other tests like these: they resample tests, not trials.
+// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out. clusters has a name for each test, those
+// of tests that depend on each other alike and empty for a test on its own; nil if all are on their own.
+// The intervals say how the means would vary over other tests like these: they resample clusters, not trials.
 //
-// Source: as for PassHatK, PassAtK and, for the intervals, halfMeans; Student's t below six tests, and Wilson's where all are at 0 or all at 1.
-func RepeatRateOf(tests []Repeated, k int, seed uint64) RepeatRate {
+// Source: as for PassHatK, PassAtK and, for the intervals, halfMeans; Student's t below six clusters, and Wilson's where all are at 0 or all at 1.
+func RepeatRateOf(tests []Repeated, clusters []string, k int, seed uint64) RepeatRate {
 	r := RepeatRate{K: k}
 	var hat, at []clusterSum
-	for _, t := range tests {
-		if k >= 1 && t.N >= k {
-			r.Tests++
-			hat = append(hat, clusterSum{1, PassHatK(t.N, t.Passed)[k-1]})
-			at = append(at, clusterSum{1, PassAtK(t.N, t.Passed)[k-1]})
+	places := map[string]int{}
+	for i, t := range tests {
+		if k < 1 || t.N < k {
+			continue
 		}
+		r.Tests++
+		place, known := len(hat), false
+		if clusters != nil && clusters[i] != "" {
+			if place, known = places[clusters[i]]; !known {
+				place = len(hat)
+				places[clusters[i]] = place
+			}
+		}
+		if !known {
+			hat, at = append(hat, clusterSum{}), append(at, clusterSum{})
+		}
+		hat[place] = hat[place].plus(PassHatK(t.N, t.Passed)[k-1])
+		at[place] = at[place].plus(PassAtK(t.N, t.Passed)[k-1])
 	}
 	r.PassHat, r.PassHatInterval = meanChance(hat, seed)
 	r.PassAt, r.PassAtInterval = meanChance(at, seed)
 	return r
 }
 
-// meanChance returns the mean of chances, one for each test, with its interval within [0, 1].
+// plus returns the sum with one more observation.
+func (c clusterSum) plus(x float64) clusterSum { return clusterSum{c.n + 1, c.sum + x} }
+
+// meanChance returns the mean of chances, one for each test, in clusters, with its interval within [0, 1].
 func meanChance(chances []clusterSum, seed uint64) (mean float64, interval [2]float64) {
 	if len(chances) == 0 {
 		return 0, [2]float64{0, 1}

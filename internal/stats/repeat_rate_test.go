@@ -26,7 +26,7 @@ func taubench() (tests []stats.Repeated) {
 
 func TestRepeatRates(t *testing.T) {
 	for k, want := range [][2]float64{{43. / 140, 0.307143}, {6. / 35, 0.442857}, {9. / 70, 0.535714}, {4. / 35, 0.6}} {
-		r := stats.RepeatRateOf(taubench(), k+1, 42)
+		r := stats.RepeatRateOf(taubench(), nil, k+1, 42)
 		if math.Abs(r.PassHat-want[0]) > 1e-12 || math.Abs(r.PassAt-want[1]) > 5e-7 || r.Tests != 35 || r.K != k+1 {
 			t.Errorf("k = %d: %+v, want %v", k+1, r, want)
 		}
@@ -52,7 +52,7 @@ func TestRepeatRates(t *testing.T) {
 			K: 2, Tests: 2, PassAt: 1, PassHatInterval: stats.Wilson(0, 2), PassAtInterval: stats.Wilson(2, 2),
 		}},
 	} {
-		if d := cmp.Diff(tc.want, stats.RepeatRateOf(tc.tests, tc.k, 42), published()); d != "" {
+		if d := cmp.Diff(tc.want, stats.RepeatRateOf(tc.tests, nil, tc.k, 42), published()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
@@ -98,7 +98,7 @@ func TestTauBenchExpected(t *testing.T) {
 		t.Fatalf("%d tests, %d expected values", len(tests), len(expected.Hat))
 	}
 	for k := 1; k <= 4; k++ {
-		r := stats.RepeatRateOf(tests, k, 42)
+		r := stats.RepeatRateOf(tests, nil, k, 42)
 		if want := expected.Hat[strconv.Itoa(k)].value(t); math.Abs(r.PassHat-want) > 1e-12 {
 			t.Errorf("pass^%d = %v, want %v", k, r.PassHat, want)
 		}

@@ -262,6 +262,8 @@ func (r *runRow) count(t *result.Test) {
 		r.Counts.Failed++
 	case result.Error:
 		r.Counts.Errors++
+	case result.Ungraded:
+		r.Counts.Ungraded++
 	case result.Skip:
 		r.Counts.Skipped++
 	}

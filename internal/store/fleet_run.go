@@ -61,11 +61,10 @@ type Run struct {
 	EndedAt     *time.Time        `json:"ended_at"`
 	Progress    RunProgress       `json:"progress"`
 	Totals      *result.Totals    `json:"totals"`
-	PassRate    *float64          `json:"pass_rate"`
-	Interval    *[2]float64       `json:"pass_rate_interval"`
-	ExitReason  *string           `json:"exit_reason"`
-	ExitCode    *int              `json:"exit_code"`
-	Error       *string           `json:"error"`
+	result.PassRate
+	ExitReason *string `json:"exit_reason"`
+	ExitCode   *int    `json:"exit_code"`
+	Error      *string `json:"error"`
 
 	// CancelAt is when the end of the run was asked for; nil if it was not.
 	CancelAt *time.Time `json:"-"`
@@ -87,8 +86,8 @@ type RunProgress struct {
 type RunCounts struct {
 	// Results is the seq of the last one.
 	Results int64
-	// Passed, Failed, Errors and Skipped count tests: an aggregate over trials counts, and each trial does not.
-	Passed, Failed, Errors, Skipped int
+	// Passed, Failed, Errors, Skipped and Ungraded count tests: an aggregate over trials counts, and each trial does not.
+	Passed, Failed, Errors, Skipped, Ungraded int
 }
 
 // Fence makes a write happen only while a lease holds. The zero value demands nothing.

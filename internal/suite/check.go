@@ -61,6 +61,7 @@ func (l *loader) validate(s *Suite) {
 		node = node.To(reader)
 		for _, t := range l.entry(node, s) {
 			s.Count++
+			s.Ungraded.Add(t)
 			s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
 			if t.ID != "" {
 				if ids[t.ID] {

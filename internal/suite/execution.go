@@ -25,12 +25,12 @@ type Execution struct {
 	SkipDefaults bool
 	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
 	ShortCircuit *bool
-	// AllMustPass fails a turn, and so its test, when one of its checks fails, whatever the turn scores.
-	AllMustPass *bool
+	// Strict fails a turn, and so its test, when one of its checks fails, whatever the turn scores.
+	Strict *bool
 }
 
-// MustAllPass reports whether AllMustPass is set.
-func (e Execution) MustAllPass() bool { return e.AllMustPass != nil && *e.AllMustPass }
+// IsStrict reports whether Strict is true.
+func (e Execution) IsStrict() bool { return e.Strict != nil && *e.Strict }
 
 // Strategy says how trials become one verdict.
 type Strategy string
@@ -89,8 +89,8 @@ func (e Execution) Over(base Execution) Execution {
 	if e.ShortCircuit == nil {
 		e.ShortCircuit = base.ShortCircuit
 	}
-	if e.AllMustPass == nil {
-		e.AllMustPass = base.AllMustPass
+	if e.Strict == nil {
+		e.Strict = base.Strict
 	}
 	return e
 }
@@ -128,7 +128,8 @@ func (e *Execution) keys() map[string]func(source.Node) {
 		},
 		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
 		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
-		"all_must_pass": func(n source.Node) { e.AllMustPass = new(n.Bool()) },
+		"strict":        func(n source.Node) { e.Strict = new(n.Bool()) },
+		"all_must_pass": func(n source.Node) { e.Strict = new(n.Bool()) }, // its old name
 	}
 }
 

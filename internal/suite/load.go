@@ -25,6 +25,8 @@ type Suite struct {
 	Judge       Judge
 	// Count is the number of tests.
 	Count int
+	// Ungraded are the tests that grade nothing.
+	Ungraded Ungraded
 	// Needed holds the ids that other tests depend on.
 	Needed map[string]bool
 	// NamesNodes is true when a test names a node of a flow (Test.NodeNames).

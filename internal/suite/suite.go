@@ -4,7 +4,10 @@ package suite
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/quarantine"
@@ -154,6 +157,47 @@ func (a Aggregation) Of(scores []float64) float64 {
 		return most
 	}
 	return sum / float64(len(scores))
+}
+
+// GradesNothing reports whether no assertion, criterion or expected output grades the test.
+func (t *Test) GradesNothing() bool {
+	return len(t.Assertions)+len(t.EveryTurn) == 0 && t.Criteria == "" &&
+		!slices.ContainsFunc(t.Turns, func(turn Turn) bool { return len(turn.Assertions) > 0 || turn.Expected != "" })
+}
+
+// Ungraded counts tests that grade nothing, each once. The zero value is ready to use.
+type Ungraded struct {
+	Count int
+	// First are the ids of the first three.
+	First []string
+	last  string
+}
+
+// Add counts the test if it grades nothing. A test that comes several times in a row counts once.
+func (u *Ungraded) Add(t *Test) {
+	key := t.Suite + "\x00" + t.ID
+	if !t.GradesNothing() || u.last == key {
+		return
+	}
+	u.last = key
+	if u.Count++; len(u.First) < 3 {
+		u.First = append(u.First, t.ID)
+	}
+}
+
+// String returns the warning about these tests; empty where there are none.
+func (u *Ungraded) String() string {
+	switch {
+	case u.Count == 0:
+		return ""
+	case u.Count == 1:
+		return "1 test grades nothing: " + u.First[0] + " (add assertions)"
+	}
+	more := ""
+	if u.Count > len(u.First) {
+		more = ", …"
+	}
+	return fmt.Sprintf("%d tests grade nothing: %s%s (add assertions)", u.Count, strings.Join(u.First, ", "), more)
 }
 
 // Assertion is one expectation as written.

@@ -239,7 +239,7 @@ func itemsDoubt(report classification.Report, items []classifiedItem) []string {
 		return nil
 	case len(items) != report.N:
 		return []string{fmt.Sprintf("The report counts %d items, but %d are here. The figures of the report are those that it counts.", report.N, len(items))}
-	case math.Abs(report.Accuracy-float64(right)/float64(len(items))) > nearly:
+	case math.Abs(report.Accuracy-float64(right)/float64(len(items))) > 1e-6:
 		return []string{fmt.Sprintf("The report says that its accuracy is %s, but %d of its %d items are right.", text.Percent(report.Accuracy), right, len(items))}
 	}
 	return nil

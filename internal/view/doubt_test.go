@@ -33,7 +33,7 @@ func (s *site) addLine(run, line string) {
 func TestListOfRunsDoubtsFigures(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "honest", Targets: []string{"t"}, StartedAt: now.Add(-3 * time.Hour)}, rated("a", "t", result.Pass, 1, 10))
-	s.put(result.Run{ID: "greener", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour), Totals: result.Totals{Planned: 1, Held: 1, Tests: 1, Passed: 1}}, rated("a", "t", result.Fail, 0, 10))
+	s.put(result.Run{ID: "greener", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour), Totals: result.Totals{Planned: 1, Completed: 1, Tests: 1, Passed: 1}}, rated("a", "t", result.Fail, 0, 10))
 	if doubts := s.get(200, "/runs").All("data-warning"); len(doubts) != 0 {
 		t.Error("the logs were read")
 	}
@@ -136,7 +136,7 @@ func TestSortLeavesTheUnknownInOrder(t *testing.T) {
 // A baseline may decide the exit code of a run whose tests fail as before. That is no doubt; without one an exit code that its reason does not bear out is.
 func TestExitCodeOfAGate(t *testing.T) {
 	s := newSite(t)
-	failed := result.Run{Targets: []string{"t"}, ExitReason: result.ReasonFailed, ExitCode: new(0), Totals: result.Totals{Planned: 1, Held: 1, Tests: 1, Failed: 1}}
+	failed := result.Run{Targets: []string{"t"}, ExitReason: result.ReasonFailed, ExitCode: new(0), Totals: result.Totals{Planned: 1, Completed: 1, Tests: 1, Failed: 1}}
 	gated := failed
 	failed.ID, gated.ID, gated.Comparison = "failed", "gated", &result.Comparison{}
 	for _, run := range []result.Run{failed, gated} {

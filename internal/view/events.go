@@ -207,7 +207,8 @@ func (s *stream) progress() {
 	s.write(told(0, "progress", map[string]any{
 		"conversations": nil, "done": t.Conversations, "running": nil,
 		"totals": map[string]int{
-			"planned": t.Planned, "tests": t.Tests, "held": t.Held, "passed": t.Passed, "failed": t.Failed, "errors": t.Errors, "skipped": t.Skipped, "not_run": t.NotRun,
+			"planned": t.Planned, "tests": t.Tests, "completed": t.Completed, "passed": t.Passed, "failed": t.Failed, "errors": t.Errors,
+			"ungraded": t.Ungraded, "skipped": t.Skipped, "not_run": t.NotRun,
 		},
 	}))
 }

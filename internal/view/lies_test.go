@@ -28,11 +28,11 @@ func TestFilesThatDisagree(t *testing.T) {
 	honest := rated("a", "t", result.Pass, 1, 10)
 	honest.RunID = "honest"
 	s.put(result.Run{ID: "honest", Targets: []string{"t"}, StartedAt: now.Add(-3 * time.Hour)}, honest, rated("b", "t", result.Skip, 0, 10))
-	s.put(result.Run{ID: "totals", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour), Totals: result.Totals{Planned: 2, Held: 2, Tests: 2, Passed: 2}},
+	s.put(result.Run{ID: "totals", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour), Totals: result.Totals{Planned: 2, Completed: 2, Tests: 2, Passed: 2}},
 		rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10))
 	failed, other := rated("a", "t", result.Fail, 0, 10), rated("a", "t", result.Pass, 1, 10)
 	failed.RunID, other.RunID = "foreign", "honest"
-	s.put(result.Run{ID: "foreign", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour), Totals: result.Totals{Planned: 1, Held: 1, Tests: 1, Passed: 1}}, failed, other)
+	s.put(result.Run{ID: "foreign", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour), Totals: result.Totals{Planned: 1, Completed: 1, Tests: 1, Passed: 1}}, failed, other)
 	for path, want := range map[string]string{
 		"/runs/honest": "", "/runs/totals": "2 passed, 0 failed and 0 errors, but in its results 1, 1 and 0", "/compare?a=honest&b=totals": "in its results 1, 1 and 0",
 		"/runs/foreign": "1 record of these results say that they are of another run", "/compare?a=foreign&b=honest": "of another run",
@@ -47,7 +47,7 @@ func TestFilesThatDisagree(t *testing.T) {
 // What the record of a run says of its targets, its rate, its mean and its end is held against what it is made of.
 func TestRecordThatDisagreesWithItself(t *testing.T) {
 	counts := func(tests, passed, failed int) result.Totals {
-		return result.Totals{Planned: tests, Held: tests, Tests: tests, Passed: passed, Failed: failed}
+		return result.Totals{Planned: tests, Completed: tests, Tests: tests, Passed: passed, Failed: failed}
 	}
 	one, half := counts(2, 1, 1), counts(2, 1, 1)
 	one.MeanScore, half.MeanScore = new(1.0), new(0.5)
@@ -62,7 +62,7 @@ func TestRecordThatDisagreesWithItself(t *testing.T) {
 		"end":     {result.Run{Totals: half, ExitReason: result.ReasonFailed, ExitCode: new(0)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Fail, 0, 10)}, "ended with failed, and that its exit code is 0"},
 		"skipped": {result.Run{Totals: counts(1, 1, 0)}, []*result.Test{rated("a", "t", result.Pass, 1, 10), rated("b", "t", result.Skip, 0, 10)}, "counts 0 skipped and 0 in quarantine, but in its results 1 and 0"},
 		"swapped": {
-			result.Run{Totals: counts(2, 1, 1), ByTarget: map[string]result.TargetResult{"t": {Totals: counts(1, 1, 0), PassRate: new(1.0)}, "u": {Totals: counts(1, 0, 1), PassRate: new(0.0)}}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
+			result.Run{Totals: counts(2, 1, 1), ByTarget: map[string]result.GroupResult{"t": {Totals: counts(1, 1, 0), PassRate: new(1.0)}, "u": {Totals: counts(1, 0, 1), PassRate: new(0.0)}}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
 			[]*result.Test{rated("a", "t", result.Fail, 0, 10), rated("a", "u", result.Pass, 1, 10)}, "The run with target t counts 1 passed, 0 failed and 0 errors, but in its results 0, 1 and 0",
 		},
 	} {
@@ -81,7 +81,7 @@ func TestRecordThatDisagreesWithItself(t *testing.T) {
 // There is no rate over several targets, also where the record of the run does not tell them apart.
 func TestNoRateOverTargetsThatARecordLeavesOut(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", Targets: []string{"t", "u"}, PassRate: new(0.5), Totals: result.Totals{Planned: 2, Held: 2, Tests: 2, Passed: 1, Failed: 1, MeanScore: new(0.5)}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
+	s.put(result.Run{ID: "r", Targets: []string{"t", "u"}, PassRate: new(0.5), Totals: result.Totals{Planned: 2, Completed: 2, Tests: 2, Passed: 1, Failed: 1, MeanScore: new(0.5)}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
 		rated("a", "t", result.Pass, 1, 10), rated("a", "u", result.Fail, 0, 10))
 	for path, want := range map[string]string{"/runs": "", "/runs/r": "pass_rate@t=1 pass_rate@u=0", "/runs/r/matrix": "pass_rate@t=1 pass_rate@u=0"} {
 		got := figures(s.get(200, path))

@@ -66,7 +66,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	for _, name := range targets {
 		of, ok := byTarget[name]
 		if !ok {
-			of = result.TargetResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate, Interval: index.Run.Interval}
+			of = result.GroupResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate}
 		}
 		page.Targets = append(page.Targets, matrixTarget{name, figuresOf(index, name, of)})
 		if name == page.Base {
@@ -116,7 +116,7 @@ func place(list []string, name string) int {
 }
 
 // figuresOf are the figures of a column.
-func figuresOf(index *archive.Index, target string, of result.TargetResult) []frame.Figure {
+func figuresOf(index *archive.Index, target string, of result.GroupResult) []frame.Figure {
 	latency, turns := 0.0, 0
 	for _, e := range index.Tests {
 		if e.Target != target {
@@ -134,7 +134,7 @@ func figuresOf(index *archive.Index, target string, of result.TargetResult) []fr
 	if turns > 0 {
 		took.Value, took.Data = text.Milliseconds(latency/float64(turns)), frame.Plain(latency/float64(turns))
 	}
-	figures := []frame.Figure{rateFigure(of.PassRate, of.Interval), meanFigure(of.Totals.MeanScore), took, costFigure(of.Totals.Cost)}
+	figures := []frame.Figure{rateFigure(of.Totals, of.PassRate), meanFigure(of.Totals), took, costFigure(of.Totals.Cost)}
 	for i := range figures {
 		figures[i].Target = target
 	}

@@ -168,7 +168,7 @@ func warningsOf(index *archive.Index) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("The run counts other verdicts than its results have: %d passed, %d failed and %d errors, but in its results %d, %d and %d. The figures of the run are those that it counts.",
 			counts.Passed, counts.Failed, counts.Errors, has.Passed, has.Failed, has.Errors))
 	}
-	return append(warnings, doubts(index)...)
+	return warnings
 }
 
 // figures fills in what stands above the list.
@@ -177,7 +177,7 @@ func (p *runPage) figures(index *archive.Index) {
 	of.ByTarget = index.ByTarget()
 	p.Figures = totals(of.Totals)
 	if several := len(of.ByTarget) > 1; !several {
-		p.Figures = append(p.Figures, rateFigure(of.PassRate, of.Interval), meanFigure(of.Totals.MeanScore))
+		p.Figures = append(p.Figures, rateFigure(of.Totals, of.PassRate), meanFigure(of.Totals))
 	}
 	took := frame.Figure{Name: "duration_ms", Label: "Duration", Value: "unknown"}
 	if of.DurationMS > 0 || !of.EndedAt.IsZero() {
@@ -186,7 +186,7 @@ func (p *runPage) figures(index *archive.Index) {
 	p.Figures = append(append(append(p.Figures, took), used(of.Totals)...), count("flaky", "Flaky", p.Facets.flaky))
 	for _, name := range targetsOf(of) {
 		t := of.ByTarget[name]
-		figures := append(append(totals(t.Totals), rateFigure(t.PassRate, t.Interval), meanFigure(t.Totals.MeanScore)), used(t.Totals)...)
+		figures := append(append(totals(t.Totals), rateFigure(t.Totals, t.PassRate), meanFigure(t.Totals)), used(t.Totals)...)
 		figures = append(figures, count("flaky", "Flaky", p.Facets.flakyOf[name]))
 		for i := range figures {
 			figures[i].Target = name

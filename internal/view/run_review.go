@@ -4,7 +4,6 @@ import (
 	"rehearse/internal/annotation"
 	"rehearse/internal/archive"
 	"rehearse/internal/result"
-	"rehearse/internal/stats"
 	"rehearse/internal/view/frame"
 )
 
@@ -33,7 +32,7 @@ func (r *review) add(e *archive.Entry, book *annotation.Book) {
 func (r *review) figures(several bool, target string) []frame.Figure {
 	figures := []frame.Figure{count("quarantined", "In quarantine", r.quarantined), count("reviewed", "Reviewed", r.reviewed)}
 	if r.reviewed > 0 && r.graded > 0 && !several {
-		rate := rateFigure(new(float64(r.passed)/float64(r.graded)), new(stats.Wilson(r.passed, r.graded)))
+		rate := reviewedRate(r.passed, r.graded)
 		rate.Name, rate.Label = "pass_rate_reviewed", "Pass rate after review"
 		figures = append(figures, rate)
 	}

@@ -160,7 +160,7 @@ func TestRunThatMayFail(t *testing.T) {
 
 func TestRunOfOneTarget(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", ExitCode: new(1), ExitReason: result.ReasonFailed, Targets: []string{"t"}, Totals: result.Totals{Tests: 5, Held: 5, Passed: 4, Failed: 1}, PassRate: new(0.8), Interval: &[2]float64{0.4, 0.9}},
+	s.put(result.Run{ID: "r", ExitCode: new(1), ExitReason: result.ReasonFailed, Targets: []string{"t"}, Totals: result.Totals{Tests: 5, Completed: 5, Passed: 4, Failed: 1}, PassRate: new(0.8), Interval: &[2]float64{0.4, 0.9}},
 		test("s", "a", "t", "Hi", "yes"), failed(test("s", "b", "t", "Hi", "no"), result.AssistantContent, "x"))
 	log, err := os.OpenFile(filepath.Join(s.root, "r", runlog.LogFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

@@ -122,7 +122,7 @@ func record(run *archive.Found) result.Run {
 
 func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
 	of := record(run)
-	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.PassRate, of.Interval)}
+	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.Totals, of.PassRate)}
 	row.State, row.Reason = stateOf(of)
 	if n := max(len(of.Targets), len(of.ByTarget)); n > 1 {
 		row.Targets = n
@@ -145,8 +145,8 @@ func history(run *archive.Found, all []*archive.Found) (bars []bar) {
 	}
 	slices.Reverse(same)
 	for i, other := range same {
-		b := bar{X: float64(i * 5), Y: 18, Height: 2, Here: other == run, None: other.Record.PassRate == nil}
-		if rate := other.Record.PassRate; rate != nil {
+		b := bar{X: float64(i * 5), Y: 18, Height: 2, Here: other == run, None: other.Record.Rate == nil}
+		if rate := other.Record.Rate; rate != nil {
 			b.Height = 2 + 18**rate
 			b.Y = 20 - b.Height
 		}

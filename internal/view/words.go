@@ -11,7 +11,9 @@ import (
 
 	"rehearse/internal/archive"
 	"rehearse/internal/chat"
+	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/stats"
 	"rehearse/internal/text"
 	"rehearse/internal/view/frame"
 )
@@ -139,21 +141,25 @@ func costFigure(c chat.Cost) frame.Figure {
 	return f
 }
 
-func rateFigure(rate *float64, interval *[2]float64) frame.Figure {
-	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: "unknown", Note: "nothing was graded"}
-	if rate != nil {
-		f.Value, f.Data, f.Note = text.Percent(*rate), frame.Plain(*rate), ""
-	}
-	if rate != nil && interval != nil {
-		f.Low, f.High, f.Note = frame.Plain(interval[0]), frame.Plain(interval[1]), "95% interval "+text.PercentRange(*interval)
+func rateFigure(t result.Totals, r result.PassRate) frame.Figure {
+	words := report.RateOf(t, r)
+	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: cmp.Or(words.Value, "unknown"), Note: cmp.Or(words.Note, "no test was graded")}
+	if r.Known() && r.Rate != nil {
+		f.Data, f.Low, f.High = frame.Plain(*r.Rate), frame.Plain(r.Interval[0]), frame.Plain(r.Interval[1])
 	}
 	return f
 }
 
-func meanFigure(mean *float64) frame.Figure {
-	f := frame.Figure{Name: "mean_score", Label: "Mean score", Value: "unknown"}
-	if mean != nil {
-		f.Value, f.Data = text.Score(*mean, 2), frame.Plain(*mean)
+// reviewedRate is the figure of a rate over tests that people have decided.
+func reviewedRate(passed, graded int) frame.Figure {
+	t := result.Totals{Passed: passed, Failed: graded - passed}
+	return rateFigure(t, t.PassRate(stats.Wilson(passed, graded)))
+}
+
+func meanFigure(t result.Totals) frame.Figure {
+	f := frame.Figure{Name: "mean_score", Label: "Mean score", Value: cmp.Or(report.MeanScore(t), "unknown")}
+	if t.MeanScore != nil && t.Unknown() == 0 {
+		f.Data = frame.Plain(*t.MeanScore)
 	}
 	return f
 }
@@ -162,7 +168,7 @@ func meanFigure(mean *float64) frame.Figure {
 func totals(t result.Totals) []frame.Figure {
 	return []frame.Figure{
 		count("tests", "Tests", t.Tests), count("passed", "Passed", t.Passed), count("failed", "Failed", t.Failed), count("errors", "Errors", t.Errors),
-		count("skipped", "Skipped", t.Skipped),
+		count("ungraded", "Not graded", t.Ungraded), count("skipped", "Skipped", t.Skipped),
 	}
 }
 

@@ -55,6 +55,8 @@ func VerdictWord(v result.Verdict) string {
 		return "failed"
 	case result.Error:
 		return "error"
+	case result.Ungraded:
+		return "not graded"
 	}
 	return "skipped"
 }

@@ -62,7 +62,7 @@ func runKept(t *testing.T, f Fleets) {
 	}
 	text := asJSON(t, want)
 	for _, part := range []string{
-		`"started_at":null`, `"ended_at":null`, `"totals":null`, `"pass_rate":null`, `"pass_rate_interval":null`, `"exit_reason":null`, `"exit_code":null`,
+		`"started_at":null`, `"ended_at":null`, `"totals":null`, `"pass_rate":null`, `"pass_rate_bounds":null`, `"pass_rate_interval":null`, `"exit_reason":null`, `"exit_code":null`,
 		`"error":null`, `"targets":[]`, `"suites":["b","a"]`, `"schedule":"hourly"`, `"progress":{"conversations":null,"done":0,"running":0}`,
 	} {
 		if !strings.Contains(text, part) {
@@ -308,7 +308,8 @@ func runEnds(t *testing.T, f Fleets) {
 	want := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	_, err := f.UpdateRun(t.Context(), "r", store.Fence{}, func(r *store.Run) error {
 		r.Status, r.EndedAt, r.Totals = store.RunFailed, &want, &result.Totals{Planned: 3, NotRun: 3}
-		r.PassRate, r.Interval, r.ExitReason, r.ExitCode, r.Error = new(0.5), &[2]float64{0.1, 0.9}, new("aborted"), new(3), new("the disk is full")
+		r.PassRate = result.PassRate{Rate: new(0.5), Bounds: &[2]float64{0.5, 0.5}, Interval: &[2]float64{0.1, 0.9}}
+		r.ExitReason, r.ExitCode, r.Error = new("aborted"), new(3), new("the disk is full")
 		r.Progress.Conversations, r.Progress.Running = new(7), 4
 		return nil
 	})
@@ -316,7 +317,7 @@ func runEnds(t *testing.T, f Fleets) {
 		t.Fatal(err)
 	}
 	run, err := f.Again().Run(t.Context(), "r")
-	if err != nil || !run.EndedAt.Equal(want) || run.Totals.Planned != 3 || *run.PassRate != 0.5 || run.Interval[1] != 0.9 || *run.ExitReason != "aborted" ||
+	if err != nil || !run.EndedAt.Equal(want) || run.Totals.Planned != 3 || *run.Rate != 0.5 || run.Interval[1] != 0.9 || *run.ExitReason != "aborted" ||
 		*run.ExitCode != 3 || *run.Error != "the disk is full" || *run.Progress.Conversations != 7 || run.Progress.Running != 0 {
 		t.Errorf("%s, %v", asJSON(t, run), err)
 	}

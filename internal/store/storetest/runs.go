@@ -23,7 +23,7 @@ func sampleRun(id string, day int) result.Run {
 			Tests: 3, Passed: 2, Failed: 1, MeanScore: new(0.8), Usage: chat.Usage{InputTokens: 7, OutputTokens: 5},
 			Failures: map[result.Code]int{result.AssistantContent: 1},
 		},
-		PassRate: new(2. / 3), Interval: &[2]float64{0.2, 0.9}, ExitReason: "failed", ExitCode: new(1),
+		PassRate: result.PassRate{Rate: new(2. / 3), Bounds: &[2]float64{2. / 3, 2. / 3}, Interval: &[2]float64{0.2, 0.9}}, ExitReason: "failed", ExitCode: new(1),
 	}
 }
 
