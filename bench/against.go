@@ -29,10 +29,11 @@ type job struct {
 // jobs returns the rows of a comparison.
 func jobs() []job {
 	run := func(program string) tool { return rehearse{path: program} }
-	slow, yaml := workload{conversations: 200, turns: 4, latency: latency}, workload{conversations: 2_000, turns: 4}
+	fast, slow := workload{conversations: 200, turns: 4}, workload{conversations: 200, turns: 4, latency: latency}
+	yaml := workload{conversations: 2_000, turns: 4}
 	lines := workload{conversations: 20_000, turns: 1, single: true}
 	return []job{
-		{id: "a", name: "run: 200 × 4 turns, 0 ms", tool: run, work: workload{conversations: 200, turns: 4}, perPair: 3},
+		{id: "a", name: "run: 200 × 4 turns, 0 ms", tool: run, work: fast, perPair: 3},
 		{id: "b", name: "run: 200 × 4 turns, 50 ms", tool: run, work: slow, perPair: 2},
 		{id: "yaml", name: "run: 2,000 × 4 turns in YAML, 0 ms", tool: run, work: yaml, perPair: 1},
 		{id: "jsonl", name: "run: 20,000 single turns in JSONL, 0 ms", tool: run, work: lines, perPair: 1},
@@ -45,8 +46,8 @@ func jobs() []job {
 	}
 }
 
-// compare builds the base commit and this work tree, measures both in turn, and prints the table of their ratios. The error says
-// why the comparison fails.
+// compare builds the base commit and this work tree, measures both in turn, and prints the table of their ratios. The
+// error says why the comparison fails.
 func compare(ctx context.Context, o options) (err error) {
 	if o.pairs < 1 {
 		return fmt.Errorf("invalid -pairs %d: at least 1 is needed", o.pairs)

@@ -120,8 +120,8 @@ func (b *bencher) build(ctx context.Context) (u usage, err error) {
 	return b.buildAt(ctx, module, dir, filepath.Join(dir, "cache"))
 }
 
-// buildAt builds the program of a module as "make build" does, into the folder dir, with a build cache of its own or, without
-// one, the user's. Commits are not stamped: binaries of two commits are to differ by their code only.
+// buildAt builds the program of a module as "make build" does, into the folder dir. An empty cache means the user's build
+// cache. Commits are not stamped, so that binaries of two commits differ by their code only.
 func (b *bencher) buildAt(ctx context.Context, module, dir, cache string) (u usage, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return u, err
@@ -136,7 +136,8 @@ func (b *bencher) buildAt(ctx context.Context, module, dir, cache string) (u usa
 		env = append(env, "GOCACHE="+cache)
 	}
 	u, exit, err := measure(ctx, max(b.limit, 10*time.Minute), program{dir: dir, env: env, name: "go", args: []string{
-		"build", "-C", module, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, ourName), "./cmd/rehearse",
+		"build", "-C", module, "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+		"-o", filepath.Join(dir, ourName), "./cmd/rehearse",
 	}})
 	if err == nil && exit != 0 {
 		err = fmt.Errorf("%w; it printed: %s", exitError(exit), lastOutput(dir))
@@ -168,7 +169,7 @@ func (r rehearse) command(inputs, dir string, _ workload) program {
 	return program{dir: dir, name: r.path, args: append(args, r.extra...)}
 }
 
-// check wants exit code 0, and for each conversation one passed record of all turns in which every assertion was graded.
+// check wants exit code 0, and for each conversation one passed record of all turns in which every assertion passed.
 func (r rehearse) check(dir string, w workload, exit int) error {
 	if exit != 0 {
 		return exitError(exit)

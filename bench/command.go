@@ -52,43 +52,38 @@ func (c command) check(dir string, _ workload, exit int) error {
 	return c.verify(dir)
 }
 
-// passing matches a number of tests with or without its comma.
-func passing(format string, n int) *regexp.Regexp {
+// number matches n, at least 1,000, with or without its comma.
+func number(n int) *regexp.Regexp {
 	digits := fmt.Sprint(n)
-	return regexp.MustCompile(fmt.Sprintf(format, digits[:len(digits)-3]+",?"+digits[len(digits)-3:]))
+	return regexp.MustCompile(`\b` + digits[:len(digits)-3] + ",?" + digits[len(digits)-3:] + `\b`)
 }
 
 func versionCommand(program string) tool {
-	return command{program: program, args: []string{"version"}, prints: regexp.MustCompile(`rehearse .*go1`)}
+	return command{program: program, args: []string{"version"}, prints: regexp.MustCompile(`\bgo1`)}
 }
 
 func validateCommand(w workload) func(string) tool {
 	return func(program string) tool {
-		return command{
-			program: program, args: []string{"validate", "suite.yaml"}, prints: passing(`valid.*\b%s test`, w.conversations),
-			setup: func(ctx context.Context, program, dir, url string) error { return rehearse{path: program}.write(ctx, dir, w, url) },
-		}
+		args := []string{"validate", "suite.yaml"}
+		return command{program: program, args: args, prints: number(w.conversations), setup: runsOf(w)}
 	}
 }
 
 func showCommand(w workload) func(string) tool {
 	return func(program string) tool {
-		return command{
-			program: program, args: []string{"show", "a/" + resultsDir}, prints: passing(`passed +%s\b`, w.conversations), setup: runsOf(w, "a"),
-		}
+		args := []string{"show", "a/" + resultsDir}
+		return command{program: program, args: args, prints: number(w.conversations), setup: runsOf(w, "a")}
 	}
 }
 
 func compareCommand(w workload) func(string) tool {
 	return func(program string) tool {
-		return command{
-			program: program, args: []string{"compare", "a/" + resultsDir, "b/" + resultsDir},
-			prints: passing(`\b%s tests as good`, w.conversations), setup: runsOf(w, "a", "b"),
-		}
+		args := []string{"compare", "a/" + resultsDir, "b/" + resultsDir}
+		return command{program: program, args: args, prints: number(w.conversations), setup: runsOf(w, "a", "b")}
 	}
 }
 
-// runsOf returns a setup that runs a workload once for each folder.
+// runsOf returns a setup that writes the suite of a workload and runs it once for each folder.
 func runsOf(w workload, folders ...string) func(ctx context.Context, program, dir, url string) error {
 	return func(ctx context.Context, program, dir, url string) error {
 		r := rehearse{path: program}
@@ -100,7 +95,8 @@ func runsOf(w workload, folders ...string) func(ctx context.Context, program, di
 			if err := os.Mkdir(into, 0o755); err != nil {
 				return err
 			}
-			if err := setUp(ctx, r.command(dir, into, w), func(exit int) error { return r.check(into, w, exit) }); err != nil {
+			err := setUp(ctx, r.command(dir, into, w), func(exit int) error { return r.check(into, w, exit) })
+			if err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,8 @@
 //
 // Build it with `go build -C bench -o ../bin/bench .` (make bench does) and start it in the root of the repository.
 // Missed goals are reported, not errors: on a busy machine they say little. Compare CPU first, then wall time.
-// With -against the exit code is 1 if the mean ratio of CPU or of private memory is above 1.05, or a run is not a measurement.
+// With -against the exit code is 1 if the mean ratio of CPU or of private memory is above 1.05, or if a run is not a
+// measurement.
 package main
 
 import (
@@ -62,8 +63,8 @@ func main() {
 	flag.BoolVar(&o.peers, "peers", false, "also measure AgentV and promptfoo, installed with npm into a temporary folder")
 	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "longest time for one run of a program")
 	flag.StringVar(&o.json, "json", "", "also write everything to this file as JSON")
-	flag.StringVar(&o.against, "against", "", "compare this work tree with a base commit instead; -case takes names of rows such as show")
-	flag.IntVar(&o.pairs, "pairs", 7, "with -against: pairs of runs of each job after one to warm up; short jobs take more")
+	flag.StringVar(&o.against, "against", "", "compare this work tree with a base commit; -case takes rows (show)")
+	flag.IntVar(&o.pairs, "pairs", 5, "with -against: pairs of runs of each job; short jobs take more")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -11,7 +11,7 @@ import (
 	"rehearse/bench/machine"
 )
 
-// The limits of a ratio of this tree to the base. A total of CPU or private memory above overLimit fails the comparison.
+// Limits of a ratio of this tree to the base. A total of CPU or private memory above overLimit fails the comparison.
 const (
 	nearLimit = 1.02
 	overLimit = 1.05
@@ -140,7 +140,8 @@ func (p *pairing) cells() []string {
 		for _, u := range p.Base {
 			base = append(base, q.of(u))
 		}
-		line = append(line, q.text(machine.SpreadOf(base).Median), fmt.Sprintf("%.3f (%.2f–%.2f)", ratio.Median, ratio.Least, ratio.Most))
+		line = append(line, q.text(machine.SpreadOf(base).Median),
+			fmt.Sprintf("%.3f (%.2f–%.2f)", ratio.Median, ratio.Least, ratio.Most))
 	}
 	switch {
 	case p.Error != "":
@@ -156,7 +157,7 @@ func (p *pairing) cells() []string {
 	}))
 }
 
-// judge returns why the comparison fails: a row that is no measurement, a total above the limit, or one that is unknown.
+// judge returns why the comparison fails: a row that is not a measurement, or a total above the limit or unknown.
 func judge(rows []*pairing) error {
 	var errs []error
 	for _, p := range rows {

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 )
 
-// logFlow is the flow of the logged conversations. The program's own lexical model chooses its options, so no request is sent.
+// logFlow is the flow of the logged conversations. The lexical model chooses the options, so no request is sent.
 const logFlow = `id: parcels
 version: 1
 start: begin
@@ -21,7 +20,7 @@ nodes:
     type: conversation
     prompt: What is it about?
     options:
-      - {id: missing, label: Missing parcel, when: a parcel has not arrived, examples: [My parcel has not come], next: number}
+      - {id: missing, label: Missing parcel, when: has not arrived, examples: [My parcel has not come], next: number}
       - {id: damaged, label: Damaged parcel, when: a parcel is damaged, examples: [The box is broken], next: number}
   - id: number
     type: conversation
@@ -77,7 +76,10 @@ type (
 func writeLog(out *bufio.Writer, sessions int) {
 	lines := json.NewEncoder(out)
 	for i := 1; i <= sessions; i++ {
-		l := logLine{SessionID: name(i), FlowID: "parcels", UserID: fmt.Sprintf("user-%06d", i), Timestamp: "2026-01-05T10:00:00Z", Outcome: "completed"}
+		l := logLine{
+			SessionID: name(i), FlowID: "parcels", UserID: fmt.Sprintf("user-%06d", i),
+			Timestamp: "2026-01-05T10:00:00Z", Outcome: "completed",
+		}
 		for _, t := range logTurns {
 			l.Messages = append(l.Messages, logMessage{message{"user", fmt.Sprintf(t.user, i)}, t.state, t.next},
 				logMessage{message: message{"assistant", t.bot}})
@@ -88,15 +90,15 @@ func writeLog(out *bufio.Writer, sessions int) {
 
 const history = "sqlite:history.db"
 
-func importArgs() []string { return []string{"replay", "import", "log.jsonl", "--store", history} }
-
-func imported(sessions int) *regexp.Regexp { return passing(`\b%s sessions, 0 rejected`, sessions) }
-
 func importCommand(sessions int) func(string) tool {
 	return func(program string) tool {
-		return command{program: program, args: importArgs(), prints: imported(sessions), setup: func(_ context.Context, _, dir, _ string) error {
-			return writeFile(filepath.Join(dir, "log.jsonl"), func(out *bufio.Writer) { writeLog(out, sessions) })
-		}}
+		return command{
+			program: program, args: []string{"replay", "import", "log.jsonl", "--store", history},
+			prints: number(sessions),
+			setup: func(_ context.Context, _, dir, _ string) error {
+				return writeFile(filepath.Join(dir, "log.jsonl"), func(out *bufio.Writer) { writeLog(out, sessions) })
+			},
+		}
 	}
 }
 
@@ -106,27 +108,31 @@ func replayCommand(sessions int) func(string) tool {
 		return command{
 			program: program,
 			args: []string{
-				"replay", "run", "--candidate", "target:candidate", "--baseline", "target:baseline", "--flow-id", "parcels",
-				"--start-date", "2026-01-01", "--end-date", "2026-01-31", "--store", history, "--out", resultsDir,
+				"replay", "run", "--candidate", "target:candidate", "--baseline", "target:baseline",
+				"--flow-id", "parcels", "--start-date", "2026-01-01", "--end-date", "2026-01-31",
+				"--store", history, "--out", resultsDir,
 				// How long a turn took by the clock must not decide the exit code.
 				"--margin", "avg_latency_ms=100000",
 			},
-			prints: regexp.MustCompile(`Passed`),
+			prints: number(sessions),
 			setup: func(ctx context.Context, program, dir, url string) error {
-				load := importCommand(sessions)(program).(command)
-				return errors.Join(
+				load, none := importCommand(sessions)(program), workload{}
+				err := errors.Join(
 					os.WriteFile(filepath.Join(dir, "parcels.flow.yaml"), []byte(logFlow), 0o600),
 					os.WriteFile(filepath.Join(dir, "rehearse.yaml"), []byte(logConfig), 0o600),
-					load.write(ctx, dir, workload{}, url),
-					setUp(ctx, load.command("", dir, workload{}), func(exit int) error { return load.check(dir, workload{}, exit) }),
+					load.write(ctx, dir, none, url),
 				)
+				if err != nil {
+					return err
+				}
+				return setUp(ctx, load.command("", dir, none), func(exit int) error { return load.check(dir, none, exit) })
 			},
 			verify: func(dir string) error { return allReplayed(dir, sessions) },
 		}
 	}
 }
 
-// allReplayed wants every logged conversation compared, none lost, and all completed on both sides as they were in the log.
+// allReplayed wants every logged conversation compared, none lost, and all with the ends and states of the log.
 func allReplayed(dir string, sessions int) error {
 	data, err := os.ReadFile(filepath.Join(dir, resultsDir, "report.json"))
 	if err != nil {
@@ -145,8 +151,9 @@ func allReplayed(dir string, sessions int) error {
 	if err := json.Unmarshal(data, &report); err != nil {
 		return err
 	}
-	complete, path := report.Run.CompletionMatch, report.Run.StateProgression
-	if report.Log.Compared != sessions || report.Log.Lost != 0 || complete == nil || *complete != 1 || path == nil || *path != 1 {
+	one := func(share *float64) bool { return share != nil && *share == 1 }
+	asLogged := one(report.Run.CompletionMatch) && one(report.Run.StateProgression)
+	if report.Log.Compared != sessions || report.Log.Lost != 0 || !asLogged {
 		return fmt.Errorf("not all of %d sessions were replayed as logged: %s", sessions, data[:min(len(data), 500)])
 	}
 	return nil

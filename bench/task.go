@@ -47,7 +47,8 @@ func (b *bencher) report(r *row) {
 		say("%s, %s: %s", r.Tool, r.What, r.Error)
 		return
 	}
-	say("%s, %s: wall %s, CPU %s, RSS %s", r.Tool, r.What, seconds(r.wall().Median), seconds(r.cpu().Median), megabytes(r.rss()))
+	say("%s, %s: wall %s, CPU %s, RSS %s",
+		r.Tool, r.What, seconds(r.wall().Median), seconds(r.cpu().Median), megabytes(r.rss()))
 }
 
 func (b *bencher) repeat(ctx context.Context, t task) (err error) {

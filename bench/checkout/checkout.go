@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// At checks out a commit of the repository that has the folder repo, in a temporary Git worktree. It returns the worktree's
-// folder and the commit's full hash. The function remove deletes the worktree, also after ctx has ended.
+// At checks out a commit in a temporary worktree of the Git repository that has the folder repo. It returns the folder of
+// the worktree and the full hash of the commit. The function remove deletes the worktree, also after ctx has ended.
 func At(ctx context.Context, repo, commit string) (dir, hash string, remove func() error, err error) {
 	hash, err = git(ctx, repo, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}")
 	if err != nil {
@@ -28,7 +28,8 @@ func At(ctx context.Context, repo, commit string) (dir, hash string, remove func
 		_, err := git(context.WithoutCancel(ctx), repo, "worktree", "remove", "--force", "--force", dir)
 		return errors.Join(err, os.RemoveAll(parent))
 	}
-	if _, err := git(ctx, repo, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--quiet", dir, hash); err != nil {
+	_, err = git(ctx, repo, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--quiet", dir, hash)
+	if err != nil {
 		_ = remove() // fails where Git has not registered the worktree yet
 		return "", "", nil, err
 	}

@@ -15,8 +15,8 @@ const (
 	listEvery = 8
 )
 
-// PrivatePeak samples the private memory (RssAnon) of a running process and its descendants until ended is closed. It returns
-// the highest sum in bytes; 0 means unknown: the system does not report it, or the process ended before the first sample.
+// PrivatePeak samples the private memory (RssAnon) of a running process and its descendants until ended is closed. It
+// returns the highest sum in bytes. 0 means unknown: the system does not report it, or no sample was taken in time.
 // A peak between two samples is missed, and the system's own counters may lag by some pages per thread.
 func PrivatePeak(pid int, ended <-chan struct{}) (peak int64) {
 	tick := time.NewTicker(sampleEvery)
