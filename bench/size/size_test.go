@@ -12,12 +12,13 @@ import (
 
 // tree is a small repository: today's flat packages next to group folders.
 var tree = map[string]string{
-	"go.mod":                                  "module example.com/m\n\ngo 1.26\n",
-	"doc.go":                                  "// Package m is the root.\npackage m\n",
-	"cmd/m/main.go":                           "package main\n\nimport (\n\t\"example.com/m/internal/run/store\"\n\t\"example.com/m/internal/text\"\n)\n\nfunc main() { store.F(text.T) }\n",
-	"internal/text/text.go":                   "// Package text has one constant.\npackage text\n\n/* a comment */\nconst T = \"x; y\" // a string is one token\n",
-	"internal/text/long.go":                   "package text\n\nvar _ = \"" + strings.Repeat("x", 120) + "\"\n",
-	"internal/text/tabs.go":                   "package text\n\nfunc f() {\n\t_ = `" + strings.Repeat("é", 110) + "`\n}\n", // 4 + 4 + 112 columns
+	"go.mod":                "module example.com/m\n\ngo 1.26\n",
+	"doc.go":                "// Package m is the root.\npackage m\n",
+	"cmd/m/main.go":         "package main\n\nimport (\n\t\"example.com/m/internal/run/store\"\n\t\"example.com/m/internal/text\"\n)\n\nfunc main() { store.F(text.T) }\n",
+	"internal/text/text.go": "// Package text has one constant.\npackage text\n\n/* a comment */\nconst T = \"x; y\" // a string is one token\n",
+	"internal/text/long.go": "package text\n\nvar _ = \"" + strings.Repeat("x", 120) + "\"\n",
+	"internal/text/tabs.go": "package text\n\nfunc f() {\n" + // 120 and 121 columns
+		"\t_ = `" + strings.Repeat("é", 110) + "`\n\t_ = `" + strings.Repeat("é", 111) + "`\n}\n",
 	"internal/text/text_test.go":              "package text\n\nvar x = 1\n",
 	"internal/text/texttest/kit.go":           "package texttest\n",
 	"internal/text/testdata/p/p.go":           "package p\n",
@@ -60,9 +61,9 @@ func TestMeasure(t *testing.T) {
 		got[row] = [3]int{c.tokens, c.files, len(c.packages)}
 	}
 	want := map[string][3]int{ // tokens, files, packages
-		"cmd":  {2 + 5 + 14, 1, 1},                // package, imports, func main
-		"base": {2 + 4 + 2 + 4 + 2 + 8 + 2, 4, 2}, // text and artifact/collect
-		"run":  {2 + 2 + 17 + 2 + 4, 2, 1},        // the explicit semicolon counts, those at the ends of lines do not
+		"cmd":  {2 + 5 + 14, 1, 1},                 // package, imports, func main
+		"base": {2 + 4 + 2 + 4 + 2 + 12 + 2, 4, 2}, // text and artifact/collect
+		"run":  {2 + 2 + 17 + 2 + 4, 2, 1},         // the explicit semicolon counts, those at the ends of lines do not
 		"data": {2, 1, 1}, "web": {2 + 5, 1, 1},
 		rest: {4, 2, 2}, kits: {4, 2, 2}, tests: {6, 1, 1}, generated: {6, 1, 1}, toolRow: {2, 1, 1},
 	}
@@ -81,8 +82,8 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("the product has %d files, %d packages, at most %d files in one; want 11, 8, 3",
 			product.files, len(product.packages), product.largest())
 	}
-	if s.long != 1 {
-		t.Errorf("%d lines are too long, want 1", s.long)
+	if s.long != 2 {
+		t.Errorf("%d lines are too long, want 2", s.long)
 	}
 	if len(s.arrows) != 3 || len(s.groupArrows) != 3 {
 		t.Errorf("imports between packages %v, between groups %v", s.arrows, s.groupArrows)
