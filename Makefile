@@ -108,11 +108,11 @@ BASE = $(shell cat bench/BASE)
 PAIRS = 5
 
 .PHONY: bench-against
-bench-against: ## compare CPU, memory and wall time of this work tree with a base commit: make bench-against [BASE=COMMIT] [PAIRS=N]
+bench-against: ## compare CPU, memory and wall time with a base commit: make bench-against [BASE=COMMIT] [PAIRS=N]
 	go build -C bench -o ../bin/bench . && bin/bench -against "$(BASE)" -pairs "$(PAIRS)"
 
 .PHONY: size
-size: ## count tokens by group of packages, files, imports and long lines, next to the base commit: make size [BASE=COMMIT]
+size: ## count tokens by group, files, imports and long lines, next to a base commit: make size [BASE=COMMIT]
 	go run -C bench ./size -root "$(CURDIR)" -base "$(BASE)"
 
 .PHONY: bench-langgraph

@@ -120,8 +120,8 @@ func (b *bencher) build(ctx context.Context) (u usage, err error) {
 	return b.buildAt(ctx, module, dir, filepath.Join(dir, "cache"))
 }
 
-// buildAt builds the program of a module as "make build" does, into the folder dir. An empty cache means the user's build
-// cache. Commits are not stamped, so that binaries of two commits differ by their code only.
+// buildAt builds the program of a module as "make build" does, into the folder dir. An empty cache means the user's
+// build cache. Commits are not stamped, so that binaries of two commits differ by their code only.
 func (b *bencher) buildAt(ctx context.Context, module, dir, cache string) (u usage, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return u, err

@@ -22,8 +22,8 @@ type usage struct {
 	// RSS is the peak resident memory in bytes, of the largest process where there are several. Linux counts what the parent held when
 	// it forked, so a value is never below the peak of this program, which therefore holds little.
 	RSS int64 `json:"rss_bytes"`
-	// Private is the peak private memory in bytes of the program and its children together (machine.PrivatePeak). Where it
-	// is unknown it is 0, which the JSON leaves out.
+	// Private is the peak private memory in bytes of the program and its children together (machine.PrivatePeak). Where
+	// it is unknown it is 0, which the JSON leaves out.
 	Private int64 `json:"private_bytes,omitempty"`
 	// Requests and MostInFlight are what the endpoint saw, HeldMS how long it held a request on average.
 	Requests     int64   `json:"requests,omitempty"`

@@ -125,7 +125,8 @@ func replayCommand(sessions int) func(string) tool {
 				if err != nil {
 					return err
 				}
-				return setUp(ctx, load.command("", dir, none), func(exit int) error { return load.check(dir, none, exit) })
+				check := func(exit int) error { return load.check(dir, none, exit) }
+				return setUp(ctx, load.command("", dir, none), check)
 			},
 			verify: func(dir string) error { return allReplayed(dir, sessions) },
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// At checks out a commit in a temporary worktree of the Git repository that has the folder repo. It returns the folder of
-// the worktree and the full hash of the commit. The function remove deletes the worktree, also after ctx has ended.
+// At checks out a commit in a temporary worktree of the Git repository that has the folder repo. It returns the folder
+// of the worktree and the full hash of the commit. The function remove deletes the worktree, also after ctx has ended.
 func At(ctx context.Context, repo, commit string) (dir, hash string, remove func() error, err error) {
 	hash, err = git(ctx, repo, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}")
 	if err != nil {

@@ -77,7 +77,8 @@ func measure(root string) (*sizes, error) {
 			return nil
 		}
 		dir := path.Dir(rel)
-		if kind := webKinds[path.Ext(strings.TrimSuffix(rel, ".tmpl"))]; kind != "" && !isTool(dir) && !isKit(dir) && !within(dir, "docs") {
+		kind := webKinds[path.Ext(strings.TrimSuffix(rel, ".tmpl"))]
+		if kind != "" && !isTool(dir) && !isKit(dir) && !within(dir, "docs") {
 			info, err := d.Info()
 			if err != nil {
 				return err
@@ -191,8 +192,8 @@ func isGenerated(source []byte) bool {
 	return err == nil && at[0] < int(file.Package)-1
 }
 
-// tokensOf counts the tokens that stand in a source, without comments and without the semicolons that the scanner inserts at the
-// ends of lines, and the bytes of its string literals.
+// tokensOf counts the tokens that stand in a source, without comments and without the semicolons that the scanner
+// inserts at the ends of lines, and the bytes of its string literals.
 func tokensOf(source []byte) (tokens, literals int) {
 	fset := token.NewFileSet()
 	var sc scanner.Scanner
@@ -267,7 +268,8 @@ func embedTree(root, from string, all bool, into map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		if hidden := strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_"); hidden && name != from && !all {
+		hidden := strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")
+		if hidden && name != from && !all {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// groups are the groups of packages, with the packages below internal that belong to each. A package belongs to the group that
-// lists its longest leading path. A package whose first folder is the name of a group needs no entry.
+// groups are the groups of packages, with the packages below internal that belong to each. A package belongs to the
+// group that lists its longest leading path. A package whose first folder is the name of a group needs no entry.
 var groups = []struct{ name, packages string }{
-	{"base", "artifact/collect commandline config curl golden inbox jsonpath metrics outbound process race redact retry shell source " +
-		"stats stream telemetry template text tool trace"},
+	{"base", "artifact/collect commandline config curl golden inbox jsonpath metrics outbound process race redact " +
+		"retry shell source stats stream telemetry template text tool trace"},
 	{"spec", "chat quarantine result runspec suite"},
 	{"model", "a2a langfuse llm mcp"},
 	{"agent", "callout draw flow knowledge marker sitebot"},
