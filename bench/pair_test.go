@@ -123,9 +123,9 @@ func TestAlternate(t *testing.T) {
 		"this tree rejects":   {"echo go1", "exit 2", "base tree", "", "this tree: exit code 2"},
 		"both reject":         {"exit 2", "exit 2", "base tree", "exit code 2", "this tree: exit code 2"},
 		"this tree does less": {"echo go1", "true", "base tree", "", "this tree: its output does not match"},
-		"fails later":         {"echo go1", "test $(wc -l <log) -lt 4 && echo go1", "base tree base tree", "", "pair 1"},
+		"fails later":         {"echo go1", "test $(wc -l <log) = 2 && echo go1", "base tree base tree", "", "pair 1"},
 		"leaves a process":    {"echo go1", "sleep 60 >/dev/null & echo go1", "base tree", "", "left processes"},
-		"rejects later":       {"test $(wc -l < log) -lt 3 || exit 2; echo go1", "echo go1", "base tree base", "", "pair 1"},
+		"rejects later":       {"[ $(wc -l <log) = 1 ] || exit 2; echo go1", "echo go1", "base tree base", "", "pair 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -156,6 +156,35 @@ func TestAlternate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCheckWantsEveryAssertion checks that a run which grades less than the suite has is not a measurement.
+func TestCheckWantsEveryAssertion(t *testing.T) {
+	const record = `{"test_id":"a","verdict":"%s","turns":[{}],"scores":[{"assertions":[{"passed":true}%s]}]}` + "\n"
+	for name, tc := range map[string]struct {
+		records string
+		exit    int
+		want    string
+	}{
+		"complete":             {fmt.Sprintf(record, "pass", `,{"passed":true}`), 0, ""},
+		"fewer assertions":     {fmt.Sprintf(record, "pass", ``), 0, "1 assertions passed"},
+		"a failed assertion":   {fmt.Sprintf(record, "pass", `,{"passed":false}`), 0, "1 assertions passed"},
+		"another verdict":      {fmt.Sprintf(record, "ungraded", `,{"passed":true}`), 0, "verdict ungraded"},
+		"no record":            {"", 0, "0 records instead of 1"},
+		"another exit code":    {fmt.Sprintf(record, "pass", `,{"passed":true}`), 4, "exit code 4"},
+		"a record that is cut": {record[:20], 0, "record 1"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, resultsDir, "results.jsonl")
+		err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(tc.records), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = rehearse{}.check(dir, workload{conversations: 1, turns: 1}, tc.exit)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error is %v, want %q", name, err, tc.want)
+		}
 	}
 }
 
