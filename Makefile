@@ -103,6 +103,18 @@ bench: build ## measure speed and memory against the goals
 bench-peers: build ## the same work with AgentV and promptfoo, installed from npm into a temporary folder
 	go build -C bench -o ../bin/bench . && bin/bench -rehearse bin/rehearse -peers
 
+# The commit that speed, memory and size are compared with.
+BASE = $(shell cat bench/BASE)
+PAIRS = 5
+
+.PHONY: bench-against
+bench-against: ## compare CPU, memory and wall time with a base commit: make bench-against [BASE=COMMIT] [PAIRS=N]
+	go build -C bench -o ../bin/bench . && bin/bench -against "$(BASE)" -pairs "$(PAIRS)"
+
+.PHONY: size
+size: ## count tokens by group, files, imports and long lines, next to a base commit: make size [BASE=COMMIT]
+	go run -C bench ./size -root "$(CURDIR)" -base "$(BASE)"
+
 .PHONY: bench-langgraph
 bench-langgraph: ## the graph runtime beside LangGraph.js, installed from npm into a temporary folder
 	go run -C bench ./langgraph

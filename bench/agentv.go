@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ const agentVTargets = `targets:
     api_format: chat
 `
 
-func (a *agentV) write(dir string, w workload, url string) error {
+func (a *agentV) write(_ context.Context, dir string, w workload, url string) error {
 	a.url = url + "/v1"
 	return errors.Join(w.writeSuite(dir), os.WriteFile(filepath.Join(dir, "targets.yaml"), []byte(agentVTargets), 0o600))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,7 +16,7 @@ import (
 // graded, nothing is written. What a measured program takes beyond it is its own; the rest is the machine, the network and the endpoint.
 type bare struct{ url string }
 
-func (b *bare) write(_ string, _ workload, url string) error {
+func (b *bare) write(_ context.Context, _ string, _ workload, url string) error {
 	b.url = url
 	return nil
 }
@@ -36,7 +35,7 @@ func (b *bare) command(_, dir string, w workload) program {
 
 func (b *bare) check(_ string, _ workload, exit int) error {
 	if exit != 0 {
-		return fmt.Errorf("exit code %d", exit)
+		return exitError(exit)
 	}
 	return nil
 }

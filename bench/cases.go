@@ -112,28 +112,41 @@ func (b *bencher) coldBuild(ctx context.Context) {
 }
 
 func (b *bencher) build(ctx context.Context) (u usage, err error) {
-	dir := filepath.Join(b.dir, "build")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return u, err
-	}
 	module, err := os.Getwd()
 	if err != nil {
 		return u, err
 	}
-	env := []string{"GOCACHE=" + filepath.Join(dir, "cache")}
-	for _, name := range []string{"GOPATH", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HOME"} {
+	dir := filepath.Join(b.dir, "build")
+	return b.buildAt(ctx, module, dir, filepath.Join(dir, "cache"))
+}
+
+// buildAt builds the program of a module as "make build" does, into the folder dir. An empty cache means the user's
+// build cache. Commits are not stamped, so that binaries of two commits differ by their code only.
+func (b *bencher) buildAt(ctx context.Context, module, dir, cache string) (u usage, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return u, err
+	}
+	var env []string
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HOME"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value) // modules are there already: fetching them is not what is measured
 		}
 	}
-	u, exit, err := measure(ctx, max(b.limit, 10*time.Minute), program{
-		dir: dir, env: env, name: "go", args: []string{"build", "-C", module, "-trimpath", "-o", filepath.Join(dir, "rehearse"), "./cmd/rehearse"},
-	})
+	if cache != "" {
+		env = append(env, "GOCACHE="+cache)
+	}
+	u, exit, err := measure(ctx, max(b.limit, 10*time.Minute), program{dir: dir, env: env, name: "go", args: []string{
+		"build", "-C", module, "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+		"-o", filepath.Join(dir, ourName), "./cmd/rehearse",
+	}})
 	if err == nil && exit != 0 {
-		err = fmt.Errorf("exit code %d; it printed: %s", exit, lastOutput(dir))
+		err = fmt.Errorf("%w; it printed: %s", exitError(exit), lastOutput(dir))
 	}
 	return u, err
 }
+
+// resultsDir is where runs leave their results, below the folder that they work in.
+const resultsDir = "results"
 
 // rehearse is the program at a path, with further arguments.
 type rehearse struct {
@@ -141,7 +154,7 @@ type rehearse struct {
 	extra []string
 }
 
-func (r rehearse) write(dir string, w workload, url string) error {
+func (r rehearse) write(_ context.Context, dir string, w workload, url string) error {
 	config := fmt.Sprintf(`target: echo
 targets:
   echo: {provider: openai, model: echo, base_url: %q}
@@ -152,16 +165,16 @@ judge:
 }
 
 func (r rehearse) command(inputs, dir string, _ workload) program {
-	args := []string{"run", filepath.Join(inputs, "suite.yaml"), "--workers", fmt.Sprint(inFlight), "--out", "results"}
+	args := []string{"run", filepath.Join(inputs, "suite.yaml"), "--workers", fmt.Sprint(inFlight), "--out", resultsDir}
 	return program{dir: dir, name: r.path, args: append(args, r.extra...)}
 }
 
-// check wants exit code 0 and one passed record of all turns for each conversation.
+// check wants exit code 0, and for each conversation one passed record of all turns in which every assertion passed.
 func (r rehearse) check(dir string, w workload, exit int) error {
 	if exit != 0 {
-		return fmt.Errorf("exit code %d", exit)
+		return exitError(exit)
 	}
-	f, err := os.Open(filepath.Join(dir, "results", "results.jsonl"))
+	f, err := os.Open(filepath.Join(dir, resultsDir, "results.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -172,6 +185,11 @@ func (r rehearse) check(dir string, w workload, exit int) error {
 			TestID  string     `json:"test_id"`
 			Verdict string     `json:"verdict"`
 			Turns   []struct{} `json:"turns"`
+			Scores  []struct {
+				Assertions []struct {
+					Passed bool `json:"passed"`
+				} `json:"assertions"`
+			} `json:"scores"`
 		}
 		err := d.Decode(&t)
 		if errors.Is(err, io.EOF) {
@@ -182,6 +200,17 @@ func (r rehearse) check(dir string, w workload, exit int) error {
 		}
 		if t.Verdict != "pass" || len(t.Turns) != w.turns {
 			return fmt.Errorf("record of %s: verdict %s after %d turns", t.TestID, t.Verdict, len(t.Turns))
+		}
+		passed := 0
+		for _, score := range t.Scores {
+			for _, a := range score.Assertions {
+				if a.Passed {
+					passed++
+				}
+			}
+		}
+		if passed != w.assertions() {
+			return fmt.Errorf("record of %s: %d assertions passed instead of %d", t.TestID, passed, w.assertions())
 		}
 	}
 	if records != w.conversations {

@@ -5,9 +5,12 @@
 //	bin/bench -rehearse bin/rehearse            every case
 //	bin/bench -rehearse bin/rehearse -case a,b  some cases
 //	bin/bench -rehearse bin/rehearse -peers     AgentV and promptfoo beside it, installed from npm for the occasion
+//	bin/bench -against COMMIT                   this work tree and that commit in turn, both built for it, as ratios
 //
 // Build it with `go build -C bench -o ../bin/bench .` (make bench does) and start it in the root of the repository.
 // Missed goals are reported, not errors: on a busy machine they say little. Compare CPU first, then wall time.
+// With -against the exit code is 1 if the mean ratio of CPU or of private memory is above 1.05, or if a run is not a
+// measurement.
 package main
 
 import (
@@ -37,6 +40,8 @@ type options struct {
 	peers    bool
 	limit    time.Duration
 	json     string
+	against  string
+	pairs    int
 }
 
 // wants reports whether the case was asked for, by its name or the letter that it begins with.
@@ -58,6 +63,8 @@ func main() {
 	flag.BoolVar(&o.peers, "peers", false, "also measure AgentV and promptfoo, installed with npm into a temporary folder")
 	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "longest time for one run of a program")
 	flag.StringVar(&o.json, "json", "", "also write everything to this file as JSON")
+	flag.StringVar(&o.against, "against", "", "compare this work tree with a base commit; -case takes rows (show)")
+	flag.IntVar(&o.pairs, "pairs", 5, "with -against: pairs of runs of each job; short jobs take more")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -65,6 +72,8 @@ func main() {
 	switch {
 	case *serving:
 		run = func() error { return serve(ctx, *latency) }
+	case o.against != "":
+		run = func() error { return compare(ctx, o) }
 	case *asking != "":
 		run = func() error { return holdBare(ctx, *asking, flag.Args()) }
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,11 +22,33 @@ type usage struct {
 	// RSS is the peak resident memory in bytes, of the largest process where there are several. Linux counts what the parent held when
 	// it forked, so a value is never below the peak of this program, which therefore holds little.
 	RSS int64 `json:"rss_bytes"`
+	// Private is the peak private memory in bytes of the program and its children together (machine.PrivatePeak). Where
+	// it is unknown it is 0, which the JSON leaves out.
+	Private int64 `json:"private_bytes,omitempty"`
 	// Requests and MostInFlight are what the endpoint saw, HeldMS how long it held a request on average.
 	Requests     int64   `json:"requests,omitempty"`
 	MostInFlight int64   `json:"most_in_flight,omitempty"`
 	HeldMS       float64 `json:"held_ms,omitempty"`
+	// Files are the names of what the program wrote into its folder of results.
+	Files []string `json:"-"`
 }
+
+// list fills in the files of a folder, none if the folder does not exist.
+func (u *usage) list(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		u.Files = append(u.Files, entry.Name())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// exitError is an exit code that the program should not have had.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // program is a command to be measured.
 type program struct {
@@ -58,15 +81,23 @@ func measure(ctx context.Context, limit time.Duration, p program) (u usage, exit
 	cmd.WaitDelay = 5 * time.Second
 	ownGroup(cmd)
 	start := time.Now()
-	err = cmd.Run()
-	u.Wall = time.Since(start)
-	if cmd.ProcessState == nil {
+	if err := cmd.Start(); err != nil {
 		return u, 0, err
 	}
+	ended, private := make(chan struct{}), make(chan int64, 1)
+	go func() { private <- machine.PrivatePeak(cmd.Process.Pid, ended) }()
+	err = cmd.Wait()
+	u.Wall = time.Since(start)
+	close(ended)
+	u.Private = <-private
+	left := endGroup(cmd.Process.Pid)
 	u.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	u.RSS = machine.PeakRSS(cmd.ProcessState)
 	if ctx.Err() != nil {
 		return u, 0, fmt.Errorf("stopped after %s: %w", u.Wall.Round(time.Second), ctx.Err())
+	}
+	if left {
+		return u, 0, errors.New("it left processes behind, whose CPU is not counted")
 	}
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
 		return u, exited.ExitCode(), nil

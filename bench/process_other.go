@@ -5,3 +5,5 @@ package main
 import "os/exec"
 
 func ownGroup(*exec.Cmd) {}
+
+func endGroup(int) bool { return false }

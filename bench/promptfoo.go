@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -46,7 +47,7 @@ type promptfooRow struct {
 	Assert   []contains        `json:"assert"`
 }
 
-func (p *promptfoo) write(dir string, w workload, url string) error {
+func (p *promptfoo) write(_ context.Context, dir string, w workload, url string) error {
 	return writeFile(filepath.Join(dir, "promptfooconfig.yaml"), func(out *bufio.Writer) {
 		fmt.Fprintf(out, promptfooHead, url+"/v1", judgeModel, systemPrompt)
 		for i := 1; i <= w.conversations; i++ {
@@ -82,7 +83,7 @@ func (p *promptfoo) command(inputs, dir string, _ workload) program {
 // check trusts the exit code: it is 0 only if every assertion of every row passed.
 func (p *promptfoo) check(_ string, _ workload, exit int) error {
 	if exit != 0 {
-		return fmt.Errorf("exit code %d", exit)
+		return exitError(exit)
 	}
 	return nil
 }

@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"rehearse/bench/machine"
 )
 
 // ourName is how rehearse is called in the table.
@@ -67,9 +68,9 @@ func (r *row) settle() {
 		value := 0.0
 		switch g.Of {
 		case "wall":
-			value = r.wall().median.Seconds()
+			value = r.wall().Median.Seconds()
 		case "cpu":
-			value = r.cpu().median.Seconds()
+			value = r.cpu().Median.Seconds()
 		case "rss":
 			value = float64(r.rss())
 		}
@@ -77,35 +78,32 @@ func (r *row) settle() {
 	}
 }
 
-// spread is a median with its extremes.
-type spread struct{ least, median, most time.Duration }
-
-func spreadOf(runs []usage, of func(usage) time.Duration) spread {
-	if len(runs) == 0 {
-		return spread{}
-	}
+func spreadOf(runs []usage, of func(usage) time.Duration) machine.Spread[time.Duration] {
 	var all []time.Duration
 	for _, u := range runs {
 		all = append(all, of(u))
 	}
-	slices.Sort(all)
-	return spread{all[0], (all[(len(all)-1)/2] + all[len(all)/2]) / 2, all[len(all)-1]}
+	return machine.SpreadOf(all)
 }
 
-func (r *row) wall() spread { return spreadOf(r.Runs, func(u usage) time.Duration { return u.Wall }) }
+func (r *row) wall() machine.Spread[time.Duration] {
+	return spreadOf(r.Runs, func(u usage) time.Duration { return u.Wall })
+}
 
-func (r *row) cpu() spread { return spreadOf(r.Runs, func(u usage) time.Duration { return u.CPU }) }
+func (r *row) cpu() machine.Spread[time.Duration] {
+	return spreadOf(r.Runs, func(u usage) time.Duration { return u.CPU })
+}
 
 // rss returns the median of the peaks in bytes.
 func (r *row) rss() int64 {
-	return int64(spreadOf(r.Runs, func(u usage) time.Duration { return time.Duration(u.RSS) }).median)
+	return int64(spreadOf(r.Runs, func(u usage) time.Duration { return time.Duration(u.RSS) }).Median)
 }
 
 func (r *row) requestsPerSecond() float64 {
 	if len(r.Runs) == 0 || r.Runs[0].Requests == 0 {
 		return 0
 	}
-	return float64(r.Runs[0].Requests) / r.wall().median.Seconds()
+	return float64(r.Runs[0].Requests) / r.wall().Median.Seconds()
 }
 
 func (r *row) mostInFlight() (most int64) {

@@ -48,8 +48,8 @@ func cells(r *row) []string {
 	}
 	wall := r.wall()
 	return append(line,
-		fmt.Sprintf("%s (%s–%s)", seconds(wall.median), seconds(wall.least), seconds(wall.most)),
-		seconds(r.cpu().median), megabytes(r.rss()),
+		fmt.Sprintf("%s (%s–%s)", seconds(wall.Median), seconds(wall.Least), seconds(wall.Most)),
+		seconds(r.cpu().Median), megabytes(r.rss()),
 		dash(r.requestsPerSecond() > 0, fmt.Sprintf("%.0f", r.requestsPerSecond())),
 		dash(r.mostInFlight() > 0, fmt.Sprint(r.mostInFlight())), outcome(r))
 }

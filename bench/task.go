@@ -11,11 +11,16 @@ import (
 // tool is a program that can be given a workload.
 type tool interface {
 	// write writes what the program reads into dir: the suite, and where the endpoint is.
-	write(dir string, w workload, url string) error
+	write(ctx context.Context, dir string, w workload, url string) error
 	// command returns the command line; inputs is where write wrote, dir the fresh folder that it works in.
 	command(inputs, dir string, w workload) program
 	// check reads what a run left in dir and returns what is wrong with it.
 	check(dir string, w workload, exit int) error
+}
+
+// preparer is a tool that works on copies of its inputs, so that one run leaves nothing for the next one to reuse.
+type preparer interface {
+	prepare(inputs, dir string) error
 }
 
 // task is one program doing one workload so many times.
@@ -42,7 +47,8 @@ func (b *bencher) report(r *row) {
 		say("%s, %s: %s", r.Tool, r.What, r.Error)
 		return
 	}
-	say("%s, %s: wall %s, CPU %s, RSS %s", r.Tool, r.What, seconds(r.wall().median), seconds(r.cpu().median), megabytes(r.rss()))
+	say("%s, %s: wall %s, CPU %s, RSS %s",
+		r.Tool, r.What, seconds(r.wall().Median), seconds(r.cpu().Median), megabytes(r.rss()))
 }
 
 func (b *bencher) repeat(ctx context.Context, t task) (err error) {
@@ -51,12 +57,9 @@ func (b *bencher) repeat(ctx context.Context, t task) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	inputs, err := os.MkdirTemp(b.dir, "inputs-")
-	if err != nil {
-		return err
-	}
+	inputs, err := b.inputs(ctx, t, s)
 	defer func() { err = errors.Join(err, os.RemoveAll(inputs)) }()
-	if err := t.tool.write(inputs, t.work, s.URL); err != nil {
+	if err != nil {
 		return err
 	}
 	first := 0
@@ -75,6 +78,14 @@ func (b *bencher) repeat(ctx context.Context, t task) (err error) {
 	return nil
 }
 
+// inputs returns a folder with what the task's program reads. The caller removes the folder, also after an error.
+func (b *bencher) inputs(ctx context.Context, t task, s *server) (dir string, err error) {
+	if dir, err = os.MkdirTemp(b.dir, "inputs-"); err != nil {
+		return dir, err
+	}
+	return dir, t.tool.write(ctx, dir, t.work, s.URL)
+}
+
 // once runs the program in a fresh folder, so that nothing is remembered, and checks what it found.
 func (b *bencher) once(ctx context.Context, t task, s *server, inputs string) (u usage, err error) {
 	dir, err := os.MkdirTemp(b.dir, "run-")
@@ -82,6 +93,11 @@ func (b *bencher) once(ctx context.Context, t task, s *server, inputs string) (u
 		return u, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if p, ok := t.tool.(preparer); ok {
+		if err := p.prepare(inputs, dir); err != nil {
+			return u, err
+		}
+	}
 	if err := s.reset(ctx); err != nil {
 		return u, err
 	}
@@ -101,7 +117,7 @@ func (b *bencher) once(ctx context.Context, t task, s *server, inputs string) (u
 	if err != nil {
 		err = fmt.Errorf("%w; it printed: %s", err, lastOutput(dir))
 	}
-	return u, err
+	return u, errors.Join(err, u.list(filepath.Join(dir, resultsDir)))
 }
 
 // times measures a program that asks nobody, in a folder of its own.
@@ -114,7 +130,7 @@ func (b *bencher) times(ctx context.Context, r *row, runs int, p program) {
 		var exit int
 		u, exit, err = measure(ctx, b.limit, p)
 		if err == nil && exit != 0 {
-			err = fmt.Errorf("exit code %d; it printed: %s", exit, lastOutput(p.dir))
+			err = fmt.Errorf("%w; it printed: %s", exitError(exit), lastOutput(p.dir))
 		}
 		if i >= 0 && err == nil {
 			r.Runs = append(r.Runs, u)

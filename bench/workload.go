@@ -33,6 +33,15 @@ func (w workload) calls() int {
 	return w.turns
 }
 
+// assertions is how many assertions one conversation has.
+func (w workload) assertions() int {
+	n := w.turns * len(wanted(0, 0))
+	if w.judged {
+		n += w.turns
+	}
+	return n
+}
+
 // ideal is the time of a client that takes none itself and asks for one thing after the other in each conversation:
 // full waves of conversations, each with its turns, each turn with its verdict.
 // Whoever asks for the next reply while the last one is still being judged can beat it.

@@ -137,9 +137,9 @@ func (r *row) settle() {
 		return
 	}
 	for text, missed := range map[string]bool{
-		"≤ 100 µs":         r.of(cpuOf).median > 100,
-		"≥ 10,000 turns/s": r.of(speedOf).median < 10_000,
-		"≤ 120 MB":         r.of(rssOf).median > 120e6,
+		"≤ 100 µs":         r.of(cpuOf).Median > 100,
+		"≥ 10,000 turns/s": r.of(speedOf).Median < 10_000,
+		"≤ 120 MB":         r.of(rssOf).Median > 120e6,
 	} {
 		if missed {
 			r.Missed = append(r.Missed, text)

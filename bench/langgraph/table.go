@@ -3,32 +3,27 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"rehearse/bench/machine"
 )
 
-// spread is what several runs came to.
-type spread struct{ least, median, most float64 }
-
 func cpuOf(r run) float64   { return r.CPU }
 func speedOf(r run) float64 { return r.Speed }
 func rssOf(r run) float64   { return float64(r.RSS) }
 
-func (r *row) of(what func(run) float64) spread {
+func (r *row) of(what func(run) float64) machine.Spread[float64] {
 	var all []float64
 	for _, one := range r.Runs {
 		all = append(all, what(one))
 	}
-	slices.Sort(all)
-	return spread{all[0], all[len(all)/2], all[len(all)-1]}
+	return machine.SpreadOf(all)
 }
 
 // text gives the median and the range, in a unit.
-func (s spread) text(unit float64) string {
-	return fmt.Sprintf("%.0f (%.0f–%.0f)", s.median/unit, s.least/unit, s.most/unit)
+func text(s machine.Spread[float64], unit float64) string {
+	return fmt.Sprintf("%.0f (%.0f–%.0f)", s.Median/unit, s.Least/unit, s.Most/unit)
 }
 
 // print writes the tables in Markdown, which is also how they are read in docs/speed.md.
@@ -45,7 +40,7 @@ func (b *bencher) print(w io.Writer) {
 	for _, r := range b.rows {
 		taken = append(taken, []string{
 			r.Name, fmt.Sprintf("%d × %d", r.Sessions, turns),
-			r.of(cpuOf).text(1), r.of(speedOf).text(1), r.of(rssOf).text(1e6), r.outcome(),
+			text(r.of(cpuOf), 1), text(r.of(speedOf), 1), text(r.of(rssOf), 1e6), r.outcome(),
 		})
 		if len(r.Added) == 0 {
 			continue
