@@ -8,7 +8,7 @@ import (
 
 // ByTarget returns what the run found with each of several targets: what its record says or, where that leaves one out, what its log has. It is nil for a
 // run with one target.
-func (x *Index) ByTarget() map[string]result.GroupResult {
+func (x *Index) ByTarget() map[string]result.TargetResult {
 	var names []string
 	for _, e := range x.Tests {
 		if len(names) == 0 || e.Target != names[len(names)-1] && !slices.Contains(names, e.Target) {

@@ -68,7 +68,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 		t.Errorf("run.json: %+v, %v", kept, err)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "report.md"))
-	if first, _, _ := strings.Cut(string(page), "\n"); err != nil || !strings.Contains(first, "Stopped (aborted): 2 of 2 tests held") {
+	if first, _, _ := strings.Cut(string(page), "\n"); err != nil || !strings.Contains(first, "Stopped (aborted): 2 of 2 tests completed") {
 		t.Errorf("report.md begins with %q, %v", first, err)
 	}
 }

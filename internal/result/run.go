@@ -56,11 +56,15 @@ func (t *Totals) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// GroupResult is what a run found about some of its tests: those with one of several targets, or with a tag.
+// GroupResult is what a run found about some of its tests, such as those with a tag.
 type GroupResult struct {
 	Totals Totals `json:"totals"`
 	PassRate
-	// ByTag has the rates by tag of a target among several.
+}
+
+// TargetResult is what a run found about the tests with one of several targets.
+type TargetResult struct {
+	GroupResult
 	ByTag map[string]GroupResult `json:"by_tag,omitempty"`
 }
 
@@ -101,7 +105,7 @@ type Run struct {
 	DurationMS float64   `json:"duration_ms"`
 	Totals     Totals    `json:"totals"`
 	// ByTarget is there when the run has several targets. A rate over different systems says nothing: PassRate and Interval are nil then.
-	ByTarget map[string]GroupResult `json:"by_target,omitempty"`
+	ByTarget map[string]TargetResult `json:"by_target,omitempty"`
 	PassRate
 	// ByTag has the rates of the tests with each tag; with several targets they are in ByTarget.
 	ByTag map[string]GroupResult `json:"by_tag,omitempty"`
@@ -167,13 +171,13 @@ func (r *Run) Count(records *Tallies, planned map[string]int) {
 	if names := records.targets(planned); len(names) > 1 {
 		r.Totals, r.PassRate = records.all.summary(sum)
 		r.PassRate, r.Totals.MeanScore, r.Totals.MeanScoreBounds = PassRate{}, nil, nil
-		r.ByTarget = make(map[string]GroupResult, len(names))
+		r.ByTarget = make(map[string]TargetResult, len(names))
 		for _, name := range names {
 			tally := &Tally{}
 			if records.each[name] != nil {
 				tally = records.each[name]
 			}
-			of := GroupResult{ByTag: tally.byTag()}
+			of := TargetResult{ByTag: tally.byTag()}
 			of.Totals, of.PassRate = tally.summary(planned[name])
 			r.ByTarget[name] = of
 		}

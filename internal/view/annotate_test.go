@@ -90,7 +90,7 @@ func TestReviewOfTargets(t *testing.T) {
 	s, _ := withStore(t)
 	other := talked("a")
 	other.Target = "y"
-	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x", "y"}, ByTarget: map[string]result.GroupResult{"x": {}, "y": {}}},
+	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x", "y"}, ByTarget: map[string]result.TargetResult{"x": {}, "y": {}}},
 		failed(talked("a"), result.AssistantContent, "no"), talked("b"), other)
 	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"})
 	run := s.get(http.StatusOK, "/runs/one")

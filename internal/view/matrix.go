@@ -66,7 +66,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	for _, name := range targets {
 		of, ok := byTarget[name]
 		if !ok {
-			of = result.GroupResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate}
+			of.GroupResult = result.GroupResult{Totals: index.Run.Totals, PassRate: index.Run.PassRate}
 		}
 		page.Targets = append(page.Targets, matrixTarget{name, figuresOf(index, name, of)})
 		if name == page.Base {
@@ -116,7 +116,7 @@ func place(list []string, name string) int {
 }
 
 // figuresOf are the figures of a column.
-func figuresOf(index *archive.Index, target string, of result.GroupResult) []frame.Figure {
+func figuresOf(index *archive.Index, target string, of result.TargetResult) []frame.Figure {
 	latency, turns := 0.0, 0
 	for _, e := range index.Tests {
 		if e.Target != target {

@@ -158,9 +158,14 @@ func TestRunThatMayFail(t *testing.T) {
 	}
 }
 
+// rateOf returns a pass rate that is known.
+func rateOf(rate float64) result.PassRate {
+	return result.PassRate{Rate: &rate, Bounds: &[2]float64{rate, rate}, Interval: &[2]float64{0, 1}}
+}
+
 func TestRunOfOneTarget(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", ExitCode: new(1), ExitReason: result.ReasonFailed, Targets: []string{"t"}, Totals: result.Totals{Tests: 5, Completed: 5, Passed: 4, Failed: 1}, PassRate: new(0.8), Interval: &[2]float64{0.4, 0.9}},
+	s.put(result.Run{ID: "r", ExitCode: new(1), ExitReason: result.ReasonFailed, Targets: []string{"t"}, Totals: result.Totals{Tests: 5, Completed: 5, Passed: 4, Failed: 1}, PassRate: result.PassRate{Rate: new(0.8), Bounds: &[2]float64{0.8, 0.8}, Interval: &[2]float64{0.4, 0.9}}},
 		test("s", "a", "t", "Hi", "yes"), failed(test("s", "b", "t", "Hi", "no"), result.AssistantContent, "x"))
 	log, err := os.OpenFile(filepath.Join(s.root, "r", runlog.LogFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -248,6 +253,9 @@ func TestFiguresAreTotals(t *testing.T) {
 				}
 			}
 			known := map[string]*float64{"pass_rate": rate, "mean_score": totals.MeanScore, "cost_usd": &totals.Cost.USD}
+			if totals.Unknown() > 0 { // bounds are shown
+				known["pass_rate"], known["mean_score"] = nil, nil
+			}
 			if totals.Cost.Unknown {
 				known["cost_usd"] = nil
 			}
@@ -259,10 +267,10 @@ func TestFiguresAreTotals(t *testing.T) {
 			}
 		}
 		if len(run.ByTarget) == 0 {
-			check("", run.Totals, run.PassRate)
+			check("", run.Totals, run.Rate)
 		}
 		for name, of := range run.ByTarget {
-			check("@"+name, of.Totals, of.PassRate)
+			check("@"+name, of.Totals, of.Rate)
 		}
 		for _, verdict := range []result.Verdict{"", result.Pass, result.Fail, result.Error, result.Skip} {
 			for _, suite := range []string{"", "s", "ü"} {
