@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,6 +145,17 @@ var substitutes = map[string]string{
 	"pattern_clarification_contains": "`options_contains`", "generative_response_is_relevant": "a criterion in words",
 	"generative_response_is_grounded": "a criterion in words", "utter_name": "`contains`", "buttons": "`options_contains`",
 	"assertScoringFunction": "`composite`, or `command`", "hook": "`command`", "transform": "`json_path` or `expression`",
+}
+
+// Substitute names what comes closest to a check of another tool.
+func Substitute(original map[string]any) string { return substitute(source.FromAny(original)) }
+
+// CheckName returns a check's type, or its keys if it has none.
+func CheckName(original map[string]any) string {
+	if kind, ok := original["type"].(string); ok && kind != "" {
+		return "the assertion " + kind
+	}
+	return strings.Join(slices.Sorted(maps.Keys(original)), ", ")
 }
 
 // substitute names what comes closest to a check: by its type, else by its keys, else by the type that its own may be a misspelling of.
