@@ -103,7 +103,7 @@ func (l *loader) collect(problems source.Problems) {
 			continue
 		}
 		if len(l.warned) == maxProblems {
-			w = source.Problem{File: w.File, Message: "there are more warnings, which are not listed", Hint: "fix those above first", Warning: true}
+			w = source.Problem{File: w.File, Message: "there are more warnings, which are not listed", Hint: "fix the listed ones first", Warning: true}
 			if key = warningKey(w); l.warned[key] {
 				continue
 			}
