@@ -19,9 +19,10 @@ func newImport(env *Env) *cobra.Command {
 		Long: `Make a suite, and targets in a rehearse.yaml, of the files of other tools. FORMAT is one of ` + strings.Join(importer.Names()[1:], ", ") + `,
 or auto, which finds out the format of each file.
 
-A check that cannot be carried over stays in the suite as an assertion of type unsupported. It cannot pass: its test is an error (exit
-code 3 of a run) until you replace or remove it. Each one is listed on stderr with its file, line, reason and nearest substitute, followed
-by settings that are not carried over and parts that cannot affect a verdict. The last line has the counts. The suite is valid.
+A check that cannot be carried over stays in the suite as an assertion of type unsupported. It cannot pass: its
+test is an error (exit code 3 of a run) until you replace or remove it. Each one is listed on stderr with its file,
+line, reason and nearest substitute, as are settings that are not carried over and parts that cannot affect a
+verdict. The last line has the counts. The suite is valid.
 The exit code is 0, or 2 if a file cannot be read, nothing in it can be imported, or a file to be written exists.
 Suites of AgentV 4.x need no import: they run as they are.`,
 		Example: `  rehearse import promptfoo promptfooconfig.yaml --suite suite.yaml

@@ -40,8 +40,8 @@ func levenshtein(a, b []rune) float64 {
 	return 1 - float64(editDistance(a, b))/float64(longest)
 }
 
-// editDistance returns the Levenshtein distance in characters. Characters more than maxCompared past the common beginning count as different,
-// so a huge text never seems too close.
+// editDistance returns the Levenshtein distance in characters. Characters more than maxCompared past the common
+// beginning count as different, so a huge text never seems too close.
 func editDistance(a, b []rune) int {
 	a, b = differing(a, b)
 	return source.EditDistance(string(clip(a)), string(clip(b))) + max(len(a)-len(clip(a)), len(b)-len(clip(b)))

@@ -10,7 +10,8 @@ import (
 	"rehearse/internal/source"
 )
 
-// newUnsupported returns a grader that never decides: neither negation, weight nor an enclosing composite makes a verdict of it.
+// newUnsupported returns a grader that never decides: neither negation, weight nor an enclosing composite makes a
+// verdict of it.
 func newUnsupported(a *Args) runner.Grader {
 	from := a.Text("from", "the tool or format that the check comes from")
 	original, _ := a.Node("original", "mapping", "the check as the tool has it", true)

@@ -89,8 +89,8 @@ func (r *reader) queries(name string, list source.Value) {
 	r.add(list, t)
 }
 
-// bothGraded reports whether the turns need a conversation: there are several, or one with both a reference and assertions, of which a test of
-// one message grades the assertions alone.
+// bothGraded reports whether the turns need a conversation: there are several, or one with both a reference and
+// assertions, of which a test of one message grades the assertions alone.
 func bothGraded(turns []turn) bool {
 	return len(turns) > 1 || len(turns) == 1 && !blank(turns[0].expected) && len(turns[0].assertions) > 0
 }

@@ -23,7 +23,7 @@ func fitsAgentV(root source.Value) bool {
 		asserted, _ := t.Get("assert")
 		criteria := false
 		for _, a := range asserted.Items {
-			criteria = criteria || a.Kind == source.String
+			criteria = criteria || a.Kind == source.String && !strings.HasPrefix(a.Scalar, "file://")
 		}
 		if has(t, "turns") || has(vars, "expected_output") || criteria || has(t, "id") && has(vars, "input") {
 			return true
@@ -44,7 +44,9 @@ func readAgentV(r *reader, root source.Value) {
 	p := newPromptfoo(r, "agentv")
 	for _, v := range top.list("providers", "provider", "target", "targets") {
 		if v.Kind == source.String && !strings.Contains(v.Scalar, ":") {
-			r.wanted = append(r.wanted, Loss{File: r.file, Line: max(v.Line, 1), Status: Setting, What: v.Scalar, Why: "import the file that defines it, too"})
+			r.wanted = append(r.wanted, Loss{
+				File: r.file, Line: max(v.Line, 1), Status: Setting, What: v.Scalar, Why: "import the file that defines it, too",
+			})
 			continue
 		}
 		if id, _ := v.Get("id"); v.Kind == source.Map && !strings.Contains(id.Scalar, ":") {

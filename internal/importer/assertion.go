@@ -7,7 +7,8 @@ import (
 	"rehearse/internal/suite"
 )
 
-// check returns an assertion if the graders take it. One that they refuse is unsupported, for the reason that they give.
+// check returns an assertion if the graders take it. One that they refuse is unsupported, for the reason that they
+// give.
 func (r *reader) check(original source.Value, what string, assertion any) ([]any, bool) {
 	reader := &source.Reader{File: r.file}
 	node := reader.Node(source.Value{Kind: source.List, Items: []source.Value{asValue(assertion)}}, "")

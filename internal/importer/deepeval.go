@@ -53,7 +53,8 @@ func readDeepEval(r *reader, root source.Value) {
 			r.conversational(e, t)
 		default:
 			t.turns = []turn{{text: e.text("input"), expected: e.expectation("expected_output", "expectedOutput")}}
-			e.ignore("a run records its own reply", "actual_output", "actualOutput", "tools_called", "toolsCalled", "retrieval_context", "retrievalContext")
+			e.ignore("a run records its own reply", "actual_output", "actualOutput", "tools_called", "toolsCalled",
+				"retrieval_context", "retrievalContext")
 			e.drop("metrics in code read it", "context")
 			if has(v, "expected_tools") || has(v, "expectedTools") { // an empty list says that no tool is expected
 				e.unsupported("metrics in code grade it", "expected_tools", "expectedTools")

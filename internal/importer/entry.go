@@ -21,7 +21,8 @@ type entry struct {
 	failed *string
 }
 
-// entry returns a value that may hold checks as an entry. Anything but a mapping has no keys; it is lost, unless it is null.
+// entry returns a value that may hold checks as an entry. Anything but a mapping has no keys; it is lost, unless it is
+// null.
 func (r *reader) entry(v source.Value, what string) *entry {
 	return r.entryOf(v, what, &entry{})
 }
@@ -134,7 +135,8 @@ func (e *entry) each(list func(line int, what, format string, args ...any), why 
 	}
 }
 
-// unsupported leaves keys that are checks in the suite as checks that cannot pass; those that are there without a value, too.
+// unsupported leaves keys that are checks in the suite as checks that cannot pass; those that are there without a
+// value, too.
 func (e *entry) unsupported(why string, names ...string) {
 	for _, name := range names {
 		if _, ok := e.Get(name); ok && !e.used[name] {

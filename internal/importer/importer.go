@@ -1,5 +1,6 @@
-// Package importer turns files of other tools into a suite and the targets of a rehearse.yaml. A check that a suite cannot carry stays there as
-// an unsupported one, which cannot pass. Each part that is not carried over is a Loss with its line.
+// Package importer turns files of other tools into a suite and the targets of a rehearse.yaml. A check that a suite
+// cannot carry stays there as an unsupported one, which cannot pass. Each part that is not carried over is a Loss with
+// its line.
 //
 // Adding a format is one file with a reader and one line in Formats.
 package importer
@@ -67,7 +68,8 @@ type imported struct {
 	carried map[place]bool
 	// pending are unsupported checks that the turn or test being read takes.
 	pending []any
-	// assertions are unsupported checks of every test. single is true of an import of one file, whose tests all have its defaults.
+	// assertions are unsupported checks of every test. single is true of an import of one file, whose tests all have
+	// its defaults.
 	assertions []any
 	single     bool
 	// placeholders counts the tests that stand for tests which could not be read.
@@ -95,8 +97,8 @@ const (
 	maxSuite = 32 << 20
 )
 
-// read reads files of a format. out is the folder of the suite to write. Every error is an input error; if a file holds nothing that can be
-// imported, what was found until then is returned too.
+// read reads files of a format. out is the folder of the suite to write. Every error is an input error; if a file holds
+// nothing that can be imported, what was found until then is returned too.
 func read(paths []string, format, out string) (*imported, error) {
 	if !slices.Contains(Names(), format) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))

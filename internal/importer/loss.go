@@ -13,8 +13,8 @@ import (
 // Status says what became of a part of a file that the suite does not carry as it is.
 type Status string
 
-// Unsupported checks stay in the suite as checks that cannot pass. Ignored parts cannot affect a verdict. Settings affect what runs, and are
-// not carried over.
+// Unsupported checks stay in the suite as checks that cannot pass. Ignored parts cannot affect a verdict. Settings
+// affect what runs, and are not carried over.
 const (
 	Unsupported Status = "unsupported"
 	Ignored     Status = "ignored"
@@ -76,8 +76,8 @@ func (r *reader) list(status Status, at source.Value, what, why, substitute stri
 	return l
 }
 
-// unsupported lists a check that the suite cannot carry, and leaves it in the suite as one that cannot pass: the turn, test or suite that is
-// read next takes it (see taken). original is the check in the file.
+// unsupported lists a check that the suite cannot carry, and leaves it in the suite as one that cannot pass: the turn,
+// test or suite that is read next takes it (see taken). original is the check in the file.
 func (r *reader) unsupported(original source.Value, what, format string, args ...any) {
 	r.leave(original, what, fmt.Sprintf(format, args...), substitute(original))
 }
@@ -102,7 +102,8 @@ func (r *reader) takenSince(n int) []any {
 	return checks
 }
 
-// share gives unsupported checks to all tests that were added after the first n. They stand once in a suite that is made of a single file.
+// share gives unsupported checks to all tests that were added after the first n. They stand once in a suite that is
+// made of a single file.
 func (r *reader) share(n int, checks []any) {
 	if r.single {
 		r.assertions = append(r.assertions, checks...)
@@ -124,27 +125,75 @@ func one(name string, v source.Value) source.Value {
 
 // substitutes name what comes closest to checks of other tools, by their types or keys.
 var substitutes = map[string]string{
-	"python": "`command`", "ruby": "`command`", "script": "`command`", "javascript": "`expression` or `command`",
-	"webhook": "`http`", "classifier": "`http`", "moderation": "`http`", "guardrails": "`http`", "perplexity": "`http`",
-	"perplexity-score": "`http`", "pi": "`http` or `judge`", "select-best": "`judge_criteria`, or `rehearse compare` of two runs",
-	"max-score": "`rehearse compare` of two runs", "contains-json": "`json_path`", "is-html": "`regex` or `command`",
-	"contains-html": "`regex` or `command`", "is-xml": "`regex` or `command`", "contains-xml": "`regex` or `command`",
-	"is-sql": "`regex` or `command`", "contains-sql": "`regex` or `command`", "is-refusal": "a criterion in words",
-	"meteor": "`rouge` or `similar`", "gleu": "`bleu`", "model-graded-closedqa": "a criterion in words",
-	"model-graded-factuality": "a criterion in words", "answer-relevance": "a criterion in words",
-	"context-recall": "`judge` with a prompt", "context-relevance": "`judge` with a prompt", "context-faithfulness": "`judge` with a prompt",
-	"search-rubric": "`command`", "agent-rubric": "`command`", "trajectory": "`tool_calls`", "skill-used": "`tool_calls`",
-	"trace-span-count": "`execution_metrics`", "trace-span-duration": "`latency`", "trace-error-spans": "`execution_metrics`",
-	"tool-call-f1": "`tool_calls`", "is-valid-function-call": "`tool_calls`", "is-valid-openai-function-call": "`tool_calls`",
-	"is-valid-openai-tools-call": "`tool_calls`", "expected_tools": "`tool_calls`", "expectedTools": "`tool_calls`",
-	"expected_tool_use": "`tool_calls`", "tool_uses": "`tool_calls`", "invocation_events": "`tool_calls`", "actions": "`tool_calls` or `state`",
-	"tool_calls": "`tool_calls`", "rubrics": "criteria in words", "criteria": "criteria in words", "llm-rubric": "`judge` with a prompt",
-	"action": "`tool_call` or `next_node`", "utter": "`contains`", "action_executed": "`tool_call` or `next_node`",
-	"flow_started": "`next_node`", "flow_completed": "`flow_completed`", "flow_cancelled": "`next_node`", "intent": "`label`",
-	"entities": "`state` or `json_path`", "slot_was_set": "`state`", "slot_was_not_set": "`state`", "active_loop": "`state`",
-	"pattern_clarification_contains": "`options_contains`", "generative_response_is_relevant": "a criterion in words",
-	"generative_response_is_grounded": "a criterion in words", "utter_name": "`contains`", "buttons": "`options_contains`",
-	"assertScoringFunction": "`composite`, or `command`", "hook": "`command`", "transform": "`json_path` or `expression`",
+	"python":                          "`command`",
+	"ruby":                            "`command`",
+	"script":                          "`command`",
+	"javascript":                      "`expression` or `command`",
+	"webhook":                         "`http`",
+	"classifier":                      "`http`",
+	"moderation":                      "`http`",
+	"guardrails":                      "`http`",
+	"perplexity":                      "`http`",
+	"perplexity-score":                "`http`",
+	"pi":                              "`http` or `judge`",
+	"select-best":                     "`judge_criteria`, or `rehearse compare` of two runs",
+	"max-score":                       "`rehearse compare` of two runs",
+	"contains-json":                   "`json_path`",
+	"is-html":                         "`regex` or `command`",
+	"contains-html":                   "`regex` or `command`",
+	"is-xml":                          "`regex` or `command`",
+	"contains-xml":                    "`regex` or `command`",
+	"is-sql":                          "`regex` or `command`",
+	"contains-sql":                    "`regex` or `command`",
+	"is-refusal":                      "a criterion in words",
+	"meteor":                          "`rouge` or `similar`",
+	"gleu":                            "`bleu`",
+	"model-graded-closedqa":           "a criterion in words",
+	"model-graded-factuality":         "a criterion in words",
+	"answer-relevance":                "a criterion in words",
+	"context-recall":                  "`judge` with a prompt",
+	"context-relevance":               "`judge` with a prompt",
+	"context-faithfulness":            "`judge` with a prompt",
+	"search-rubric":                   "`command`",
+	"agent-rubric":                    "`command`",
+	"trajectory":                      "`tool_calls`",
+	"skill-used":                      "`tool_calls`",
+	"trace-span-count":                "`execution_metrics`",
+	"trace-span-duration":             "`latency`",
+	"trace-error-spans":               "`execution_metrics`",
+	"tool-call-f1":                    "`tool_calls`",
+	"is-valid-function-call":          "`tool_calls`",
+	"is-valid-openai-function-call":   "`tool_calls`",
+	"is-valid-openai-tools-call":      "`tool_calls`",
+	"expected_tools":                  "`tool_calls`",
+	"expectedTools":                   "`tool_calls`",
+	"expected_tool_use":               "`tool_calls`",
+	"tool_uses":                       "`tool_calls`",
+	"invocation_events":               "`tool_calls`",
+	"actions":                         "`tool_calls` or `state`",
+	"tool_calls":                      "`tool_calls`",
+	"rubrics":                         "criteria in words",
+	"criteria":                        "criteria in words",
+	"llm-rubric":                      "`judge` with a prompt",
+	"action":                          "`tool_call` or `next_node`",
+	"utter":                           "`contains`",
+	"action_executed":                 "`tool_call` or `next_node`",
+	"flow_started":                    "`next_node`",
+	"flow_completed":                  "`flow_completed`",
+	"flow_cancelled":                  "`next_node`",
+	"intent":                          "`label`",
+	"entities":                        "`state` or `json_path`",
+	"slot_was_set":                    "`state`",
+	"slot_was_not_set":                "`state`",
+	"active_loop":                     "`state`",
+	"pattern_clarification_contains":  "`options_contains`",
+	"generative_response_is_relevant": "a criterion in words",
+	"generative_response_is_grounded": "a criterion in words",
+	"utter_name":                      "`contains`",
+	"buttons":                         "`options_contains`",
+	"assertScoringFunction":           "`composite`, or `command`",
+	"hook":                            "`command`",
+	"transform":                       "`json_path` or `expression`",
 }
 
 // Substitute names what comes closest to a check of another tool.
@@ -158,7 +207,8 @@ func CheckName(original map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(original)), ", ")
 }
 
-// substitute names what comes closest to a check: by its type, else by its keys, else by the type that its own may be a misspelling of.
+// substitute names what comes closest to a check: by its type, else by its keys, else by the type that its own may be a
+// misspelling of.
 func substitute(original source.Value) string {
 	kind, _ := original.Get("type")
 	name := strings.TrimPrefix(kind.Scalar, "not-")

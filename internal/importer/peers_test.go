@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"rehearse/internal/grader"
@@ -13,8 +13,8 @@ import (
 	"rehearse/internal/suite"
 )
 
-// TestPeers imports every file below the folder PEERS, such as a checkout of examples of other tools, and checks that each file either is refused
-// or becomes a valid suite in which every test that lost a check has an unsupported one.
+// TestPeers imports every file below the folder PEERS, such as a checkout of examples of other tools, and checks that
+// each file either is refused or becomes a valid suite in which every test that lost a check has an unsupported one.
 func TestPeers(t *testing.T) {
 	root := os.Getenv("PEERS")
 	if root == "" {
@@ -22,7 +22,8 @@ func TestPeers(t *testing.T) {
 	}
 	var tests, carried, unsupported, ignored, ungraded int
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(".yaml .yml .json .jsonl .csv", filepath.Ext(path)) || filepath.Ext(path) == "" {
+		readable := slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, filepath.Ext(path))
+		if err != nil || d.IsDir() || !readable {
 			return err
 		}
 		o := importer.Options{Format: importer.Auto, Files: []string{path}, Suite: filepath.Join(t.TempDir(), "suite.yaml")}
@@ -37,7 +38,8 @@ func TestPeers(t *testing.T) {
 		if lost := found.Unsupported > 0; lost != (inSuite > 0) {
 			t.Errorf("%s: %d unsupported checks are listed, and the suite has %d", path, found.Unsupported, inSuite)
 		}
-		t.Logf("%s: %d tests, %d carried, %d unsupported, %d ignored, %d without a check", path, found.Tests, found.Carried, found.Unsupported, found.Ignored, without)
+		t.Logf("%s: %d tests, %d carried, %d unsupported, %d ignored, %d without a check",
+			path, found.Tests, found.Carried, found.Unsupported, found.Ignored, without)
 		tests, carried, unsupported = tests+found.Tests, carried+found.Carried, unsupported+found.Unsupported
 		ignored, ungraded = ignored+found.Ignored, ungraded+without
 		return nil
@@ -45,7 +47,8 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d tests, %d carried, %d unsupported, %d ignored, %d tests without a check", tests, carried, unsupported, ignored, ungraded)
+	t.Logf("%d tests, %d carried, %d unsupported, %d ignored, %d tests without a check",
+		tests, carried, unsupported, ignored, ungraded)
 	if tests == 0 || unsupported == 0 {
 		t.Errorf("%d tests and %d unsupported checks in %s", tests, unsupported, root)
 	}

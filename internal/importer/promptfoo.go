@@ -119,7 +119,8 @@ func (r *reader) fileText(text string) (string, error) {
 	return strings.TrimPrefix(string(data), "\ufeff"), nil
 }
 
-// included returns a value, or the content of the file that a text file://PATH names. One that cannot be read is an unsupported check.
+// included returns a value, or the content of the file that a text file://PATH names. One that cannot be read is an
+// unsupported check.
 func (r *reader) included(v source.Value, what string) source.Value {
 	path, named := strings.CutPrefix(v.Scalar, "file://")
 	if v.Kind != source.String || !named {

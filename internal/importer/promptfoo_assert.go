@@ -55,7 +55,8 @@ func (p *promptfoo) knows(v source.Value) bool {
 		p.kind == "agentv" && plain == "script"
 }
 
-// assertion returns an assertion as a suite has it, or as an unsupported one, and the lowest score with which it passes.
+// assertion returns an assertion as a suite has it, or as an unsupported one, and the lowest score with which it
+// passes.
 func (p *promptfoo) assertion(c *testCase, vars source.Value, v source.Value) (found []any, least float64) {
 	before := len(p.pending)
 	found, least = p.supported(c, vars, v)
@@ -64,10 +65,15 @@ func (p *promptfoo) assertion(c *testCase, vars source.Value, v source.Value) (f
 
 func (p *promptfoo) supported(c *testCase, vars source.Value, v source.Value) (found []any, least float64) {
 	if v.Kind == source.String { // a criterion in words, as AgentV has it
+		if blank(v.Scalar) {
+			return nil, 1
+		}
 		text, err := p.rendered(c, v, vars)
 		switch {
+		case p.kind != "agentv" || strings.HasPrefix(v.Scalar, "file://"):
+			err = errors.New("it is not an assertion")
 		case err == nil && blank(text):
-			return nil, 1
+			err = errors.New("it is empty")
 		case err == nil && c.rubricPrompt:
 			err = errRubricPrompt
 		}

@@ -109,10 +109,12 @@ func rubricOf(words string) func(a *asserted) pairs {
 				all[i] = written(words) + w
 			}
 		}
-		all = slices.DeleteFunc(all, func(v any) bool {
+		if slices.ContainsFunc(all, func(v any) bool {
 			_, isText := v.(written)
 			return isText && blank(v)
-		})
+		}) {
+			a.why = "a criterion is empty"
+		}
 		if a.why == "" && len(all) == 0 {
 			a.why = "it has no value"
 		}

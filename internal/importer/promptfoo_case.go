@@ -56,7 +56,8 @@ type testCase struct {
 	// defaults are the assertions of every test, asserted its own.
 	defaults, asserted []source.Value
 	skipDefaults       bool
-	// transform is true if the assertions look at the result of one; rubricPrompt if a prompt of the test decides what a judge looks for.
+	// transform is true if the assertions look at the result of one; rubricPrompt if a prompt of the test decides what
+	// a judge looks for.
 	transform    bool
 	rubricPrompt bool
 	conversation string

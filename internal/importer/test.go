@@ -119,8 +119,8 @@ func blank(v any) bool {
 	return strings.TrimSpace(plain(v)) == ""
 }
 
-// add adds the test that v is under an id of its own, with the unsupported checks that were found while it was read. Turns without a text
-// are lost, and a test that is left without a user's message becomes a placeholder.
+// add adds the test that v is under an id of its own, with the unsupported checks that were found while it was read.
+// Turns without a text are lost, and a test that is left without a user's message becomes a placeholder.
 func (r *reader) add(v source.Value, t *test) {
 	if t.user == nil && !slices.ContainsFunc(t.turns, func(one turn) bool { return !blank(one.text) }) {
 		r.placeholder(v, t.id, "it has no message of a user with a text")

@@ -29,8 +29,8 @@ type Result struct {
 	// Tests are those that were imported, without placeholders of others; Turns are theirs.
 	Tests int `json:"tests"`
 	Turns int `json:"turns"`
-	// Carried counts the checks of the files that the suite has, each once however many tests have it. Unsupported, Ignored and Settings count
-	// what is lost by its status.
+	// Carried counts the checks of the files that the suite has, each once however many tests have it. Unsupported,
+	// Ignored and Settings count what is lost by its status.
 	Carried     int    `json:"carried"`
 	Unsupported int    `json:"unsupported"`
 	Ignored     int    `json:"ignored"`
@@ -41,8 +41,9 @@ type Result struct {
 	Config *string `json:"config"`
 }
 
-// Import reads files and writes a suite, and a configuration if there are targets. Nothing is written when a file cannot be read or holds
-// nothing that can be imported, or when a file to be written exists, which are input errors. The result is not nil as soon as files were read.
+// Import reads files and writes a suite, and a configuration if there are targets. Nothing is written when a file
+// cannot be read or holds nothing that can be imported, or when a file to be written exists, which are input errors.
+// The result is not nil as soon as files were read.
 func Import(o Options) (*Result, error) {
 	if o.Config == "" {
 		o.Config = filepath.Join(filepath.Dir(o.Suite), "rehearse.yaml")

@@ -289,8 +289,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestWarningsDoNotHideFaults checks that a fault is found after more warnings than a suite keeps, and that warnings which matter at every
-// place are not merged.
+// TestWarningsDoNotHideFaults checks that a fault is found after more warnings than a suite keeps, and that warnings
+// which matter at every place are not merged.
 func TestWarningsDoNotHideFaults(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("tests:\n")

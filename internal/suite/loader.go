@@ -165,7 +165,8 @@ func eachOnce(warnings source.Problems) (first source.Problems) {
 	return first
 }
 
-// warningKey is equal for warnings of which one is enough: one per message and file, or one per place (source.Problem.Each).
+// warningKey is equal for warnings of which one is enough: one per message and file, or one per place
+// (source.Problem.Each).
 func warningKey(w source.Problem) string {
 	if w.Each {
 		return fmt.Sprintf("%s:%d:%d %s %s", w.File, w.Line, w.Column, w.Path, w.Message)

@@ -43,8 +43,8 @@ func readPromptfoo(f *file, root any) (all []conversation) {
 	return all
 }
 
-// wanted takes over the assertions that a suite has, too: texts to be found, and what a model is to judge. A key that they have besides their
-// value may change what they mean.
+// wanted takes over the assertions that a suite has, too: texts to be found, and what a model is to judge. A key that
+// they have besides their value may change what they mean.
 func wanted(f *file, t *turn, asserted []any) {
 	names := map[string]string{"contains": "contains", "icontains": "icontains", "equals": "equals", "regex": "regex"}
 	var response []string
