@@ -22,7 +22,8 @@ func newDatasetImport(env *Env) *cobra.Command {
 		Long: `Make items of the files of other tools: ` + strings.Join(importer.Formats(), ", ") + `. Which one it is, is found out for each file.
 
 Each turn of which something is expected becomes an item, with what was said before as its history; where nothing is expected of any turn, the
-last one does. What has no place in an item is listed on stderr with how often it was there. Nothing is written when one of the files cannot be read.`,
+last one does. What has no place in an item is listed on stderr with how often it was there. A check among it stays
+in the item as an unsupported assertion, which cannot pass. Nothing is written when one of the files cannot be read.`,
 		Example: `  rehearse dataset import eval_data.evalset.json --to items.jsonl
   rehearse dataset import tests/*_stories.yml --format rasa --to intents.jsonl
   rehearse dataset import eval_data.evalset.json --to store:main-dataset`,

@@ -19,8 +19,11 @@ func newImport(env *Env) *cobra.Command {
 		Long: `Make a suite, and targets in a rehearse.yaml, of the files of other tools. FORMAT is one of ` + strings.Join(importer.Names()[1:], ", ") + `,
 or auto, which finds out the format of each file.
 
-What is not carried over is listed on stderr, each with its file and line, what it is, and why. The suite that is written is valid.
-The exit code is 0 also when things were lost, and 2 when a file cannot be read, or one to be written is there already.
+A check that cannot be carried over stays in the suite as an assertion of type unsupported. It cannot pass: its
+test is an error (exit code 3 of a run) until you replace or remove it. Each one is listed on stderr with its file,
+line, reason and nearest substitute, as are settings that are not carried over and parts that cannot affect a
+verdict. The last line has the counts. The suite is valid.
+The exit code is 0, or 2 if a file cannot be read, nothing in it can be imported, or a file to be written exists.
 Suites of AgentV 4.x need no import: they run as they are.`,
 		Example: `  rehearse import promptfoo promptfooconfig.yaml --suite suite.yaml
   rehearse import agentv evals/suite.yaml .agentv/targets.yaml --suite suite.yaml
@@ -39,6 +42,9 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 			o.Format, o.Files = args[0], args[1:]
 			found, err := importer.Import(o)
 			if err != nil {
+				if found != nil {
+					printLost(env, found)
+				}
 				return outcome(err)
 			}
 			return printImport(env, found, format)
@@ -52,9 +58,7 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 }
 
 func printImport(env *Env, found *importer.Result, format string) error {
-	for _, l := range found.Lost {
-		fmt.Fprintln(env.Stderr, harmless(l.String()))
-	}
+	printLost(env, found)
 	if format == "json" {
 		data, err := json.MarshalIndent(found, "", "  ")
 		if err != nil {
@@ -68,6 +72,14 @@ func printImport(env *Env, found *importer.Result, format string) error {
 			fmt.Fprintln(env.Stdout, harmless(*path))
 		}
 	}
-	fmt.Fprintf(env.Stdout, "imported %s, %s, %d not carried over\n", plural(found.Tests, "test"), plural(found.Turns, "turn"), len(found.Lost))
+	fmt.Fprintf(env.Stdout, "imported %s, %s\n", plural(found.Tests, "test"), plural(found.Turns, "turn"))
+	fmt.Fprintf(env.Stdout, "%s carried over, %d unsupported, %d ignored on purpose, %s not carried over\n",
+		plural(found.Carried, "check"), found.Unsupported, found.Ignored, plural(found.Settings, "setting"))
 	return nil
+}
+
+func printLost(env *Env, found *importer.Result) {
+	for _, l := range found.Lost {
+		fmt.Fprintln(env.Stderr, harmless(l.String()))
+	}
 }

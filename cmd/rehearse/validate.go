@@ -22,6 +22,7 @@ func newValidate(env *Env) *cobra.Command {
 		Short: "Check suites without running them",
 		Long: `Check suites, and every file that they pull in, without running them.
 Every fault is named with its file, line, column, path and a hint, all faults at once.
+Each check that an import could not carry over is a warning.
 Dependencies and nodes of flows are checked against the targets that suites and configuration name.
 The exit code is 0 when everything is valid and 2 otherwise.`,
 		Example: `  rehearse validate suite.yaml

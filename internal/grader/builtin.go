@@ -74,5 +74,6 @@ func combinationKinds() []Kind {
 		{Name: "composite", Group: CombinationGroup, New: newComposite, Doc: "several assertions as one; score = their weighted mean, the share that passes (threshold), the least (all) or the greatest (any); a required one that fails makes it 0"},
 		{Name: "command", Aliases: []string{"code_grader"}, Free: "code_grader", Group: CombinationGroup, New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, reasoning?, assertions?} on stdout; score = its score"},
 		{Name: "http", Group: CombinationGroup, New: newHTTP, Doc: "a web service gets the exchange as JSON and answers {score, passed?, reasoning?, assertions?}; score = its score"},
+		{Name: "unsupported", Group: CombinationGroup, New: newUnsupported, Doc: "a check of another tool that an import could not carry over; always undecided, so that the test is an error until you replace or remove it"},
 	}
 }

@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"fmt"
 
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
@@ -11,22 +12,39 @@ import (
 const maxCompared = 20_000
 
 func newLevenshtein(a *Args) runner.Grader {
-	return likeness(a, a.reference(), "Levenshtein similarity", 0.8, func(_ context.Context, text, reference string) (float64, error) {
-		return levenshtein([]rune(text), []rune(reference)), nil
+	reference := a.reference()
+	most := a.IntOr("max_distance", -1, 0, "the greatest edit distance in characters, in place of threshold; the score is then 1 or 0")
+	if most < 0 {
+		return likeness(a, reference, "Levenshtein similarity", 0.8, func(_ context.Context, text, reference string) (float64, error) {
+			return levenshtein([]rune(text), []rune(reference)), nil
+		})
+	}
+	if a.node.Has("threshold") {
+		a.Report("threshold", "keep max_distance", "levenshtein has a threshold and max_distance")
+	}
+	name := fmt.Sprintf("edit distance of at most %d: score", most)
+	return likeness(a, reference, name, 1, func(_ context.Context, text, reference string) (float64, error) {
+		if editDistance([]rune(text), []rune(reference)) <= most {
+			return 1, nil
+		}
+		return 0, nil
 	})
 }
 
 // levenshtein returns 1 − distance/length of the longer text; two empty texts score 1.
-// Characters more than maxCompared past the common beginning count as different, so a huge text never scores too high.
 func levenshtein(a, b []rune) float64 {
 	longest := max(len(a), len(b))
 	if longest == 0 {
 		return 1
 	}
+	return 1 - float64(editDistance(a, b))/float64(longest)
+}
+
+// editDistance returns the Levenshtein distance in characters. Characters more than maxCompared past the common
+// beginning count as different, so a huge text never seems too close.
+func editDistance(a, b []rune) int {
 	a, b = differing(a, b)
-	distance := source.EditDistance(string(clip(a)), string(clip(b)))
-	distance += max(len(a)-len(clip(a)), len(b)-len(clip(b)))
-	return 1 - float64(distance)/float64(longest)
+	return source.EditDistance(string(clip(a)), string(clip(b))) + max(len(a)-len(clip(a)), len(b)-len(clip(b)))
 }
 
 // differing removes the common beginning and the common end of two sequences. No alignment depends on them.

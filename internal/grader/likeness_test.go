@@ -16,6 +16,8 @@ func TestLikeness(t *testing.T) {
 	runCases(t, []gradeCase{
 		{"{type: levenshtein, value: kitten}", "sitting", 1 - 3.0/7, "Levenshtein similarity of at least 0.8 with"},
 		{"{type: levenshtein, value: kitten, threshold: 0.5}", "sitting", 1 - 3.0/7, `0.5714 for "sitting"`},
+		{"{type: levenshtein, value: kitten, max_distance: 3}", "sitting", 1, `1 for "sitting"`},
+		{"{type: levenshtein, value: kitten, max_distance: 2}", "sitting", 0, `0 for "sitting"`},
 		{"{type: levenshtein, value: ' tea '}", "tea\n", 1, `1 for`},
 		{"{type: levenshtein, value: Tea}", "tea", 2.0 / 3, ""},
 		{"{type: levenshtein, value: tea}", "", 0, `0 for ""`},

@@ -18,7 +18,7 @@ func fitsAgentEvaluation(root source.Value) bool {
 }
 
 func readAgentEvaluation(r *reader, root source.Value) {
-	plan := r.entry(root, "")
+	plan := r.settings(root, "")
 	plan.drop("name the judge with --judge, or in rehearse.yaml", "evaluator")
 	plan.drop("describe the agent as a target of rehearse.yaml", "target")
 	tests := plan.get("tests")
@@ -37,11 +37,13 @@ func readAgentEvaluation(r *reader, root source.Value) {
 		for _, wanted := range e.list("expected_results") {
 			if text := scalarText(wanted); strings.TrimSpace(text) != "" {
 				t.whole = append(t.whole, text)
+				r.carry(wanted)
 			}
 		}
-		e.drop("no programs are run around a test", "hook")
+		e.unsupported("no programs are run around a test", "hook")
 		e.rest()
-		r.add(f.Line, t)
+		f.Value.Line, f.Value.Column = f.Line, f.Column
+		r.add(f.Value, t)
 	}
 	plan.rest()
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -22,7 +23,7 @@ func fitsAgentV(root source.Value) bool {
 		asserted, _ := t.Get("assert")
 		criteria := false
 		for _, a := range asserted.Items {
-			criteria = criteria || a.Kind == source.String
+			criteria = criteria || a.Kind == source.String && !strings.HasPrefix(a.Scalar, "file://")
 		}
 		if has(t, "turns") || has(vars, "expected_output") || criteria || has(t, "id") && has(vars, "input") {
 			return true
@@ -37,11 +38,15 @@ func readAgentV(r *reader, root source.Value) {
 		return
 	}
 	top := r.entry(root, "")
-	top.keep("description", "name", "$schema")
-	p := &promptfoo{reader: r, kind: "agentv", read: new(int)}
+	top.keep("$schema")
+	top.ignore("it cannot affect a verdict", "description", "name", "version", "tags", "metadata", "governance")
+	top.drop("it has no counterpart in a suite", "evaluate_options", "env", "output_path")
+	p := newPromptfoo(r, "agentv")
 	for _, v := range top.list("providers", "provider", "target", "targets") {
 		if v.Kind == source.String && !strings.Contains(v.Scalar, ":") {
-			r.wanted = append(r.wanted, Loss{r.file, max(v.Line, 1), v.Scalar, "import the file that defines it, too"})
+			r.wanted = append(r.wanted, Loss{
+				File: r.file, Line: max(v.Line, 1), Status: Setting, What: v.Scalar, Why: "import the file that defines it, too",
+			})
 			continue
 		}
 		if id, _ := v.Get("id"); v.Kind == source.Map && !strings.Contains(id.Scalar, ":") {
@@ -52,16 +57,25 @@ func readAgentV(r *reader, root source.Value) {
 	}
 	p.shared = top.list("assert", "assertions")
 	p.prompts = p.readPrompts(top.list("prompts"))
-	p.defaults = r.entry(r.included(top.get("default_test", "defaultTest")), "default_test")
+	p.defaults = r.entry(r.included(top.get("default_test", "defaultTest"), "default_test"), "default_test")
+	from := len(r.tests)
+	p.sharedChecks()
 	p.readTests(top.list("tests"))
 	p.defaults.rest()
 	top.rest()
+	r.share(from, slices.Concat(*p.lostDefaults, r.taken()))
 }
 
 // agentvKeys reads the keys of a test that promptfoo does not have.
 func (p *promptfoo) agentvKeys(c *testCase, e *entry) {
 	c.turns = e.list("turns")
 	e.keep("mode", "description")
+	execution := p.entry(e.get("execution"), e.name("execution"))
+	if skip, _ := execution.Get("skip_defaults"); skip.Scalar == "true" {
+		c.skipDefaults, c.defaults = true, nil
+	}
+	execution.keep("skip_defaults")
+	execution.rest()
 	for _, name := range []string{"aggregation", "on_turn_failure", "window_size", "depends_on", "tags"} {
 		if v := e.get(name); !empty(v) && (c.turns != nil || name == "depends_on" || name == "tags") {
 			c.more = append(c.more, pair{name, v})
@@ -98,23 +112,32 @@ func (p *promptfoo) reference(v source.Value) any {
 // agentvTurns writes the turns of a conversation.
 func (p *promptfoo) agentvTurns(t *test, c *testCase, vars source.Value) {
 	for _, v := range c.turns {
+		before := len(p.pending)
 		e := p.entry(v, "turn")
 		one := turn{text: p.content(e.get("input"))}
 		one.expected = p.reference(e.get("expected_output"))
+		if !blank(one.expected) {
+			p.carry(e.part("expected_output"))
+		}
 		inner := *c
-		inner.asserted = e.list("assert", "assertions")
+		inner.asserted, inner.defaults = e.list("assert", "assertions"), nil
 		one.assertions, _ = p.assertions(&inner, vars)
 		e.rest()
+		one.assertions = append(one.assertions, p.takenSince(before)...)
 		t.turns = append(t.turns, one)
 	}
 }
 
 // agentvAssertion reads the assertions that AgentV and suites have in common, and judges with prompts of their own.
 func (p *promptfoo) agentvAssertion(e *entry, kind string) ([]any, float64) {
-	written := pairs{{"type", strings.ReplaceAll(kind, "-", "_")}}
 	if kind == "script" {
 		return p.script(e)
 	}
+	if !p.knows(e.Value) {
+		p.unsupported(e.Value, e.what, "suites have no such assertion")
+		return nil, 1
+	}
+	written := pairs{{"type", strings.ReplaceAll(kind, "-", "_")}}
 	for _, f := range e.Fields {
 		switch f.Name {
 		case "type":
@@ -124,10 +147,7 @@ func (p *promptfoo) agentvAssertion(e *entry, kind string) ([]any, float64) {
 			written = append(written, pair{f.Name, f.Value})
 		}
 	}
-	found, ok := p.check(e.Line, e.what, written)
-	if !ok {
-		return nil, 1
-	}
+	found, _ := p.check(e.Value, e.what, written)
 	return found, 1
 }
 
@@ -147,7 +167,7 @@ func (p *promptfoo) script(e *entry) ([]any, float64) {
 			written = append(written, pair{f.Name, f.Value})
 		}
 	}
-	found, _ := p.check(e.Line, e.what, written)
+	found, _ := p.check(e.Value, e.what, written)
 	return found, 1
 }
 
@@ -174,8 +194,11 @@ func (p *promptfoo) judged(e *entry) (found []any, ok bool) {
 	if value := e.text("value"); value != "" {
 		keys = keys.with("criteria", value)
 	}
-	e.rest()
-	found, _ = p.check(e.Line, e.what, keys)
+	if names := e.unread(); len(names) > 0 {
+		p.unsupported(e.Value, e.what, "suites have no counterpart of its key %s", strings.Join(names, ", "))
+		return nil, true
+	}
+	found, _ = p.check(e.Value, e.what, keys)
 	return found, true
 }
 

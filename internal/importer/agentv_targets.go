@@ -27,7 +27,7 @@ func listOfTargets(root source.Value) source.Value {
 // readTargets reads the targets of a project.
 func readTargets(r *reader, root source.Value) {
 	if root.Kind == source.Map {
-		top := r.entry(root, "")
+		top := r.settings(root, "")
 		top.keep("targets")
 		if !has(root, "targets") {
 			top.keep("providers")
@@ -49,7 +49,7 @@ func (r *reader) agentvTarget(v source.Value) string {
 		config.Fields = slices.DeleteFunc(slices.Clone(config.Fields), func(f source.Field) bool { return has(v, f.Name) })
 		v.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return f.Name == "config" }), config.Fields)
 	}
-	e := r.entry(v, "target")
+	e := r.settings(v, "target")
 	e.keep("runtime")
 	name := e.text("name", "label", "id")
 	provider := e.text("provider", "id")

@@ -7,8 +7,9 @@ import (
 	"rehearse/internal/suite"
 )
 
-// check returns an assertion if the graders take it. One that they refuse is lost, with what they say.
-func (r *reader) check(line int, what string, assertion any) ([]any, bool) {
+// check returns an assertion if the graders take it. One that they refuse is unsupported, for the reason that they
+// give.
+func (r *reader) check(original source.Value, what string, assertion any) ([]any, bool) {
 	reader := &source.Reader{File: r.file}
 	node := reader.Node(source.Value{Kind: source.List, Items: []source.Value{asValue(assertion)}}, "")
 	for _, a := range suite.Assertions(node, r.out) {
@@ -17,9 +18,14 @@ func (r *reader) check(line int, what string, assertion any) ([]any, bool) {
 		}
 	}
 	if faults, _ := reader.Problems.Split(); len(faults) > 0 {
-		r.lose(line, what, "%s (%s)", faults[0].Message, faults[0].Hint)
+		why := faults[0].Message
+		if faults[0].Hint != "" {
+			why += " (" + faults[0].Hint + ")"
+		}
+		r.unsupported(original, what, "%s", why)
 		return nil, false
 	}
+	r.carry(original)
 	return []any{assertion}, true
 }
 
@@ -54,10 +60,10 @@ func call(name string, args source.Value) pairs {
 }
 
 // calls returns the assertion that tool calls were made, of a conversation as it was recorded.
-func (r *reader) calls(line int, wanted []any) []any {
+func (r *reader) calls(original source.Value, wanted []any) []any {
 	if len(wanted) == 0 {
 		return nil
 	}
-	found, _ := r.check(line, fmt.Sprintf("%d tool calls", len(wanted)), pairs{{"type", "tool_calls"}, {"match", "superset"}, {"calls", wanted}})
+	found, _ := r.check(original, fmt.Sprintf("%d tool calls", len(wanted)), pairs{{"type", "tool_calls"}, {"match", "superset"}, {"calls", wanted}})
 	return found
 }

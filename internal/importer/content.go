@@ -32,7 +32,7 @@ func (r *reader) content(v source.Value) any {
 		if path, ok := r.fromSuite(value.Scalar); ok {
 			blocks = append(blocks, pairs{{"type", kind.Scalar}, {"value", path}})
 		} else {
-			r.lose(block.Line, "the file "+value.Scalar, "it is not there")
+			r.leave(block, "the file "+value.Scalar, "it is not there", "")
 		}
 	}
 	return blocks
@@ -78,7 +78,7 @@ func (r *reader) contentText(v source.Value) string {
 		case isText && text.Kind == source.String:
 			said = append(said, text.Scalar)
 		default:
-			r.lose(block.Line, "a part of a message of the type "+kind.Scalar, "messages are texts")
+			r.leave(block, "a part of a message of the type "+kind.Scalar, "messages are texts", "")
 		}
 	}
 	return strings.Join(said, "\n")

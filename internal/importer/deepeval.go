@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rehearse/internal/source"
@@ -31,7 +32,7 @@ func readDeepEval(r *reader, root source.Value) {
 	case fitsDeepEval(source.Value{Kind: source.List, Items: []source.Value{root}}):
 		all = []source.Value{root}
 	default:
-		top := r.entry(root, "")
+		top := r.settings(root, "")
 		for _, name := range goldenLists {
 			all = append(all, top.list(name)...)
 		}
@@ -45,17 +46,23 @@ func readDeepEval(r *reader, root source.Value) {
 		}
 		t := &test{id: id}
 		t.metadata = t.metadata.with("additional_metadata", e.get("additional_metadata", "additionalMetadata")).with("comments", e.text("comments"))
-		e.keep("_alias", "_dataset_rank", "_dataset_alias", "_dataset_id", "dataset_rank")
+		e.keep("_alias", "_dataset_rank", "_dataset_alias", "_dataset_id", "dataset_rank", "id")
+		e.ignore("it says where the golden comes from", "source_file", "sourceFile")
 		switch {
 		case has(v, "scenario") || has(v, "turns"):
 			r.conversational(e, t)
 		default:
-			t.turns = []turn{{text: e.text("input"), expected: e.text("expected_output", "expectedOutput")}}
-			e.drop("a run asks for its own reply", "actual_output", "actualOutput", "tools_called", "toolsCalled")
-			e.drop("no assertion of a suite looks at it", "retrieval_context", "retrievalContext", "context", "expected_tools", "expectedTools")
+			t.turns = []turn{{text: e.text("input"), expected: e.expectation("expected_output", "expectedOutput")}}
+			e.ignore("a run records its own reply", "actual_output", "actualOutput", "tools_called", "toolsCalled",
+				"retrieval_context", "retrievalContext")
+			e.drop("metrics in code read it", "context")
+			if has(v, "expected_tools") || has(v, "expectedTools") { // an empty list says that no tool is expected
+				e.unsupported("metrics in code grade it", "expected_tools", "expectedTools")
+			}
+			e.keep("expected_tools", "expectedTools")
 		}
 		e.rest()
-		r.add(v.Line, t)
+		r.add(v, t)
 	}
 }
 
@@ -76,18 +83,19 @@ func (r *reader) conversational(e *entry, t *test) {
 	}
 	if strings.TrimSpace(outcome) != "" {
 		t.whole = append(t.whole, any(outcome))
+		r.carry(e.part("expected_outcome", "expectedOutcome"))
 	}
 	if role := e.text("chatbot_role", "chatbotRole"); strings.TrimSpace(role) != "" {
 		t.metadata = t.metadata.with("chatbot_role", role)
 	}
-	e.drop("no assertion of a suite looks at it", "context", "retrieval_context", "mcp_servers")
+	e.drop("metrics in code read it", "context", "retrieval_context", "mcp_servers")
 }
 
 // embedded returns turns that stand as JSON in a cell of a table.
 func (r *reader) embedded(v source.Value) []source.Value {
 	parsed, err := source.ParseJSON(r.file, []byte(v.Scalar), v.Line)
 	if err != nil || parsed.Kind != source.List {
-		r.lose(v.Line, "turns", "they are no list in JSON")
+		r.unsupported(one("turns", v), "turns", "they are no list in JSON")
 		return nil
 	}
 	return parsed.Items
@@ -96,20 +104,27 @@ func (r *reader) embedded(v source.Value) []source.Value {
 // said makes turns of what was said in a conversation: what the assistant said is expected, and what comes before the user is input.
 func (r *reader) said(t *test, all []source.Value) {
 	for _, v := range all {
-		e := r.entry(v, "message")
+		e := r.settings(v, "message")
 		role := e.text("role")
 		text := r.contentText(e.get("content"))
-		called := e.list("tools_called", "tool_calls")
+		if (role == "assistant" || role == "model") && !blank(text) && len(t.turns) > 0 {
+			r.carry(e.part("content"))
+		}
+		called := e.part("tools_called", "tool_calls")
+		list := e.list("tools_called", "tool_calls")
 		e.keep("user_id", "additional_metadata", "name", "tool_call_id", "function_call", "refusal", "annotations", "audio", "provider_specific_fields")
-		e.drop("no assertion of a suite looks at it", "retrieval_context")
-		r.heard(t, v.Line, role, text, r.recordedCalls(called))
+		e.ignore("a run records its own", "retrieval_context")
+		r.heard(t, v, role, text, called, r.recordedCalls(list))
 		e.rest()
+		if n := len(t.turns); n > 0 {
+			t.turns[n-1].assertions = append(t.turns[n-1].assertions, r.taken()...)
+		}
 	}
 	t.conversation = true
 }
 
 // heard adds a message to the turns of a test.
-func (r *reader) heard(t *test, line int, role, text string, called []any) {
+func (r *reader) heard(t *test, v source.Value, role, text string, original source.Value, called []any) {
 	n := len(t.turns)
 	switch role {
 	case "user":
@@ -133,19 +148,19 @@ func (r *reader) heard(t *test, line int, role, text string, called []any) {
 				text = before
 			}
 			last.expected = text
-			last.assertions = joinedCalls(last.assertions, r.calls(line, called))
+			last.assertions = joinedCalls(last.assertions, r.calls(original, called))
 			return
 		}
 		if len(called) > 0 {
-			r.lose(line, fmt.Sprintf("%d tool calls", len(called)), "they were made before the user spoke")
+			r.unsupported(original, fmt.Sprintf("%d tool calls", len(called)), "they were made before the user spoke")
 		}
 		return
 	case "tool", "function":
-		r.lose(line, "a message of the role "+role, "the agent calls its own tools")
+		r.ignore(v.Line, "a message of the role "+role, "the agent calls its own tools")
 		return
 	}
 	if strings.TrimSpace(text) != "" {
-		r.lose(line, "a message of the role "+role, "it has no place among the turns")
+		r.unsupported(v, "a message of the role "+role, "it has no place among the turns")
 	}
 }
 
@@ -155,9 +170,13 @@ func joinedCalls(before, more []any) []any {
 		return append(before, more...)
 	}
 	a, b := before[0].(pairs), more[0].(pairs)
+	if a.get("type") != b.get("type") {
+		return append(before, more...)
+	}
 	first, _ := a.get("calls").([]any)
 	second, _ := b.get("calls").([]any)
-	return []any{pairs{a[0], a[1], {"calls", append(append([]any{}, first...), second...)}}}
+	joined := []any{pairs{a[0], a[1], {"calls", slices.Concat(first, second)}}}
+	return slices.Concat(joined, before[1:], more[1:])
 }
 
 // recordedCalls returns tool calls of a message: {name, args}, {tool_name, input} or {function: {name, arguments}}.
@@ -176,11 +195,11 @@ func (r *reader) recordedCalls(list []source.Value) (all []any) {
 			}
 		}
 		if args.Kind != source.Map && args.Kind != source.Null {
-			r.lose(v.Line, "the arguments of "+name, "they are no mapping")
+			r.unsupported(v, "the arguments of "+name, "they are no mapping")
 			args = source.Value{}
 		}
 		if strings.TrimSpace(name) == "" {
-			r.lose(v.Line, "a tool call", "it has no name")
+			r.unsupported(v, "a tool call", "it has no name")
 			continue
 		}
 		all = append(all, call(name, args))

@@ -1,11 +1,11 @@
-// Package importer turns files of other tools into a suite and the targets of a rehearse.yaml. What has no place there is a Loss with its line:
-// nothing is dropped in silence.
+// Package importer turns files of other tools into a suite and the targets of a rehearse.yaml. A check that a suite
+// cannot carry stays there as an unsupported one, which cannot pass. Each part that is not carried over is a Loss with
+// its line.
 //
 // Adding a format is one file with a reader and one line in Formats.
 package importer
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,21 +48,10 @@ func Names() []string {
 	return names
 }
 
-// Loss is something that was not carried over.
-type Loss struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	What string `json:"what"`
-	Why  string `json:"why"`
-}
-
-// String returns "FILE:LINE: what: why".
-func (l Loss) String() string { return fmt.Sprintf("%s:%d: %s: %s", l.File, l.Line, l.What, l.Why) }
-
 // reader reads one file into what is imported.
 type reader struct {
 	*imported
-	file string
+	file, format string
 	// dir is the folder of the file, out that of the suite to write.
 	dir, out string
 	kinds    *grader.Set
@@ -75,6 +64,16 @@ type imported struct {
 	// input is put before every test.
 	input []message
 	lost  []Loss
+	// carried are the places of the checks that the suite carries.
+	carried map[place]bool
+	// pending are unsupported checks that the turn or test being read takes.
+	pending []any
+	// assertions are unsupported checks of every test. single is true of an import of one file, whose tests all have
+	// its defaults.
+	assertions []any
+	single     bool
+	// placeholders counts the tests that stand for tests which could not be read.
+	placeholders int
 	// ids are those that are taken, each with the number that its last repeat has.
 	ids map[string]int
 	// named are targets by what the file calls them; sent are the variables of tests that targets send.
@@ -86,6 +85,9 @@ type imported struct {
 	size int
 }
 
+// found returns how many tests and targets were imported.
+func (i *imported) found() int { return len(i.tests) - i.placeholders + len(i.targets) }
+
 // full reports whether no further test is to be read: the suite would be too large.
 func (i *imported) full() bool { return len(i.tests) > maxTests || i.size > maxSuite }
 
@@ -95,12 +97,15 @@ const (
 	maxSuite = 32 << 20
 )
 
-// read reads files of a format. out is the folder of the suite to write. Every error is an input error.
+// read reads files of a format. out is the folder of the suite to write. Every error is an input error; if a file holds
+// nothing that can be imported, what was found until then is returned too.
 func read(paths []string, format, out string) (*imported, error) {
 	if !slices.Contains(Names(), format) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
 	}
-	all := &imported{ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}}
+	all := &imported{
+		ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}, carried: map[place]bool{}, single: len(paths) == 1,
+	}
 	kinds := grader.New(grader.Config{})
 	for _, path := range paths {
 		root, err := Load(path)
@@ -111,11 +116,12 @@ func read(paths []string, format, out string) (*imported, error) {
 		if err != nil {
 			return nil, err
 		}
-		before := len(all.tests) + len(all.targets) + len(all.lost)
-		r := &reader{imported: all, file: path, dir: filepath.Dir(path), out: out, kinds: kinds}
+		before, tests := all.found(), len(all.tests)
+		r := &reader{imported: all, file: path, format: kind.Name, dir: filepath.Dir(path), out: out, kinds: kinds}
 		kind.read(r, root)
-		if len(all.tests)+len(all.targets)+len(all.lost) == before {
-			return nil, source.Invalid("%s: nothing was found in this file of the format %s", path, kind.Name)
+		r.share(tests, r.taken())
+		if all.found() == before {
+			return all, source.Invalid("%s: nothing in this file of the format %s can be imported", path, kind.Name)
 		}
 		if all.full() {
 			return nil, source.Invalid("%s: more than %d tests, or more than %d MB of texts: import fewer at once", path, maxTests, maxSuite>>20)
@@ -149,11 +155,6 @@ func formatOf(path, name string, root source.Value) (Format, error) {
 		return Format{}, source.Invalid("%s is no file of the format %s: try `rehearse import auto`", path, name)
 	}
 	return Format{}, source.Invalid("%s is of no known format: wanted one of %s", path, strings.Join(Names()[1:], ", "))
-}
-
-// lose notes that something on a line was not carried over.
-func (r *reader) lose(line int, what, format string, args ...any) {
-	r.lost = append(r.lost, Loss{r.file, max(line, 1), brief(what), brief(fmt.Sprintf(format, args...))})
 }
 
 // brief makes one line of at most 200 characters of a text.

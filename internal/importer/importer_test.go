@@ -16,7 +16,7 @@ import (
 func TestFormats(t *testing.T) {
 	for file, format := range map[string]string{
 		"promptfoo.yaml": "promptfoo", "promptfoo-talk.yaml": "promptfoo", "promptfoo-user.yaml": "promptfoo", "agentv-targets.yaml": "agentv",
-		"agentv5.yaml": "agentv", "promptfoo-own.yaml": "promptfoo",
+		"agentv5.yaml": "agentv", "promptfoo-own.yaml": "promptfoo", "promptfoo-lost.yaml": "promptfoo",
 		"deepeval.json": "deepeval", "otel.json": "otel", "tau.json": "tau-bench", "adk.evalset.json": "adk", "rasa.yml": "rasa", "plan.yml": "agent-evaluation",
 		"real/agentv.yaml": "agentv", "real/promptfoo.yaml": "promptfoo", "real/rasa.yml": "rasa", "real/agent-evaluation.yml": "agent-evaluation", "real/adk.test.json": "adk",
 	} {
@@ -40,7 +40,8 @@ func imported(t *testing.T, format string, files ...string) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d tests, %d turns\n", found.Tests, found.Turns)
+	fmt.Fprintf(&b, "%d tests, %d turns; %d checks carried, %d unsupported, %d ignored, %d settings\n",
+		found.Tests, found.Turns, found.Carried, found.Unsupported, found.Ignored, found.Settings)
 	for _, l := range found.Lost {
 		b.WriteString(l.String() + "\n")
 	}
@@ -121,7 +122,7 @@ func TestRefused(t *testing.T) {
 		{"auto", write("latin.yaml", "stories: [\xff]"), "s.yaml", "not UTF-8"},
 		{"auto", write("bomb.yaml", bomb()), "s.yaml", "bomb.yaml"},
 		{"auto", write("deep.json", strings.Repeat("[", 5000)), "s.yaml", "nested deeper"},
-		{"adk", write("empty.json", `{"eval_cases": []}`), "s.yaml", "nothing was found"},
+		{"adk", write("empty.json", `{"eval_cases": []}`), "s.yaml", "nothing in this file of the format adk can be imported"},
 		{"auto", good, "taken.yaml", "is there already"},
 	} {
 		_, err := importer.Import(importer.Options{Format: tc.format, Files: []string{good, tc.file}, Suite: filepath.Join(dir, tc.suite)})

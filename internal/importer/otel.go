@@ -19,6 +19,7 @@ type span struct {
 	conversation, start string
 	line                int
 	said                []source.Value
+	unsupported         []any
 }
 
 func readOTel(r *reader, root source.Value) {
@@ -49,11 +50,13 @@ func readOTel(r *reader, root source.Value) {
 			talks[s.conversation] = &talk{line: s.line, known: map[string]bool{}}
 		}
 		talks[s.conversation].add(s.said)
+		talks[s.conversation].unsupported = append(talks[s.conversation].unsupported, s.unsupported...)
 	}
 	for _, id := range order {
 		t := &test{id: id}
 		r.said(t, talks[id].said)
-		r.add(talks[id].line, t)
+		r.pending = append(r.pending, talks[id].unsupported...)
+		r.add(source.Value{Line: talks[id].line}, t)
 	}
 }
 
@@ -82,7 +85,7 @@ func (r *reader) span(v source.Value, number int) (s span, ok bool) {
 	name, _ := v.Get("name")
 	input, found := attributes["gen_ai.input.messages"]
 	if !found {
-		r.lose(v.Line, "span "+name.Scalar, "it has no gen_ai.input.messages")
+		r.ignore(v.Line, "span "+name.Scalar, "it has no gen_ai.input.messages")
 		return s, false
 	}
 	start, _ := v.Get("startTimeUnixNano")
@@ -103,6 +106,7 @@ func (r *reader) span(v source.Value, number int) (s span, ok bool) {
 			s.said = append(s.said, r.spokenParts(m, v.Line))
 		}
 	}
+	s.unsupported = r.taken()
 	return s, true
 }
 
@@ -155,7 +159,8 @@ func (r *reader) structured(v source.Value, line int) []source.Value {
 	if v.Kind == source.String {
 		parsed, err := source.ParseJSON(r.file, []byte(v.Scalar), line)
 		if err != nil || parsed.Kind != source.List {
-			r.lose(line, "messages of a span", "they are no list in JSON")
+			v.Line = line
+			r.unsupported(one("messages", v), "messages of a span", "they are no list in JSON")
 			return nil
 		}
 		v = parsed
@@ -181,7 +186,7 @@ func (r *reader) spokenParts(m source.Value, line int) source.Value {
 				case "tool_call":
 					calls.Items = append(calls.Items, part)
 				case "tool_call_response", "reasoning", "thinking":
-					r.lose(line, "a part of a message of the type "+kind.Scalar, "messages are texts")
+					r.ignore(line, "a part of a message of the type "+kind.Scalar, "the agent calls its own tools and thinks for itself")
 				default:
 					parts.Items = append(parts.Items, part)
 				}
@@ -208,10 +213,11 @@ func withoutRepeats(v source.Value) source.Value {
 
 // talk is what was said in a conversation, as far as it is known.
 type talk struct {
-	line  int
-	said  []source.Value
-	keys  []string
-	known map[string]bool
+	line        int
+	said        []source.Value
+	unsupported []any
+	keys        []string
+	known       map[string]bool
 }
 
 // add takes the messages of a further request: it repeats what was said before it, or goes on from there.

@@ -17,23 +17,39 @@ func fitsPromptfoo(root source.Value) bool {
 }
 
 func readPromptfoo(r *reader, root source.Value) {
-	top := r.entry(root, "")
-	top.keep("description", "$schema")
-	p := &promptfoo{reader: r, kind: "promptfoo", read: new(int)}
+	top := r.settings(root, "")
+	top.keep("$schema")
+	top.ignore("it cannot affect a verdict", "description", "tags", "metadata", "outputPath", "sharing", "writeLatestResults", "derivedMetrics")
+	p := newPromptfoo(r, "promptfoo")
 	p.simulated = r.providers(top.list("providers", "targets"))
 	p.prompts = p.readPrompts(top.list("prompts"))
-	p.defaults = r.entry(r.included(top.get("defaultTest", "default_test")), "defaultTest")
+	p.defaults = r.entry(r.included(top.get("defaultTest", "default_test"), "defaultTest"), "defaultTest")
+	from := len(r.tests)
+	p.sharedChecks()
 	p.readTests(top.list("tests"))
-	if len(p.tests) == 0 && len(r.tests) == 0 && !has(root, "tests") {
+	for i, v := range top.list("scenarios") {
+		r.placeholder(v, fmt.Sprintf("scenario-%d", i+1), "scenarios are not imported: write their tests out")
+	}
+	if len(r.tests) == from && !has(root, "tests") {
 		p.readTests([]source.Value{{Kind: source.Map, Line: root.Line}}) // the prompts alone
 	}
 	p.defaults.rest()
+	r.share(from, slices.Concat(*p.lostDefaults, r.taken()))
 	top.rest()
 }
+
+func newPromptfoo(r *reader, kind string) *promptfoo {
+	return &promptfoo{reader: r, home: r, kind: kind, read: new(int), lostDefaults: &[]any{}, seenDefaults: map[place]bool{}}
+}
+
+// sharedChecks takes the checks that reading the defaults left unsupported.
+func (p *promptfoo) sharedChecks() { *p.lostDefaults = append(*p.lostDefaults, p.taken()...) }
 
 // promptfoo reads the tests of one configuration.
 type promptfoo struct {
 	*reader
+	// home reads the file of the configuration, reader the one that has the test.
+	home     *reader
 	kind     string
 	prompts  []prompt
 	defaults *entry
@@ -46,6 +62,9 @@ type promptfoo struct {
 	shared []source.Value
 	// read counts the tests that were read.
 	read *int
+	// lostDefaults are the unsupported checks of every test, and seenDefaults the places of those that are there.
+	lostDefaults *[]any
+	seenDefaults map[place]bool
 }
 
 // prompt is one of several prompts.
@@ -53,13 +72,15 @@ type prompt struct {
 	text  string
 	label string
 	line  int
+	// lost says why the prompt cannot be used; its tests become placeholders.
+	lost string
 }
 
 func (p *promptfoo) readPrompts(list []source.Value) (all []prompt) {
 	for _, v := range list {
 		line, label := v.Line, ""
 		if v.Kind == source.Map && !isChat(source.Value{Kind: source.List, Items: []source.Value{v}}) {
-			e := p.entry(v, "prompts")
+			e := p.settings(v, "prompts")
 			label = e.text("label")
 			v = e.get("raw", "id", "file")
 			e.keep("id")
@@ -67,13 +88,14 @@ func (p *promptfoo) readPrompts(list []source.Value) (all []prompt) {
 		} else if v.Kind == source.Map || v.Kind == source.List {
 			v = source.Text(toJSON(v))
 		}
-		text, ok := p.fileText(source.Value{Kind: source.String, Scalar: v.Scalar, Line: line}, "prompts")
-		if !ok {
+		text, err := p.fileText(v.Scalar)
+		if err != nil {
+			all = append(all, prompt{label: label, line: line, lost: "the prompt: " + err.Error()})
 			continue
 		}
 		for part := range strings.SplitSeq(text, "\n---\n") {
 			if strings.TrimSpace(part) != "" {
-				all = append(all, prompt{strings.TrimSpace(part), label, line})
+				all = append(all, prompt{text: strings.TrimSpace(part), label: label, line: line})
 			}
 		}
 	}
@@ -81,33 +103,32 @@ func (p *promptfoo) readPrompts(list []source.Value) (all []prompt) {
 }
 
 // fileText returns a text, or the content of the file that a text file://PATH names.
-func (r *reader) fileText(v source.Value, what string) (string, bool) {
-	path, named := strings.CutPrefix(v.Scalar, "file://")
+func (r *reader) fileText(text string) (string, error) {
+	path, named := strings.CutPrefix(text, "file://")
 	extension := strings.ToLower(filepath.Ext(path))
 	if !named && (strings.ContainsAny(path, "\n {") || !slices.Contains([]string{".txt", ".md", ".json", ".yaml", ".yml", ".j2", ".py", ".js", ".ts", ".mjs", ".cjs"}, extension)) {
-		return v.Scalar, true
+		return text, nil
 	}
-	if slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, extension) || strings.Contains(path, ":") || strings.HasPrefix(v.Scalar, "exec:") {
-		r.lose(v.Line, what, "%s is a program, which is not run", v.Scalar)
-		return "", false
+	if slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, extension) || strings.Contains(path, ":") || strings.HasPrefix(text, "exec:") {
+		return "", fmt.Errorf("%s is a program, which is not run", text)
 	}
 	data, err := readFile(r.beside(path))
 	if err != nil || !utf8.Valid(data) {
-		r.lose(v.Line, what, "the file %s cannot be read", path)
-		return "", false
+		return "", fmt.Errorf("the file %s cannot be read", path)
 	}
-	return strings.TrimPrefix(string(data), "\ufeff"), true
+	return strings.TrimPrefix(string(data), "\ufeff"), nil
 }
 
-// included returns a value, or the content of the file that a text file://PATH names.
-func (r *reader) included(v source.Value) source.Value {
+// included returns a value, or the content of the file that a text file://PATH names. One that cannot be read is an
+// unsupported check.
+func (r *reader) included(v source.Value, what string) source.Value {
 	path, named := strings.CutPrefix(v.Scalar, "file://")
 	if v.Kind != source.String || !named {
 		return v
 	}
 	found, err := Load(r.beside(path))
 	if err != nil {
-		r.lose(v.Line, v.Scalar, "the file cannot be read")
+		r.unsupported(one(what, v), what, "the file %s cannot be read", path)
 		return source.Value{Line: v.Line}
 	}
 	return found
@@ -129,13 +150,13 @@ func (p *promptfoo) readTests(list []source.Value) {
 		}
 		extension := strings.ToLower(filepath.Ext(v.Scalar))
 		if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, extension) {
-			p.lose(v.Line, "tests", "%s is no file of tests", v.Scalar)
+			p.placeholder(one("tests", v), v.Scalar, "%s is not a file of tests that can be read", v.Scalar)
 			continue
 		}
 		path := p.beside(strings.TrimPrefix(v.Scalar, "file://"))
 		found, err := Load(path)
 		if err != nil {
-			p.lose(v.Line, "tests", "the file %s cannot be read", v.Scalar)
+			p.placeholder(one("tests", v), v.Scalar, "the file %s cannot be read", strings.TrimPrefix(v.Scalar, "file://"))
 			continue
 		}
 		inner := *p
@@ -150,7 +171,7 @@ func (p *promptfoo) readTests(list []source.Value) {
 			if extension == ".csv" {
 				item = own.row(item)
 			}
-			inner.readTest(item)
+			inner.readTest(item) // takes what row found, too
 		}
 		p.last, p.key = inner.last, inner.key
 	}
@@ -169,21 +190,27 @@ func (r *reader) row(v source.Value) source.Value {
 				kind, value = "equals", f.Value.Scalar
 			}
 			kind, bound, _ := strings.Cut(strings.TrimSuffix(kind, ")"), "(")
-			one := source.Value{Kind: source.Map, Line: f.Line, Fields: []source.Field{
+			expected := source.Value{Kind: source.Map, Line: f.Line, Column: f.Column, Fields: []source.Field{
 				{Name: "type", Value: source.Text(kind), Line: f.Line}, {Name: "value", Value: source.Text(strings.TrimSpace(value)), Line: f.Line},
 			}}
 			if bound != "" {
-				one.Fields = append(one.Fields, source.Field{Name: "threshold", Value: source.Value{Kind: source.Number, Scalar: bound}, Line: f.Line})
+				expected.Fields = append(expected.Fields, source.Field{Name: "threshold", Value: source.Value{Kind: source.Number, Scalar: bound}, Line: f.Line})
 			}
-			asserted.Items = append(asserted.Items, one)
+			asserted.Items = append(asserted.Items, expected)
 		case name == "__description" || name == "__threshold":
 			f.Name = name[2:]
 			t.Fields = append(t.Fields, f)
 		case strings.HasPrefix(name, "__metadata:"):
 			f.Name = strings.TrimPrefix(name, "__metadata:")
 			t.Fields = append(t.Fields, source.Field{Name: "metadata", Line: f.Line, Value: source.Value{Kind: source.Map, Fields: []source.Field{f}}})
-		case strings.HasPrefix(name, "__"):
+		case slices.Contains([]string{"__prefix", "__suffix", "__provider"}, name):
 			r.lose(f.Line, name, "it has no counterpart in a suite")
+		case name == "__metric":
+			r.ignore(f.Line, name, "it names the metric of the row's checks")
+		case strings.HasPrefix(name, "__"):
+			v := f.Value
+			v.Line, v.Column = f.Line, f.Column
+			r.unsupported(one(name, v), name, "it has no counterpart in a suite")
 		default:
 			vars.Fields = append(vars.Fields, f)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"rehearse/internal/source"
 )
@@ -40,8 +41,8 @@ func valueOf(a *asserted) pairs { return pairs{{"value", a.single()}} }
 
 func valuesOf(a *asserted) pairs {
 	all := a.several(true)
-	if a.failed == "" && len(all) == 0 {
-		a.failed = "it has no value"
+	if a.why == "" && len(all) == 0 {
+		a.why = "it has no value"
 	}
 	return pairs{{"value", all}}
 }
@@ -49,11 +50,17 @@ func valuesOf(a *asserted) pairs {
 func schemaOf(a *asserted) pairs {
 	v := a.get("value")
 	if v.Kind == source.String {
-		v = a.p.included(v)
+		if path, named := strings.CutPrefix(v.Scalar, "file://"); named {
+			var err error
+			if v, err = Load(a.p.beside(path)); err != nil {
+				a.why = fmt.Sprintf("the file %s cannot be read", path)
+				return nil
+			}
+		}
 		if v.Kind == source.String {
 			parsed, err := source.ParseYAML("", []byte(v.Scalar))
 			if err != nil || parsed.Kind != source.Map {
-				a.failed = "its schema is no mapping"
+				a.why = "its schema is no mapping"
 			}
 			v = parsed
 		}
@@ -61,22 +68,17 @@ func schemaOf(a *asserted) pairs {
 	return pairs{}.with("schema", v)
 }
 
-// distanceOf makes a share of a distance: levenshtein scores 1 − distance / length of the longer text.
+// distanceOf writes the greatest edit distance, which is a number of characters in both.
 func distanceOf(a *asserted) pairs {
 	text := a.single()
 	most, ok := a.number("threshold")
 	if !ok {
 		most = 5
 	}
-	length := float64(len([]rune(plain(text))))
-	if most < 0 || most >= length {
-		a.failed = fmt.Sprintf("a distance of %g is not less than the length of its value", most)
-		return nil
+	if most < 0 {
+		a.why = fmt.Sprintf("its threshold %g is no distance", most)
 	}
-	share := 1 - most/length
-	a.r.lose(a.lineOf("threshold"), a.name("threshold"), "the distance of %g is written as a similarity of %.2f, which depends on the length of the reply", most, share)
-	a.least = math.Min(a.least, share)
-	return pairs{{"value", text}, {"threshold", share}}
+	return pairs{{"value", text}, {"max_distance", int(most)}}
 }
 
 func rougeOf(a *asserted) pairs { return pairs{{"value", a.single()}, {"variant", "1"}} }
@@ -84,7 +86,7 @@ func rougeOf(a *asserted) pairs { return pairs{{"value", a.single()}, {"variant"
 func latencyOf(a *asserted) pairs {
 	most, ok := a.number("threshold")
 	if !ok || most < 0 {
-		a.failed = "it has no threshold"
+		a.why = "it has no threshold"
 	}
 	return pairs{{"max_ms", most}}
 }
@@ -92,7 +94,7 @@ func latencyOf(a *asserted) pairs {
 func costOf(a *asserted) pairs {
 	most, ok := a.number("threshold")
 	if !ok || most < 0 {
-		a.failed = "it has no threshold"
+		a.why = "it has no threshold"
 	}
 	return pairs{{"max_usd", most}}
 }
@@ -101,19 +103,20 @@ func costOf(a *asserted) pairs {
 func rubricOf(words string) func(a *asserted) pairs {
 	return func(a *asserted) pairs {
 		a.drop("the judge is that of the configuration", "provider")
-		a.drop("judges have prompts of their own", "rubricPrompt")
 		all := a.several(false)
 		for i, one := range all {
 			if w, ok := one.(written); ok {
 				all[i] = written(words) + w
 			}
 		}
-		all = slices.DeleteFunc(all, func(v any) bool {
+		if slices.ContainsFunc(all, func(v any) bool {
 			_, isText := v.(written)
 			return isText && blank(v)
-		})
-		if a.failed == "" && len(all) == 0 {
-			a.failed = "it has no value"
+		}) {
+			a.why = "a criterion is empty"
+		}
+		if a.why == "" && len(all) == 0 {
+			a.why = "it has no value"
 		}
 		return pairs{{"criteria", all}}
 	}
@@ -121,7 +124,7 @@ func rubricOf(words string) func(a *asserted) pairs {
 
 func windowOf(a *asserted) pairs {
 	a.drop("the judge is that of the configuration", "provider")
-	config := a.entry.r.entry(a.get("config"), "config")
+	config := a.entry.r.settings(a.get("config"), "config")
 	config.drop("the whole conversation is judged", "windowSize")
 	config.rest()
 	return nil
@@ -134,7 +137,7 @@ func setOf(a *asserted) pairs {
 		members, a.least = append(members, found...), math.Min(a.least, low)
 	}
 	if len(members) == 0 {
-		a.failed = "nothing of it is left"
+		a.why = "nothing of it is left"
 		return nil
 	}
 	if has(a.Value, "threshold") {
@@ -147,13 +150,14 @@ func wordsOf(a *asserted) pairs {
 	v := a.get("value")
 	if v.Kind == source.Map {
 		e := a.entry.r.entry(v, a.name("value"))
+		e.failed = &a.why
 		keys := pairs{}.with("min", e.get("min")).with("max", e.get("max"))
 		e.rest()
 		return keys
 	}
 	n, ok := v.Float()
 	if !ok {
-		a.failed = "it has no number of words"
+		a.why = "it has no number of words"
 	}
 	return pairs{{"value", n}}
 }

@@ -14,10 +14,14 @@ func (p *promptfoo) readTest(v source.Value) {
 	e := p.entry(v, "test")
 	id := p.named(e)
 	c := p.caseOf(e)
-	c.id = id
+	c.id, c.original = id, v
+	if c.original.Kind != source.Map {
+		c.original = one("test", v)
+	}
+	c.unsupported = p.taken()
 	all := combinations(c.vars)
 	if all == nil {
-		p.lose(e.Line, "vars", "their lists make more than %d tests", maxCombinations)
+		p.placeholder(c.original, id, "the lists of its vars make more than %d tests", maxCombinations)
 		return
 	}
 	prompts := p.prompts
@@ -43,10 +47,19 @@ func (p *promptfoo) readTest(v source.Value) {
 
 // testCase is a test over the defaults.
 type testCase struct {
-	id           string
-	line         int
-	vars         source.Value
-	asserted     []source.Value
+	id   string
+	line int
+	// original is the test in the file, and unsupported are the checks that reading it found.
+	original    source.Value
+	unsupported []any
+	vars        source.Value
+	// defaults are the assertions of every test, asserted its own.
+	defaults, asserted []source.Value
+	skipDefaults       bool
+	// transform is true if the assertions look at the result of one; rubricPrompt if a prompt of the test decides what
+	// a judge looks for.
+	transform    bool
+	rubricPrompt bool
 	conversation string
 	joins        bool
 	threshold    float64
@@ -61,7 +74,10 @@ type testCase struct {
 func (p *promptfoo) caseOf(e *entry) *testCase {
 	c := &testCase{line: e.Line, simulated: p.simulated, threshold: -1}
 	c.vars = over(p.variables(p.defaults.get("vars")), p.variables(e.get("vars")))
-	c.asserted = slices.Concat(p.shared, p.defaults.list("assert", "assertions"), e.list("assert", "assertions"))
+	c.defaults = slices.Concat(p.shared, p.defaults.list("assert", "assertions"))
+	c.asserted = e.list("assert", "assertions")
+	p.options(c, p.defaults.get("options"), "defaultTest.options")
+	p.options(c, e.get("options"), e.name("options"))
 	if n, ok := p.defaults.number("threshold"); ok {
 		c.threshold = n
 	}
@@ -89,9 +105,22 @@ func (p *promptfoo) caseOf(e *entry) *testCase {
 	}
 	if p.kind == "agentv" {
 		p.agentvKeys(c, e)
+	} else {
+		e.drop("the test runs with every prompt and provider", "prompts", "providers")
 	}
 	e.rest()
 	return c
+}
+
+// options reads the options of a test or of all tests that change what checks look at.
+func (p *promptfoo) options(c *testCase, v source.Value, what string) {
+	e := p.settings(v, what)
+	c.transform = c.transform || !empty(e.get("transform", "postprocess"))
+	c.rubricPrompt = c.rubricPrompt || !empty(e.get("rubricPrompt"))
+	if v := e.get("factuality"); !empty(v) {
+		p.unsupported(e.part("factuality"), e.name("factuality"), "suites have no scores for kinds of agreement")
+	}
+	e.rest()
 }
 
 // hold makes a test of a case, or a turn of the conversation before it.
@@ -99,8 +128,10 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	if p.full() {
 		return
 	}
-	spoken, loops, ok := p.messages(c, one, vars)
-	if !ok {
+	spoken, loops, err := p.messages(c, one, vars)
+	if err != nil {
+		p.taken()
+		p.placeholder(c.original, id, "%v", err)
 		return
 	}
 	t := &test{id: id, metadata: c.metadata.with("vars", p.unused(vars, one.text, c)), more: c.more}
@@ -120,6 +151,8 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	}
 	t.input = append(spoken, t.input...)
 	checks, least := p.assertions(c, vars)
+	checks = append(checks, c.unsupported...)
+	t.skipShared = c.skipDefaults
 	t.execution = append(t.execution, p.passing(c, least)...)
 	switch {
 	case c.simulated != nil:
@@ -129,13 +162,13 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 		t.whole, t.conversation = checks, true
 		p.agentvTurns(t, c, vars)
 	case asked != nil:
-		asked.expected, asked.assertions = c.expected, checks
+		asked.expected, asked.assertions = c.expected, append(checks, p.taken()...)
 		t.turns = []turn{*asked}
 	}
 	if asked != nil && (c.joins || loops && !has(vars, "_conversation")) {
 		key := promptKey + "\x00" + c.conversation + "\x00" + c.target
 		if blank(asked.text) {
-			p.lose(c.line, "test "+c.id, "it has no message of a user with a text")
+			p.placeholder(c.original, id, "it has no message of a user with a text")
 			return
 		}
 		if before := p.last[key]; before != nil {
@@ -152,7 +185,7 @@ func (p *promptfoo) hold(c *testCase, id, promptKey string, one prompt, vars sou
 	} else {
 		p.last = nil
 	}
-	p.add(c.line, t)
+	p.add(c.original, t)
 }
 
 // remember keeps the conversation that following tests go on with; those of another conversation are over.

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,34 +11,36 @@ import (
 )
 
 // messages renders a prompt into messages, of which the last one is the user's. loops is true when it repeats what was said before.
-func (p *promptfoo) messages(c *testCase, one prompt, vars source.Value) (all []message, loops, ok bool) {
+func (p *promptfoo) messages(c *testCase, one prompt, vars source.Value) (all []message, loops bool, err error) {
+	if one.lost != "" {
+		return nil, false, errors.New(one.lost)
+	}
 	template := talkLoop.ReplaceAllString(one.text, "")
 	loops = template != one.text
 	if only := templateTag.FindStringSubmatch(template); only != nil && only[0] == strings.TrimSpace(template) {
 		if v, found := at(vars, strings.TrimSpace(only[1])); found && isChat(v) {
-			return p.spoken(c, v.Items, source.Value{}, false), loops, true
+			return p.spoken(c, v.Items, source.Value{}, false), loops, nil
 		}
 	}
 	template = withoutGaps(template, loops)
 	if chat, err := chatOf(template); err == nil {
-		return p.spoken(c, chat, vars, true), loops, true
+		return p.spoken(c, chat, vars, true), loops, nil
 	}
 	inJSON := strings.HasPrefix(template, "[") || strings.HasPrefix(template, "{\"")
 	text, missing, err := render(template, vars, inJSON)
 	if err != nil {
-		p.lose(one.line, "test "+c.id, "%v, which is not filled in", err)
-		return nil, loops, false
+		return nil, loops, fmt.Errorf("the prompt: %w, which is not filled in", err)
 	}
 	p.missing(c, missing)
 	if chat, err := chatOf(plain(text)); err == nil {
-		return p.spoken(c, chat, source.Value{}, false), loops, true
+		return p.spoken(c, chat, source.Value{}, false), loops, nil
 	}
 	if inJSON { // no messages after all
 		if text, _, err = render(template, vars, false); err != nil {
-			return nil, loops, false
+			return nil, loops, fmt.Errorf("the prompt: %w, which is not filled in", err)
 		}
 	}
-	return []message{{"user", text}}, loops, true
+	return []message{{"user", text}}, loops, nil
 }
 
 // withoutGaps closes the gap that a loop leaves in a list.
@@ -63,14 +67,14 @@ func withoutGaps(template string, loops bool) string {
 // spoken returns messages of a list; templates in them are filled in when render is asked for.
 func (p *promptfoo) spoken(c *testCase, list []source.Value, vars source.Value, fill bool) (all []message) {
 	for _, v := range list {
-		e := p.entry(v, "message")
+		e := p.settings(v, "message")
 		role := e.text("role")
 		said := p.content(e.get("content"))
 		e.rest()
 		if text, isText := said.(string); fill && isText {
 			filled, missing, err := render(text, vars, false)
 			if err != nil {
-				p.lose(c.line, "a message of "+role, "%v, which is not filled in", err)
+				p.unsupported(v, "a message of "+role, "%v, which is not filled in", err)
 				continue
 			}
 			p.missing(c, missing)
@@ -81,7 +85,7 @@ func (p *promptfoo) spoken(c *testCase, list []source.Value, vars source.Value, 
 			role = "system"
 		case "system", "user", "assistant":
 		default:
-			p.lose(c.line, "a message of "+role, "suites have messages of system, user and assistant")
+			p.unsupported(v, "a message of "+role, "suites have messages of system, user and assistant")
 			continue
 		}
 		all = append(all, message{role, said})
@@ -122,7 +126,9 @@ func (p *promptfoo) systemOnly(c *testCase, all []message) (system []message) {
 		if m.role == "system" {
 			system = append(system, m)
 		} else {
-			p.lose(c.line, "a message of "+m.role, "a simulated user begins the conversation")
+			p.unsupported(source.Value{Kind: source.Map, Line: c.line, Fields: []source.Field{
+				{Name: "role", Value: source.Text(m.role)}, {Name: "content", Value: asValue(m.text)},
+			}}, "a message of "+m.role, "a simulated user begins the conversation")
 		}
 	}
 	return system
@@ -130,7 +136,7 @@ func (p *promptfoo) systemOnly(c *testCase, all []message) (system []message) {
 
 // user returns the simulated user of a test.
 func (p *promptfoo) user(e *entry, vars source.Value) pairs {
-	config := p.entry(e.get("config"), "config")
+	config := p.settings(e.get("config"), "config")
 	goal := any(config.text("instructions"))
 	if text, missing, err := render(plain(goal), vars, false); err != nil {
 		p.lose(config.Line, "instructions", "%v, which is not filled in", err)

@@ -13,17 +13,20 @@ const maxCombinations = 10_000
 
 // variables returns variables with the content of the files that they name.
 func (p *promptfoo) variables(v source.Value) source.Value {
-	v = p.included(v)
+	v = p.included(v, "vars")
 	if v.Kind != source.Map {
 		if v.Kind != source.Null {
-			p.lose(v.Line, "vars", "expected a mapping, got %s", v.Kind)
+			p.unsupported(one("vars", v), "vars", "expected a mapping, got %s", v.Kind)
 		}
 		return source.Value{Kind: source.Map}
 	}
 	v.Fields = slices.Clone(v.Fields)
 	for i, f := range v.Fields {
 		if f.Value.Kind == source.String && strings.HasPrefix(f.Value.Scalar, "file://") {
-			text, _ := p.fileText(f.Value, "vars."+f.Name)
+			text, err := p.fileText(f.Value.Scalar)
+			if err != nil {
+				p.unsupported(one(f.Name, f.Value), "vars."+f.Name, "%v", err)
+			}
 			v.Fields[i].Value.Scalar = text
 		}
 	}

@@ -57,7 +57,7 @@ func (r *reader) provider(v source.Value) provided {
 	if v.Kind == source.String {
 		v = source.Value{Kind: source.Map, Line: v.Line, Fields: []source.Field{{Name: "id", Value: v, Line: v.Line}}}
 	}
-	e := r.entry(v, "provider")
+	e := r.settings(v, "provider")
 	id := e.text("id")
 	if strings.HasPrefix(id, "promptfoo:simulated-user") {
 		return provided{simulated: e}
@@ -75,7 +75,7 @@ func (r *reader) provider(v source.Value) provided {
 		return provided{name: known}
 	}
 	e.what = "provider " + id
-	config := r.entry(e.get("config"), "config")
+	config := r.settings(e.get("config"), "config")
 	config.what = e.what + ".config"
 	if strings.Contains(name, "://") { // a name that says where
 		if u, err := url.Parse(promptless(name)); err == nil && u.Host != "" {

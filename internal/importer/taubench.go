@@ -33,7 +33,7 @@ func readTauBench(r *reader, root source.Value) {
 			t.id += "-trial-" + trial
 		}
 		t.metadata = t.metadata.with("reward", e.get("reward"))
-		info := r.entry(e.get("info"), "info")
+		info := r.settings(e.get("info"), "info")
 		info.keep("source", "user_cost", "reward_info", "error")
 		task := r.entry(info.get("task"), "info.task")
 		if has(v, "instruction") {
@@ -51,7 +51,7 @@ func readTauBench(r *reader, root source.Value) {
 		}
 		info.rest()
 		e.rest()
-		r.add(v.Line, t)
+		r.add(v, t)
 	}
 	r.sharedInput()
 }
@@ -65,7 +65,7 @@ func (r *reader) task(t *test, task *entry) {
 	t.user = pairs{{"goal", instruction}}
 	t.metadata = t.metadata.with("user_id", task.text("user_id"))
 	task.keep("annotator")
-	task.drop("the tool compares its data base, which a target does not show", "actions")
+	task.unsupported("tau-bench compares its database after these calls, which a target does not show", "actions")
 	var outputs []any
 	for _, v := range task.list("outputs") {
 		if text := scalarText(v); strings.TrimSpace(text) != "" {
@@ -73,7 +73,7 @@ func (r *reader) task(t *test, task *entry) {
 		}
 	}
 	if len(outputs) > 0 {
-		found, _ := r.check(task.Line, "outputs", pairs{{"type", "icontains_all"}, {"value", outputs}})
+		found, _ := r.check(task.part("outputs"), "outputs", pairs{{"type", "icontains_all"}, {"value", outputs}})
 		t.whole = append(t.whole, found...)
 	}
 }

@@ -24,6 +24,17 @@ type test struct {
 	more pairs
 	// conversation is true for a test that is a conversation though it has one turn.
 	conversation bool
+	// skipShared is true for a test without the checks that all tests of its file have.
+	skipShared bool
+}
+
+// attach adds checks to the test: to its only turn, or to the whole conversation.
+func (t *test) attach(checks []any) {
+	if t.user == nil && len(t.turns) == 1 && len(t.whole) == 0 && !t.conversation {
+		t.turns[0].assertions = append(slices.Clip(t.turns[0].assertions), checks...)
+		return
+	}
+	t.whole = append(slices.Clip(t.whole), checks...)
 }
 
 type message struct {
@@ -108,22 +119,47 @@ func blank(v any) bool {
 	return strings.TrimSpace(plain(v)) == ""
 }
 
-// add adds a test under an id of its own. Turns without a text are lost, and so is a test that is left without a message of a user.
-func (r *reader) add(line int, t *test) {
-	kept := slices.DeleteFunc(slices.Clone(t.turns), func(one turn) bool { return blank(one.text) })
-	if n := len(t.turns) - len(kept); n > 0 && (len(kept) > 0 || t.user != nil) {
-		r.lose(line, fmt.Sprintf("%d turns of %s", n, t.id), "a message of a user without a text")
-	}
-	if t.turns = kept; len(t.turns) == 0 && t.user == nil {
-		r.lose(line, "test "+t.id, "it has no message of a user with a text")
+// add adds the test that v is under an id of its own, with the unsupported checks that were found while it was read.
+// Turns without a text are lost, and a test that is left without a user's message becomes a placeholder.
+func (r *reader) add(v source.Value, t *test) {
+	if t.user == nil && !slices.ContainsFunc(t.turns, func(one turn) bool { return !blank(one.text) }) {
+		r.placeholder(v, t.id, "it has no message of a user with a text")
 		return
 	}
+	t.turns = slices.DeleteFunc(slices.Clone(t.turns), func(one turn) bool {
+		if !blank(one.text) {
+			return false
+		}
+		what := "a turn of " + t.id
+		if checks := asValue(pairs{}.with("expected_output", one.expected).with("assertions", one.assertions)); len(checks.Fields) > 0 {
+			checks.Line, checks.Column = v.Line, v.Column
+			r.unsupported(checks, what, "its message has no text")
+		} else {
+			r.lose(v.Line, what, "its message has no text")
+		}
+		return true
+	})
 	t.input = slices.DeleteFunc(t.input, func(m message) bool {
 		if blank(m.text) {
-			r.lose(line, "a message of "+m.role, "it has no text")
+			r.lose(v.Line, "a message of "+m.role, "it has no text")
 		}
 		return blank(m.text)
 	})
+	t.attach(r.taken())
+	r.append(t)
+}
+
+// placeholder adds a test that stands for one, or for a file of them, which cannot be read. It cannot pass.
+func (r *reader) placeholder(v source.Value, id, format string, args ...any) {
+	what := "test " + id
+	r.leave(v, what, fmt.Sprintf(format, args...), "a test of your own")
+	t := &test{id: id, turns: []turn{{text: what + " was not imported"}}}
+	t.attach(r.taken())
+	r.append(t)
+	r.placeholders++
+}
+
+func (r *reader) append(t *test) {
 	if r.full() {
 		return
 	}
@@ -197,7 +233,11 @@ func (t *test) pairs() pairs {
 		}
 		p = p.with("turns", turns).with("user", t.user).with("assertions", t.whole)
 	}
-	return append(p, t.more...).with("execution", t.execution).with("metadata", t.metadata)
+	execution := t.execution
+	if t.skipShared {
+		execution = append(slices.Clip(execution), pair{"skip_defaults", true})
+	}
+	return append(p, t.more...).with("execution", execution).with("metadata", t.metadata)
 }
 
 // messages returns messages as an input: a single one of the user as its text.

@@ -26,27 +26,35 @@ type Options struct {
 
 // Result is what an import came to.
 type Result struct {
-	Tests int    `json:"tests"`
-	Turns int    `json:"turns"`
-	Lost  []Loss `json:"lost"`
+	// Tests are those that were imported, without placeholders of others; Turns are theirs.
+	Tests int `json:"tests"`
+	Turns int `json:"turns"`
+	// Carried counts the checks of the files that the suite has, each once however many tests have it. Unsupported,
+	// Ignored and Settings count what is lost by its status.
+	Carried     int    `json:"carried"`
+	Unsupported int    `json:"unsupported"`
+	Ignored     int    `json:"ignored"`
+	Settings    int    `json:"settings"`
+	Lost        []Loss `json:"lost"`
 	// Suite and Config are the files that were written; Config is nil when there was no target, Suite when there was no test.
 	Suite  *string `json:"suite"`
 	Config *string `json:"config"`
 }
 
-// Import reads files and writes a suite, and a configuration if there are targets. Nothing is written when a file cannot be read or one to be
-// written is there already, which are input errors.
+// Import reads files and writes a suite, and a configuration if there are targets. Nothing is written when a file
+// cannot be read or holds nothing that can be imported, or when a file to be written exists, which are input errors.
+// The result is not nil as soon as files were read.
 func Import(o Options) (*Result, error) {
 	if o.Config == "" {
 		o.Config = filepath.Join(filepath.Dir(o.Suite), "rehearse.yaml")
 	}
 	found, err := read(o.Files, o.Format, filepath.Dir(o.Suite))
-	if err != nil {
+	if found == nil {
 		return nil, err
 	}
-	result := &Result{Tests: len(found.tests), Lost: eachOnce(found.lost)}
-	for _, t := range found.tests {
-		result.Turns += t.turnCount()
+	result := found.result()
+	if err != nil {
+		return result, err
 	}
 	outputs := map[string][]byte{}
 	if len(found.tests) > 0 {
@@ -64,13 +72,38 @@ func Import(o Options) (*Result, error) {
 	return result, write(outputs, o)
 }
 
-// eachOnce returns losses without repeats: what stands in defaults is read for every test.
+// result counts what was found.
+func (i *imported) result() *Result {
+	r := &Result{Tests: len(i.tests) - i.placeholders, Turns: -i.placeholders, Lost: eachOnce(i.lost)}
+	for _, t := range i.tests {
+		r.Turns += t.turnCount()
+	}
+	for _, l := range r.Lost {
+		switch l.Status {
+		case Unsupported:
+			r.Unsupported++
+			delete(i.carried, place{l.File, l.Line, l.Column}) // carried for some values of its variables only
+		case Ignored:
+			r.Ignored++
+		case Setting:
+			r.Settings++
+		}
+	}
+	r.Carried = len(i.carried)
+	return r
+}
+
+// eachOnce returns losses without repeats: a part of the defaults is read for every test.
 func eachOnce(all []Loss) []Loss {
 	seen := map[Loss]bool{}
 	once := []Loss{}
 	for _, l := range all {
-		if !seen[l] {
-			once, seen[l] = append(once, l), true
+		key := l
+		if l.Status == Unsupported {
+			key.Why, key.Substitute = "", "" // which may differ with the variables of tests
+		}
+		if !seen[key] {
+			once, seen[key] = append(once, l), true
 		}
 	}
 	return once
@@ -150,6 +183,7 @@ func (i *imported) suite() pairs {
 	if len(i.input) > 0 {
 		p = p.with("input", listed(i.input))
 	}
+	p = p.with("assertions", i.assertions)
 	var tests []any
 	for _, t := range i.tests {
 		tests = append(tests, t.pairs())

@@ -93,6 +93,19 @@ func (n Node) Warn(hint, format string, args ...any) {
 	})
 }
 
+// WarnEach files a warning that is reported at every place where it occurs.
+func (n Node) WarnEach(hint, format string, args ...any) {
+	if n.reader == nil {
+		return
+	}
+	n.Warn(hint, format, args...)
+	found := n.reader
+	for found.parent != nil {
+		found = found.parent
+	}
+	found.Problems[len(found.Problems)-1].Each = true
+}
+
 // With returns the node with another value at the same path.
 func (n Node) With(v Value) Node {
 	n.Value = v

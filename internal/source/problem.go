@@ -20,6 +20,8 @@ type Problem struct {
 	Hint    string `json:"hint"`
 	// Warning is true of something that has no effect, but is no fault.
 	Warning bool `json:"-"`
+	// Each is true of a warning that matters at every place where it occurs, not once per file.
+	Each bool `json:"-"`
 }
 
 // String returns "file:line:column: path: message (hint)".

@@ -90,11 +90,30 @@ func (l *loader) idKey() string {
 	return "id"
 }
 
+// collect adds problems. Faults and warnings are bounded apart, so that warnings never crowd out a fault.
 func (l *loader) collect(problems source.Problems) {
-	if room := maxProblems - len(l.problems); len(problems) > room {
-		problems = problems[:max(0, room)]
+	faults, warnings := problems.Split()
+	if room := maxProblems - l.faults; len(faults) > room {
+		faults = faults[:max(0, room)]
 	}
-	l.problems = append(l.problems, problems...)
+	l.faults += len(faults)
+	l.problems = append(l.problems, faults...)
+	for _, w := range warnings {
+		key := warningKey(w)
+		if l.warned[key] {
+			continue
+		}
+		if len(l.warned) == maxProblems {
+			w = source.Problem{File: w.File, Message: "there are more warnings, which are not listed", Hint: "fix the listed ones first", Warning: true}
+			if key = warningKey(w); l.warned[key] {
+				continue
+			}
+		} else if len(l.warned) > maxProblems {
+			continue
+		}
+		l.warned[key] = true
+		l.problems = append(l.problems, w)
+	}
 }
 
 // checkDependencies reports unknown ids and cycles, and records which tests others wait for.

@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/grader"
 	"rehearse/internal/suite"
 )
 
@@ -284,6 +286,31 @@ func TestProblems(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWarningsDoNotHideFaults checks that a fault is found after more warnings than a suite keeps, and that warnings
+// which matter at every place are not merged.
+func TestWarningsDoNotHideFaults(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("tests:\n")
+	for i := range 1200 {
+		fmt.Fprintf(&b, "- {id: t%d, input: a, assertions: [{type: unsupported, from: x, original: {type: y}, why: z}]}\n", i)
+	}
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	load := func(content string) (*suite.Suite, error) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return suite.Load(path, suite.Options{Kinds: grader.New(grader.Config{})})
+	}
+	s, err := load(b.String())
+	if err != nil || len(s.Warnings) != 1001 || !strings.Contains(s.Warnings[0].Message, "more warnings") {
+		t.Fatalf("%v, %d warnings", err, len(s.Warnings))
+	}
+	_, err = load(b.String() + "- {id: last, input: a, assertions: [{type: nonsense}]}\n")
+	if problems, ok := suite.Problems(err); !ok || len(problems) != 1 || problems[0].Line != 1202 {
+		t.Errorf("%v", err)
 	}
 }
 

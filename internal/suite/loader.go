@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type loader struct {
 	// external are the files that hold the tests; without any they stand in the suite.
 	external []*testFile
 	problems source.Problems
+	// faults counts the faults among the problems, and warned has a key for each warning there.
+	faults int
+	warned map[string]bool
 }
 
 func (l *loader) resolve(name string) string {
@@ -154,11 +158,20 @@ func (l *loader) testFiles(path string) (files []*testFile, err error) {
 func eachOnce(warnings source.Problems) (first source.Problems) {
 	said := map[string]bool{}
 	for _, w := range warnings {
-		if key := w.File + w.Message; !said[key] {
+		if key := warningKey(w); !said[key] {
 			first, said[key] = append(first, w), true
 		}
 	}
 	return first
+}
+
+// warningKey is equal for warnings of which one is enough: one per message and file, or one per place
+// (source.Problem.Each).
+func warningKey(w source.Problem) string {
+	if w.Each {
+		return fmt.Sprintf("%s:%d:%d %s %s", w.File, w.Line, w.Column, w.Path, w.Message)
+	}
+	return w.File + w.Message
 }
 
 // mapping returns a mapping as plain data; anything else is a problem.

@@ -39,24 +39,34 @@ func queries(f *file, name string, all []any) conversation {
 	c := conversation{name: name}
 	for _, v := range all {
 		one := mapping(v)
-		f.rest(one, "query", "reference")
-		c.turns = append(c.turns, expecting(text(one["query"]), text(one["reference"])))
+		t := expecting(text(one["query"]), text(one["reference"]))
+		noCalls(&t, one["expected_tool_use"])
+		f.rest(map[string]any{"expected_intermediate_agent_responses": one["expected_intermediate_agent_responses"]})
+		f.checks(&t, one, "query", "reference", "expected_intermediate_agent_responses")
+		c.turns = append(c.turns, t)
 	}
 	return c
 }
 
 // evalCase reads a conversation of the newer form.
 func evalCase(f *file, m map[string]any) conversation {
-	f.rest(m, "eval_id", "conversation", "creation_timestamp")
+	f.rest(m, "eval_id", "conversation", "creation_timestamp", "rubrics", "final_session_state")
 	c := conversation{name: text(m["eval_id"])}
 	if i := strings.LastIndexByte(c.name, '/'); i >= 0 { // it is the path of the file
 		c.name = c.name[i+1:]
 	}
 	for _, v := range list(m["conversation"]) {
 		one := mapping(v)
-		f.rest(one, "invocation_id", "user_content", "final_response", "creation_timestamp", "intermediate_data")
-		f.rest(mapping(one["intermediate_data"]))
-		c.turns = append(c.turns, expecting(parts(f, one["user_content"]), parts(f, one["final_response"])))
+		t := expecting(parts(f, one["user_content"]), parts(f, one["final_response"]))
+		f.checks(&t, one, "invocation_id", "user_content", "final_response", "creation_timestamp", "intermediate_data", "app_details")
+		between := mapping(one["intermediate_data"])
+		noCalls(&t, between["tool_uses"])
+		f.rest(between, "tool_uses", "invocation_events")
+		f.checks(&t, between, "tool_responses", "intermediate_responses")
+		c.turns = append(c.turns, t)
+	}
+	if n := len(c.turns); n > 0 {
+		f.checks(&c.turns[n-1], m, "eval_id", "conversation", "creation_timestamp", "session_input", "conversation_scenario")
 	}
 	return c
 }
@@ -72,6 +82,16 @@ func parts(f *file, content any) string {
 		}
 	}
 	return strings.Join(said, "\n")
+}
+
+// noCalls has a turn that lists no tool calls expect that none is made.
+func noCalls(t *turn, calls any) {
+	if all, ok := calls.([]any); ok && len(all) == 0 {
+		if t.expected == nil {
+			t.expected = map[string]any{}
+		}
+		t.expected["assertions"] = []any{map[string]any{"type": "tool_calls", "match": "exact", "calls": []any{}}}
+	}
 }
 
 // expecting is a turn whose reference is both what is expected and what the conversation goes on with.

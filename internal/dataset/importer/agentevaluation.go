@@ -21,7 +21,7 @@ func readAgentEvaluation(f *file, root any) (all []conversation) {
 	tests := mapping(plan["tests"])
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		test := mapping(tests[name])
-		f.rest(test, "steps", "expected_results")
+		f.rest(map[string]any{"initial_prompt": test["initial_prompt"], "max_turns": test["max_turns"]})
 		c := conversation{name: name}
 		for _, step := range list(test["steps"]) {
 			c.turns = append(c.turns, turn{query: text(step)})
@@ -32,6 +32,9 @@ func readAgentEvaluation(f *file, root any) (all []conversation) {
 		}
 		if n := len(c.turns); n > 0 && len(wanted) > 0 {
 			c.turns[n-1].expected = map[string]any{"response": strings.Join(wanted, "\n")}
+		}
+		if n := len(c.turns); n > 0 {
+			f.checks(&c.turns[n-1], test, "steps", "expected_results", "initial_prompt", "max_turns")
 		}
 		all = append(all, c)
 	}

@@ -17,17 +17,19 @@ func isAgentV(root any) bool {
 
 func readAgentV(f *file, root any) (all []conversation) {
 	m := mapping(root)
-	f.rest(m, "description", "tests")
+	f.rest(m, "description", "tests", "assert", "default_test")
 	for i, v := range list(m["tests"]) {
 		test := mapping(v)
 		vars := mapping(test["vars"])
-		f.rest(test, "id", "vars", "turns", "assert")
+		f.rest(map[string]any{"mode": test["mode"], "tags": test["tags"], "depends_on": test["depends_on"]})
 		f.rest(vars, "input", "expected_output")
 		c := conversation{name: numbered(text(test["id"]), i), turns: messages(f, list(vars["input"]))}
 		for _, v := range list(test["turns"]) {
 			one := mapping(v)
-			f.rest(one, "input", "assert")
-			c.turns = append(c.turns, turn{query: text(one["input"]), expected: criteria(f, one["assert"], "")})
+			t := turn{query: text(one["input"])}
+			criteria(f, &t, one["assert"], text(one["expected_output"]))
+			f.checks(&t, one, "input", "assert", "expected_output")
+			c.turns = append(c.turns, t)
 		}
 		if n := len(c.turns); n > 0 {
 			last := &c.turns[n-1]
@@ -37,10 +39,17 @@ func readAgentV(f *file, root any) (all []conversation) {
 				f.lose("further messages of expected_output", len(said)-1)
 			}
 			if test["turns"] == nil {
-				last.expected = criteria(f, test["assert"], answer)
+				criteria(f, last, test["assert"], answer)
 			} else {
-				f.lose("assertions of whole conversations", len(list(test["assert"])))
+				for _, v := range list(test["assert"]) {
+					f.unsupported(last, check(v))
+				}
 			}
+			for _, v := range list(m["assert"]) {
+				f.unsupported(last, check(v))
+			}
+			f.checks(last, test, "id", "vars", "turns", "assert", "mode", "tags", "depends_on", "description")
+			f.checks(last, map[string]any{"default_test": m["default_test"]})
 		}
 		all = append(all, c)
 	}
@@ -64,8 +73,16 @@ func messages(f *file, all []any) (turns []turn) {
 	return turns
 }
 
+// check returns an assertion, or a criterion in words, as a mapping.
+func check(v any) map[string]any {
+	if m := mapping(v); m != nil {
+		return m
+	}
+	return map[string]any{"criterion": v}
+}
+
 // criteria takes over criteria in words, with the answer that is expected before them, and the assertions that wanted knows.
-func criteria(f *file, asserted any, answer string) map[string]any {
+func criteria(f *file, t *turn, asserted any, answer string) {
 	var words []string
 	if answer != "" {
 		words = append(words, strings.TrimSpace(answer))
@@ -78,16 +95,15 @@ func criteria(f *file, asserted any, answer string) map[string]any {
 			structured = append(structured, v)
 		}
 	}
-	out := wanted(f, structured)
+	wanted(f, t, structured)
 	if len(words) == 0 {
-		return out
+		return
 	}
-	if out == nil {
-		out = map[string]any{}
+	if t.expected == nil {
+		t.expected = map[string]any{}
 	}
-	if said := text(out["response"]); said != "" {
+	if said := text(t.expected["response"]); said != "" {
 		words = append(words, said)
 	}
-	out["response"] = strings.Join(words, "\n")
-	return out
+	t.expected["response"] = strings.Join(words, "\n")
 }

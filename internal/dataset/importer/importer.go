@@ -83,7 +83,7 @@ func Read(path, name string) (*Imported, error) {
 		if name != "" && kind.name != name || !kind.is(root) {
 			continue
 		}
-		f := &file{lost: map[string]int{}}
+		f := &file{format: kind.name, lost: map[string]int{}}
 		found := kind.read(f, root)
 		items, err := f.items(filepath.Base(path), kind.name, found)
 		if err != nil {
@@ -205,7 +205,31 @@ func itemOf(c conversation, i int, history []any, from map[string]any) (dataset.
 }
 
 // file is a file being read.
-type file struct{ lost map[string]int }
+type file struct {
+	format string
+	lost   map[string]int
+}
+
+// unsupported leaves a check that an item cannot carry in what is expected of a turn, as an assertion that cannot pass.
+func (f *file) unsupported(t *turn, original map[string]any) {
+	f.lose(importer.CheckName(original), 1)
+	expected := map[string]any{}
+	maps.Copy(expected, t.expected)
+	expected["assertions"] = append(slices.Clip(list(expected["assertions"])), map[string]any{
+		"type": string(importer.Unsupported), "from": f.format, "original": original,
+		"why": "items have no such check (nearest: " + importer.Substitute(original) + ")",
+	})
+	t.expected = expected
+}
+
+// checks leaves everything of a test that the reader does not know as unsupported checks of a turn.
+func (f *file) checks(t *turn, m map[string]any, known ...string) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(known, name) && !isEmpty(m[name]) {
+			f.unsupported(t, map[string]any{name: m[name]})
+		}
+	}
+}
 
 // lose counts what is not carried over.
 func (f *file) lose(what string, n int) {

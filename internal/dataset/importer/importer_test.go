@@ -23,15 +23,15 @@ func TestRead(t *testing.T) {
 		{
 			"a.test.json", `[{"query": "hi", "expected_tool_use": [], "reference": "Hello"}, {"query": "cart?", "expected_tool_use": [{"tool_name": "cart"}], "reference": "Soil"},
 				{"query": "thanks"}, {"query": " "}]`, "adk",
-			`{"id":"conversation-1","input":{"query":"hi"},"expected_output":{"response":"Hello"},"metadata":{"history":[],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":1}}}
-{"id":"conversation-2","input":{"query":"cart?"},"expected_output":{"response":"Soil"},"metadata":{"history":[{"content":"hi","role":"user"},{"content":"Hello","role":"assistant"}],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":2}}}
+			`{"id":"conversation-1","input":{"query":"hi"},"expected_output":{"assertions":[{"calls":[],"match":"exact","type":"tool_calls"}],"response":"Hello"},"metadata":{"history":[],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":1}}}
+{"id":"conversation-2","input":{"query":"cart?"},"expected_output":{"assertions":[{"from":"adk","original":{"expected_tool_use":[{"tool_name":"cart"}]},"type":"unsupported","why":"items have no such check (nearest: ` + "`tool_calls`" + `)"}],"response":"Soil"},"metadata":{"history":[{"content":"hi","role":"user"},{"content":"Hello","role":"assistant"}],"source":{"conversation":"conversation","file":"a.test.json","format":"adk","turn":2}}}
 `,
 			map[string]int{"expected_tool_use": 1, "last turns without an expected answer": 1, "turns without a text": 1},
 		},
 		{
 			"b.evalset.json", `{"eval_set_id": "x", "eval_cases": [{"eval_id": "dir/case", "session_input": {"app_name": "a"}, "conversation": [{"user_content": {"role": "user",
 				"parts": [{"text": "Roll"}, {"text": null, "inline_data": {"data": "x"}}]}, "final_response": {"parts": [{"text": "5\n"}]}, "intermediate_data": {"tool_uses": [{"name": "roll"}], "x": []}}]}]}`, "adk",
-			`{"id":"case-1","input":{"query":"Roll"},"expected_output":{"response":"5"},"metadata":{"history":[],"source":{"conversation":"case","file":"b.evalset.json","format":"adk","turn":1}}}
+			`{"id":"case-1","input":{"query":"Roll"},"expected_output":{"assertions":[{"from":"adk","original":{"tool_uses":[{"name":"roll"}]},"type":"unsupported","why":"items have no such check (nearest: ` + "`tool_calls`" + `)"}],"response":"5"},"metadata":{"history":[],"source":{"conversation":"case","file":"b.evalset.json","format":"adk","turn":1}}}
 `,
 			map[string]int{"tool_uses": 1, "inline_data": 1, "session_input": 1},
 		},
@@ -40,8 +40,9 @@ func TestRead(t *testing.T) {
 				{"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}},
 				{"user_content": {"parts": [{"text": "Roll"}]}, "final_response": {"parts": [{"text": null}]}, "intermediate_data": {"tool_uses": [{"name": "roll"}]}}]}]}`, "adk",
 			`{"id":"c-1","input":{"query":"Hi"},"expected_output":{"response":"Hello"},"metadata":{"history":[],"source":{"conversation":"c","file":"c.test.json","format":"adk","turn":1}}}
+{"id":"c-2","input":{"query":"Roll"},"expected_output":{"assertions":[{"from":"adk","original":{"tool_uses":[{"name":"roll"}]},"type":"unsupported","why":"items have no such check (nearest: ` + "`tool_calls`" + `)"}]},"metadata":{"history":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"}],"source":{"conversation":"c","file":"c.test.json","format":"adk","turn":2}}}
 `,
-			map[string]int{"tool_uses": 1, "last turns without an expected answer": 1},
+			map[string]int{"tool_uses": 1},
 		},
 		{
 			"stories.yml", "stories:\n- story: s\n  steps:\n  - user: |\n      hi\n    intent: greet\n  - action: utter_greet\n  - user: '[afghan](cuisine) food'\n    intent: inform\n", "rasa",
@@ -70,10 +71,10 @@ func TestRead(t *testing.T) {
 		{
 			"agentv.yaml", `{prompts: ["{{ input }}"], tests: [{id: kept, assert: [Stays polite, {type: contains, value: "#9"}, {type: latency}], vars: {input: [{role: system, content: s}, {role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}], expected_output: [{role: assistant, content: d}]}},
 				{id: live, mode: conversation, assert: [All good], turns: [{input: x, assert: [Is y]}]}]}`, "agentv",
-			`{"id":"kept-2","input":{"query":"c"},"expected_output":{"assertions":[{"type":"contains","value":"#9"}],"response":"d\nStays polite"},"metadata":{"history":[{"content":"a","role":"user"},{"content":"b","role":"assistant"}],"source":{"conversation":"kept","file":"agentv.yaml","format":"agentv","turn":2}}}
-{"id":"live-1","input":{"query":"x"},"expected_output":{"response":"Is y"},"metadata":{"history":[],"source":{"conversation":"live","file":"agentv.yaml","format":"agentv","turn":1}}}
+			`{"id":"kept-2","input":{"query":"c"},"expected_output":{"assertions":[{"type":"contains","value":"#9"},{"from":"agentv","original":{"type":"latency"},"type":"unsupported","why":"items have no such check (nearest: ` + "`latency`" + `)"}],"response":"d\nStays polite"},"metadata":{"history":[{"content":"a","role":"user"},{"content":"b","role":"assistant"}],"source":{"conversation":"kept","file":"agentv.yaml","format":"agentv","turn":2}}}
+{"id":"live-1","input":{"query":"x"},"expected_output":{"assertions":[{"from":"agentv","original":{"criterion":"All good"},"type":"unsupported","why":"items have no such check (nearest: ` + "`command`" + `, or a criterion in words)"}],"response":"Is y"},"metadata":{"history":[],"source":{"conversation":"live","file":"agentv.yaml","format":"agentv","turn":1}}}
 `,
-			map[string]int{"assertions of whole conversations": 1, "messages of the role system": 1, "mode": 1, "prompts": 1, "the assertion latency": 1},
+			map[string]int{"criterion": 1, "messages of the role system": 1, "mode": 1, "prompts": 1, "the assertion latency": 1},
 		},
 		{
 			"promptfoo.yaml", `{providers: [x], tests: [{description: a b, vars: {message: Hi, query: twice}, assert: [{type: llm-rubric, value: Greets}]}, {vars: {_conversation: [{input: One, output: 1}, {input: Two, output: Zwei}]}}, {vars: {topic: x}}]}`, "promptfoo",

@@ -11,10 +11,9 @@ func isPromptfoo(root any) bool {
 
 func readPromptfoo(f *file, root any) (all []conversation) {
 	m := mapping(root)
-	f.rest(m, "description", "tests")
+	f.rest(m, "description", "tests", "defaultTest")
 	for i, v := range list(m["tests"]) {
 		test := mapping(v)
-		f.rest(test, "description", "vars", "assert")
 		c := conversation{name: numbered(strings.ReplaceAll(text(test["description"]), " ", "-"), i)}
 		vars := mapping(test["vars"])
 		for _, v := range list(vars["_conversation"]) {
@@ -31,7 +30,11 @@ func readPromptfoo(f *file, root any) (all []conversation) {
 		}
 		f.rest(vars, "_conversation", taken)
 		if n := len(c.turns); n > 0 {
-			c.turns[n-1].expected = wanted(f, list(test["assert"]))
+			last := &c.turns[n-1]
+			wanted(f, last, list(test["assert"]))
+			f.rest(map[string]any{"metadata": test["metadata"], "provider": test["provider"]})
+			f.checks(last, test, "description", "vars", "assert", "metadata", "provider")
+			f.checks(last, map[string]any{"defaultTest": m["defaultTest"]})
 		} else {
 			f.lose("tests without a message of a user", 1)
 		}
@@ -40,23 +43,24 @@ func readPromptfoo(f *file, root any) (all []conversation) {
 	return all
 }
 
-// wanted takes over the assertions that a suite has, too: texts to be found, and what a model is to judge.
-func wanted(f *file, asserted []any) map[string]any {
+// wanted takes over the assertions that a suite has, too: texts to be found, and what a model is to judge. A key that
+// they have besides their value may change what they mean.
+func wanted(f *file, t *turn, asserted []any) {
 	names := map[string]string{"contains": "contains", "icontains": "icontains", "equals": "equals", "regex": "regex"}
 	var response []string
-	var assertions []any
+	var assertions, lost []any
 	for _, v := range asserted {
 		a := mapping(v)
 		kind, value := text(a["type"]), text(a["value"])
 		switch {
-		case kind == "llm-rubric" && value != "":
+		case len(a) != 2 || value == "":
+			lost = append(lost, v)
+		case kind == "llm-rubric":
 			response = append(response, value)
-			f.rest(a, "type", "value")
-		case names[kind] != "" && value != "":
+		case names[kind] != "":
 			assertions = append(assertions, map[string]any{"type": names[kind], "value": value})
-			f.rest(a, "type", "value")
 		default:
-			f.lose("the assertion "+kind, 1)
+			lost = append(lost, v)
 		}
 	}
 	out := map[string]any{}
@@ -66,8 +70,10 @@ func wanted(f *file, asserted []any) map[string]any {
 	if assertions != nil {
 		out["assertions"] = assertions
 	}
-	if len(out) == 0 {
-		return nil
+	if len(out) > 0 {
+		t.expected = out
 	}
-	return out
+	for _, v := range lost {
+		f.unsupported(t, check(v))
+	}
 }
